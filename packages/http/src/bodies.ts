@@ -51,7 +51,7 @@ function parse(text: string, code: OAuthErrorCode): unknown {
 }
 
 /**
- * Reads a body of one content type. @param read parses its text; passed in because a further promise would cost more
+ * Reads a body of one content type. @param read parses its text; passed in because another promise would cost more
  */
 async function readBody<T>(
   request: HttpRequest,
@@ -66,7 +66,7 @@ async function readBody<T>(
   if (Number(announced) > MAX_BODY_BYTES) throw bodyTooLargeError(code);
   try {
     const text = await (announced === null ? readLimited(request.body, code) : request.text());
-    // Node's HTTP parser delivers no more than announced; another host of this code may.
+    // Node's HTTP parser enforces Content-Length; another host of this code may not.
     if (text.length > MAX_BODY_BYTES) throw bodyTooLargeError(code);
     // The decoder replaces invalid UTF-8 with this character.
     if (text.includes('\ufffd')) throw new OAuthError(code, 'The body must be encoded in UTF-8.');
@@ -78,7 +78,7 @@ async function readBody<T>(
   }
 }
 
-/** Whether the client closed the connection before the end of the body, which is no failure of the server. */
+/** Whether the client closed the connection before the end of the body, which is not a server error. */
 function isConnectionReset(error: unknown): boolean {
   return (error as { readonly code?: unknown } | null)?.code === 'ECONNRESET';
 }
@@ -108,7 +108,7 @@ function bodyTooLargeError(code: OAuthErrorCode): OAuthError {
   return new OAuthError(code, `Send a body of at most ${MAX_BODY_BYTES} bytes.`, { status: 413 });
 }
 
-/** Several times what documents of OAuth need. */
+/** Several times what OAuth documents need. */
 const JSON_LIMITS = { depth: 16, members: 2000, values: 20_000 };
 
 /**

@@ -1,6 +1,6 @@
 /** The request type that handlers read: a lighter object than the standard `Request`, with its path and query. */
 
-/** An HTTP request; every standard `Request` is one. */
+/** An HTTP request; every standard `Request` conforms. */
 export interface HttpRequest {
   readonly method: string;
   /** An absolute URL in normalized form. */
@@ -16,20 +16,20 @@ export interface HttpRequest {
   text(): Promise<string>;
 }
 
-/** What the host of a handler knows about the connection of a request. */
+/** Connection properties of a request, set by the handler's host. */
 export interface ConnectionInfo {
   /**
    * The client's IP address, also behind trusted proxies: for rate limits and the audit log, never for decisions about identity.
-   * An IPv4 address is written as one even when it came over an IPv6 socket.
+   * IPv4-mapped IPv6 addresses are converted to IPv4.
    */
   readonly address?: string;
   /**
-   * `tls`: encrypted up to here or to a trusted proxy; `loopback`: cleartext that never leaves this computer; `cleartext`: any other.
+   * `tls`: encrypted up to here or to a trusted proxy; `loopback`: cleartext within this computer; `cleartext`: any other.
    */
   readonly security?: 'tls' | 'loopback' | 'cleartext';
 }
 
-/** The last one read, since every layer of the server asks for the path of the same request. */
+/** The last URL parsed: every layer of the server reads the path of the same request. */
 let last = { url: '', path: '' };
 
 /** Returns what `new URL(request.url).pathname` would: request URLs are absolute and normalized. */

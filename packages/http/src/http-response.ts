@@ -1,4 +1,4 @@
-/** The response type that handlers return: status, headers and a body that is complete. */
+/** The response type that handlers return: status, headers and a complete body. */
 
 /** An immutable HTTP response. */
 export interface HttpResponse {
@@ -7,7 +7,7 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** Values of `Set-Cookie`, which must not be joined. */
   readonly cookies: readonly string[];
-  /** Bytes, or text that is sent as UTF-8. */
+  /** Bytes, or text encoded as UTF-8. */
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 }
 
@@ -23,7 +23,7 @@ export function respond(
   return { status, headers, cookies, body };
 }
 
-/** Returns the response with these headers, which replace those of the same name. */
+/** Returns the response with these headers, replacing those of the same name. */
 export function withHeaders(response: HttpResponse, headers: HttpResponse['headers']): HttpResponse {
   return { ...response, headers: { ...response.headers, ...headers } };
 }
@@ -33,7 +33,7 @@ export function withCookies(response: HttpResponse, cookies: readonly string[]):
   return cookies.length === 0 ? response : { ...response, cookies: [...response.cookies, ...cookies] };
 }
 
-/** Converts to a standard `Response`, for hosts that use those. */
+/** Converts to a standard `Response`. */
 export function toResponse({ status, headers, cookies, body }: HttpResponse): Response {
   const response = new Response(body, { status, headers });
   for (const cookie of cookies) response.headers.append('set-cookie', cookie);

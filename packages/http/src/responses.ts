@@ -17,7 +17,7 @@ export interface JsonOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Options of responses that carry all security headers already, for the busiest endpoints. */
+/** Options of responses that include all security headers, for the busiest endpoints. */
 export interface EndpointResponseOptions extends Omit<JsonOptions, 'maxAge'> {
   /** Whether the public URL is https. */
   readonly isHttps: boolean;
@@ -87,7 +87,7 @@ function isBasic(request: Pick<HttpRequest, 'headers'> | undefined): boolean {
   return /^basic(?:\s|$)/i.test(request?.headers.get('authorization') ?? '');
 }
 
-/** A request without credentials SHOULD NOT be told an error code in the challenge. @see RFC 6750 §3.1 */
+/** The challenge to a request without credentials SHOULD NOT contain an error code. @see RFC 6750 §3.1 */
 function bearerChallenge(request: Pick<HttpRequest, 'headers'> | undefined): string {
   return request?.headers.has('authorization') === true ? 'Bearer error="invalid_token"' : 'Bearer';
 }

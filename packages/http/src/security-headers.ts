@@ -9,7 +9,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };
-/** And HSTS. @see RFC 6797 §7.1 */
+/** With HSTS. @see RFC 6797 §7.1 */
 export const HTTPS_SECURITY_HEADERS: Readonly<Record<string, string>> = {
   ...SECURITY_HEADERS,
   'strict-transport-security': HSTS,
@@ -30,7 +30,7 @@ export function withSecurityHeaders(response: HttpResponse, isHttps: boolean): H
 }
 
 /**
- * Adds missing security headers to a standard `Response`, which may have come from `fetch` to a server behind the
+ * Adds missing security headers to a standard `Response`, possibly from a `fetch` to a server behind the
  * application.
  */
 export function addSecurityHeaders(response: Response, isHttps: boolean): Response {
@@ -56,7 +56,7 @@ function withoutHopByHopHeaders(response: Response): Response {
   return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
 }
 
-/** The headers of `Response.redirect` and of `fetch` responses are immutable: those responses are copied. */
+/** The headers of `Response.redirect` and of `fetch` responses are immutable: copies the response. */
 function withMissingHeaders(response: Response, fields: readonly (readonly [string, string])[]): Response {
   try {
     for (const [name, value] of fields) response.headers.set(name, value);

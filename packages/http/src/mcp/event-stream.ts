@@ -10,7 +10,7 @@ export interface ServerEvent {
   readonly retry: number | null;
 }
 
-/** Maximum length of one event, unless the caller has another. Results of tools may contain images. */
+/** Default maximum length of one event. Tool results may contain images. */
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /** @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation */
@@ -46,7 +46,7 @@ export async function* readEvents(
 }
 
 async function* readLines(body: ReadableStream<Uint8Array>, limit: number): AsyncGenerator<string> {
-  // Kept in pieces until a line ends, so that a long line is not searched again with every piece.
+  // Buffered in chunks until a line ends: a long line is not searched again with every chunk.
   let pieces: string[] = [];
   let size = 0;
   let first = true;

@@ -1,4 +1,4 @@
-/** JSON-RPC messages, read only as far as they have to be routed: unknown members stay as they are. */
+/** JSON-RPC messages, parsed only as far as routing requires: unknown members are preserved. */
 
 /** Identifier of a JSON-RPC request; its response has the same. @see JSON-RPC 2.0 §4 */
 export type MessageId = string | number;
@@ -13,16 +13,16 @@ export interface Message {
   readonly error?: unknown;
 }
 
-/** A message that a response must follow. A notification has no `id`. */
+/** A message that requires a response. A notification has no `id`. */
 export interface RequestMessage extends Message {
   readonly id: MessageId;
   readonly method: string;
 }
 
-/** JsonFields of an object of JSON. */
+/** Members of a JSON object. */
 export type JsonFields = Readonly<Record<string, unknown>>;
 
-/** Whether a value of JSON is an object. */
+/** Whether a JSON value is an object. */
 export function isMembers(value: unknown): value is JsonFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -62,7 +62,7 @@ export function parameter(message: Message, ...path: readonly string[]): unknown
   return value;
 }
 
-/** The message with other members in `_meta` of its parameters; `undefined` removes one. */
+/** Returns the message with changed members in `params._meta`; `undefined` removes one. */
 export function withMeta(message: Message, meta: JsonFields): Message {
   const params = isMembers(message.params) ? message.params : {};
   const before = isMembers(params['_meta']) ? params['_meta'] : {};
@@ -81,7 +81,7 @@ export const errorCodes = {
   methodNotFound: -32_601,
   invalidParams: -32_602,
   internal: -32_603,
-  /** Of the implementation: here, that the backend did not answer. */
+  /** Implementation-defined: the backend did not respond. */
   unavailable: -32_000,
   sessionNotFound: -32_001,
   resourceNotFound: -32_002,
@@ -98,7 +98,7 @@ export function isResponseTo(message: Message, id: MessageId): boolean {
 /** Metadata key that names the client of a stateless request. */
 export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo';
 
-/** Metadata key that holds the revision of a stateless request. */
+/** Metadata key for the revision of a stateless request. */
 export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
 /** The revision in a stateless request; `null` for a message of a session. */

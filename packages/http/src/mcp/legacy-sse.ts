@@ -1,11 +1,11 @@
-/** HTTP+SSE, the transport of revision 2024-11-05: one stream from the server, which names an endpoint for messages to it. */
+/** HTTP+SSE, the transport of revision 2024-11-05: a stream from the server, with an `endpoint` event that names the URL for messages to it. */
 import { readEvents } from './event-stream.ts';
 import { isRequest, type Message, parseMessage } from './json-rpc.ts';
 import { type HttpTransportOptions, IncompleteResponse, type McpTransport, mediaType } from './transport.ts';
 
 /** The transport options of HTTP+SSE. */
 export interface LegacySseOptions extends HttpTransportOptions {
-  /** Milliseconds for the server to name its endpoint. */
+  /** Timeout for the `endpoint` event, in milliseconds. */
   readonly timeout: number;
   /** Reads the URL of an `endpoint` event. Messages and the credential go there. @throws if it is not on the server's origin */
   readonly readEndpoint: (text: string) => URL;
@@ -19,7 +19,7 @@ export function resolveEndpoint(text: string, server: URL): URL | null {
 
 /**
  * Opens the stream and waits for the endpoint.
- * @throws what `readError`, `readEndpoint` and `fetch` say; IncompleteResponse for a stream without an endpoint; AbortError late
+ * @throws errors of `readError`, `readEndpoint` and `fetch`; IncompleteResponse for a stream without an endpoint; AbortError at the timeout
  */
 export async function connectLegacySse(options: LegacySseOptions): Promise<McpTransport> {
   const { url, fetch, receiver, readError, timeout, readEndpoint } = options;

@@ -11,7 +11,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 };
 
-/** A parameter of a tool that a header repeats. */
+/** A tool parameter that is repeated in a header. */
 interface HeaderParameter {
   readonly path: readonly string[];
   readonly header: string;
@@ -21,11 +21,11 @@ interface HeaderParameter {
 export interface StandardHeaders {
   /** Headers of a message; empty for messages of a session. */
   of(message: Message): Readonly<Record<string, string>>;
-  /** Records which parameters of tools headers have to repeat, from a list of tools. */
+  /** Records from a tool list which tool parameters must be repeated in headers. */
   learn(result: unknown): void;
 }
 
-/** Creates the headers for one server; it remembers the tools of its lists. */
+/** Creates the headers for one server; caches the tools of its lists. */
 export function createStandardHeaders(): StandardHeaders {
   const repeated = new Map<string, readonly HeaderParameter[]>();
   return {

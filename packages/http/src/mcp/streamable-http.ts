@@ -19,22 +19,22 @@ import {
 
 /** The transport options of Streamable HTTP. */
 export interface StreamableHttpOptions extends HttpTransportOptions {
-  /** Headers of stateless messages, which belong to no session; without it, all messages belong to the session. */
+  /** Headers of stateless messages, which have no session; without it, all messages belong to the session. */
   readonly statelessHeaders?: StandardHeaders;
-  /** Receives errors of the server's own stream, which is opened again. */
+  /** Receives errors of the server's own stream, which is then reopened. */
   readonly onStreamError?: (error: unknown) => void;
 }
 
-/** Attempts to resume a response. */
+/** Maximum attempts to resume a response. */
 const MAX_RESUMPTIONS = 5;
-/** Milliseconds before a broken stream is opened again; doubled with each attempt. */
+/** Milliseconds before a broken stream is reopened; doubled with each attempt. */
 const FIRST_DELAY = 1000;
 const LAST_DELAY = 30_000;
-/** Milliseconds for the server to end a session. */
+/** Timeout for ending a session at the server, in milliseconds. */
 const END_TIMEOUT = 2000;
 
 /**
- * Creates a transport for one session, which begins with the `initialize` that is sent; sends nothing by itself.
+ * Creates a transport for one session, which starts with the first `initialize`; sends nothing on its own.
  * @see MCP 2025-11-25, Streamable HTTP
  */
 export function createStreamableHttp(options: StreamableHttpOptions): McpTransport {
@@ -60,7 +60,7 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
     },
   };
 
-  /** A session that the server has lost ends here. @see MCP Streamable HTTP, session management: 404 */
+  /** Ends a session that the server has lost. @see MCP Streamable HTTP, session management: 404 */
   async function reject(response: Response, message: Message): Promise<void> {
     const endsSession = response.status === 404 && requests.isInSession(message);
     const outcome = await readError(response, isRequest(message) && !endsSession ? message : null);
@@ -72,7 +72,7 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
     throw outcome;
   }
 
-  /** A stream that breaks is resumed if the server sent event IDs. */
+  /** Resumes a broken stream if the server sent event IDs. */
   async function followResponse(
     first: Response,
     request: RequestMessage,
@@ -164,7 +164,7 @@ function createRequests({ url, fetch, readError, statelessHeaders }: StreamableH
     };
   }
 
-  /** Records what later requests have to repeat. */
+  /** Records the revision and tool parameters that later requests repeat. */
   function learn({ method }: RequestMessage, { result }: Message): void {
     if (method === 'tools/list') statelessHeaders?.learn(result);
     const negotiated = method === 'initialize' && isMembers(result) ? result['protocolVersion'] : null;

@@ -1,4 +1,4 @@
-/** The client side of MCP transports: what carries the messages of one session to a server and back. */
+/** The client side of MCP transports, which exchange the messages of one session with a server. */
 import { readBytes } from '@portcullis/protocol';
 import { readEvents } from './event-stream.ts';
 import { type Message, type MessageId, parseMessage, type RequestMessage } from './json-rpc.ts';
@@ -7,14 +7,14 @@ import { type Message, type MessageId, parseMessage, type RequestMessage } from 
 export interface McpTransport {
   /**
    * Sends a message. A transport that receives the response to a request on its own connection resolves after it.
-   * @throws what `readError` returns, IncompleteResponse, and what `fetch` throws
+   * @throws the error from `readError`, IncompleteResponse, and errors of `fetch`
    */
   send(message: Message, signal: AbortSignal): Promise<void>;
   /** Ends the session at the server, and all pending requests. */
   close(): Promise<void>;
 }
 
-/** Where a transport delivers messages. */
+/** Receives the messages of a transport. */
 export interface TransportReceiver {
   /** @param relatedTo the request on whose connection the message arrived; `null` if there is one connection for all */
   accept(message: Message, relatedTo: MessageId | null): void;
@@ -33,11 +33,11 @@ export interface TransportRequest {
 /** An authorized `fetch`, which follows no redirects to other origins. */
 export type TransportFetch = (url: URL, request: TransportRequest) => Promise<Response>;
 
-/** What the transports over HTTP need. */
+/** Dependencies of the transports over HTTP. */
 export interface HttpTransportOptions {
   readonly url: URL;
   readonly fetch: TransportFetch;
-  /** Bytes of one message. */
+  /** Maximum bytes of one message. */
   readonly limit: number;
   readonly receiver: TransportReceiver;
   /**
@@ -47,7 +47,7 @@ export interface HttpTransportOptions {
   readonly readError: (response: Response, request: RequestMessage | null) => Promise<Error | Message>;
 }
 
-/** The server responded, or began to, but a message is missing. `cause` is the error of a stream that broke. */
+/** The response is missing or incomplete. `cause` is the error of a broken stream. */
 export class IncompleteResponse extends Error {
   override readonly name = 'IncompleteResponse';
   readonly response: Response;
@@ -63,10 +63,10 @@ export class ResponseTooLong extends Error {
   override readonly name = 'ResponseTooLong';
 }
 
-/** Where a stream can be resumed. */
+/** The position at which a stream can be resumed. */
 export interface StreamPosition {
   lastId: string | null;
-  /** Milliseconds to wait before. */
+  /** Milliseconds to wait before resuming. */
   retry: number | null;
 }
 
@@ -76,8 +76,8 @@ export function mediaType({ headers }: Response): string {
 }
 
 /**
- * The messages of a response, of JSON or of an event stream.
- * @param limit bytes of one message
+ * The messages of a response: JSON or an event stream.
+ * @param limit maximum bytes of one message
  * @throws ResponseTooLong
  */
 export async function* readBodyMessages(

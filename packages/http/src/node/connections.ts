@@ -1,4 +1,4 @@
-/** The open connections of a server: a set that is cheap to change constantly, and a limit on HTTP pipelining. */
+/** The open connections of a server: a set optimized for frequent changes, and a limit on HTTP pipelining. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -15,8 +15,8 @@ interface Entry<T> {
 }
 
 /**
- * An array with indexes instead of a `Set`: a `Set` that changes all the time is rehashed from table to table, and V8
- * links each abandoned table to the next. Once one of them reaches the old generation, all later ones are kept alive,
+ * An array with indexes instead of a `Set`: a `Set` under constant change is rehashed from table to table, and V8
+ * links each abandoned table to the next. Once one of them reaches the old generation, all later ones stay reachable,
  * with their members, until the old generation is collected.
  */
 export function createConnectionSet<T>(): ConnectionSet<T> {
@@ -37,13 +37,13 @@ export function createConnectionSet<T>(): ConnectionSet<T> {
   };
 }
 
-/** Milliseconds that a client which has closed its side waits for its response before it is asked whether it is still there. */
+/** Milliseconds before a half-closed connection with a pending response is probed. */
 const PATIENCE = 1000;
 
 /**
- * Notices clients that are gone. One that closes its side after the request still gets its response, and looks the same as one that
- * has closed the whole connection, until something is sent: the first ignores the interim response `102`; the system of the second resets the connection, which is
- * noticed when the next `102` is sent. Then the handler can stop.
+ * Detects disconnected clients. A half-closed connection, whose client still expects its response, is indistinguishable from a
+ * closed one until something is sent: a waiting client ignores the interim response `102`; for a closed connection the peer's
+ * system sends a reset, which the next `102` detects. Then the handler can stop.
  * @see RFC 9112 §9.6, RFC 9110 §15.2
  */
 export function createDisconnectProbe(): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
@@ -54,7 +54,7 @@ export function createDisconnectProbe(): (incoming: IncomingMessage, outgoing: S
     outgoing.writeProcessing();
     setTimeout(probe, PATIENCE, socket).unref();
   };
-  // One listener for all sockets, without `once`: it costs each of thousands of open streams 300 bytes less.
+  // One listener for all sockets, without `once`: saves 300 bytes for each of thousands of open streams.
   function wait(this: Socket): void {
     setTimeout(probe, PATIENCE, this).unref();
   }
@@ -65,12 +65,12 @@ export function createDisconnectProbe(): (incoming: IncomingMessage, outgoing: S
   };
 }
 
-/** Responses that may be queued behind another on one connection. Hardly any client pipelines at all. */
+/** Maximum number of responses queued behind another on one connection. Few clients pipeline at all. */
 const MAX_PIPELINED = 32;
 
 /**
  * Creates a predicate that is true for a request that exceeds the limit of its connection. Without a limit, responses to
- * requests sent ahead would pile up in memory for a client that reads none of them.
+ * requests sent ahead would pile up in memory for a client that does not read them.
  * @see RFC 9112 §9.3.2
  */
 export function createPipeliningLimit(): (incoming: IncomingMessage, outgoing: ServerResponse) => boolean {
@@ -81,7 +81,7 @@ export function createPipeliningLimit(): (incoming: IncomingMessage, outgoing: S
     return count;
   };
   return ({ socket }, outgoing) => {
-    // A response that is next in line already owns the socket.
+    // The response at the head of the queue already owns the socket.
     if (outgoing.socket !== null) return false;
     outgoing.once('close', () => add(socket, -1));
     return add(socket, 1) > MAX_PIPELINED;

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 
-/** @param toErrorResponse makes the response for an error that the handler throws */
+/** @param toErrorResponse creates the response for an error thrown by the handler */
 export function createFetchListener(
   handler: (request: Request) => Promise<Response>,
   toErrorResponse: (error: unknown) => Response,
@@ -27,17 +27,17 @@ function isEndless({ method }: Request, { headers }: Response): boolean {
   return method === 'GET' && headers.get('content-type')?.startsWith('text/event-stream') === true;
 }
 
-/** The open event streams of each connection: one listener a socket, however many requests are pipelined. */
+/** The open event streams of each connection: one listener per socket, for any number of pipelined requests. */
 const openStreams = new WeakMap<Socket, Set<ServerResponse>>();
 
 /**
- * Ends an event stream when its client has closed its side of the connection. Other responses are completed all the same: a client
- * may send its last byte and then wait.
+ * Ends an event stream when its client has half-closed the connection. Other responses are still completed: a client
+ * may half-close and then wait.
  * @see RFC 9112 §9.6
  */
 function closeWithClient(socket: Socket, outgoing: ServerResponse): void {
   if (socket.readableEnded) {
-    // Only now does the listener get the response, with the stream that it has to cancel.
+    // Only now is the response, with the stream to cancel, available to the listener.
     setImmediate(() => outgoing.destroy());
     return;
   }

@@ -1,18 +1,18 @@
-/** Determines the client address behind proxies: `Forwarded` and `X-Forwarded-*` count only from trusted proxies. */
+/** Determines the client address behind proxies: `Forwarded` and `X-Forwarded-*` are trusted only from trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type CidrBlock, isInCidrBlock, parseCidrBlock } from '@portcullis/protocol';
 
-/** The client as far as trusted proxies report it. */
+/** The client as reported by trusted proxies. */
 interface ForwardedInfo {
   /** Its IP address; `undefined` if unknown. */
   readonly address: string | undefined;
   /** Whether a trusted proxy forwarded the request. */
   readonly isProxied: boolean;
-  /** The scheme that the proxy reports; `null` if it reports none, or there is no proxy. */
+  /** The scheme that the proxy reports; `null` without a proxy or a reported scheme. */
   readonly protocol: 'http' | 'https' | null;
 }
 
-/** @param remoteAddress the address at the other end of the connection */
+/** @param remoteAddress the peer address of the connection */
 export type ForwardedReader = (
   remoteAddress: string | undefined,
   headers: IncomingHttpHeaders,
@@ -24,7 +24,7 @@ interface Hop {
   readonly protocol: string | undefined;
 }
 
-/** The nearest hops are read; longer chains are made up by the client. */
+/** Maximum number of hops read, nearest first; longer chains are forged by the client. */
 const MAX_HOPS = 20;
 
 /**
@@ -61,8 +61,8 @@ function readProxy(text: string): CidrBlock {
 }
 
 /**
- * Reads the hops of whichever header is present, the client's first. If both are present, the proxy wrote one of them
- * and passed on the other as the client sent it: they are believed only if they agree.
+ * Reads the hops of the header that is present, the client's first. If both are present, the proxy wrote one of them
+ * and forwarded the other unchanged: they are trusted only if they agree.
  */
 function readHops(headers: IncomingHttpHeaders): readonly Hop[] {
   const standard = readForwardedHeader(headers.forwarded);

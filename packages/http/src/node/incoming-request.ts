@@ -21,7 +21,7 @@ class IncomingRequest implements HttpRequest {
   }
 
   get body(): AsyncIterable<Uint8Array> {
-    // Stopping early must leave the connection open: a response still has to be sent on it.
+    // Stopping early must leave the connection open: the response still has to be sent.
     return this.#incoming.iterator({ destroyOnReturn: false });
   }
 
@@ -39,7 +39,7 @@ class IncomingHeaders {
 
   get(name: string): string | null {
     const value = this.#fields[name.toLowerCase()];
-    // Inherited properties are not headers; only `Set-Cookie` is a list, which requests do not carry.
+    // Inherited properties are not headers; only `Set-Cookie` is a list, which requests do not contain.
     return typeof value === 'string' ? value : null;
   }
 
@@ -60,7 +60,7 @@ function readText(incoming: IncomingMessage): Promise<string> {
       resolve(decoder.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))),
     );
     incoming.on('error', reject);
-    // Emitted last, for every request: creating an error takes 3 µs, so none is created after a complete body.
+    // Emitted last, for every request: creating an error takes 3 µs, so a complete body creates none.
     incoming.on('close', () => {
       if (!incoming.readableEnded) reject(connectionReset());
     });

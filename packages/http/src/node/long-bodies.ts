@@ -1,18 +1,18 @@
-/** Request bodies that may take longer than the timeout of requests, because their handler limits the time itself. */
+/** Request bodies exempt from the request timeout: their handler enforces its own limit. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-/** Sockets. */
+/** Sockets with an exempt body. */
 const exempt = new WeakSet<object>();
 
-/** Takes over the time limit of the body of a request: the caller has to end a body that no longer arrives. */
+/** Exempts a request body from the timeout: the caller must abort a stalled body. */
 export function allowLongBody({ socket }: IncomingMessage, outgoing: ServerResponse): void {
   exempt.add(socket);
   outgoing.once('close', () => exempt.delete(socket));
 }
 
 /**
- * Node reports that a request takes too long once, as an error of its client, and closes the connection. It does nothing where that
- * event has been handled; a listener for it would have to handle all errors of clients.
+ * Node reports a request timeout once, as `clientError`, and closes the connection unless that event has a listener; a
+ * listener would have to handle all client errors.
  */
 export function keepLongBodies<T extends Server>(server: T): T {
   const { emit } = server;

@@ -1,8 +1,8 @@
-/** Node's http and https modules, loaded without what their names bring along: for a fast cold start. */
+/** Node's http and https modules, loaded without `undici` for a fast cold start. */
 
 /**
  * `import { … } from 'node:http'` reads every name of the module, and one of them, `WebSocket`, loads all of `undici`: 13 MB and 30
- * milliseconds of a cold start. `getBuiltinModule` loads nothing more than the module.
+ * milliseconds of a cold start. `getBuiltinModule` loads the module alone.
  */
 export const nodeHttp: typeof import('node:http') = process.getBuiltinModule('node:http');
 

@@ -1,6 +1,6 @@
 /** Derives the absolute URL of a node:http request from its request target and `Host` header. */
 
-/** A host in the form in which URLs contain it, apart from the case of letters. */
+/** A host as URLs serialize it, in any letter case. */
 const HOST = /^(?:[a-z\d._-]+|\[[a-f\d:.]+\])(?::\d{1,5})?$/i;
 /** Paths and queries that the URL parser would leave unchanged. */
 const NORMAL_TARGET = /^\/[!$&(-;=@-[\]_a-z~]*(?:\?[!$%&(-;=?-~]*)?$/;
@@ -9,24 +9,24 @@ const DOT_SEGMENT = /\/\.\.?(?:[/?]|$)/;
 /** A URI with user information MUST NOT be a target. @see RFC 9110 §4.2.4 */
 const USER_INFORMATION = /^[^/?#]*:\/\/[^/?#]*@/;
 
-/** Origins by host, since nearly every request names one of a few hosts. */
+/** Origins by host: nearly all requests use a few hosts. */
 type OriginCache = Map<string, string | null>;
 
-/** Hosts that are cached. */
+/** Maximum number of cached hosts. */
 const MAX_HOSTS = 100;
 
 export type RequestTargetReader = (target: string, host: string | undefined) => string | null;
 
 /**
  * Creates a reader of request targets: a path, or an absolute http or https URL, which takes precedence over `Host`.
- * @param scheme the scheme that the server is reached by
+ * @param scheme the scheme under which the server is reached
  * @see RFC 9112 §3.2
  */
 export function createRequestTargetReader(scheme: 'http' | 'https'): RequestTargetReader {
   const origins: OriginCache = new Map();
   return (target, host) => {
     const isAbsolute = /^https?:\/\//.test(target);
-    // HTTP/1.0 has no Host. If one is present it must be well-formed, even if it is not used.
+    // HTTP/1.0 has no Host. If one is present it must be well-formed, even if unused.
     if (isAbsolute && host === undefined) return readAbsolute(target);
     const origin = findOrigin(origins, scheme, host ?? '');
     if (origin === null) return null;
@@ -60,7 +60,7 @@ function readOrigin(scheme: string, host: string): string | null {
 }
 
 /**
- * Rejects backslashes, which URL parsers read as slashes and other software does not: a proxy must not have seen
+ * Rejects backslashes, which URL parsers treat as slashes and other software does not: a proxy could have matched
  * another path.
  */
 function parse(url: string, target: string): string | null {

@@ -26,7 +26,7 @@ export interface TlsCertificate {
   readonly key: string;
 }
 
-/** Handles a request by itself, or delegates it. It must not read a body that it delegates. */
+/** Handles a request or delegates it. It must not read the body of a delegated request. */
 export type HttpHandler = (
   request: HttpRequest,
   connection: ConnectionInfo,
@@ -62,13 +62,13 @@ export interface ListenOptions {
   readonly certificate?: TlsCertificate;
   /**
    * Addresses and blocks (`10.0.0.0/8`) of trusted proxies, whose `X-Forwarded-For`, `X-Forwarded-Proto` or
-   * `Forwarded` headers are believed. None by default.
+   * `Forwarded` headers are trusted. None by default.
    */
   readonly trustedProxies?: readonly string[];
 }
 
 /**
- * Timeouts in milliseconds. Responses of fetch applications are not limited: they may be streams that stay open for
+ * Timeouts in milliseconds. Responses of fetch applications are not limited: they may be streams open for
  * hours.
  */
 export interface ServerTimeouts {
@@ -78,19 +78,19 @@ export interface ServerTimeouts {
   readonly requestTimeout: number;
   /** For a connection without a request in progress. */
   readonly keepAliveTimeout: number;
-  /** For a response that the client does not read; the connection is closed. */
+  /** For a response that the client does not read; then the connection is closed. */
   readonly responseTimeout: number;
   /** How often timeouts are checked. */
   readonly connectionsCheckingInterval: number;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface ListeningServer {
   readonly port: number;
   /**
    * Accepts no new connections, ends event streams opened by GET, lets other requests in progress finish for at most
    * `grace` milliseconds, then closes the rest.
-   * @param idle `kept`: idle connections stay open as well, for one more request each, since their clients may be about to send it
+   * @param idle `kept`: idle connections also stay open, for one more request each, which may already be in transit
    * @returns how many connections were cut off
    */
   close(grace: number, idle?: 'kept'): Promise<number>;
@@ -104,8 +104,7 @@ export interface ListeningServer {
 const defaultTimeouts: ServerTimeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Longer than the 60 s after which common load balancers drop idle connections, so that they never send into a
-  // closing socket.
+  // Longer than the 60 s idle timeout of common load balancers, which must never send on a closing socket.
   keepAliveTimeout: 65_000,
   responseTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
@@ -159,7 +158,7 @@ function failure(status: number, error: string, description: string): HttpRespon
   return respond(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }, body);
 }
 
-/** Responds 400 to a malformed request line or `Host`, and 500 without details to anything that fails here. */
+/** Responds 400 to a malformed request line or `Host`, and 500 without details to any internal error. */
 function createListener(
   handler: HttpHandler,
   { certificate, trustedProxies = [], onError, timeouts }: ListenOptions,
@@ -195,7 +194,7 @@ function hasUnsupportedCoding({ headers }: IncomingMessage): boolean {
   return coding !== undefined && coding.toLowerCase() !== 'chunked';
 }
 
-/** The fetch listener is loaded with the first request that needs it: it takes time and 17 MB. */
+/** Loads the fetch listener on first use: it costs startup time and 17 MB. */
 async function delegate(
   { fetch: application }: FetchDelegate,
   incoming: IncomingMessage,
@@ -210,10 +209,10 @@ async function delegate(
   await listener(incoming, outgoing);
 }
 
-/** The oldest version of TLS that may be used. @see RFC 9325 §3.1.1 */
+/** The minimum TLS version. @see RFC 9325 §3.1.1 */
 const MIN_TLS_VERSION = 'TLSv1.2';
 
-/** Clients that are gone are noticed within two minutes, also those to whom nothing is being sent. */
+/** TCP keep-alive detects disconnected clients within two minutes, even on idle connections. */
 const keepAliveProbes = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
 function createNodeServer(
@@ -240,8 +239,8 @@ function createNodeServer(
 }
 
 /**
- * A client that closes its side after the request still gets its response. Node would drop it, and offers no option but this
- * property, which it has had since its first versions.
+ * A client that half-closes the connection after the request still gets its response. Node would drop it; its only option is
+ * this property, present since its first versions.
  * @see RFC 9112 §9.6
  */
 function answerHalfClosed<T extends Server>(server: T): T {
@@ -265,7 +264,7 @@ function closeServer(
   keepsIdle: boolean,
 ): Promise<number> {
   const closeAfterResponse = (outgoing: ServerResponse) => {
-    // Tells the client not to reuse the connection; otherwise it would stay open, idle, until its timeout.
+    // Without `Connection: close` the connection would stay idle until its timeout.
     if (!outgoing.headersSent) outgoing.shouldKeepAlive = false;
     if (!keepsIdle) outgoing.once('close', () => server.closeIdleConnections());
   };
@@ -290,7 +289,7 @@ function closeServer(
   });
 }
 
-/** An event stream that was opened by GET: waiting for its end would only delay the client's next connection. */
+/** Whether it is an event stream opened by GET: waiting for its end would only delay the client's reconnection. */
 function isEndless({ req, headersSent }: ServerResponse): boolean {
   return headersSent && req.method === 'GET' && req.headers.accept?.includes('text/event-stream') === true;
 }
@@ -298,15 +297,14 @@ function isEndless({ req, headersSent }: ServerResponse): boolean {
 function connectionOf({ socket, headers }: IncomingMessage, readForwarded: ForwardedReader): ConnectionInfo {
   const direct = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '');
   const { address, isProxied, protocol } = readForwarded(direct, headers);
-  // A trusted proxy that reports no scheme is configured to be reached by TLS; one that reports http was reached in
-  // cleartext.
+  // A trusted proxy that reports no scheme is assumed to terminate TLS; one that reports http received cleartext.
   const isSecure = (isEncrypted(socket) || isProxied) && protocol !== 'http';
   const isLocal = direct !== undefined && /^(?:127\.|::1$)/.test(direct) && protocol === null;
   const security = isSecure ? 'tls' : isLocal ? 'loopback' : 'cleartext';
   return address === undefined ? { security } : { address, security };
 }
 
-/** Detected by a property of TLS sockets, so that their module need not be loaded. */
+/** Detected by a property of TLS sockets, without loading the TLS module. */
 function isEncrypted(socket: Socket): boolean {
   return 'encrypted' in socket && socket.encrypted === true;
 }

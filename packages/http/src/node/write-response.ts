@@ -4,7 +4,7 @@ import type { HttpResponse } from '../http-response.ts';
 
 /**
  * Closes the connection if the client reads nothing of the response for `timeout` milliseconds.
- * @throws TypeError if a header contains characters that headers may not contain; nothing has been written then. @see
+ * @throws TypeError if a header contains invalid characters; then nothing has been written. @see
  * RFC 9110 §5.5
  */
 export function writeResponse(
@@ -22,8 +22,8 @@ export function writeResponse(
   if (!incoming.complete) outgoing.once('finish', () => drain(incoming));
   if (incoming.method === 'HEAD') outgoing.end();
   else outgoing.end(body, encodingOf(body, length));
-  // Nearly every response is in the kernel's buffer by now. Node's own timeouts apply to sending clients, not to
-  // reading ones.
+  // Nearly every response is in the kernel's buffer by now. Node's own timeouts apply to requests, not to reading
+  // responses.
   if (outgoing.socket === null || outgoing.socket.writableLength > 0) outgoing.setTimeout(timeout);
 }
 
@@ -37,15 +37,15 @@ function lengthOf(body: HttpResponse['body'], status: number, method: string | u
   return status === 204 || status === 304 || method === 'HEAD' ? null : 0;
 }
 
-/** Text with as many bytes as characters is ASCII, which Node writes without conversion if told so. */
+/** Text with as many bytes as characters is ASCII, which Node writes without conversion as `latin1`. */
 function encodingOf(body: HttpResponse['body'], length: number | null): BufferEncoding {
   return typeof body === 'string' && body.length === length ? 'latin1' : 'utf8';
 }
 
-/** Milliseconds to drain an unread request body, so that the client gets to read the response. */
+/** Milliseconds to drain an unread request body, so that the client can read the response. */
 const DRAIN_TIMEOUT = 500;
 
-/** Discards the rest of a request body, and closes the connection if that takes too long. */
+/** Discards the rest of a request body, and closes the connection at a time limit. */
 function drain(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.destroyed) return;
   const timer = setTimeout(() => incoming.socket.destroySoon(), DRAIN_TIMEOUT);

@@ -6,17 +6,17 @@ import { isInCidrBlock, parseCidrBlock } from '@portcullis/protocol';
 import { loadNodeHttps, nodeHttp } from '../node/node-http.ts';
 import { OutboundError } from './outbound-error.ts';
 
-/** The way out of a network without direct egress. Loopback hosts are never reached through it. */
+/** The proxy of a network without direct egress. It is never used for loopback hosts. */
 export interface EgressProxy {
-  /** `http:` or `https:`, with user and password if it asks for them. */
+  /** `http:` or `https:`, with user and password if required. */
   readonly url: string;
   /**
-   * Hosts that are reached without it, as in `NO_PROXY`: `internal.example` or `.example` with their subdomains, addresses and blocks
+   * Hosts reached directly, as in `NO_PROXY`: `internal.example` or `.example` with their subdomains, addresses and blocks
    * (`10.0.0.0/8`) for URLs with an address, each with a port (`internal.example:8443`) for that one only; `*` for all.
    */
   readonly bypass?: readonly string[];
   /**
-   * Whether the proxy may resolve a host name. Names that untrusted sources chose must not be: one that resolves to a private
+   * Whether the proxy may resolve a host name. Names from untrusted sources must not be: one that resolves to a private
    * address of the proxy's network would bypass the SSRF guard. Names of `allowedPrivateOrigins` always may be.
    */
   readonly mayResolve?: (hostname: string) => boolean;
@@ -51,8 +51,8 @@ function withoutBrackets(host: string): string {
 }
 
 /**
- * Opens a tunnel. That the proxy itself cannot be reached, or refuses this server, is `egress`; that it does not reach the target is
- * `unreachable`.
+ * Opens a tunnel. The error is `egress` if the proxy is unreachable or refuses this server, `unreachable` if it cannot reach the
+ * target.
  * @param target a host name, or an address
  * @throws OutboundError
  */
@@ -84,7 +84,7 @@ export async function openTunnel(
     const fail = (cause?: unknown) =>
       reject(new OutboundError('egress', 'The egress proxy could not be reached.', cause));
     request.once('connect', ({ statusCode = 0 }: IncomingMessage, socket: Duplex, head: Buffer) => {
-      // Node detaches the socket with this event, so an abort has to end it here.
+      // Node detaches the socket with this event, so an abort must destroy it here.
       signal.addEventListener('abort', () => socket.destroy(), { once: true });
       const issue = tunnelIssue(statusCode);
       if (issue === null && head.length === 0) return resolve(socket);

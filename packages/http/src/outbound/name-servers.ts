@@ -1,4 +1,4 @@
-/** Resolves host names that clients choose: by this server's name servers, each name independently of others, in limited time. */
+/** Resolves client-supplied host names: by this server's name servers, each name independently, with a time limit. */
 import { randomBytes } from 'node:crypto';
 import { lookup, Resolver } from 'node:dns/promises';
 import { isLoopbackHost } from '@portcullis/protocol';
@@ -7,20 +7,20 @@ import { OutboundError } from './outbound-error.ts';
 /** Resolves a host name to addresses. @throws the system's error, or OutboundError `egress` */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>;
 
-/** Resolves by the system, with its hosts file and everything else that is configured there. */
+/** Resolves by the system, including its hosts file and other configuration. */
 export const resolveBySystem: ResolveHost = async (hostname) => {
   const addresses = await lookup(hostname, { all: true, order: 'verbatim' });
   return addresses.map(({ address }) => address);
 };
 
-/** Codes of a name server for a name or address that does not exist; every other one is its own failure. */
+/** Codes of a name server for a name or address that does not exist; all other codes are failures of the name server. */
 const DEFINITE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
 
 /**
- * Creates a resolver for host names that clients choose. The system's own resolver blocks one of two threads for each name:
- * two name servers that never respond would keep all other names of this process waiting.
- * It asks name servers only, not the hosts file; loopback names are left to the system.
- * The function throws OutboundError `egress` when the name servers do not respond, or know no name at all.
+ * Creates a resolver for client-supplied host names. The system's resolver blocks one of two threads for each name:
+ * two unresponsive name servers would block all other lookups of this process.
+ * It queries name servers only, not the hosts file; the system resolves loopback names.
+ * The function throws OutboundError `egress` when the name servers do not respond, or resolve no name at all.
  * @param timeout milliseconds for all name servers together
  * @param servers addresses of name servers, instead of the system's
  */
@@ -40,7 +40,7 @@ export function createNameServerResolver(timeout: number, servers?: readonly str
       if (REFUSING.has(codeOf(failure)) && (await resolvesOthers(query.resolver))) throw failure;
       throw new OutboundError('egress', NO_NAME_SERVER, failure);
     }
-    // Name servers without a way out often deny every name.
+    // Name servers without egress often deny every name.
     if (!(await knowsRoot(query.resolver))) throw new OutboundError('egress', NO_NAME_SERVER, errors[0]);
     throw errors[0];
   };
@@ -49,7 +49,7 @@ export function createNameServerResolver(timeout: number, servers?: readonly str
 /** Codes of a name server that responds, but does not resolve the name: the name's own servers may have failed. */
 const REFUSING: ReadonlySet<string> = new Set(['ESERVFAIL', 'EREFUSED']);
 
-/** Whether the name servers decide about a name that none of them can have cached. */
+/** Whether the name servers respond to a query for a name that cannot be cached. */
 async function resolvesOthers(resolver: Resolver): Promise<boolean> {
   return resolver.resolve4(`${randomBytes(12).toString('hex')}.com`).then(
     () => true,
@@ -60,7 +60,7 @@ async function resolvesOthers(resolver: Resolver): Promise<boolean> {
 const NO_NAME_SERVER = 'The name servers of this server do not respond, or know public names only in part.';
 
 function startQuery(timeout: number, servers: readonly string[] | undefined) {
-  // Each try waits longer than the one before: three of them fit.
+  // The timeout grows with each attempt: three attempts fit.
   const resolver = new Resolver({ timeout: Math.ceil(timeout / 8), tries: 3 });
   if (servers !== undefined) resolver.setServers(servers);
   const timer = setTimeout(() => resolver.cancel(), timeout);

@@ -6,7 +6,7 @@ export type OutboundErrorReason =
   | 'address'
   /** The name does not resolve, or the server does not respond. */
   | 'unreachable'
-  /** This side has no name server that responds, no route, or no egress proxy: the other side was not even asked. */
+  /** This side has no responding name server, route or egress proxy: the target was never contacted. */
   | 'egress'
   /** Request and response together took too long. */
   | 'timeout'
@@ -16,8 +16,7 @@ export type OutboundErrorReason =
   | 'encoding';
 
 /**
- * Thrown by outbound requests. The message contains no address, so that it reveals nothing about the internal
- * network.
+ * Thrown by outbound requests. The message contains no address: it must not reveal the internal network.
  */
 export class OutboundError extends Error {
   override readonly name: string = 'OutboundError';

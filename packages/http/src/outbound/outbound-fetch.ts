@@ -36,7 +36,7 @@ export type OutboundFetch = (input: string | URL | Request, init?: RequestInit) 
 const DEFAULTS = { timeout: 10_000, maxBytes: 262_144 };
 
 /**
- * Creates a `fetch` that is guarded against SSRF: it allows https to public addresses, and what the policy adds. It
+ * Creates a `fetch` that is guarded against SSRF: it allows https to public addresses, plus any allowed by the policy. It
  * resolves the name once, checks every address, and connects only to checked addresses, with the name in `Host` and
  * in the TLS handshake.
  * The returned function throws `OutboundError`, or the reason of the caller's own abort.
@@ -87,7 +87,7 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
 
 type Allowed = Exclude<OutboundDestination, { readonly kind: 'blocked' }>;
 
-/** The proxy for a destination, and whether it resolves the name: only names that the operator chose. */
+/** The proxy for a destination, and whether it resolves the name: only names chosen by the operator. */
 function findProxy(
   { kind, url }: Allowed,
   proxy: EgressProxy | undefined,
@@ -122,7 +122,7 @@ async function resolveHost(url: URL, resolve: ResolveHost): Promise<readonly str
 
 /**
  * A signal that aborts after the time limit, or with the caller's own. Not `AbortSignal.any`: before Node 24 the garbage
- * collector may take its signal away, which then never aborts.
+ * collector may collect its signal, which then never aborts.
  */
 function limitTime(milliseconds: number, caller: AbortSignal | null): AbortSignal {
   const controller = new AbortController();

@@ -14,9 +14,9 @@ import { OutboundError } from './outbound-error.ts';
 /** The request, and the addresses to connect to. */
 export interface PinnedRequest {
   readonly url: URL;
-  /** The addresses that were allowed; the connection goes to one of these only. With a proxy also a name. */
+  /** The allowed addresses; the connection goes to one of these only. With a proxy also a name. */
   readonly addresses: readonly string[];
-  /** URL of the proxy that connects; `null`: this server does. */
+  /** URL of the proxy that connects; `null` for a direct connection. */
   readonly proxy: string | null;
   readonly method: string;
   readonly headers: Headers;
@@ -83,7 +83,7 @@ async function send({
     lookup: pinnedLookup(addresses),
     ...(authorities !== undefined && { ca: [...authorities] }),
     ...(isIP(host) === 0 && { servername: host }),
-    // TLS with the host itself inside the tunnel: the proxy sees neither request nor response.
+    // End-to-end TLS inside the tunnel: the proxy sees neither request nor response.
     ...(tunnel !== null && { socket: tunnel as Socket }),
   };
   return new Promise((resolve, reject) => {
@@ -108,7 +108,7 @@ async function send({
   });
 }
 
-/** Resolves to the allowed addresses, whatever the name resolves to by now. */
+/** Resolves to the allowed addresses, without another lookup of the name. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const pinned = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_hostname, options, callback) => {
@@ -156,7 +156,7 @@ function boundedBody(message: IncomingMessage, { limit, signal }: PinnedRequest)
   });
 }
 
-/** Converts a socket error to an `OutboundError`. The reason of the caller's own abort is kept. */
+/** Converts a socket error to an `OutboundError`. The reason of the caller's own abort is preserved. */
 export function toOutboundError(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof OutboundError) return error;
   if (!signal.aborted) {
@@ -170,10 +170,10 @@ export function toOutboundError(error: unknown, signal: AbortSignal): unknown {
     : signal.reason;
 }
 
-/** Codes of a network that does not lead out: no name server responds, or there is no route. */
+/** Codes of a network without egress: no responding name server, or no route. */
 const NO_EGRESS: ReadonlySet<string> = new Set(['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN']);
 
-/** Whether this side has no network. If several addresses were tried, it is that of all. */
+/** Whether this side has no network. If several addresses were tried, all must have failed so. */
 function isWithoutEgress(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isWithoutEgress);
   return error instanceof Error && 'code' in error && NO_EGRESS.has(String(error.code));

@@ -10,7 +10,7 @@ export interface OutboundPolicy {
   readonly allowedPrivateOrigins?: readonly string[];
 }
 
-/** The decision about a URL, by the network that it may lead to. */
+/** The decision about a URL, by the network that it may reach. */
 export type OutboundDestination =
   | { readonly kind: 'public' | 'loopback' | 'private'; readonly url: URL }
   | { readonly kind: 'blocked'; readonly reason: string };
