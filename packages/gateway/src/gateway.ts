@@ -22,7 +22,7 @@ import {
   type MergedPart,
 } from './merged/merged-server.ts';
 import { createMessagePath, type MessagePathOptions } from './message-path.ts';
-import { checkHeaderAgreement } from './messages/header-agreement.ts';
+import { checkHeaderAgreement } from './messages/body-scanner.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 import { createPinBoard } from './review/pins.ts';
 import { createServerControl } from './server-control.ts';

@@ -12,7 +12,7 @@ import {
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import type { RequestSlots } from '../http/slots.ts';
 import { MAX_LIST_PAGES } from '../limits/bounds.ts';
-import { checkHeaderAgreement } from '../messages/header-agreement.ts';
+import { checkHeaderAgreement } from '../messages/body-scanner.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import { isListMethod } from '../policy/list-results.ts';
 import { forbidden, unknownTool } from '../policy/policy.ts';
