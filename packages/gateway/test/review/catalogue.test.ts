@@ -2,11 +2,11 @@ import type { ToolPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scanBody } from '../../src/messages/body-scanner.ts';
-import { createOperationControl } from '../../src/operation-control.ts';
 import { compilePolicy } from '../../src/policy/compile-policy.ts';
 import { createCatalogue } from '../../src/review/create-catalogue.ts';
 import { createPinBoard, type ToolChange } from '../../src/review/pins.ts';
 import type { ToolDefinition } from '../../src/review/tool-definition.ts';
+import { createOperationControl } from '../../src/server-control.ts';
 import type { GatewayRequest } from '../../src/servers/request.ts';
 
 let store: Awaited<ReturnType<typeof openStore>>;
