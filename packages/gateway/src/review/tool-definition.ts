@@ -1,7 +1,6 @@
 /** Tool definitions: what of them is pinned, and what their hints say. */
 import { createHash } from 'node:crypto';
 import type { ToolHints } from '../policy/policy.ts';
-import { canonicalJson } from './canonical-json.ts';
 
 /** A definition, as the backend sent it. */
 export type ToolDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -32,4 +31,20 @@ export function readToolDefinition(value: unknown): ToolDefinition | null {
   const isName =
     typeof name === 'string' && name.length <= 1000 && name.isWellFormed() && !/\p{Cc}/u.test(name);
   return isName ? (value as ToolDefinition) : null;
+}
+
+/**
+ * Canonical JSON: equal values have equal texts.
+ * @param value as parsed from JSON
+ * @see RFC 8785
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  // Sorts by UTF-16 code units. @see RFC 8785 §3.2.3
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
+  return `{${members.join(',')}}`;
 }
