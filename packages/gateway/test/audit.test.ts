@@ -1,7 +1,7 @@
 /** The audit of calls: what is recorded of each request, and that recording disturbs none. */
 import type { Principal } from '@portcullis/resource-server';
 import { afterEach, describe, expect, it } from 'vitest';
-import { retainedArguments } from '../src/audit/redact.ts';
+import { retainedArguments } from '../src/audit/call-audit.ts';
 import {
   type CallRecord,
   createCallAudit,

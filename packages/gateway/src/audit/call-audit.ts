@@ -1,10 +1,9 @@
 /** Turns calls into audit events, behind the requests: a bounded queue that is emptied when the event loop has its turn. */
-
 import { hash } from 'node:crypto';
-import { AUDIT_BATCH, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits/bounds.ts';
+import { AUDIT_BATCH, MAX_AUDIT_ARGUMENTS, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits/bounds.ts';
+import type { ArgumentAudit } from '../servers/server.ts';
 import type { CallAudit, CallRecord } from './call-record.ts';
 import type { CallEvent, GatewayAuditEvent } from './events.ts';
-import { retainedArguments } from './redact.ts';
 
 /** @param emit must not throw */
 export function createCallAudit(emit: (event: GatewayAuditEvent) => void): CallAudit {
@@ -87,4 +86,39 @@ function shorten(text: string): string {
 /** Hundredths are kept. */
 function milliseconds(duration: number): number {
   return Math.round(duration * 100) / 100;
+}
+
+const REDACTED = '[redacted]';
+
+/**
+ * The arguments of a call without the values at configured paths, and within a bound.
+ * @returns JSON; `null` for arguments that are too long, or not JSON
+ */
+export function retainedArguments(bytes: Uint8Array, { redact }: ArgumentAudit): string | null {
+  if (bytes.length > MAX_AUDIT_ARGUMENTS) return null;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return JSON.stringify(redact.reduce((found, path) => without(found, path.split('.')), value));
+  } catch {
+    return null;
+  }
+}
+
+/** The value with another one at a path; `*` is any member, and the elements of an array need no name. */
+function without(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return REDACTED;
+  if (Array.isArray(value)) {
+    const isElement = name === '*' || /^\d+$/.test(name);
+    return value.map((element: unknown, index) => {
+      if (!isElement) return without(element, [name, ...rest]);
+      return name === '*' || Number(name) === index ? without(element, rest) : element;
+    });
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      name === '*' || name === key ? without(member, rest) : member,
+    ]),
+  );
 }
