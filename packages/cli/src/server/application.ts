@@ -1,4 +1,4 @@
-/** The protected application: the MCP server that `portcullis up` puts its guard in front of. */
+/** The protected application: the MCP server that `portcullis up` guards. */
 import type { ResourceDefinition } from '@portcullis/authorization-server';
 import type { ScopeHierarchy, Scopes } from '@portcullis/protocol';
 import type { AuthenticationRequirement, McpOperation, Principal } from '@portcullis/resource-server';
@@ -27,18 +27,18 @@ export interface ProtectedApplication {
   readonly hierarchy?: ScopeHierarchy;
   /** The scopes required by an operation; none by default, so any valid token suffices. */
   scopesFor?(operation: McpOperation): Scopes;
-  /** How recently and how the user must have signed in for an operation; `null`: no matter. @see RFC 9470 */
+  /** How recently and how the user must have signed in for an operation; `null`: any. @see RFC 9470 */
   authenticationFor?(operation: McpOperation): AuthenticationRequirement | null;
   /** Starts the application. Called once. */
   create(context: ApplicationContext): Promise<RunningApplication>;
 }
 
-/** What an application is started with. */
+/** Start parameters of an application. */
 export interface ApplicationContext {
   /** An existing folder for its data; `null` if nothing should be stored. */
   readonly dataFolder: string | null;
   readonly log: Log;
-  /** Provider tokens, with which it acts for its users at identity providers. */
+  /** Provider tokens, for acting on behalf of its users at identity providers. */
   readonly upstream: UpstreamTokenSource;
 }
 

@@ -3,7 +3,7 @@ import type { CoreStore } from '@portcullis/authorization-server/store';
 import type { Log } from './log.ts';
 
 const INTERVAL = 60_000;
-/** Seconds by which the clocks may differ: sweeps, expiry and the order of events bear that. */
+/** Tolerated clock skew in seconds: sweeps, expiry and event order allow for it. */
 const TOLERATED = 5;
 
 export interface ClockSkew {
@@ -11,7 +11,7 @@ export interface ClockSkew {
   seconds: number;
 }
 
-/** Compares at once and every minute. @returns a function that stops it */
+/** Compares immediately and every minute. @returns a function that stops it */
 export function watchClock(
   store: Pick<CoreStore, 'readClock'>,
   log: Log,
@@ -31,7 +31,7 @@ export function watchClock(
     log({ type: exceeds ? 'clock.skewed' : 'clock.corrected', seconds });
   }
 
-  // An outage is reported by everything else.
+  // Other components report a database outage.
   const compareQuietly = () => void compare().catch(() => {});
   const timer = setInterval(compareQuietly, INTERVAL);
   timer.unref();
@@ -39,7 +39,7 @@ export function watchClock(
   return () => clearInterval(timer);
 }
 
-/** The response was made at some moment between the two readings. */
+/** The database read its clock between the two local readings. */
 async function measureSkew(
   store: Pick<CoreStore, 'readClock'>,
   clock: () => number,

@@ -35,7 +35,7 @@ import { type ProtectedServer, protectedServers, resourceOf } from './protected-
 import { createReadiness, type Readiness } from './readiness.ts';
 import { createServiceRoutes } from './service-routes.ts';
 
-/** Everything composed, ready to serve requests. */
+/** The composed process, ready to serve requests. */
 export interface Composition {
   readonly handle: HttpHandler;
   readonly servers: readonly ProtectedServer[];
@@ -45,14 +45,14 @@ export interface Composition {
   /** @see Readiness */
   readonly drain: Readiness['drain'];
   /**
-   * Serves the servers of these settings from now on; what serves those that have not changed stays.
-   * @throws SettingsError; then nothing has changed
+   * Switches to the servers of these settings; unchanged servers are not interrupted.
+   * @throws SettingsError without changing anything
    */
   replaceServers(prepared: Prepared): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What stays when servers are replaced. */
+/** Components that survive a replacement of servers. */
 interface Lasting {
   readonly exposeMetrics: () => string | Promise<string>;
   readonly readiness: Readiness;
@@ -61,7 +61,7 @@ interface Lasting {
   readonly createGatewayOf: CreateGatewayOf;
 }
 
-/** What is composed again for other servers. */
+/** Components that are recreated when servers are replaced. */
 interface Replaceable {
   readonly handle: HttpHandler;
   readonly gateway: Gateway | null;
@@ -132,10 +132,10 @@ async function composeServers(
   return { handle: route(server, own, gateway, serviceRoutes), gateway, authorizationServer: server };
 }
 
-/** Milliseconds for which an authorization server may finish its requests after it was replaced. */
+/** Milliseconds for a replaced authorization server to finish its requests. */
 const GRACE = 30_000;
 
-/** Authorization servers that were replaced, until their requests have finished. */
+/** Replaced authorization servers with requests in progress. */
 function createReplaced() {
   const open = new Map<AuthorizationServer, NodeJS.Timeout>();
   const close = async (server: AuthorizationServer) => {
@@ -222,7 +222,7 @@ async function create(
   }
 }
 
-/** Creates a guard with direct access to keys and revocations, so that a revoked token is rejected at the next request. */
+/** Creates a guard with direct access to keys and revocations, which rejects a revoked token at the next request. */
 function createGuardOf(application: ProtectedApplication, parts: Parts, server: LastingServer): Guard {
   const { name, scopes, defaultScopes, hierarchy, scopesFor, authenticationFor } = application;
   return createGuard({
@@ -255,8 +255,8 @@ function guardOptions(parts: Parts, server: LastingServer): SharedGuardOptions {
 }
 
 /**
- * Processes share the store and the master key: each proof is accepted once, and nonces of one by all. The authorization server is at
- * the same origin, for which clients keep one nonce.
+ * Processes share the store and the master key: each proof is accepted once, each nonce by all processes. The authorization
+ * server has the same origin, for which clients store one nonce.
  */
 function dpopOptions(
   { prepared: { settings }, storage: { store } }: Parts,
@@ -270,7 +270,7 @@ function dpopOptions(
   };
 }
 
-/** Without metadata only the oldest profile works: it alone has default paths. */
+/** Without metadata only the oldest profile works: only it defines default paths. */
 function servedProfiles({ metadata, profiles: served }: Settings): NonNullable<Settings['profiles']> {
   return metadata ? served : [profileA];
 }
@@ -280,7 +280,7 @@ function publishedDocuments({ prepared, issuer }: Parts): readonly string[] {
   if (!settings.metadata) return [];
   const policy = combineProfiles(servedProfiles(settings));
   const own = protectedServers(prepared, issuer).filter(({ isOwn }) => isOwn);
-  // Of several resources none is described at the root.
+  // With several resources, the root describes none of them.
   const count = own.length === 1 ? undefined : 1;
   return [
     ...serverMetadataUrls(issuer, policy.serverMetadata),

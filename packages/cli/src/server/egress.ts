@@ -1,4 +1,4 @@
-/** Egress: the proxy of the environment, and the check that this server reaches the hosts of well-known apps. */
+/** Egress: the proxy from the environment, and a check that well-known apps' hosts are reachable. */
 
 import type { OutboundSettings } from '@portcullis/authorization-server';
 import {
@@ -13,8 +13,8 @@ import type { Settings } from '../settings/schema.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Completes the setting `outbound` with `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case. A proxy without a scheme is one
- * that speaks http.
+ * Completes the setting `outbound` with `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case. A proxy without a scheme
+ * uses http.
  */
 export function withEgressProxy(resolved: ResolvedSettings, environment: Environment): ResolvedSettings {
   const { outbound } = resolved.settings;
@@ -42,7 +42,7 @@ export function withEgressProxy(resolved: ResolvedSettings, environment: Environ
 /** Hosts of the metadata documents of Claude Code and Visual Studio Code. */
 const WELL_KNOWN = ['claude.ai', 'vscode.dev'];
 
-/** Hosts that are checked: those that the operator named, otherwise well-known ones; none whose document is pinned. */
+/** Hosts to check: the operator's, otherwise well-known ones; never hosts with a pinned document. */
 function hostsToCheck({ metadataDocuments }: Pick<Settings, 'metadataDocuments'>): readonly string[] {
   if (metadataDocuments === false) return [];
   const {
@@ -59,7 +59,7 @@ function hostsToCheck({ metadataDocuments }: Pick<Settings, 'metadataDocuments'>
 const MAX_HOSTS = 5;
 const TIMEOUT = 5000;
 
-/** Asks each host for any response. @returns one sentence that says what to do; `null`: all were reached. Never rejects. */
+/** Sends a request to each host. @returns one sentence of advice; `null` if all are reachable. Never rejects. */
 export async function checkEgress(
   settings: Pick<Settings, 'metadataDocuments'> & { readonly outbound: OutboundSettings },
 ): Promise<string | null> {
@@ -77,12 +77,12 @@ function createCheckFetch({ proxy, noProxy = [] }: OutboundSettings): OutboundFe
   return createOutboundFetch({
     timeout: TIMEOUT,
     resolve: createNameServerResolver(TIMEOUT / 2),
-    // The operator named these hosts, or this program did.
+    // The operator or this program chose these hosts.
     ...(proxy !== undefined && { proxy: { url: proxy, bypass: noProxy, mayResolve: () => true } }),
   });
 }
 
-/** @returns why there was no response; `null`: there was one */
+/** @returns the reason for a missing response; `null` on success */
 async function tryToReach(host: string, fetch: OutboundFetch): Promise<string | null> {
   try {
     const response = await fetch(`https://${host}/`, { method: 'HEAD' });

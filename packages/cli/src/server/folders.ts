@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 
 /**
  * Creates a folder and its parents with mode 0700; an existing one is left unchanged.
- * @NOTE Without `recursive`: with it, Node never returns where the system keeps answering ENOENT, as below /proc.
+ * @NOTE Without `recursive`: with it, Node loops forever where the system always returns ENOENT, as below /proc.
  * @throws the system's error
  */
 export async function createFolder(path: string): Promise<void> {
@@ -24,8 +24,8 @@ const WRITABLE_BY_OTHERS = 0o002;
 const STICKY = 0o1000;
 
 /**
- * Rejects a folder in which every user can replace files that belong to others. In a sticky one (`/tmp`) they cannot, and what
- * is readable in it is decided by the mode of each file. Windows has no such modes.
+ * Rejects a folder in which every user can replace other users' files. A sticky folder (`/tmp`) prevents that, and each
+ * file's mode controls who can read it. Windows has no such modes.
  * @throws Error
  */
 export async function checkFolderWriters(path: string): Promise<void> {
@@ -42,7 +42,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The path without symbolic links; of a missing file, as far as its folder exists. */
+/** Resolves symbolic links; for a missing file, those of its folder. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -33,7 +33,7 @@ function wantsPage(request: HttpRequest): boolean {
   return /\btext\/html\b/i.test(request.headers.get('accept') ?? '');
 }
 
-/** Plain text, so that nothing needs escaping. */
+/** Plain text, which needs no escaping. */
 function respondText(servers: readonly ProtectedServer[]): HttpResponse {
   const list = servers.map(({ name, url }) => `  ${name}\n  ${url}\n`).join('\n');
   const text = `Portcullis protects ${servers.length === 1 ? 'this MCP server' : 'these MCP servers'}. Add the address to an MCP client:

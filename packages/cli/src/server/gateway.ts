@@ -10,10 +10,10 @@ import type { Parts } from './parts.ts';
 import type { Prepared } from './prepare.ts';
 
 /**
- * Creates the gateway of the servers that are configured now; `null` without any.
- * @param routes of the authorization server, whose paths no server may hide
+ * Creates the gateway of the configured servers; `null` without any.
+ * @param routes of the authorization server, whose paths no server may shadow
  * @param createGuard of the resources of all servers
- * @param previous what serves unchanged servers is taken from it
+ * @param previous gateway, reused for unchanged servers
  */
 export type CreateGatewayOf = (
   prepared: Prepared,
@@ -22,7 +22,7 @@ export type CreateGatewayOf = (
   previous: Gateway | null,
 ) => Promise<Gateway | null>;
 
-/** All its gateways share one source of credentials: those of unchanged servers stay. */
+/** All gateways share one credential source: those of unchanged servers are retained. */
 export function createGatewayFactory(
   { issuer, masterKey, previousMasterKeys, storage, log }: Parts,
   server: LastingServer,
@@ -84,8 +84,8 @@ function isToolChange(event: { readonly type: string }): event is ToolChangeEven
 const SERVICE_PATHS = ['/healthz', '/readyz', '/metrics', '/.well-known'];
 
 /**
- * @param strippedPrefix a server is reached without it as well
- * @throws SettingsError if a server would hide pages and endpoints of the authorization server, the application, or another server
+ * @param strippedPrefix servers are also reachable without this path prefix
+ * @throws SettingsError if a server would shadow pages and endpoints of the authorization server, the application, or another server
  */
 export function checkPaths(
   paths: readonly string[],

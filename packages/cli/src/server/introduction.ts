@@ -1,4 +1,4 @@
-/** What a server says of itself once it has started: the banner, the run file, and what is wrong with its addresses. */
+/** Output of a started server: the banner, the run file, and problems with its addresses. */
 import { redirectUriOf } from '@portcullis/authorization-server';
 import { isLoopbackHost } from '@portcullis/protocol';
 import type { ProcessContext } from '../process-context.ts';
@@ -21,7 +21,7 @@ interface StartFacts {
   readonly composition: Composition;
   readonly firstAccount: FirstAccount;
   readonly port: number;
-  /** Where the master key is from. */
+  /** The source of the master key. */
   readonly key: string;
 }
 
@@ -68,7 +68,7 @@ export function reportAddresses(
   if (!isLoopbackHost(new URL(issuer).hostname)) void reportEgress(settings, processContext, log);
 }
 
-/** What commands in other folders need to find this server. */
+/** The run file entry with which commands in other folders find this server. */
 function describeRunning(
   { prepared: { settings, configFile: config }, issuer }: Pick<Parts, 'prepared' | 'issuer'>,
   port: number,

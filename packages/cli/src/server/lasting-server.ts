@@ -1,4 +1,4 @@
-/** The authorization server as guards, gateway and application use it: a change of servers replaces it, and they go on with the next. */
+/** A proxy to the current authorization server, for guards, gateway and application: reconfiguring the servers replaces its target. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 
 export type LastingServer = Pick<
@@ -14,7 +14,7 @@ export type LastingServer = Pick<
   | 'recordOf'
 >;
 
-/** @param current the authorization server that serves now; all have the same store and keys */
+/** @param current the current authorization server; all share the store and keys */
 export function createLastingServer(current: () => AuthorizationServer): LastingServer {
   return {
     jwks: () => current().jwks(),

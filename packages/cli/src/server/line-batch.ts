@@ -34,10 +34,10 @@ export function createLineBatch(write: (text: string) => void): LineBatch {
   };
 }
 
-/** What a pipe takes in one piece, in bytes: more may be mixed with what another process writes. @see pipe(7) */
+/** Maximum bytes of an atomic pipe write: larger ones may interleave with another process's output. @see pipe(7) */
 const ATOMIC = 4096;
 
-/** Writes whole lines in pieces that processes with the same standard output do not break into. */
+/** Writes whole lines in atomic chunks, which processes sharing standard output cannot interleave. */
 export function inPieces(write: (text: string) => void): (text: string) => void {
   return (text) => {
     let piece = '';

@@ -1,4 +1,4 @@
-/** Where log lines go: standard output or standard error of a server. What cannot be written is dropped and counted. */
+/** Writes log lines to standard output or standard error. Lines that cannot be written are dropped and counted. */
 
 export interface LogOutput {
   /** Writes whole lines, each with its line break. Never throws and never waits. */
@@ -7,13 +7,13 @@ export interface LogOutput {
   dropped(): number;
 }
 
-/** Characters that wait for a reader that is slow or stopped; beyond, lines are dropped. */
+/** Maximum characters buffered for a slow or stopped reader; further lines are dropped. */
 const MAX_WAITING = 8 * 1024 * 1024;
 
 /**
- * A full disk (`ENOSPC`), a reader that is gone (`EPIPE`) or one that reads no more must not stop the server: the lines are dropped,
- * and each later write is a new attempt.
- * @param onRecovered called with the number of lines lost in between, when a line could be written again
+ * A full disk (`ENOSPC`), a closed pipe (`EPIPE`) or a stalled reader must not stop the server: lines are dropped, and each
+ * later write is a new attempt.
+ * @param onRecovered called with the number of dropped lines when a write succeeds again
  */
 export function createLogOutput(
   stream: NodeJS.WritableStream & { readonly writableLength?: number },
@@ -40,7 +40,7 @@ export function createLogOutput(
   };
 }
 
-/** From here on, errors of this stream end nothing: neither unhandled, nor by a listener of the command line. */
+/** Prevents errors of this stream from ending the process, unhandled or by a listener of the command line. */
 export function survive(stream: NodeJS.WritableStream): void {
   stream.removeAllListeners('error');
   stream.on('error', () => {});

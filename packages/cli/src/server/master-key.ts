@@ -140,7 +140,7 @@ function parseKey(text: string): Uint8Array {
   throw new SettingsError([error.issues[0]?.message ?? 'is not a key']);
 }
 
-/** Writes a new key beside the file and links it into place: of two concurrent starts, the second reads the first one's key. */
+/** Writes a new key beside the file and links it atomically: of two concurrent starts, the second reads the first one's key. */
 async function createKeyFile(path: string): Promise<string> {
   await createFolder(dirname(path));
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
@@ -162,8 +162,8 @@ async function createKeyFile(path: string): Promise<string> {
 }
 
 /**
- * Rejects a file that others can write. From a file that others can read, their access is removed where that is possible; where
- * it is not, there is a warning only, since container platforms mount secrets that way. Windows has no such modes.
+ * Rejects a file that other users can write. If they can read it, removes their access, or only warns where that is impossible:
+ * container platforms mount secrets that way. Windows has no such modes.
  */
 async function checkMode(path: string, location: string, title: string): Promise<string | null> {
   if (process.platform === 'win32') return null;

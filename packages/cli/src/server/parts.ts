@@ -1,4 +1,4 @@
-/** What a process is composed of. */
+/** The components of a process. */
 import type { Log } from './log.ts';
 import type { DatabaseMetrics } from './metrics/database-metrics.ts';
 import type { Prepared } from './prepare.ts';
@@ -16,6 +16,6 @@ export interface Parts {
   /** How many log lines were dropped since the start. */
   readonly droppedLines: () => number;
   readonly databaseMetrics: DatabaseMetrics;
-  /** `null` if this process serves alone. */
+  /** `null` in a single-process server. */
   readonly membership: Membership | null;
 }

@@ -1,4 +1,4 @@
-/** Checks everything that can be checked before anything is opened: settings, the modules they name, and the rules between them. */
+/** Validates the settings, the modules they name, and the rules between them, before opening anything. */
 import {
   type AuthorizationServerOptions,
   type FindWorkspaces,
@@ -41,7 +41,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const { settings, report, nameOf, configFile } = resolved;
   const { folder } = sources;
   const issues: string[] = [];
-  // One after another, so that issues have one order.
+  // Sequential, for a deterministic order of issues.
   const application =
     settings.app === null
       ? null
@@ -100,7 +100,7 @@ function checkRules(
 
 type Path = readonly string[];
 
-/** Where the operator set each of the resources that the authorization server gets: `['servers', '0']`. */
+/** The setting path of each resource of the authorization server: `['servers', '0']`. */
 function locationsOfResources(
   { settings, application, serversAt }: Composed,
   issuer: string,
@@ -154,7 +154,7 @@ export function serverOptions(
   };
 }
 
-/** The application in this process: its guard asks the server itself, so that a revocation takes effect at once. */
+/** The application in this process: its guard calls the server directly, so revocation is immediate. */
 function applicationResource(
   {
     name,

@@ -37,8 +37,8 @@ export function defineProtect(program: Command, processContext: ProcessContext):
 }
 
 /**
- * @param publicUrl names a server behind a URL: users of a public one do not know its internal address
- * @throws SettingsError for what is neither a URL nor a command
+ * @param publicUrl the name of a server with a URL: users of a public server do not know its internal address
+ * @throws SettingsError if the target is neither a URL nor a command
  */
 function describe(
   words: readonly string[],

@@ -8,7 +8,7 @@ export interface ProtectedServer {
   readonly url: string;
   /** Whether it runs in this process, behind our guard. */
   readonly isOwn: boolean;
-  /** Scopes that no configuration names: for tools that say that they only read, and for all others. */
+  /** Default scopes without configuration: one for tools annotated as read-only, one for all others. */
   readonly proposedScopes?: readonly [reading: string, other: string];
 }
 

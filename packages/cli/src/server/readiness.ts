@@ -1,4 +1,4 @@
-/** Whether this server should get requests: `/readyz`, and the draining phase before it stops. */
+/** Readiness to receive requests: `/readyz`, and the draining phase before shutdown. */
 import type { CoreStore } from '@portcullis/authorization-server/store';
 import type { ServerHealth } from '@portcullis/gateway';
 import { type HttpResponse, respondJson } from '@portcullis/http';
@@ -9,18 +9,18 @@ export interface Readiness {
   /** The response at `/readyz`: 200 if a write to the store works, else 503. */
   respond(): Promise<HttpResponse>;
   /**
-   * From now on it is not ready. Resolves after `milliseconds`, so that load balancers notice; at once if none has asked in the last
-   * minute.
+   * Marks the server unready. Resolves after `milliseconds`, in which load balancers notice; immediately if none has probed in
+   * the last minute.
    */
   drain(milliseconds: number): Promise<void>;
 }
 
-/** Milliseconds for which the outcome of a write is reused, so that frequent probes cost no commits. */
+/** Milliseconds for which a write result is cached: frequent probes cost no commits. */
 const WRITE_REUSED = 2_000;
-/** Milliseconds after the last probe in which another one is expected. */
+/** Milliseconds after the last probe within which another is expected. */
 const PROBES_EXPECTED = 60_000;
 
-/** @param backends of the gateway, which are shown; none of them makes this server unready */
+/** @param backends of the gateway: reported, without effect on readiness */
 export function createReadiness(
   store: Pick<CoreStore, 'ping' | 'checkWritable'>,
   log: Log,
@@ -70,7 +70,7 @@ function respondUnready(status: 'draining' | 'unavailable'): HttpResponse {
   return respondJson({ status }, { status: 503, headers: { 'retry-after': '5' } });
 }
 
-/** Shares one outcome among all callers, from its start until it has been known for a while. */
+/** Single flight with a cache: callers share one result, from its start until it expires. */
 function createCached(work: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> | null = null;
   let settledAt = Number.POSITIVE_INFINITY;

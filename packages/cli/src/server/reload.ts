@@ -1,4 +1,4 @@
-/** Reads the configuration file again on SIGHUP and when it has changed, and serves its servers without a restart. */
+/** Reloads the configuration file on SIGHUP and on changes, and applies its servers without a restart. */
 
 import { stat } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -9,12 +9,12 @@ import { settingNames } from '../settings/schema.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import type { Running } from './start.ts';
 
-/** Milliseconds between looks at the file. */
+/** Milliseconds between checks of the file. */
 const POLL_INTERVAL = 2_000;
 
 /**
- * A file with issues changes nothing, and they are reported.
- * @returns stops watching
+ * Reports the issues of an invalid file without applying it.
+ * @returns a function that stops watching
  */
 export function watchConfiguration(
   sources: Sources,
@@ -73,7 +73,7 @@ function pollFile(file: string, onChange: () => void): () => void {
   let isFirst = true;
   const look = async () => {
     const found = await read();
-    // While an editor replaces the file it may be missing.
+    // The file may be missing while an editor replaces it.
     if (found === null) return;
     if (!isFirst && found !== known) onChange();
     known = found;

@@ -32,14 +32,14 @@ const CONNECT_TIMEOUT = 1_000;
 
 /**
  * Writes the run file of this process, readable by this user only. A server also runs where it cannot be written.
- * @returns removes it
+ * @returns a function that removes it
  */
 export async function writeRunFile(server: RunningServer, environment: Environment): Promise<() => void> {
   const path = join(runFolder(environment), `${server.pid}.json`);
   const remove = () => rmSync(path, { force: true });
   try {
     await createFolder(runFolder(environment));
-    // Renamed into place, so that no command reads half of it.
+    // Renamed atomically: no command reads a partial file.
     await writeFile(`${path}.new`, `${JSON.stringify(server, null, 2)}\n`, { mode: 0o600 });
     await rename(`${path}.new`, path);
   } catch {
@@ -69,7 +69,7 @@ async function findRunning(path: string): Promise<RunningServer | null> {
     rmSync(path, { force: true });
     return null;
   }
-  // The system may have given the ID of a killed server to another process.
+  // The system may have reused the process ID of a killed server.
   return (await isListening(server)) ? server : null;
 }
 
@@ -97,7 +97,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
-    // Also if it belongs to another user: then it is not the process that wrote the file.
+    // Includes EPERM: a process of another user did not write the file.
     return false;
   }
 }

@@ -29,7 +29,7 @@ export async function checkSelf({
       : issuer;
   const fetched = await Promise.all(documents.map((url) => fetchDocument(url, namedAt(url))));
   const endpoints = new Map(fetched.flatMap(({ document }) => endpointsOf(document)));
-  // Without metadata, clients look there for the keys.
+  // Without metadata, clients fetch the keys from there.
   if (documents.length === 0) endpoints.set(`${new URL(issuer).origin}/jwks`, KEYS);
   const found = await Promise.all([
     ...[...endpoints].map(([url, endpoint]) => checkEndpoint(url, endpoint)),
@@ -77,7 +77,7 @@ interface Expected {
 
 const KEYS: Endpoint = { request: {}, expected: { status: 200, isShared: true } };
 
-/** Sends malformed credentials, so that no client is counted as attacked. */
+/** Sends malformed credentials, which count as failed attempts of no client. */
 const AUTHENTICATED: Endpoint = {
   request: {
     method: 'POST',
@@ -165,7 +165,7 @@ interface ReceivedResponse {
   readonly body: string;
 }
 
-/** Returns the response, or why there is none. */
+/** Returns the response, or the reason for the failure. */
 async function send(url: string, init: RequestInit): Promise<ReceivedResponse | string> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT);

@@ -1,4 +1,4 @@
-/** The program's own paths, beside those of the authorization server and the application: health checks, metrics, the front page. */
+/** The program's own routes, besides the authorization server's and the application's: health checks, metrics, the front page. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import { type HttpResponse, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';

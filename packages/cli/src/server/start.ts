@@ -20,7 +20,7 @@ import { startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
 export interface Running {
-  /** Is not ready for `milliseconds` but serves: load balancers notice. At once where none asks for readiness. */
+  /** Stays unready for `milliseconds` while serving: load balancers notice. Immediate if none probes readiness. */
   drain(milliseconds: number): Promise<void>;
   /** @see Composition.replaceServers */
   readonly replaceServers: Composition['replaceServers'];
@@ -39,7 +39,7 @@ export async function start(
   membership: Membership | null = null,
 ): Promise<Running> {
   const { settings, nameOf } = prepared;
-  /** Of several processes, the first one checks and reports what concerns them all. */
+  /** In a multi-process server, the first process does the shared checks and reports. */
   const isFirst = membership?.slot.isFirst ?? true;
   const complain = isFirst ? processContext.complain : () => {};
   survive(processContext.streams.errors);
@@ -129,7 +129,7 @@ export async function start(
   };
 }
 
-/** Creates the first account from the settings, or a link with which a user creates it. */
+/** Creates the first account from the settings, or a one-time link that creates it. */
 async function createFirstAccount(
   {
     settings: { bootstrapEmail: email, bootstrapPassword: password, externalUi, ...settings },

@@ -117,7 +117,7 @@ export async function inspectStorage(settings: Settings, folder: string): Promis
 }
 
 /**
- * Opens a store for a command, while servers may use it. Only `up` and `portcullis migrate` create a database and apply
+ * Opens a store for a command, possibly while servers use it. Only `up` and `portcullis migrate` create a database and apply
  * migrations: a command would do it in the wrong folder, or under running servers of the previous version.
  * @throws SettingsError naming the setting
  */

@@ -5,14 +5,14 @@ import { reasonOf } from '../errors.ts';
 import type { Log } from './log.ts';
 
 const INTERVAL = 60_000;
-/** Rows of each kind per batch, so that no sweep delays a request for long. */
+/** Rows of each kind per batch, small enough not to delay requests. */
 const BATCH_SIZE = 500;
 
-/** Work of the sweeps of this process. */
+/** Statistics of the sweeps of this process. */
 export interface SweepProgress {
   /** Rows deleted since the start. */
   deleted: number;
-  /** Epoch seconds at which nothing that had expired was left, or another process was sweeping. */
+  /** Epoch seconds when no expired rows remained, or another process was sweeping. */
   caughtUpAt: number;
 }
 
@@ -51,8 +51,8 @@ async function sweepOnce(
 }
 
 /**
- * Sweeps in batches until nothing is left, however much has expired. It rests for as long as each batch took, so that requests have
- * half of the database at least.
+ * Sweeps in batches until no expired rows remain. It pauses for the duration of each batch: at least half of the database's
+ * time remains for requests.
  * @param clock epoch seconds
  */
 export async function sweepAll(

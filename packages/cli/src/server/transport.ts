@@ -21,7 +21,7 @@ import type { Settings } from '../settings/schema.ts';
 import { type NameOf, titleOf } from '../settings/schema.ts';
 import type { Log } from './log.ts';
 
-/** Health checks, which platforms send in cleartext and which reveal nothing. */
+/** Health checks: platforms send them in cleartext, and they reveal nothing. */
 const PROBES = ['/healthz', '/readyz'];
 
 /**
@@ -61,7 +61,7 @@ export async function readCertificate(
 ): Promise<TlsCertificate | null> {
   if (tlsCert === null || tlsKey === null) return null;
   const issues: string[] = [];
-  // One after another, so that issues have one order.
+  // Sequential, for a deterministic order of issues.
   const cert = await collectIssues(issues, () => readPem(nameOf('tlsCert'), tlsCert, folder));
   const key = await collectIssues(issues, () => readPem(nameOf('tlsKey'), tlsKey, folder));
   if (cert === null || key === null) throw new SettingsError(issues);

@@ -17,7 +17,7 @@ import { watchConfiguration } from './reload.ts';
 import { start } from './start.ts';
 import { untilStopSignal } from './stop-signal.ts';
 
-/** Milliseconds for draining and for requests in progress to finish when the program stops; half of it for requests in any case. */
+/** Shutdown limit in milliseconds for draining and requests in progress; at least half is reserved for requests. */
 const GRACE = 10_000;
 
 export function defineUp(program: Command, processContext: ProcessContext): void {
@@ -35,7 +35,7 @@ export function defineUp(program: Command, processContext: ProcessContext): void
 
 export type SettingFlags = Readonly<Partial<Record<SettingName, string>>>;
 
-/** Milliseconds after which a process that was replaced closes what is still open: idle connections end before, by their own timeout. */
+/** Milliseconds after which a replaced process closes its remaining connections: idle ones time out earlier. */
 const RETIREMENT = 70_000;
 
 /** Runs the server until it is stopped. */
@@ -70,7 +70,7 @@ export async function up(flags: SettingFlags, given: ProcessContext): Promise<vo
 /** Columns of the help text. */
 const WIDTH = 118;
 
-/** The part of `portcullis up --help` about settings without a flag. */
+/** The section of `portcullis up --help` on settings without a flag. */
 function structuredHelp(): string {
   const names = settingNames.filter((name) => !hasFlag(name));
   return [

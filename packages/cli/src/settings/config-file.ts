@@ -15,7 +15,7 @@ import { readStrictJson } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from './schema.ts';
 
-/** A secret, or the file or environment variable that holds it. */
+/** A secret, or the file or environment variable that contains it. */
 type SecretReference = string | { readonly file: string } | { readonly variable: string };
 
 type WithSecrets<T, K extends PropertyKey> = T extends unknown
@@ -53,7 +53,7 @@ type Options = Omit<
   'issuer' | 'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'resources' | 'workspaces'
 >;
 
-/** What a configuration file may hold. */
+/** The contents of a configuration file. */
 export type FileConfiguration = Omit<Options, 'identityProviders' | 'registration' | 'externalUi' | 'brand' | 'profiles'> & {
   readonly $schema?: string;
   readonly resources?: AuthorizationServerOptions['resources'];
@@ -88,7 +88,7 @@ const MODULES = ['.ts', '.mts', '.js', '.mjs'];
 
 /**
  * Reads the object in a configuration file; its members are validated elsewhere.
- * @param folder start of a relative path
+ * @param folder base of a relative path
  * @param title of the setting that names the file
  * @throws SettingsError
  */
@@ -116,13 +116,13 @@ async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser's message may quote a secret: only the position is shown, where it is known.
+    // The parser's message may quote a secret: only the position is shown, if known.
     const [position = ''] = /\(line \d+ column \d+\)/.exec(String(error)) ?? [];
     throw new SettingsError([`is not well-formed JSON ${position}`.trim()]);
   }
 }
 
-/** `JSON.parse` would keep the last of two settings with one name, and say nothing. */
+/** Rejects duplicate settings: `JSON.parse` would silently use the last. */
 function checkRepeatedNames(text: string): void {
   try {
     readStrictJson(text, { depth: 1000, members: 1_000_000, values: 1_000_000 });
@@ -132,7 +132,7 @@ function checkRepeatedNames(text: string): void {
   }
 }
 
-/** Modules are loaded once by URL: a changed one needs another. */
+/** Modules are cached by URL: a changed module needs a new URL. */
 async function currentUrl(path: string): Promise<string> {
   const url = pathToFileURL(path);
   const changedAt = await stat(path).then(
@@ -145,7 +145,7 @@ async function currentUrl(path: string): Promise<string> {
   return url.href;
 }
 
-/** When the modules were last changed before they were first loaded. */
+/** Modification times of the modules at their first load. */
 const loadedAt = new Map<string, number>();
 
 async function loadConfig(path: string): Promise<unknown> {

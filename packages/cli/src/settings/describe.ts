@@ -6,11 +6,11 @@ import { fileSchema } from './schema.ts';
 
 /** A member of an object, or of the objects in an array. */
 export interface DescribedMember {
-  /** With dots for members of members. */
+  /** Dotted for nested members. */
   readonly name: string;
   readonly description: string;
   readonly kind: string;
-  /** `required`, or what is taken when it is left out. */
+  /** `required`, or the default. */
   readonly default: string;
 }
 
@@ -30,7 +30,7 @@ export function describeMembers(schema: z.ZodType, parent = ''): readonly Descri
   });
 }
 
-/** Arrays of objects have members too, but rates are all alike. */
+/** Whether the members are listed, also those of arrays of objects; rates are all alike. */
 function isExpanded(member: z.ZodType): boolean {
   return kindOf(member).startsWith('an object')
     ? !kindOf(member).includes('burst')
@@ -45,7 +45,7 @@ function defaultOf(member: z.ZodType): string {
   return def.type === 'optional' ? 'none' : 'required';
 }
 
-/** A default as code; what explains it stays text: `600` (10 minutes). */
+/** Formats a default as code and its explanation as text: `600` (10 minutes). */
 function code(value: unknown, kind: string): string {
   if (Array.isArray(value) && value.length === 0) return 'none';
   const [first = '', ...rest] = formatDefault(value, kind).split(/ (?=\()/);

@@ -7,9 +7,9 @@ import { reasonOf, SettingsError } from '../errors.ts';
 import type { NameOf, Settings } from './schema.ts';
 
 /**
- * What a module exports under a name; `undefined` if nothing.
+ * Loads a named export of a module; `undefined` if missing.
  * @param title of the setting that names the module
- * @param folder start of a relative path
+ * @param folder base of a relative path
  * @throws SettingsError
  */
 export async function loadExport(

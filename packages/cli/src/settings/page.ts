@@ -72,7 +72,7 @@ function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** A default that can be written down is code; words stay words. */
+/** Formats literal defaults as code, descriptions as text. */
 function code(text: string): string {
   return /^[\w.:/<>-]+$/.test(text) && !['none', 'all'].includes(text) ? `\`${text}\`` : text;
 }

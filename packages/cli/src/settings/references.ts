@@ -1,18 +1,18 @@
-/** Values that a setting only names: secrets in files or variables, and files such as a logo. */
+/** Resolves references in settings: secrets in files or variables, and files such as a logo. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type OptionReport, optionMeta } from '@portcullis/authorization-server/options';
 import type * as z from 'zod';
 import { reasonOf } from '../errors.ts';
 
-/** Where references lead. */
+/** Sources of references. */
 export interface Origin {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Relative paths start here. */
+  /** Base of relative paths. */
   readonly folder: string;
 }
 
-/** The parts of a schema that hold others. */
+/** Members of a schema that contain nested schemas. */
 interface Definition {
   readonly type: string;
   readonly innerType?: z.ZodType;
@@ -41,7 +41,7 @@ export function definitionOf(schema: z.ZodType): Definition {
   return schema.def as unknown as Definition;
 }
 
-/** The value with every reference resolved. A reference that leads nowhere is reported and marked as unread. */
+/** The value with every reference resolved. A dangling reference is reported and marked as unread. */
 export function resolveReferences(
   schema: z.ZodType,
   value: unknown,

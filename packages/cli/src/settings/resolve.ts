@@ -26,18 +26,18 @@ import {
   variableOf,
 } from './schema.ts';
 
-/** Where settings come from. */
+/** Sources of settings. */
 export interface Sources {
   /** By the names of the settings. */
   readonly flags: Readonly<Partial<Record<SettingName, string>>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Relative paths start here. */
+  /** Base of relative paths. */
   readonly folder: string;
 }
 
 /** Settings, with the issues of those that could not be read. */
 export interface ResolvedSettings {
-  /** Without what could not be read. */
+  /** Without unreadable settings. */
   readonly settings: Settings;
   /** Paths begin with the name of a setting. */
   readonly report: OptionReport;
@@ -152,7 +152,7 @@ function read(name: SettingName, found: Found | undefined, sources: Sources, rep
     try {
       value = parseText(schema, value);
     } catch {
-      // What the parser says may quote a secret.
+      // The parser's message may quote a secret.
       report.add([name], 'is not well-formed JSON');
       report.markUnread([name]);
       return otherwise;
@@ -164,7 +164,7 @@ function read(name: SettingName, found: Found | undefined, sources: Sources, rep
 }
 
 /**
- * The value that the text of a flag or a variable stands for.
+ * Parses the text of a flag or a variable.
  * @throws SyntaxError if a structured value is not JSON
  */
 function parseText(schema: z.ZodType, written: string): unknown {
@@ -185,7 +185,7 @@ function parseText(schema: z.ZodType, written: string): unknown {
   return type === 'array' || shape !== undefined || valueType !== undefined ? JSON.parse(written) : written;
 }
 
-/** Names a setting in the way in which another was set, or it was itself; in every way if it was not set. */
+/** Names a setting by the source of another setting, or by its own; by all sources if it is not set. */
 function nameAs(name: SettingName, found: Found | undefined, path: readonly string[] = []): string {
   if (found === undefined) return [titleOf(name), ...path].join('.');
   if (found.file !== null) return `${[name, ...path].join('.')} (in ${found.file})`;
@@ -228,7 +228,7 @@ function checkVariables(environment: Sources['environment'], report: OptionRepor
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
 
-/** Settings that need each other. */
+/** Settings that require each other. */
 const PAIRS = [['bootstrapEmail', 'bootstrapPassword'], ['tlsCert', 'tlsKey']] as const; // biome-ignore format: a table
 
 /** Settings that exclude each other. */
@@ -237,7 +237,7 @@ const ALTERNATIVES = [['key', 'keyFile'], ['previousKey', 'previousKeyFile']] as
 /** 128 bits in base64url. */
 const MINIMUM_SECRET = 22;
 
-/** Rules across settings; those that could not be read are left out. */
+/** Rules across settings; unreadable settings are skipped. */
 function checkCombinations(
   settings: Settings,
   report: OptionReport,

@@ -1,4 +1,4 @@
-/** The settings of the command line: the options of the authorization server, and what the program itself needs to know. */
+/** The settings of the command line: the options of the authorization server, and those of the program itself. */
 import type { FindWorkspaces } from '@portcullis/authorization-server';
 import {
   callback,
@@ -41,7 +41,7 @@ export const masterKey = lazy(() =>
     .register(optionMeta, { kind: '32 random bytes in base64url, base64 or hexadecimal', isSecret: true }),
 );
 
-/** The origin where everything is served: the issuer, kept byte for byte. */
+/** The origin where everything is served: the issuer, preserved byte for byte. */
 const publicUrl = lazy(() =>
   checkedText('an https URL without a path', (url) => {
     const issue = issuerError(url);
@@ -246,7 +246,7 @@ const programSettings = {
   }),
 };
 
-/** The options of the authorization server that can be written down, with their sections. */
+/** The serializable options of the authorization server, with their sections. */
 const serverSettings = Object.fromEntries(
   Object.entries<OptionDefinition>(optionDefinitions).filter(([, { section }]) => section !== undefined),
 ) as Pick<typeof optionDefinitions, WithSection<typeof optionDefinitions>>;
@@ -254,13 +254,13 @@ const serverSettings = Object.fromEntries(
 /** Without a section, only code can set an option. */
 type WithSection<T> = { [K in keyof T]: T[K] extends { readonly section: string } ? K : never }[keyof T];
 
-/** Those of the program first; it replaces some of the server's. */
+/** The program's settings first; they override some of the server's. */
 const allSettings = { ...programSettings, ...serverSettings, ...programSettings };
 
 type ProgramSettings = typeof programSettings;
 type Parsed = ParsedOf<typeof allSettings>;
 
-/** All settings, validated. What the program itself needs is `null` when it is not set. */
+/** All settings, validated. The program's own are `null` if not set. */
 export type Settings = {
   readonly [K in keyof Parsed]:
     | Exclude<Parsed[K], undefined>
@@ -311,7 +311,7 @@ export function titleOf(name: SettingName): string {
   return hasFlag(name) ? `${variableOf(name)} (${flagOf(name)})` : name;
 }
 
-/** Names a setting, or a place in it, as the operator set it: the flag, the variable, or the key and the file. */
+/** Names a setting, or a path within it, as the operator set it: the flag, the variable, or the key and the file. */
 export type NameOf = (name: SettingName, path?: readonly string[]) => string;
 
 export function hasFlag(name: SettingName): boolean {
@@ -322,12 +322,12 @@ export function isInFile(name: SettingName): boolean {
   return name !== 'config';
 }
 
-/** Whether a setting is passed to the authorization server as it is. */
+/** Whether a setting is passed to the authorization server unchanged. */
 export function isServerOption(name: SettingName): boolean {
   return name !== 'workspaces' && Object.hasOwn(optionDefinitions, name);
 }
 
-/** The settings that are passed to the authorization server as they are. */
+/** The settings that are passed to the authorization server unchanged. */
 export function serverOptionsOf(settings: Settings): Omit<Settings, keyof ProgramSettings> {
   const entries = Object.entries(settings).filter(
     ([name, value]) => isServerOption(name as SettingName) && value !== undefined,
@@ -335,7 +335,7 @@ export function serverOptionsOf(settings: Settings): Omit<Settings, keyof Progra
   return Object.fromEntries(entries) as unknown as Omit<Settings, keyof ProgramSettings>;
 }
 
-/** The variable that names a file with a secret, as container platforms mount them; `null`: there is none, or it is a setting of its own. */
+/** The variable that names a file with a secret, as container platforms mount them; `null` if none exists or it is a separate setting. */
 export function fileVariableOf(name: SettingName): string | null {
   const isSecret = settingDefinitions[name].isSecret === true;
   return isSecret && !Object.hasOwn(settingDefinitions, `${name}File`) ? `${variableOf(name)}_FILE` : null;

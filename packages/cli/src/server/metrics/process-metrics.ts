@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { counter, gauge } from './prometheus-exposition.ts';
 
-/** @returns reads them */
+/** @returns a function that reads them */
 export function createProcessMetrics(): () => readonly string[] {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
@@ -27,7 +27,7 @@ export function createProcessMetrics(): () => readonly string[] {
   };
 }
 
-/** Only Linux lists them. */
+/** Available on Linux only. */
 function openDescriptors(): readonly string[] {
   try {
     const { length } = readdirSync('/proc/self/fd');

@@ -1,27 +1,27 @@
-/** The part of a process in a server of several processes: it reports to the one that started it, which instructs it. */
+/** The worker side of a multi-process server: reports to the supervisor and follows its instructions. */
 import type { ProcessContext } from '../../process-context.ts';
 import type { StopSignal } from '../stop-signal.ts';
 import { type Instruction, type ProcessReport, SLOT_VARIABLE, type Slot, type Started } from './messages.ts';
 
-/** How a process of several differs from one that serves alone. */
+/** The membership of a process in a multi-process server. */
 export interface Membership {
   readonly slot: Slot;
-  /** Resolves when this process shall stop. */
+  /** Resolves when this process must stop. */
   readonly stopped: Promise<StopSignal>;
-  /** Resolves when another one serves in its place. */
+  /** Resolves when its successor serves. */
   readonly retired: Promise<'retired'>;
-  /** It accepts connections. @param started from the first process */
+  /** Reports that this process accepts connections. @param started from the first process */
   reportReady(started: Started | null): void;
   /**
-   * Resolves when no connection is on its way to this process. One that arrives after it has stopped listening goes to another process,
-   * but one that it never read would be reset when it ends.
+   * Resolves when no connection is in transfer to this process. Connections that arrive after it has stopped listening are
+   * passed to another process, but unread ones would be reset at exit.
    */
   leave(): Promise<void>;
-  /** Shows the metrics of this process to all. @returns reads those of all */
+  /** Exports the metrics of this process. @returns a function that collects those of all processes */
   shareMetrics(own: () => string): () => Promise<string>;
 }
 
-/** Takes the place out of the environment: no setting, and nothing for the processes that this one starts. */
+/** Removes the slot from the environment: it is not a setting, and child processes must not inherit it. */
 export function takeSlot(processContext: ProcessContext): {
   readonly membership: Membership | null;
   readonly processContext: ProcessContext;
@@ -59,7 +59,7 @@ function join(slot: Slot): Membership {
         asked.delete(message.id);
     }
   });
-  // A terminal and some supervisors signal each process of a group. The one that started this one decides, and outlives it.
+  // Terminals and some supervisors signal the whole process group. The parent process decides, and outlives this one.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 
   return {

@@ -1,42 +1,42 @@
-/** What the processes of one server say to each other. */
+/** Messages between the processes of one server. */
 import type { Worker } from 'node:cluster';
 import type { RunningServer } from '../run-file.ts';
 
-/** The variable by which a process knows its place among several; it holds a `Place` as JSON. */
+/** The environment variable that contains the `Slot` of a process as JSON. */
 export const SLOT_VARIABLE = 'PORTCULLIS_PLACE';
 
-/** The place of a process among several. */
+/** The slot of a process in a multi-process server. */
 export interface Slot {
-  /** From 1; its successor after a restart or a crash has the same. */
+  /** Starts at 1; a successor after a restart or a crash has the same number. */
   readonly number: number;
-  /** The port to listen on, also where the settings say 0. */
+  /** The port to listen on, even if the setting is 0. */
   readonly port: number;
   /** The first process of all checks the addresses and writes the banner. */
   readonly isFirst: boolean;
 }
 
-/** What the first process found out. */
+/** The report of the first process. */
 export interface Started {
   readonly banner: string;
   /** For the run file. */
   readonly running: RunningServer;
 }
 
-/** From a process to the one that started it. */
+/** From a worker process to the supervisor. */
 export type ProcessReport =
   | { readonly type: 'ready'; readonly started: Started | null }
-  /** It has stopped listening, and would end. */
+  /** It has stopped listening and is ready to exit. */
   | { readonly type: 'retired' }
   | { readonly type: 'metrics wanted'; readonly id: number }
   | { readonly type: 'metrics'; readonly id: number; readonly text: string };
 
-/** To a process from the one that started it. */
+/** From the supervisor to a worker process. */
 export type Instruction =
-  /** As after this signal; `null`: as when npm has exited. */
+  /** The signal to act on; `null`: npm has exited. */
   | { readonly type: 'stop'; readonly signal: 'SIGTERM' | 'SIGINT' | null }
   /** Its successor serves: no new connections, until the open ones are closed. */
   | { readonly type: 'retire' }
-  /** Every connection meant for it has been passed: it may end. */
+  /** All its connections have been transferred: it may exit. */
   | { readonly type: 'released' }
   | { readonly type: 'metrics wanted'; readonly id: number }
   | { readonly type: 'metrics'; readonly id: number; readonly text: string };

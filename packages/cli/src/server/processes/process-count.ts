@@ -1,4 +1,4 @@
-/** How many processes serve. */
+/** Determines the number of server processes. */
 import { availableParallelism } from 'node:os';
 import type { Settings } from '../../settings/schema.ts';
 

@@ -1,4 +1,4 @@
-/** The process that runs the others of a server: it serves nothing itself. */
+/** The supervising process of a multi-process server: it serves no requests itself. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { ProcessContext } from '../../process-context.ts';
@@ -12,7 +12,7 @@ import { createSupervisor } from './supervisor.ts';
 
 /**
  * Runs a server until it is stopped. SIGHUP replaces its processes one after another.
- * @param limit milliseconds for the processes to end
+ * @param limit milliseconds for the processes to exit
  * @returns the exit code
  */
 export async function runProcesses(
@@ -44,7 +44,7 @@ export async function runProcesses(
   return 0;
 }
 
-/** All processes have to name the same port, so that they share it. An address that cannot be used is reported by the first of them. */
+/** All processes must use the same port to share it. The first one reports an unusable address. */
 async function findFreePort(host: string): Promise<number> {
   const server = createServer();
   try {

@@ -7,38 +7,38 @@ import type { StopSignal } from '../stop-signal.ts';
 import { collectMetrics } from './merge-metrics.ts';
 import { instruct, type ProcessReport, SLOT_VARIABLE, type Slot, type Started } from './messages.ts';
 
-/** A process that ends before that counts as failed, and its successor has to wait. In milliseconds. */
+/** Milliseconds: a process that exits earlier counts as failed, and its successor starts with a delay. */
 const STABLE = 60_000;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 30_000;
 
 export interface Supervisor {
-  /** Starts all. @returns what the first one found out; `null` if it ended instead, with this code */
+  /** Starts all processes. @returns the first one's report; `null` and the exit code if it exited instead */
   start(): Promise<{ readonly started: Started } | { readonly started: null; readonly code: number }>;
-  /** Replaces each process by a new one: it serves before the old one accepts no more. */
+  /** Replaces each process without downtime: the new one serves before the old one stops accepting. */
   restart(): Promise<void>;
-  /** Resolves when all have ended. */
+  /** Resolves when all processes have exited. */
   stop(signal: StopSignal, limit: number): Promise<void>;
 }
 
 interface Member {
   readonly worker: Worker;
   readonly startedAt: number;
-  /** Resolves when it serves, or has ended before. */
+  /** Resolves when it serves, or has exited before. */
   readonly ready: Promise<{ readonly started: Started | null } | { readonly code: number }>;
   isReady: boolean;
 }
 
 /**
- * The listening socket is kept in this process, which passes each connection to one of them in turn: with a socket each (`SO_REUSEPORT`), the
- * connections queued for a process would be lost with it.
+ * This process owns the listening socket and distributes connections round-robin: with one socket per process
+ * (`SO_REUSEPORT`), connections queued for a process would be lost with it.
  */
 export function createSupervisor(count: number, port: number, log: Log): Supervisor {
-  // There its own path is no argument, so `fork` would pass it on as the command.
+  // A single executable's arguments do not include its own path, so `fork` would pass it as the command.
   if (isSea()) cluster.setupPrimary({ exec: process.argv[2] ?? '', args: process.argv.slice(3) });
-  /** All that run, also those that are about to end. */
+  /** All running processes, including those about to exit. */
   const running = new Set<Member>();
-  /** By number: the process at each place. */
+  /** The process in each slot, by number. */
   const slots = new Map<number, Member>();
   const at = createStartQueues();
   const failures = new Map<number, number>();
@@ -52,11 +52,11 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
     const ready = Promise.withResolvers<Awaited<Member['ready']>>();
     const member: Member = { worker, startedAt: performance.now(), ready: ready.promise, isReady: false };
     running.add(member);
-    // An instruction to a process that has just ended.
+    // Emitted for an instruction to a process that has just exited.
     worker.on('error', () => {});
     closeLostConnection(worker);
     worker.on('message', (report: ProcessReport) => {
-      // Messages keep their order: it is told after the last connection, and after its socket was given up here.
+      // Messages are ordered: this one arrives after the last connection, and after its socket was released here.
       if (report.type === 'retired') return instruct(worker, { type: 'released' });
       if (report.type === 'metrics wanted') return collected.ask(worker, report.id);
       if (report.type === 'metrics') return collected.add(report.id, number, report.text);
@@ -88,7 +88,7 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
     }
   }
 
-  /** @returns whether the new one serves; otherwise the old one goes on */
+  /** @returns whether the new process serves; otherwise the old one continues */
   async function replaceRunning(number: number): Promise<boolean> {
     if (isStopping) return false;
     const before = slots.get(number);
@@ -134,7 +134,7 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
   };
 }
 
-/** Processes of one number start one after another. */
+/** Serializes the starts of processes in the same slot. */
 function createStartQueues(): <T>(number: number, start: () => Promise<T>) => Promise<T> {
   const queues = new Map<number, Promise<unknown>>();
   return (number, start) => {
@@ -144,7 +144,7 @@ function createStartQueues(): <T>(number: number, start: () => Promise<T>) => Pr
   };
 }
 
-/** Stops processes, and kills those that still run after the limit. @param limit milliseconds */
+/** Stops processes, and kills those still running after the limit. @param limit milliseconds */
 async function stopAll(
   running: ReadonlySet<Member>,
   signal: Parameters<Supervisor['stop']>[0],
@@ -159,7 +159,7 @@ async function stopAll(
   clearTimeout(last);
 }
 
-/** Node keeps a connection open that was being passed to a process when that ended: its client would wait forever. One is passed at a time. */
+/** Closes the connection in transfer when a process exits: Node leaves it open, and its client would wait forever. One is transferred at a time. */
 function closeLostConnection({ process: child }: Worker): void {
   let last: { close(): void } | null = null;
   const send = child.send.bind(child) as (...values: readonly unknown[]) => boolean;
