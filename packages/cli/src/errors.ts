@@ -22,7 +22,7 @@ export async function collectIssues<T>(issues: string[], task: () => T | Promise
   }
 }
 
-/** The first line of what was thrown, without anything that could control a terminal. */
+/** The first line of a thrown value's message, cleaned of terminal control characters. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return (text.split('\n', 1)[0] ?? '').replace(/[^\x20-\x7e\u00a0-\ud7ff]/g, '?');

@@ -50,7 +50,7 @@ function fail(stream: NodeJS.WriteStream, error: Error): never {
   process.exit(1);
 }
 
-/** How users start the command, and how programs do: npm writes lines of its own, which break stdio. */
+/** How users and programs start the command: npm's own output would break stdio. */
 function invocation(): Pick<ProcessContext, 'command' | 'launch'> {
   if (isSea()) return { command: 'portcullis', launch: [process.execPath] };
   // By the name of the package, which is ours in every folder: `npx portcullis` downloads another where this one is not installed.

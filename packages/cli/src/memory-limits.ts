@@ -22,7 +22,7 @@ export function limitMemoryGrowth(environment: NodeJS.ProcessEnv, given: readonl
   growYoung(1);
   setTimeout(() => {
     growYoung(2);
-    // V8 shrinks it while the server is idle, so each collection decides again whether it may grow. Idle servers are not woken up.
+    // V8 shrinks it while the server is idle, so each collection reconsiders growth. Idle servers are not woken up.
     const collections = new PerformanceObserver(() => growYoung(youngSize() < YOUNG ? 2 : 1));
     collections.observe({ entryTypes: ['gc'] });
   }, STARTED).unref();

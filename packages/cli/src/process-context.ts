@@ -1,4 +1,4 @@
-/** The parts of the process that commands use. */
+/** The process context of commands. */
 import type { Streams } from './terminal/terminal.ts';
 
 /** How another program starts this one: the program and its first arguments. */

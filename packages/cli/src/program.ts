@@ -1,4 +1,4 @@
-/** The command line: the list of commands, and how one of them runs. */
+/** The command line: lists the commands and runs one. */
 import { Command, CommanderError } from 'commander';
 import { reasonOf, SettingsError } from './errors.ts';
 import type { ProcessContext } from './process-context.ts';

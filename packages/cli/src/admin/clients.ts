@@ -78,7 +78,7 @@ function change(verb: 'disable' | 'enable' | 'remove', what: string, more = ''):
 const CONFIGURED_SECRET =
   ': set client_secret to a new value and previous_client_secret to the one before, restart the server, and remove previous_client_secret later';
 
-/** Refuses a client of the configuration. @param advice what to do instead */
+/** Rejects a client that the configuration defines. @param advice what to do instead */
 function unlessConfigured(act: Act, advice = ': change it there and restart the server'): Act {
   return async (task) => {
     if (findConfigured(task) === null) return act(task);

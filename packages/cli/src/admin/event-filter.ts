@@ -6,7 +6,7 @@ import type {
 } from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** Flags of the filters; every one that is given has to match. */
+/** Flags of the filters; all specified filters must match. */
 export interface FilterFlags {
   readonly type?: string;
   readonly user?: string;
@@ -53,7 +53,7 @@ function readSince(text: string): number {
   return at;
 }
 
-/** A filter: what the store searches for, and the details, which are compared here. */
+/** A filter: criteria for the store's search, and details that are matched here. */
 export interface EventFilter {
   readonly search: EventSearch;
   readonly matches: (event: AuditEventRecord) => boolean;
@@ -61,7 +61,7 @@ export interface EventFilter {
 
 type EventSearch = Omit<AuditEventSearch, 'from' | 'before'>;
 
-/** `null` if no filter is given. An account that does not exist matches by its identifier: it may have been removed. */
+/** `null` without filters. An account that does not exist matches by its identifier: it may have been deleted. */
 export async function createFilter(
   flags: FilterFlags,
   store: AuthorizationStore,
@@ -94,17 +94,17 @@ function matchesType(type: string, pattern: string): boolean {
 
 /** Events of one query. */
 const PAGE = 1_000;
-/** Milliseconds of the log that the first query reads. */
+/** Time range of the first query, in milliseconds. */
 const FIRST_SPAN = 3_600_000;
-/** Milliseconds that a query may take, far below the time limit of the store; what takes less reads more the next time. */
+/** Target query duration in milliseconds, far below the store's timeout; faster queries increase the next range. */
 const QUICK = 250;
 const SLOW = 1_000;
-/** After a failure less is read, since a quiet hour may be followed by a busy one that takes longer than the store permits. Milliseconds. */
+/** Time range after a failure, in milliseconds: a busy hour after a quiet one may exceed the store's timeout. */
 const LEAST_SPAN = 60_000;
-/** After every identifier. */
+/** Sorts after every identifier. */
 const END = '~';
 
-/** The latest events that match, oldest first. Reads back as far as it has to. */
+/** The latest events that match, oldest first. Reads back as far as necessary. */
 export async function findLatest(
   store: AuthorizationStore,
   limit: number,

@@ -30,7 +30,7 @@ type Flags = FilterFlags &
 
 /** Milliseconds between queries. */
 const POLL_INTERVAL = 500;
-/** Servers write events with a delay of up to this many milliseconds, so each query goes back this far. */
+/** Maximum delay in milliseconds with which servers write events: each query overlaps the previous one by it. */
 const OVERLAP = 5_000;
 const MAX_EVENTS = 1_000;
 
@@ -125,7 +125,7 @@ async function findReference(
 
 const ANY = { type: null, clientId: null, accountId: null, grantId: null };
 
-/** The events, each after the others of its transaction: what the client requested, and how far it came. */
+/** Groups the events by transaction: what the client requested, and how far it got. */
 async function withTransactions(
   store: AuthorizationStore,
   found: readonly AuditEventRecord[],

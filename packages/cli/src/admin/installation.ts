@@ -1,4 +1,4 @@
-/** Finds the installation that a command administers: the one its settings name, that of its folder, or the running server. */
+/** Finds the installation to administer: from the command's settings, its folder, or a running server. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -22,8 +22,8 @@ export interface Installation {
 }
 
 /**
- * Finds the installation by the settings of the command. What they leave open is taken from a running server that contradicts
- * none of them, and a line on standard error says so.
+ * Finds the installation by the command's settings. Missing settings default to those of a running server that matches the
+ * rest, with a notice on standard error.
  * @throws SettingsError with every issue, or if several running servers are possible
  */
 export async function findInstallation(flags: object, context: Context): Promise<Installation> {
@@ -44,12 +44,12 @@ export async function findInstallation(flags: object, context: Context): Promise
   return { ...found, settings: { ...found.settings, ...(!hasUrl(own) && { publicUrl: server.url }) } };
 }
 
-/** The installation as the settings of the command name it. */
+/** The installation according to the command's settings. */
 interface Own extends Installation {
   readonly flags: Flags;
   /** An absolute path; `null` if the command names none. */
   readonly config: string | null;
-  /** Whether the command was given this setting in any way. */
+  /** Whether the command sets this setting by any source. */
   readonly isSet: (name: SettingName) => boolean;
 }
 
@@ -67,7 +67,7 @@ function hasUrl({ isSet, settings }: Own): boolean {
   return isSet('publicUrl') || (isSet('port') && settings.port !== 0);
 }
 
-/** Whether a server contradicts no setting of the command, and the folder contains no other installation. */
+/** Whether a server matches the command's settings, and the folder contains no other installation. */
 function isPossible(server: RunningServer, own: Own): boolean {
   const { settings, folder, config, isSet } = own;
   if (isSet('publicUrl') && settings.publicUrl !== server.url) return false;
@@ -77,7 +77,7 @@ function isPossible(server: RunningServer, own: Own): boolean {
   return config === null || config === server.config;
 }
 
-/** Without a running server: the database that is named, or that of this folder, which other servers do not use. */
+/** Without a running server: the configured database, or that of this folder, which other servers do not use. */
 function fromFolder(own: Own, servers: readonly RunningServer[], { complain }: Context): Installation {
   const location = locationOf(own.settings, own.folder);
   if (!own.isSet('database') && servers.length > 0 && existsSync(location)) {
@@ -91,7 +91,7 @@ function fromFolder(own: Own, servers: readonly RunningServer[], { complain }: C
   return own;
 }
 
-/** Reads the settings as the server did; where they are given to the command, those. */
+/** Reads the server's settings, overridden by the command's. */
 async function withSettingsOf(
   server: RunningServer,
   own: Own,
@@ -121,7 +121,7 @@ async function withSettingsOf(
 }
 
 /**
- * The settings and the database password in the environment of a server; empty where the system does not show it.
+ * The settings and the database password in the environment of a server; empty where the system does not expose it.
  * @see proc_pid_environ(5)
  */
 async function environmentOf({ pid }: RunningServer): Promise<Context['environment']> {
@@ -133,7 +133,7 @@ async function environmentOf({ pid }: RunningServer): Promise<Context['environme
   return Object.fromEntries(variables.filter(([name]) => /^(?:PORTCULLIS_\w+|PGPASSWORD)$/.test(name)));
 }
 
-/** The database with the server's password, unless it has one or this process has its own. */
+/** Adds the server's password to the database URL, unless the URL or this process has one. */
 function withPassword(
   database: string,
   { PGPASSWORD: password = '' }: Context['environment'],

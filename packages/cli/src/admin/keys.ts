@@ -18,7 +18,7 @@ import { findInstallation } from './installation.ts';
 import { addSubcommand } from './subcommand.ts';
 import { withStore } from './with-store.ts';
 
-/** The settings that locate the keys and decrypt them. */
+/** The settings for locating and decrypting the keys. */
 const NEEDED = ['config', 'database', 'key', 'keyFile', 'previousKey', 'previousKeyFile'] as const;
 
 type Flags = Readonly<Partial<Record<SettingName, string>>> & {

@@ -1,4 +1,4 @@
-/** The notice printed by every command that ends access: offline verifiers accept issued access tokens until they expire. */
+/** The notice printed by every revoking command: offline verifiers accept issued access tokens until they expire. */
 
 export const REVOCATION_DELAY_NOTICE: string =
   'Remote servers whose guard only verifies signatures accept issued access tokens until they expire (within 10 minutes, unless lifetimes.accessToken is set). ' +

@@ -17,7 +17,7 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly all?: true;
 };
 
-/** More than one review shows. */
+/** More tools than one review displays. */
 const MAX_PENDING = 1000;
 
 export function defineServerReview(group: Command, processContext: ProcessContext): void {

@@ -42,7 +42,7 @@ export function defineServersCommand(program: Command, processContext: ProcessCo
   defineServerReview(group, processContext);
 }
 
-/** @throws SettingsError if there is none, or none at the path */
+/** @throws SettingsError if no server is configured, or none at the path */
 async function findServers(
   flags: Flags,
   processContext: ProcessContext,

@@ -18,7 +18,7 @@ function linesOf(definition: string | null): readonly string[] {
   return definition === null ? [] : escapeInvisible(cleanJson(JSON.parse(definition))).split('\n');
 }
 
-/** Spaces that are not the plain one, fillers and variation selectors also show nothing. */
+/** Other spaces, fillers and variation selectors are invisible too. */
 const INVISIBLE = /\u034f|[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|\p{Variation_Selector}|(?! )\p{Zs}/gu;
 
 function escapeInvisible(text: string): string {
@@ -32,7 +32,7 @@ function escapeInvisible(text: string): string {
 
 type Line = readonly [sign: '+' | '-' | ' ', text: string];
 
-/** What both begin and end with is common; in between the longest common subsequence, as far as it is affordable. */
+/** Matches the common prefix and suffix, and between them the longest common subsequence if its cost permits. */
 function compareLines(before: readonly string[], after: readonly string[]): readonly Line[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
@@ -50,7 +50,7 @@ function compareLines(before: readonly string[], after: readonly string[]): read
   ];
 }
 
-/** Cells of the table of a comparison; larger ones show all lines as replaced. */
+/** Maximum table cells of a comparison; larger ones show all lines as replaced. */
 const MAX_CELLS = 4_000_000;
 
 function compareMiddle(before: readonly string[], after: readonly string[]): readonly Line[] {

@@ -8,7 +8,7 @@ import { createReconnectingTransport } from './transport/reconnecting-transport.
 export interface BridgeOptions {
   readonly url: string;
   readonly fetch: Fetch;
-  /** Receives the message endpoint that an HTTP+SSE server names: `fetch` has to send the token there too. */
+  /** Receives the message endpoint of an HTTP+SSE server: `fetch` must send the token there too. */
   readonly acceptEndpoint?: (endpoint: URL) => void;
   /** Receives each message of the host before it is sent. */
   readonly observe?: (message: Message) => void;
@@ -32,7 +32,7 @@ export async function bridge(options: BridgeOptions): Promise<void> {
   const stop = (): void => lines.close();
   signal.addEventListener('abort', stop);
   output.on('error', stop);
-  /** Keeps messages in order without waiting for responses. */
+  /** Preserves message order without waiting for responses. */
   let before: Promise<unknown> = Promise.resolve();
   const pending = new Set<Promise<void>>();
 
@@ -43,7 +43,7 @@ export async function bridge(options: BridgeOptions): Promise<void> {
     for (const message of messages) before = before.then(() => pass(message));
   });
   await once(lines, 'close');
-  // A host that closes its side still receives the responses to its requests, for a limited time.
+  // A host that closes the input still receives responses to its requests, for a limited time.
   if (!signal.aborted && output.writable) await Promise.race([finish(), timeUp(), once(signal, 'abort')]);
   await transport.close();
 

@@ -3,7 +3,7 @@ import { composeClientName } from '@portcullis/client/node';
 import { CLIENT_INFO_KEY, type Message, parameter } from '@portcullis/http';
 import { isObject } from '../json.ts';
 
-/** Hosts that name themselves by an identifier in `clientInfo`, as their users know them. */
+/** Display names of hosts whose `clientInfo` contains an identifier. */
 const KNOWN_HOSTS: Readonly<Record<string, string>> = {
   'claude-ai': 'Claude Desktop',
   'claude-code': 'Claude Code',
@@ -15,7 +15,7 @@ const KNOWN_HOSTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The name of a command, unless --client-name gives another.
+ * The name of a command, unless --client-name sets another.
  * @param host the MCP host that started it, if known
  */
 export function nameOfCommand(
@@ -26,7 +26,7 @@ export function nameOfCommand(
   return clientName ?? composeClientName({ program, host });
 }
 
-/** The host that sent a message, by the `clientInfo` of `initialize` or of a stateless request; `null`: not named. */
+/** The host that sent a message, by the `clientInfo` of `initialize` or of a stateless request; `null` if absent. */
 export function hostOf(message: Message): string | null {
   const info = parameter(message, 'clientInfo') ?? parameter(message, '_meta', CLIENT_INFO_KEY);
   const { title, name } = isObject(info) ? info : {};

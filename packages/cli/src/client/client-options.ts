@@ -1,4 +1,4 @@
-/** Builds client options from the flags of a command, with questions to the user asked in the terminal. */
+/** Builds client options from the flags of a command, with prompts to the user in the terminal. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -71,7 +71,7 @@ async function configuredClient(
   return { preregistered: [{ clientId, ...(secret !== null && { clientSecret: secret }) }] };
 }
 
-/** Builds the options of a client that signs the user in as the flags say. */
+/** Builds the options of a client that signs the user in according to the flags. */
 export async function clientOptions(
   serverUrl: string,
   flags: SignInFlags,

@@ -14,7 +14,7 @@ export function credentialsPath(
   return join(settingsFolder(environment, platform), 'portcullis', 'credentials.db');
 }
 
-/** The folder of this user for settings: `$XDG_CONFIG_HOME` or `~/.config`, or what the platform uses instead. */
+/** The folder of this user for settings: `$XDG_CONFIG_HOME` or `~/.config`, or the platform's equivalent. */
 export function settingsFolder(
   environment: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,

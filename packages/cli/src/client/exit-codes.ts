@@ -18,7 +18,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Ends a command with an exit code. `message` is empty when the error was printed already. */
+/** Ends a command with an exit code. `message` is empty if the error was already printed. */
 export class CommandFailure extends Error {
   override readonly name: string = 'CommandFailure';
   readonly code: ExitCode;
@@ -96,7 +96,7 @@ export function adviceForUser(
 interface AdvisedApplication {
   readonly server: string;
   readonly clientId: string;
-  /** Scopes of --scope; `null` for those that the server names. */
+  /** Scopes of --scope; `null` for those requested by the server. */
   readonly named: Scopes | null;
   /** Whether --step-up was given. */
   readonly stepUp: boolean;
@@ -129,7 +129,7 @@ function generalAdvice(code: ExitCode, reason: string, server: string): string {
 }
 
 /**
- * A hint printed after an error; empty if there is none. It advises no option that was just given.
+ * A hint printed after an error; empty if there is none. Never suggests an option already used.
  * @param args the command line
  */
 export function hintFor(error: unknown, args: readonly string[]): string {

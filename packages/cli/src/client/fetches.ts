@@ -1,11 +1,11 @@
-/** The two fetch functions of a command's client: through a proxy if the environment names one, with network errors explained. */
+/** The two fetch functions of a command's client: through a proxy if the environment sets one, with network errors explained. */
 import { setGlobalProxyFromEnv } from 'node:http';
 import { ClientError, defaultClientLimits, type Fetch } from '@portcullis/client';
 import { createGuardedFetch, type NodeClientOptions, toClientError } from '@portcullis/client/node';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Environment variables that name a proxy, in upper or lower case. */
+/** Proxy environment variables, in upper or lower case. */
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY'];
 
 /** Configures the proxy of the environment for this process. Returns whether there is one. */
@@ -48,7 +48,7 @@ function withExplainedErrors(fetch: Fetch): Fetch {
   };
 }
 
-/** Leaves aborted requests and specific client errors as they are. */
+/** Leaves aborted requests and specific client errors unchanged. */
 function explain(error: unknown, origin: string): unknown {
   const guarded = toClientError(error, origin);
   if (guarded !== null && guarded.code !== 'unreachable') return guarded;

@@ -22,7 +22,7 @@ export function hostConfiguration(
   return JSON.stringify({ mcpServers }, null, 2);
 }
 
-/** Hosts build the names of tools from it, and accept few characters there. */
+/** Hosts derive tool names from it, with a restricted character set. */
 function freeName(name: string, used: Readonly<Record<string, object>>): string {
   const plain = name
     .toLowerCase()

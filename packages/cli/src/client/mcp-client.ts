@@ -32,7 +32,7 @@ export class ServerError extends Error {
 
 /**
  * Sends a request and returns its result, unvalidated.
- * @throws what `fetch` throws, ServerError, or HttpResponseError for an HTTP error response.
+ * @throws errors of `fetch`, ServerError, or HttpResponseError for an HTTP error response.
  */
 export type McpRequest = (method: string, params?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
@@ -52,7 +52,7 @@ export interface McpConnectOptions {
   readonly version: string;
   /** Declared in the client capabilities. */
   readonly extensions?: Readonly<Record<string, object>>;
-  /** Receives the message endpoint that an HTTP+SSE server names: `fetch` has to send the token there too. */
+  /** Receives the message endpoint of an HTTP+SSE server: `fetch` must send the token there too. */
   readonly acceptEndpoint?: (endpoint: URL) => void;
   /** Offers this revision in a session, and no other; by default the newest common revision is negotiated. */
   readonly offer?: string;
@@ -66,11 +66,11 @@ const anyResult = {
   '~standard': { version: 1, vendor: 'portcullis', validate: (value: unknown) => ({ value }) },
 } as const;
 
-/** Milliseconds. Any request may include a sign-in, whose authorization request is open for ten minutes. */
+/** Milliseconds. Any request may include a sign-in, whose authorization request is valid for ten minutes. */
 const LONGEST_SIGN_IN = 600_000;
 const PATIENT = { timeout: LONGEST_SIGN_IN } as const;
 
-/** Connects. @throws what `fetch` throws, ServerError, or HttpResponseError for an HTTP error response. */
+/** Connects. @throws errors of `fetch`, ServerError, or HttpResponseError for an HTTP error response. */
 export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
   const { url, version, extensions = {}, offer } = options;
   const { Client, ProtocolError, SdkError, StreamableHTTPClientTransport } = await import(
@@ -100,7 +100,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
     },
   };
 
-  /** A server that refuses Streamable HTTP may be one of revision 2024-11-05. */
+  /** Falls back for servers that reject Streamable HTTP: they may implement revision 2024-11-05. */
   async function connectOrFallBack() {
     const client = createMcpClient(offer === undefined);
     try {
@@ -122,7 +122,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
       return await act();
     } catch (error) {
       if (failures.recorded() !== null) throw failures.recorded();
-      // The cause in the transport says more than the error that the MCP client makes of it.
+      // The transport's cause is more specific than the MCP client's error.
       if (error instanceof ProtocolError) {
         const { code, message, data } = error;
         throw new ServerError({ code, message, ...(data !== undefined && { data }) });
@@ -134,7 +134,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   }
 }
 
-/** HTTP+SSE as a transport of the MCP client; `null` if the server does not speak it. */
+/** HTTP+SSE as a transport of the MCP client; `null` if the server does not support it. */
 async function createSseTransport(
   { url, fetch, acceptEndpoint }: McpConnectOptions,
   complain: (error: unknown) => void,
@@ -155,7 +155,7 @@ async function createSseTransport(
   return sse === null ? null : transport;
 }
 
-/** A `fetch` that keeps its latest failure: an exception, or an HTTP error response. */
+/** A `fetch` that records its latest failure: an exception, or an HTTP error response. */
 function recordFailures(fetch: Fetch) {
   let latest: unknown = null;
   let recorded: unknown = null;

@@ -1,4 +1,4 @@
-/** An MCP connection for one command: opened, closed, and its errors reported with what to do about them. */
+/** An MCP connection for one command: opens and closes it, and reports its errors with advice. */
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { adviceForApplication, adviceForUser, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';

@@ -14,11 +14,11 @@ import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 import { signInCommand } from './sign-in-command.ts';
 import { createMessageEndpoint } from './transport/message-endpoint.ts';
 
-/** What a client command works with. */
+/** Dependencies of a client command. */
 export interface OpenClient {
   readonly client: Client;
   readonly terminal: Terminal;
-  /** Lets the token go to the message endpoint that an HTTP+SSE server names. */
+  /** Allows the token to be sent to the message endpoint of an HTTP+SSE server. */
   readonly acceptEndpoint: (endpoint: URL) => void;
 }
 
@@ -43,7 +43,7 @@ export async function withCredentialStore<T>(
   }
 }
 
-/** Runs a function with a client that signs the user in as the flags say. */
+/** Runs a function with a client that signs the user in according to the flags. */
 export function withClient<T>(
   serverUrl: string,
   flags: SignInFlags,

@@ -11,7 +11,7 @@ function iso(time: number | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }
 
-/** Describes who a session acts for. */
+/** Describes the user or application of a session. */
 export function describeActor({ kind, clientId }: Pick<Session, 'kind' | 'clientId'>): string {
   if (kind === 'user') return `you, through the client ${clientId}`;
   return `the ${kind} ${clientId} itself`;

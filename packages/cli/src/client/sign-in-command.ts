@@ -1,13 +1,13 @@
-/** The command that signs in, as text to copy: nothing in it acts on a shell or is read as another option. */
+/** The sign-in command as text to copy, safe from shell and option injection. */
 import type { Scopes } from '@portcullis/protocol';
 
-/** The command for a session. @param scopes to request, as a server names them */
+/** The command for a session. @param scopes to request, as received from a server */
 export function signInCommand(server: string, account: string, command: string, scopes: Scopes = []): string {
   const named = account === 'default' ? '' : ` --account ${shellWord(account)}`;
   return `${command} login ${shellWord(server)}${named}${scopeOption(scopes)}`;
 }
 
-/** One word of a command line; in single quotes where a shell would act on it. */
+/** One word of a command line; in single quotes if a shell would interpret it. */
 function shellWord(text: string): string {
   return /^[\w./:@%~+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

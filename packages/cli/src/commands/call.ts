@@ -64,7 +64,7 @@ function call(
   });
 }
 
-/** Formats a result: text as it is, and the type and size of other content. */
+/** Formats a result: text unchanged, and the type and size of other content. */
 function describe(result: unknown): string {
   const content =
     isObject(result) && Array.isArray(result['content']) ? result['content'].filter(isObject) : [];

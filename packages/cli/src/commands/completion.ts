@@ -123,7 +123,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** In single quotes, in which nothing has a meaning in any of the three. */
+/** Single-quoted: all three shells treat the content literally. */
 function quote(text: string): string {
   return `'${text.replaceAll('\\', ' ').replaceAll("'", '’')}'`;
 }

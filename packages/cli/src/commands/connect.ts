@@ -45,7 +45,7 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
   const tell = (line: string): void => void errors.write(`portcullis: ${cleanLine(line)}\n`);
   await withClient(
     serverUrl,
-    // Standard input carries MCP messages: never ask questions there.
+    // Standard input carries MCP messages: never prompt there.
     { ...flags, browser: true },
     processContext,
     ({ client: { server: url, fetch }, acceptEndpoint }) =>
@@ -81,7 +81,7 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
   process.exit(0);
 }
 
-/** With --no-browser this process cannot sign in; another one can, and this one uses its session. */
+/** With --no-browser this process cannot sign in; it uses a session created by another. */
 function signInElsewhere(
   serverUrl: string,
   { account }: SignInFlags,

@@ -1,4 +1,4 @@
-/** Whose failure it is when a token was accepted, but the call behind it failed: of a gateway, or of the server behind one. */
+/** Attributes the failure of a call with an accepted token: to the gateway, or to the server behind it. */
 import { ServerError } from '../client/mcp-client.ts';
 import { isObject } from '../json.ts';
 import type { Problem } from './report-builder.ts';
@@ -42,7 +42,7 @@ const CONNECTION: CallFailure = {
     'The token was accepted. The server behind the gateway needs an account of yours: open the link in the message and connect it.',
 };
 
-/** The gateway hides what a user could not call. */
+/** The gateway hides tools that the user cannot call. */
 export const noTools: Problem = {
   severity: 'warning',
   owner: 'gateway',
@@ -51,7 +51,7 @@ export const noTools: Problem = {
     'The server behind the gateway has none, or rules or missing approvals hide them: its operator checks `tools` in the configuration and `portcullis servers review`.',
 };
 
-/** @param status of the last response; `null` if there was none */
+/** @param status of the last response; `null` without a response */
 export function explainCallFailure(status: number | null, error: unknown): CallFailure {
   if (needsConnection(error)) return CONNECTION;
   return BY_STATUS[status ?? 0] ?? SERVER;

@@ -1,4 +1,4 @@
-/** Determines which revisions a server supports: as stated to a signed-in client, otherwise as inferred from its metadata. */
+/** Determines which revisions a server supports: as reported to a signed-in client, otherwise inferred from its metadata. */
 import { findProfile, type Profile, profileA, profileD, profiles } from '@portcullis/protocol';
 import { type ProbeTarget, probeMcp } from './mcp-probe.ts';
 
@@ -41,7 +41,7 @@ export function inferClaims({ discovery }: Pick<Profile, 'discovery'>): Claims {
 
 /**
  * Asks the server which revisions it supports: `server/discover` for the stateless ones, and a session for each older one.
- * @returns `null` if it supports none that is known here
+ * @returns `null` if it supports no known revision
  */
 export async function probeClaims(target: ProbeTarget): Promise<Claims | null> {
   const newest = await probeMcp(target);

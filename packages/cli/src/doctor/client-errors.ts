@@ -1,4 +1,4 @@
-/** Explains why the client stopped: who is responsible, which requirement applies, and how to fix it. */
+/** Explains why the client stopped: the responsible party, which requirement applies, and how to fix it. */
 import type { ClientError, ClientErrorCode } from '@portcullis/client';
 import type { Finding, ResponsibleParty, StepName } from './report.ts';
 

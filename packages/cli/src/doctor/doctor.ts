@@ -1,4 +1,4 @@
-/** `portcullis doctor`: follows a client's steps against any server and reports errors, the violated rules and who has to fix them. */
+/** `portcullis doctor`: follows a client's steps against any server and reports errors, the violated rules and the responsible party. */
 import type { Command } from 'commander';
 import { nameOfCommand } from '../client/client-name.ts';
 import { clientOptions } from '../client/client-options.ts';

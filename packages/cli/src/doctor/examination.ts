@@ -1,4 +1,4 @@
-/** What the steps of an examination share: a client whose requests are recorded, and the report. */
+/** Shared state of the examination's steps: a client with recorded requests, and the report. */
 import {
   type Client,
   type ClientEvent,

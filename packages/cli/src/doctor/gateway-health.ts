@@ -1,9 +1,9 @@
-/** What a Portcullis gateway says publicly of the server behind it: whether it is ready, and whether that server is up. */
+/** Public health of a Portcullis gateway: its readiness, and whether the server behind it is up. */
 import { isObject } from '../json.ts';
 import type { ExaminationContext } from './examination.ts';
 import { fetchDocument } from './requests.ts';
 
-/** `none`: there is no gateway, or it does not say. */
+/** `none`: no gateway, or no health report. */
 export type GatewayHealth = 'none' | 'up' | 'down' | 'unready';
 
 /** Requests `/readyz` at the server's origin: paths and two words for each, no addresses and no reasons. */
@@ -21,7 +21,7 @@ export async function readGatewayHealth({
   return state === 'up' || state === 'down' ? state : 'none';
 }
 
-/** Adds what can be said without a user. */
+/** Adds findings that require no user. */
 export function reportGatewayHealth(
   { report }: Pick<ExaminationContext, 'report'>,
   health: GatewayHealth,

@@ -1,4 +1,4 @@
-/** MCP requests of the doctor without the official MCP client: it has to examine servers that that client would reject. */
+/** MCP requests of the doctor without the official MCP client: it must examine servers that client would reject. */
 import { ClientError, type Fetch } from '@portcullis/client';
 import { CLIENT_INFO_KEY, isResponse, type Message, type MessageId, VERSION_KEY } from '@portcullis/http';
 import { profileC, profileD } from '@portcullis/protocol';
@@ -110,7 +110,7 @@ function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
   }
 
   function resultOf(response: Message | null): unknown {
-    // The cause in the transport says more than the response that replaces it.
+    // The transport's cause is more specific than the response that replaces it.
     if (failure instanceof ClientError || failure instanceof HttpResponseError) throw failure;
     if (response === null) throw new ServerError({ code: -32603, message: 'The server did not respond.' });
     if ('error' in response) throw new ServerError(readRpcError(response.error));

@@ -1,4 +1,4 @@
-/** What a server is that does not answer a request without a token with a challenge: open, a web page, or at another address. */
+/** Diagnoses a server that sends no challenge without a token: public, a web page, or at another address. */
 import { sanitizeText } from '@portcullis/client';
 import { coversResource, resourceMetadataUrls } from '@portcullis/protocol';
 import { maySpeakSse } from '../client/transport/reconnecting-transport.ts';
@@ -74,7 +74,7 @@ async function findResources({ fetch, server }: ExaminationContext): Promise<rea
 /** Paths where MCP servers usually are. */
 const USUAL_PATHS = ['/mcp', '/sse', '/'] as const;
 
-/** An address on the same origin with an MCP server; `null`: none was found. */
+/** An address on the same origin with an MCP server; `null` if not found. */
 async function suggestAddress(
   context: ExaminationContext,
   resources: readonly string[],
@@ -91,7 +91,7 @@ async function suggestAddress(
   return null;
 }
 
-/** Asks for the stream of an HTTP+SSE server where messages cannot be posted. */
+/** Requests the stream of an HTTP+SSE server where messages cannot be posted. */
 export async function sendOrStream(context: ExaminationContext, url: string): Promise<Exchange> {
   const posted = await sendMcpRequest(context, { url, token: null });
   if (posted.status === null || !maySpeakSse(posted.status) || speaksMcp(posted)) return posted;

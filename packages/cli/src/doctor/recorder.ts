@@ -18,7 +18,7 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'mcp-session-id',
 ]);
 
-/** Parameters and members that are a secret. */
+/** Parameters and members with secret values. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'token',
   'access_token',
@@ -36,7 +36,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 const HIDDEN = '(hidden)';
-/** Bytes of a body in the report, and milliseconds to copy them. */
+/** Maximum bytes of a body in the report, and the timeout for copying them in milliseconds. */
 const MAX_COPY = 65_536;
 const COPY_TIMEOUT = 5_000;
 

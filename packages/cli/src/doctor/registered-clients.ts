@@ -26,7 +26,7 @@ export function trackRegistrations(store: CredentialStore): {
 }
 
 /**
- * Deletes the registered clients and explains what remains; empty if there was none.
+ * Deletes the registered clients and explains what remains; empty if none was registered.
  * @param fetch to authorization servers
  * @see RFC 7592 §2.3
  */

@@ -14,7 +14,7 @@ export interface ReportBuilder {
   current(): StepName;
   startStep(step: StepName): void;
   summarize(step: StepName, sentence: string): void;
-  /** Says why a step that needs a user was not taken. */
+  /** Explains why a step that requires a user was skipped. */
   describeSkipped(step: StepName, sentence: string): void;
   addDecisions(...decisions: readonly Decision[]): void;
   addViolations(step: StepName, more: readonly Violation[]): void;
@@ -107,7 +107,7 @@ export function createReportBuilder(
 
 const DEFAULTS = { requirement: null, severity: 'error', temporary: false, revisions: [] } as const;
 
-/** Empty if the rule is in none of the revisions the server may support. */
+/** Empty if no revision that the server may support contains the rule. */
 function createFindings(step: StepName, { rule, message }: Violation, claims: Claims): readonly Finding[] {
   const { revisions: letters, owner, severity, remedy } = ruleOf(rule);
   const violated = claims.revisions.filter((revision) => letters.includes(letterOf(revision)));

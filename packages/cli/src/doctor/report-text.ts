@@ -35,7 +35,7 @@ function stepLine({ name, state, summary }: Step, { good, bad, faint }: Styles):
   return `${mark}${name.padEnd(22)}${cleanLine(summary)}`;
 }
 
-/** Says in one line which revisions applied. */
+/** Summarizes the applied revisions in one line. */
 function describeRevisions({ claims, revision }: Report): string {
   if (revision === null) return 'revision unknown';
   const newest = claims.revisions.at(-1) ?? revision;

@@ -1,7 +1,7 @@
 /** The report on a server, without secrets. */
 import type { Claims } from './claims.ts';
 
-/** Who has to fix a finding. */
+/** The party responsible for fixing a finding. */
 export type ResponsibleParty = 'server' | 'gateway' | 'backend' | 'authorization server' | 'network' | 'you';
 
 /** The steps, in their order. */

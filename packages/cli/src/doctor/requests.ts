@@ -43,12 +43,12 @@ function isPlainHttp(error: unknown): boolean {
   return false;
 }
 
-/** Every request: without redirects, and no longer than 15 s. */
+/** Defaults of every request: no redirects, 15 s timeout. */
 export function requestLimits(): Pick<RequestInit, 'redirect' | 'signal'> {
   return { redirect: 'manual', signal: AbortSignal.timeout(15_000) };
 }
 
-/** Characters of the longest document that is read. */
+/** Maximum characters of a document. */
 const MAX_DOCUMENT = 262_144;
 
 /** Fetches a document. @returns `null` without a response; `json` is `undefined` if the body is not JSON */

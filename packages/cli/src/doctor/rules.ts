@@ -1,4 +1,4 @@
-/** The rules that doctor checks: requirements of the specification, who is responsible, in which revisions, and how to fix a violation. */
+/** The rules that doctor checks: requirements of the specification with the responsible party, revisions and remedy. */
 import type { ResponsibleParty } from './report.ts';
 
 export interface Rule {
@@ -68,7 +68,7 @@ export const rules = {
 
 export type RuleName = keyof typeof rules;
 
-/** The rule of a requirement, whose prefix names the role that it binds. */
+/** The rule of a requirement, whose prefix names the bound role. */
 export function ruleOf(name: RuleName): Rule {
   const [severity, revisions, remedy] = rules[name];
   return { severity, revisions, remedy, owner: name.startsWith('AS-') ? 'authorization server' : 'server' };

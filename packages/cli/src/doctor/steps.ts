@@ -1,4 +1,4 @@
-/** The steps of an examination, as a client takes them; each checks the recorded responses against the rules. */
+/** The steps of an examination, in a client's order; each checks the recorded responses against the rules. */
 import { type DiscoveryResult, planScopes } from '@portcullis/client';
 import { parseChallenges, profileD, serverMetadataUrls } from '@portcullis/protocol';
 import { ServerError } from '../client/mcp-client.ts';
@@ -162,7 +162,7 @@ export async function examineTokens(
   );
 }
 
-/** @param isGateway whether a gateway answers in front of the server */
+/** @param isGateway whether a gateway responds in front of the server */
 export async function examineCall(
   context: ExaminationContext,
   discovery: DiscoveryResult,
@@ -208,7 +208,7 @@ function isEmptyList(result: unknown): boolean {
   return isObject(result) && Array.isArray(result['tools']) && result['tools'].length === 0;
 }
 
-/** Whether messages went to another URL than the server's: only HTTP+SSE has one. */
+/** Whether messages were sent to a URL other than the server's: only HTTP+SSE has one. */
 function isLegacy(exchanges: readonly Exchange[], server: string): boolean {
   return exchanges.some(
     ({ party, method, url }) => party === 'server' && method === 'POST' && url !== new URL(server).href,

@@ -15,7 +15,7 @@ export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim();
 }
 
-/** Formats JSON with escapes for every character that a terminal could act on. */
+/** Formats JSON with escapes for every character that a terminal could interpret. */
 export function cleanJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (character) =>
     character

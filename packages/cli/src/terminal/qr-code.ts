@@ -1,13 +1,13 @@
-/** QR codes of half blocks, for a user who opens an address with the camera of a phone. */
+/** QR codes of half-block characters, for opening a URL with a phone camera. */
 
-/** White on black, whatever the colours of the terminal are: a reader expects dark modules on a light ground. */
+/** Explicit black and white, regardless of the terminal's colours: scanners expect dark modules on a light background. */
 const COLOURS = '\x1b[97;40m';
 const RESET = '\x1b[0m';
 
-/** Modules around the code. The standard asks for four; readers of screens do with two. */
+/** Quiet zone in modules. The standard requires four; scanners of screens accept two. */
 const BORDER = 2;
 
-/** A longer address makes a code that no terminal is wide enough for. */
+/** A longer URL would require a code wider than any terminal. */
 const LONGEST = 300;
 
 /**

@@ -1,9 +1,9 @@
-/** The terminal: output, messages, questions and progress. */
+/** The terminal: output, messages, prompts and progress. */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { ClientError } from '@portcullis/client';
 
-/** The standard streams. Colours and questions depend on which of them is a terminal. */
+/** The standard streams. Colours and prompts depend on which of them is a terminal. */
 export interface Streams {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
@@ -19,7 +19,7 @@ export interface Styles {
 }
 
 export interface Terminal {
-  /** Whether a user can answer questions. */
+  /** Whether a user can respond to prompts. */
   readonly interactive: boolean;
   /** Whether standard output is a terminal. */
   readonly outputIsTerminal: boolean;
@@ -133,7 +133,7 @@ interface Prompts {
   close(): void;
 }
 
-/** One reader for the whole process, so that no line of a pipe is lost. */
+/** One reader for the whole process: several would lose lines of a pipe. */
 function createPrompts(input: Streams['input'], errors: Streams['errors'], terminal: boolean): Prompts {
   let reader: Interface | null = null;
   let muted = false;

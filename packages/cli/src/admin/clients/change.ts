@@ -74,7 +74,7 @@ async function rotate(task: Task): Promise<RotatedSecret> {
 /** Seconds of each unit. */
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** Seconds of the longest overlap. */
+/** Maximum overlap in seconds. */
 const MAX_OVERLAP = 90 * 86_400;
 
 function readDuration(value: string): number {

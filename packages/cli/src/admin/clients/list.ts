@@ -33,7 +33,7 @@ interface Described {
   readonly lastUsedAt: string | null;
   /** `null`: never. */
   readonly expiresAt: string | null;
-  /** Until when the secret before a rotation is accepted. */
+  /** Expiry of the previous secret after a rotation. */
   readonly previousSecretExpiresAt?: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }

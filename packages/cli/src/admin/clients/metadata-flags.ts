@@ -1,4 +1,4 @@
-/** Flags and files that give client metadata to `portcullis clients add` and `update`, and errors in their words. */
+/** Client metadata for `portcullis clients add` and `update` from flags and files, with errors that name the flags. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DEVICE_CODE, JWT_BEARER, OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
@@ -31,7 +31,7 @@ const FLAGS: readonly (readonly [member: string, flag: string, of: keyof Flags])
   ['token_endpoint_auth_method', '--method', 'method'],
 ];
 
-/** The metadata that can be given to a new client, and to a known one. */
+/** The metadata that can be set on a new client, and on an existing one. */
 export function addMetadataOptions(command: Command, isNew: boolean): void {
   const more = (value: string, before: readonly string[] = []) => [...before, value];
   const unlessNew = isNew ? '' : '; all that it shall have';
@@ -76,7 +76,7 @@ export async function readGivenMetadata(flags: Flags, processContext: ProcessCon
   return { ...(await readMetadata(flags, processContext)), ...metadataOf(flags) };
 }
 
-/** The error in the words of the flags, where the value came from a flag. */
+/** Converts an error to name the flag if the value was set by one. */
 export function explainRejection(error: unknown, flags: Flags): unknown {
   return error instanceof OAuthError ? new Error(inFlags(error.description, flags), { cause: error }) : error;
 }
@@ -88,7 +88,7 @@ function readOneOf(value: string, known: readonly string[]): string {
   );
 }
 
-/** Names flags instead of metadata members in an error, where the value came from a flag. */
+/** Names flags instead of metadata members in an error if the value was set by a flag. */
 function inFlags(description: string, flags: Flags): string {
   return description
     .split('; ')

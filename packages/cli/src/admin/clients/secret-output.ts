@@ -1,4 +1,4 @@
-/** Where a new client secret goes: to the terminal, once, or to a new private file. */
+/** Outputs a new client secret: to the terminal, once, or to a new private file. */
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -17,8 +17,8 @@ export function addSecretOptions(command: Command): void {
 type Registered = Readonly<Record<string, unknown>>;
 
 /**
- * Makes or changes a client, and shows or writes its secret. The file is created first: otherwise a secret that cannot be
- * written would be lost.
+ * Creates or changes a client, and prints or writes its secret. The file is created first: otherwise a write error would
+ * lose the secret.
  * @param about what happened, as a sentence
  */
 export async function showSecretOnce(

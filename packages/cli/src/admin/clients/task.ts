@@ -1,4 +1,4 @@
-/** What the `clients` subcommands share. */
+/** Types shared by the `clients` subcommands. */
 import type { ClientAdministration } from '@portcullis/authorization-server';
 import type { WorkloadIdentity } from '@portcullis/protocol';
 import type { ProcessContext } from '../../process-context.ts';
@@ -23,7 +23,7 @@ export interface Task {
   readonly clients: ClientAdministration;
   readonly settings: Settings;
   readonly flags: Flags;
-  /** The client ID argument; empty if the subcommand takes none. */
+  /** The client ID argument; empty if the subcommand has none. */
   readonly id: string;
   readonly processContext: ProcessContext;
 }

@@ -14,11 +14,11 @@ function fullRef(ref: string): string {
   return ref.startsWith('refs/') ? ref : `refs/heads/${ref}`;
 }
 
-/** Each platform: the form of its name, and the workload that it means. */
+/** For each platform, the name format and the workload identified. */
 const PLATFORMS: readonly (readonly [RegExp, (...parts: readonly string[]) => WorkloadIdentity])[] = [
   [
     /^github:([\w.-]+\/[\w.-]+):(\S+)$/,
-    // The subject names the environment or the event instead of the ref where a job has one.
+    // For jobs with an environment or event, the subject contains that instead of the ref.
     (repository = '', ref = '') => ({ issuer: GITHUB, match: { repository, ref: fullRef(ref) } }),
   ],
   [
@@ -30,7 +30,7 @@ const PLATFORMS: readonly (readonly [RegExp, (...parts: readonly string[]) => Wo
   ],
   [
     /^kubernetes:(https?:\/\/\S+):([a-z0-9-]+):([a-z0-9.-]+)$/,
-    // Its tokens are mounted and read again until the kubelet replaces them.
+    // Its mounted tokens are reused until the kubelet replaces them.
     (issuer = '', namespace = '', account = '') => ({
       issuer,
       match: { sub: `system:serviceaccount:${namespace}:${account}` },
@@ -40,7 +40,7 @@ const PLATFORMS: readonly (readonly [RegExp, (...parts: readonly string[]) => Wo
   [/^(https?:\/\/[^#\s]+)#(.+)$/, (issuer = '', sub = '') => ({ issuer, match: { sub } })],
 ];
 
-/** @throws InvalidArgumentError with the forms that are known */
+/** @throws InvalidArgumentError with the supported formats */
 export function readWorkload(value: string): WorkloadIdentity {
   for (const [form, create] of PLATFORMS) {
     const [whole, ...parts] = form.exec(value) ?? [];

@@ -3,11 +3,11 @@ import { ClientError } from '@portcullis/client';
 import { resolveEndpoint } from '@portcullis/http';
 import { cleanLine } from '../../terminal/clean.ts';
 
-/** The one path besides the resource that the server's token is sent to. Each stream has its own query, the session ID. */
+/** The only path besides the resource to which the token is sent. The query, which contains the session ID, differs per stream. */
 export interface MessageEndpoint {
   /** For the client's option `sendTokenTo`. */
   readonly isCurrent: (url: URL) => boolean;
-  /** Replaces the endpoint, when a stream names one. */
+  /** Replaces the endpoint with the one from a stream. */
   readonly accept: (url: URL) => void;
 }
 

@@ -31,20 +31,20 @@ interface PendingRequest {
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** HTTP statuses of a POST that are not about the transport: authorization, and "not now". */
+/** HTTP statuses of a POST unrelated to the transport: authorization and temporary errors. */
 const OTHER_ERRORS: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
-/** Whether a server that refuses `initialize` with this status may speak HTTP+SSE. */
+/** Whether a server that rejects `initialize` with this status may support HTTP+SSE. */
 export function maySpeakSse(status: number): boolean {
   return status >= 400 && status < 500 && !OTHER_ERRORS.has(status);
 }
 
-/** A server that refuses `initialize` is spoken to by HTTP+SSE. @see MCP transports, backwards compatibility */
+/** Falls back to HTTP+SSE if a server rejects `initialize`. @see MCP transports, backwards compatibility */
 export function createReconnectingTransport(options: SessionOptions): MessageTransport {
   return createTransport(options).transport;
 }
 
-/** HTTP+SSE only. @returns `null` if the server does not speak it @throws ClientError `endpoint_refused`, and what `fetch` throws */
+/** HTTP+SSE only. @returns `null` if the server does not support it @throws ClientError `endpoint_refused`, and errors of `fetch` */
 export async function connectSse(options: SessionOptions): Promise<MessageTransport | null> {
   const { transport, sessions } = createTransport(options);
   return (await sessions.switchToSse()) ? transport : null;

@@ -1,4 +1,4 @@
-/** Sessions at a server: opens a new one when the server has lost the old one, and HTTP+SSE for a server that speaks nothing newer. */
+/** Sessions at a server: opens a new one when the server has lost the old one, and uses HTTP+SSE for a server that supports nothing newer. */
 import { randomUUID } from 'node:crypto';
 import type { Fetch } from '@portcullis/client';
 import {
@@ -23,7 +23,7 @@ export interface SessionOptions {
   readonly receive: (message: Message) => void;
   /** Receives errors that no message can report. */
   readonly complain?: (error: unknown) => void;
-  /** Receives the message endpoint that an HTTP+SSE server names: `fetch` has to send the token there too. */
+  /** Receives the message endpoint of an HTTP+SSE server: `fetch` must send the token there too. */
   readonly acceptEndpoint?: (endpoint: URL) => void;
 }
 
@@ -32,7 +32,7 @@ export interface RenewedSessions {
   send(message: Message, signal: AbortSignal): Promise<void>;
   /** Whether responses arrive after `send`, on the stream of HTTP+SSE. */
   isSse(): boolean;
-  /** Speaks HTTP+SSE from now on. @returns whether the server does */
+  /** Switches to HTTP+SSE. @returns whether the server supports it */
   switchToSse(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ interface Session {
 
 type OpenSession = (receiver: TransportReceiver) => Session | Promise<Session | null>;
 
-/** @param onStreamEnd called when the stream of HTTP+SSE has ended: no response arrives any more */
+/** @param onStreamEnd called when the stream of HTTP+SSE has ended: no more responses will arrive */
 export function createRenewedSessions(
   options: SessionOptions,
   onStreamEnd: (error: Error) => void,
@@ -92,7 +92,7 @@ export function createRenewedSessions(
     await reopening;
   }
 
-  /** Initializes another session as the host has initialized the first; the host does not notice. */
+  /** Initializes a new session with the host's original `initialize`, transparently to the host. */
   async function reopen(open: OpenSession, first: Message): Promise<void> {
     const id = randomUUID();
     const initialized = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ export function createRenewedSessions(
   }
 }
 
-/** Milliseconds for the server to name its message endpoint. */
+/** Timeout for the message endpoint, in milliseconds. */
 const ENDPOINT_TIMEOUT = 10_000;
 
 function createOpeners(options: SessionOptions) {
@@ -131,7 +131,7 @@ function createOpeners(options: SessionOptions) {
     return { isSse: false, transport, hasEnded: () => hasEnded };
   }
 
-  /** @returns `null` if the server does not speak it @throws ClientError `endpoint_refused`, and what `fetch` throws */
+  /** @returns `null` if the server does not support it @throws ClientError `endpoint_refused`, and errors of `fetch` */
   async function openSse({ accept, fail }: TransportReceiver): Promise<Session | null> {
     let hasEnded = false;
     const receiver = {

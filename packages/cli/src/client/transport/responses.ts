@@ -26,7 +26,7 @@ export class HttpResponseError extends Error {
   }
 }
 
-/** Reason given for a response with another content type. */
+/** The error reason for a response with another content type. */
 export const NOT_A_MESSAGE = 'a web page instead of an MCP message';
 
 /** Content types of MCP messages. */
