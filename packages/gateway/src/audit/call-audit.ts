@@ -1,4 +1,4 @@
-/** Turns calls into audit events, behind the requests: a bounded queue that is emptied when the event loop has its turn. */
+/** Turns calls into audit events outside the request path: a bounded queue, drained in later turns of the event loop. */
 import { hash } from 'node:crypto';
 import { AUDIT_BATCH, MAX_AUDIT_ARGUMENTS, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits/bounds.ts';
 import type { ArgumentAudit } from '../servers/server.ts';
@@ -36,7 +36,7 @@ export function createCallAudit(emit: (event: GatewayAuditEvent) => void): CallA
   };
 }
 
-/** Neither the request nor its body is kept. */
+/** Retains neither the request nor its body. */
 function toEvent(call: CallRecord): CallEvent {
   const { server, principal, startedAt } = call.request;
   const { subject, clientId, grantId } = principal;
@@ -83,7 +83,7 @@ function shorten(text: string): string {
   return text.length > MAX_AUDIT_TEXT ? `${text.slice(0, MAX_AUDIT_TEXT)}…` : text;
 }
 
-/** Hundredths are kept. */
+/** Rounded to hundredths. */
 function milliseconds(duration: number): number {
   return Math.round(duration * 100) / 100;
 }

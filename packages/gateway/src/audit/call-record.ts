@@ -1,7 +1,7 @@
-/** What is recorded of each call: who called what at which server, what was decided, how long it took, and how it ended. */
+/** The record of each call: owner, server, operation, decision, duration and outcome. */
 import type { GatewayRequest } from '../servers/request.ts';
 
-/** What was decided before anything reached the backend. */
+/** The decision, before anything reached the backend. */
 export type CallDecision =
   | 'allowed'
   /** A rule says `false`, or names other clients, groups or claims. */
@@ -10,24 +10,24 @@ export type CallDecision =
   | 'insufficient_scope'
   /** A limit of calls, concurrency or size. */
   | 'limited'
-  /** A body that is no JSON-RPC, contradicts its headers, or names a handle of another owner. */
+  /** A body that is not JSON-RPC, contradicts its headers, or contains a sealed ID of another owner. */
   | 'invalid'
   /** The definition of the tool waits for approval. */
   | 'unapproved';
 
 /** How an allowed call ended. */
 export type CallOutcome =
-  /** The backend answered; `status` says how. */
+  /** The backend responded with `status`. */
   | 'answered'
-  /** The backend answered with a JSON-RPC error, as far as the gateway reads its messages. */
+  /** The backend responded with a JSON-RPC error, as far as the gateway reads its messages. */
   | 'error'
-  /** The backend got nothing, or nothing complete. */
+  /** The backend did not get the complete request. */
   | 'refused'
   /** The user has to connect an account at the backend first. */
   | 'connection_required'
   | 'unavailable'
   | 'timeout'
-  /** Broken off: a message of the response had to be edited, and was longer than `limits.frame`. */
+  /** Aborted: a message that had to be edited exceeded `limits.frame`. */
   | 'too_long'
   /** The client cancelled it or disappeared. */
   | 'cancelled';
@@ -43,19 +43,19 @@ export interface CallRecord {
   readonly outcome: CallOutcome;
   /** Status of the response; `null` if none was sent. */
   readonly status: number | null;
-  /** Milliseconds that the backend took, of those that the whole call took. */
+  /** Milliseconds spent at the backend, out of those of the whole call. */
   readonly backendMs: number;
   /** Bytes of the bodies. */
   readonly requestBytes: number;
   readonly responseBytes: number;
   /**
-   * The arguments as the client sent them, as JSON: hashed, and kept only where the server's options say so. Of a body that was not
-   * held only their SHA-256 hash, base64url.
+   * The arguments as the client sent them, as JSON: hashed, and stored only if the server's options say so. For a body that was not
+   * buffered, only their SHA-256 hash, base64url.
    */
   readonly arguments: Uint8Array | string | null;
 }
 
-/** Records calls, after the response: it never throws, and no call waits for it. */
+/** Records calls after the response; never throws or delays a call. */
 export interface CallAudit {
   record(call: CallRecord): void;
 }

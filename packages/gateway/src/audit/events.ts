@@ -22,7 +22,7 @@ export type CallEvent = ComponentEvent & {
   readonly responseBytes: number;
   /** SHA-256, base64url. */
   readonly argumentsHash?: string;
-  /** Redacted JSON, if the server's options keep it. */
+  /** Redacted JSON, if the server's options include it. */
   readonly arguments?: string;
 };
 

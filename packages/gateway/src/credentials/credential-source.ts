@@ -16,7 +16,7 @@ export interface BackendCredential {
   readonly sign: ((method: string, url: string) => Promise<Readonly<Record<string, string>>>) | null;
 }
 
-/** A response of a backend, as far as it concerns the credential. */
+/** The parts of a backend's response that concern the credential. */
 export interface BackendAnswer {
   readonly url: string;
   /** 401 or 403. */
@@ -30,7 +30,7 @@ export interface CredentialSource {
    * The credential for a request; without waiting when it is cached.
    * @throws ConnectionRequired when the user has not connected an account at the backend, or it has ended
    * @throws OAuthError `temporarily_unavailable` when the backend's authorization server cannot be reached, `access_denied` when
-   * the credential needs a user and the principal is none
+   * the credential needs a user and the principal is not one
    */
   for(principal: Principal, server: GatewayServer): BackendCredential | Promise<BackendCredential>;
   /**
@@ -63,7 +63,7 @@ export class ConnectionRequired extends Error {
     this.server = server;
   }
 
-  /** What the error of a request says, in the revisions with sessions. */
+  /** The data of a request's error, in the revisions with sessions. */
   elicitations(): Readonly<Record<string, unknown>> {
     const { url, message } = this;
     return { elicitations: [{ mode: 'url', elicitationId: randomUUID(), url, message }] };

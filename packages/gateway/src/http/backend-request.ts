@@ -1,16 +1,16 @@
-/** One attempt to send a request to an address: the handler of its connection, which reports nothing once it was dropped. */
+/** One attempt to send a request to an address: the dispatch handler, which reports nothing once dropped. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Address } from '../addresses/addresses.ts';
 import type { ResponseHead } from './exchange-phases.ts';
 import { StreamedBody } from './streamed-body.ts';
 
-/** Learns what happens to an attempt. */
+/** Callbacks of an attempt. */
 export interface BackendRequestListener {
   head(address: Address, head: ResponseHead): void;
   data(chunk: Buffer): void;
   complete(): void;
-  /** The connection failed, or was never made. */
+  /** The connection failed or could not be opened. */
   lost(address: Address, error: Error): void;
 }
 
@@ -62,7 +62,7 @@ export class BackendRequest implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
   ): void {
     if (status < 200) return;
-    // Not read here, and a stream would keep them, with the bytes of the head.
+    // Unused here; a stream would retain them, with the bytes of the head.
     controller.rawHeaders = null;
     this.#listener?.head(this.address, { status, headers });
   }

@@ -7,15 +7,15 @@ import { BufferedBytes } from '../messages/buffered-bytes.ts';
 export interface MessageEdit {
   /** Changes a parsed message; returns the same one if nothing changes. */
   readonly apply: (message: unknown) => unknown;
-  /** Refuses messages that clients could read otherwise. @throws SyntaxError */
+  /** Rejects messages that clients could parse differently. @throws SyntaxError */
   readonly check: (bytes: Buffer) => void;
   /** Whether bytes of a message may have to change. */
   readonly mayApply: (bytes: Buffer) => boolean;
-  /** Whether a message that is too long to be edited may pass as it is. @param method that its beginning names; `null`: none */
+  /** Whether a message that is too long to edit may pass unchanged. @param method found at its beginning, if any */
   readonly mayPassLong: (method: string | null) => boolean;
-  /** Watches a message that passes as it is: called with each piece before it passes. @throws SyntaxError where it must not */
+  /** Inspects each piece of an unedited message before it is forwarded. @throws SyntaxError where it must not be */
   readonly watchLong: () => (bytes: Buffer) => void;
-  /** Whether it also applies to a response that is no stream. */
+  /** Whether it also applies to a response that is not a stream. */
   readonly forDocuments: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface ByteSink {
   end(): void;
 }
 
-/** A message has to be edited, and is longer than the limit. */
+/** A message that has to be edited is longer than the limit. */
 export class MessageTooLong extends Error {
   override readonly name: string = 'MessageTooLong';
 }
@@ -40,13 +40,13 @@ export interface EditedBodyOptions {
 
 /** Receives a body after it was edited. */
 export interface EditedOutput extends ByteSink {
-  /** The body cannot be read, or must not be sent as it is. */
+  /** The body cannot be parsed, or must not be forwarded. */
   fail(error: unknown): void;
 }
 
 /** An event ends with an empty line, and a line with CR, LF, or both, however they are mixed. @see HTML §9.2.5 */
 const EVENT_END = /\n\n|\n\r\n?|\r\r\n?/g;
-/** What each of these ends contains, and nothing else. */
+/** A byte sequence that only these ends contain. */
 const EMPTY_LINES = ['\n\n', '\n\r', '\r\r'] as const;
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
@@ -61,10 +61,10 @@ export function createEditedBody(options: EditedBodyOptions): ByteSink {
 class Editor implements ByteSink {
   readonly #options: EditedBodyOptions;
   readonly #buffered = new BufferedBytes();
-  /** Settles when the message before has been written; `null`: none is being edited. */
+  /** Settles when the previous message has been written; `null`: none is being edited. */
   #editing: Promise<void> | null = null;
   #hasFailed = false;
-  /** Watches the rest of a message that was too long to be edited; `null`: none passes. */
+  /** Inspects the rest of a message that was too long to edit; `null`: there is none. */
   #watch: ((bytes: Buffer) => void) | null = null;
 
   constructor(options: EditedBodyOptions) {
@@ -128,7 +128,7 @@ class Editor implements ByteSink {
     });
   }
 
-  /** Sends the event that is held if it ends in this chunk. @returns what follows it; `null`: it goes on */
+  /** Sends the buffered event if it ends in this chunk. @returns the bytes after it; `null`: it continues */
   #endBufferedEvent(chunk: Buffer): Buffer | null {
     const buffered = this.#buffered;
     if (buffered.length === 0) return chunk;
@@ -146,7 +146,7 @@ class Editor implements ByteSink {
     if (bytes === null) return;
     const { edit } = this.#options;
     let [sent, last] = [0, 0];
-    // Those that pass as they are pass together, however short they are.
+    // Unedited events are written together, however short they are.
     if (!edit.mayApply(bytes)) last = lastEventEnd(bytes);
     else
       for (const end of eventEnds(bytes)) {
@@ -215,7 +215,7 @@ const BEGINNING =
 /** What precedes the data of an event. */
 const BEFORE_DATA = /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?/;
 
-/** Watches the data of an event, whose first piece holds more than what precedes it. @throws SyntaxError where that is too long */
+/** Inspects the data of an event, which has to begin in its first piece. @throws SyntaxError otherwise */
 function watchData(watch: (bytes: Buffer) => void): (bytes: Buffer) => void {
   let isFirst = true;
   return (bytes) => {

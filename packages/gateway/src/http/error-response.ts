@@ -4,7 +4,7 @@ import { BackendError } from '../backends/backend.ts';
 import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../credentials/credential-source.ts';
 import { MessageError } from '../messages/message-error.ts';
 
-/** An error that ends a request; it becomes the response, and nothing else is revealed. */
+/** An error that ends a request. The response reveals nothing else. */
 export class GatewayError extends Error {
   override readonly name: string = 'GatewayError';
   readonly status: number;
@@ -46,10 +46,10 @@ export class InputRequired extends Error {
 /** JSON-RPC error codes. @see JSON-RPC 2.0 §5.1 */
 const INVALID_REQUEST = -32_600;
 const INTERNAL = -32_603;
-/** Servers of MCP use it for sessions that do not exist (any more). */
+/** Used by MCP servers for sessions that do not exist (any more). */
 const SESSION_NOT_FOUND = -32_001;
 
-/** An unknown session, and one of another user, alike. */
+/** The same for an unknown session and for one of another user. */
 export function sessionNotFound(): GatewayError {
   return new GatewayError(404, SESSION_NOT_FOUND, 'Session not found: start a new one with initialize.');
 }
@@ -96,7 +96,7 @@ export function sendError(
   }
   const { status, code, message, headers, details } = toGatewayError(error);
   const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
-  // The protocol's error of a request, which clients show with its link; any other response is one of HTTP.
+  // Clients show this JSON-RPC error with its link; other errors are HTTP errors.
   const isAnswer = code === URL_ELICITATION_REQUIRED && id !== null;
   send(outgoing, isAnswer ? 200 : status, `"error":${failure}`, [...common, ...headers], id);
 }
@@ -104,14 +104,14 @@ export function sendError(
 /** Connections that are closed after a response. */
 const closing = new WeakSet<object>();
 
-/** Closes the connection after a response to a body of which the rest is not read. */
+/** Closes the connection after a response to a body that was not read to its end. */
 export function closeUnread(outgoing: ServerResponse): void {
   if (outgoing.req.complete) return;
   outgoing.shouldKeepAlive = false;
   closing.add(outgoing.req.socket);
 }
 
-/** Whether a request followed one that closes its connection: its client gets no response, and sends it again. @see RFC 9112 §9.6 */
+/** Whether a request followed one that closes its connection: its client gets no response and retries it. @see RFC 9112 §9.6 */
 export function followsLast({ socket }: IncomingMessage): boolean {
   return closing.has(socket);
 }

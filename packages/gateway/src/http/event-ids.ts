@@ -1,4 +1,4 @@
-/** Rewrites the `id` lines of an event stream and notices when the list of tools has changed; every other byte passes as it is. */
+/** Rewrites the `id` lines of an event stream and detects `tools/list_changed`; all other bytes pass unchanged. */
 import { MAX_EVENT_ID_LINE } from '../limits/bounds.ts';
 import type { ByteSink } from './edited-body.ts';
 
@@ -12,9 +12,9 @@ const COLON = 0x3a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * @param seal makes the id that the client sees
+ * @param seal returns the id that the client sees
  * @param onToolsChanged the stream announces that the list of tools has changed
- * @param sink gets the bytes; `write` throws RangeError for an endless id
+ * @param sink receives the bytes; `write` throws RangeError for an endless id
  * @see HTML §9.2.6: a line ends with CR, LF, or both; a line without a colon is a field without a value
  */
 export function createEventFilter(
@@ -32,7 +32,7 @@ class EventFilter implements ByteSink {
   readonly #seal: (id: string) => string;
   readonly #onToolsChanged: () => void;
   readonly #sink: ByteSink;
-  /** Of the stream, fewer than the notification has. */
+  /** The last bytes of the stream, fewer than the notification has. */
   #lastBytes: Buffer = NO_BYTES;
   /** The beginning of a line that may hold an id. */
   #buffered: Buffer | null = null;
@@ -64,7 +64,7 @@ class EventFilter implements ByteSink {
     const isDivided =
       last.length > 0 && Buffer.concat([last, chunk.subarray(0, most)]).includes(TOOLS_CHANGED);
     const end = chunk.length >= most ? chunk : Buffer.concat([last, chunk]);
-    // Mostly an event ends there.
+    // Usually an event ends at the end of a chunk.
     if (chunk.at(-1) !== LINE_FEED) this.#lastBytes = Buffer.from(end.subarray(-most));
     return isDivided || chunk.includes(TOOLS_CHANGED);
   }

@@ -24,14 +24,14 @@ import { badGateway } from './error-response.ts';
 import { contentTypeOf, isCompressed, isStreamType } from './headers.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
-/** What is sent, once or several times. */
+/** The request of all attempts. */
 export interface SentMessage {
   /** Display name of the server. */
   readonly name: string;
-  /** As a flat list, without those of the credential. */
+  /** Headers as a flat list, without those of the credential. */
   readonly headers: readonly string[];
   readonly body: Buffer | StreamedBody | null;
-  /** Whether lists in a response that is no stream are filtered. */
+  /** Whether lists in a response that is not a stream are filtered. */
   readonly editsDocuments: boolean;
   /** Whether a refusal may mean that the backend does not know this transport. */
   readonly mayTranslate: boolean;
@@ -43,18 +43,18 @@ export interface ResponseHead {
 }
 
 export type ExchangePhase =
-  /** Sent, or about to be; there is no response. */
+  /** Sent, or about to be, without a response yet. */
   | {
       readonly kind: 'sending';
       readonly message: SentMessage;
       readonly credential: BackendCredential;
       readonly isRenewed: boolean;
-      /** Addresses that could not be reached. */
+      /** Unreachable addresses. */
       readonly tried: readonly Address[];
     }
-  /** The backend rejected the credential. The response is paused until it is known whether another one helps. */
+  /** The backend rejected the credential. The response is paused until the gateway has tried to obtain another. */
   | { readonly kind: 'negotiating'; readonly message: SentMessage; readonly head: ResponseHead }
-  /** The response is read and edited. Its head waits: an error may take its place. */
+  /** The response is read and edited. Its head is retained: an error may replace it. */
   | { readonly kind: 'buffering'; readonly head: ResponseHead }
   /** The client has the head; bytes pass. */
   | { readonly kind: 'streaming' }
@@ -63,13 +63,13 @@ export type ExchangePhase =
 export type ExchangeEvent =
   | { readonly kind: 'head'; readonly head: ResponseHead }
   | { readonly kind: 'renewed'; readonly credential: BackendCredential }
-  /** No other credential helps. */
+  /** There is no other credential to try. */
   | { readonly kind: 'final' }
   /** The first bytes of an edited document are ready. */
   | { readonly kind: 'edited' }
   /** The last bytes have been written. */
   | { readonly kind: 'ended' }
-  /** There was no connection: nothing has been sent. */
+  /** No connection was made, and nothing sent. */
   | {
       readonly kind: 'unreached';
       readonly address: Address;
@@ -83,7 +83,7 @@ export type ExchangeEvent =
 /** How an exchange ended. */
 export type ExchangeEnd =
   | { readonly kind: 'answered' | 'cancelled' }
-  /** The client has to get the error, unless its response has begun. */
+  /** The client gets the error, unless its response has begun. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly outcome: CallOutcome }
   /** The backend refused the message itself, and the client got nothing. */
   | { readonly kind: 'refused' };
@@ -91,10 +91,10 @@ export type ExchangeEnd =
 export type ExchangeEffect =
   /** Sends the message of the phase to an address. */
   | { readonly do: 'send' }
-  /** Asks whether another credential helps. */
+  /** Tries to obtain another credential. */
   | { readonly do: 'negotiate'; readonly credential: BackendCredential; readonly head: ResponseHead }
   | { readonly do: 'writeHead'; readonly head: ResponseHead; readonly isEdited: boolean }
-  /** Prepares the way of the bytes to the client. */
+  /** Sets up the pipeline of bytes to the client. */
   | { readonly do: 'pipe'; readonly isStream: boolean; readonly isEdited: boolean }
   /** Reads on after a pause. */
   | { readonly do: 'resume' }

@@ -64,7 +64,7 @@ export interface Sending {
   readonly edit: MessageEdit;
 }
 
-/** How an exchange ended, and what it took. */
+/** How an exchange ended, with its duration and size. */
 export type ExchangeSummary = ExchangeEnd & { readonly backendMs: number; readonly responseBytes: number };
 
 /** Sends a request to the address of its session, or to the first that is not down. Never rejects. */
@@ -82,7 +82,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
   readonly #resolve: (summary: ExchangeSummary) => void;
   #phase: ExchangePhase;
   #backendRequest: BackendRequest | null = null;
-  /** Where the bytes of the response go first; last of all they are written here. */
+  /** The first stage for the bytes of the response; the last one writes them here. */
   #sink: ByteSink = this;
   #release: () => void;
   #sentAt = 0;
@@ -107,7 +107,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
     this.#sentAt = performance.now();
     const { outgoing } = this.#request;
     outgoing.on('close', this.#onClose);
-    // A client that disappeared before, while its credential was looked up, does not do so again.
+    // No `close` event follows if the client disappeared during the credential lookup.
     if (outgoing.destroyed) this.#onClose();
     else this.#perform({ do: 'send' });
   }
@@ -232,7 +232,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
     const fields = responseHeaders(headers, isStream || isEdited);
     for (const field of this.#services.commonHeaders) fields.push(field);
     this.#addSession(headers['mcp-session-id'], fields);
-    // There is a response: the body is not sent again, and what is unread of it stays unread.
+    // A response has arrived: the body is not retried, and its rest not read.
     this.#upload?.keepNothing();
     if (this.#upload !== null) closeUnread(outgoing);
     outgoing.writeHead(status, fields);
@@ -242,7 +242,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
   #addSession(id: string | string[] | undefined, fields: string[]): void {
     if (id === undefined || Array.isArray(id)) return;
     const { sealer } = this.#services;
-    // Backends repeat the id in each response; the client keeps the one that it has.
+    // Backends repeat the id in each response; clients retain the first one.
     const sealed =
       this.#session?.id === id
         ? this.#session.sealed
@@ -260,12 +260,12 @@ class Exchange implements BackendRequestListener, EditedOutput {
     this.#sink = createEventFilter(seal, () => onToolsChanged(server), this.#sink);
   }
 
-  /** An open stream counts by its user, not among the requests at once. */
+  /** An open stream counts against its user's streams, not against concurrent requests. */
   #takeStreamSlot(): void {
     const { owner, incoming } = this.#request;
     if (incoming.method === 'GET') return;
     const release = this.#services.streams.take(userKey(owner));
-    // A call that is answered by a stream is not refused: it has been made.
+    // A call whose response is a stream is not refused: the backend has executed it.
     if (release === null) return;
     this.#release();
     this.#release = release;

@@ -60,7 +60,7 @@ const PASSED = new Set([
 
 const PASSED_PREFIXES = /^(?:mcp-(?!session-id$)|(?:x-)?ratelimit)/;
 
-/** Types that a browser shows as what they are; any other becomes plain text, so that no page of a backend is one of this origin. */
+/** Types that a browser cannot execute; any other becomes plain text: a backend's page must not run at this origin. */
 const HARMLESS_TYPE = /^\s*(?:application\/(?:[\w.-]+\+)?json|text\/(?:event-stream|plain))\s*(?:;|$)/i;
 
 /** The response headers that pass, as a flat list. @param isRewritten whether the length of the body may change */
@@ -84,7 +84,7 @@ export function contentTypeOf(headers: IncomingHttpHeaders): string | undefined 
   return typeof first === 'string' ? first : undefined;
 }
 
-/** Whether a response is compressed, which it was not asked to be: its lists and events could not be read. */
+/** Whether a response is compressed although that was not requested: its lists and events could not be read. */
 export function isCompressed(headers: IncomingHttpHeaders): boolean {
   const encoding = headers['content-encoding'];
   return encoding !== undefined && !/^\s*identity\s*$/i.test(encoding);

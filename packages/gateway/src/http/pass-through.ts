@@ -22,7 +22,7 @@ export interface PassThroughOptions {
   readonly slots: ServerSlots;
 }
 
-/** What is forwarded. */
+/** The request as forwarded to the backend. */
 export interface Forwarding {
   readonly credential: BackendCredential;
   /** `null` for GET and DELETE. */
@@ -36,18 +36,18 @@ export interface Forwarding {
 /** One HTTP backend. */
 export interface PassThrough {
   /**
-   * Opens the handles of a request.
+   * Opens the sealed IDs of a request.
    * @throws GatewayError 404 for a session or event of another user, client or server, before anything reaches the backend
    */
   checkHandles(request: GatewayRequest): void;
   /**
-   * Takes a slot for a request whose body passes while it arrives.
-   * @returns releases it; `null`: the body has to be buffered
+   * Acquires a slot for a request whose body is streamed while it arrives.
+   * @returns a release function; `null`: the body has to be buffered
    */
   takeUpload(request: GatewayRequest): (() => void) | null;
   /**
-   * @param mayTranslate whether the end may be `refused`: the backend refuses the message itself (400, 404, 405, …), and the client got
-   * nothing; otherwise that response passes
+   * @param mayTranslate whether a backend that refuses the message itself (400, 404, 405, …) ends the exchange as `refused`, with
+   * nothing sent to the client; otherwise that response is forwarded
    * @throws GatewayError when it cannot be sent now
    */
   forward(request: GatewayRequest, forwarding: Forwarding, mayTranslate: boolean): Promise<ExchangeSummary>;
@@ -132,7 +132,7 @@ function openSession(
   return { sealed: String(sealed), id: text.slice(TAG_LENGTH), address };
 }
 
-/** An event id of another user is as unknown as a session. */
+/** An event id of another user gets the same error as an unknown session. */
 function openEventId({ sealer }: Backend, { incoming, owner }: GatewayRequest): string | null {
   const sealed = incoming.headers['last-event-id'];
   if (sealed === undefined || sealed === '') return null;

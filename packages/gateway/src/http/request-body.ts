@@ -1,20 +1,20 @@
-/** Receives the body of a request within its limit: buffered until it is whole, or given to a sink while it arrives. */
+/** Receives the body of a request within its limit: buffered until complete, or streamed to a sink. */
 import type { IncomingMessage } from 'node:http';
 import { SHORT_BODY } from '../limits/bounds.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
 
-/** Learns how far a body is. Nothing is called if the client disappears. */
+/** Receives the progress of a body. Nothing is called if the client disappears. */
 export interface BodyListener {
   whole(bytes: Buffer, scanned: ScannedBody): void;
   /** More of a long body has arrived, and not all of it. */
   long(): void;
-  /** It is not received any further: it is too long, or the scanner refuses it. */
+  /** Receiving has stopped: the body is too long, or the scanner refuses it. */
   fail(error: unknown): void;
 }
 
-/** Gets the chunks of a body, which have been scanned. */
+/** Receives the scanned chunks of a body. */
 export interface BodySink {
   take(chunk: Buffer): void;
   end(scanned: ScannedBody): void;
@@ -25,7 +25,7 @@ export class RequestBody {
   readonly #limit: number;
   readonly #scanner: BodyScanner;
   readonly #listener: BodyListener;
-  /** Its length by the header; `null`: the client does not say. */
+  /** Its `Content-Length`; `null` without one. */
   readonly declared: number | null;
   readonly #buffered = new BufferedBytes();
   #sink: BodySink | null = null;
@@ -45,7 +45,7 @@ export class RequestBody {
     return this.#length;
   }
 
-  /** What has arrived, as long as there is no sink. */
+  /** The chunks that have arrived, as long as there is no sink. */
   get buffered(): Buffer {
     return this.#buffered.bytes;
   }
@@ -55,12 +55,12 @@ export class RequestBody {
     else this.#incoming.on('data', this.#take).on('end', this.#finish);
   }
 
-  /** What is known before the end. @see BodyScanner */
+  /** The scan before the end of the body. @see BodyScanner */
   peek(): ScannedBody | null {
     return this.#scanner.peek();
   }
 
-  /** The rest goes to a sink, and what was buffered is forgotten. */
+  /** Streams the rest to a sink, and frees the buffered chunks. */
   divert(sink: BodySink): void {
     this.#sink = sink;
     this.#buffered.drop(this.#buffered.length);
@@ -74,7 +74,7 @@ export class RequestBody {
     this.#incoming.resume();
   }
 
-  /** Receives nothing more. */
+  /** Stops receiving. */
   stop(): void {
     if (this.#incoming.readableEnded) return;
     this.#incoming.off('data', this.#take).off('end', this.#finish).pause();

@@ -1,20 +1,20 @@
-/** Limits of one server: slots for requests and streams at once, memory for long bodies, calls per minute. No user takes all. */
+/** Limits of one server: slots for requests and streams at once, memory for long bodies, calls per minute. No user can exhaust them. */
 import { BODY_MEMORY_OF_ALL, BODY_MEMORY_OF_USER, MAX_CALL_BUCKETS, SLOT_SHARE } from '../limits/bounds.ts';
 import { type Owner, userKey } from '../servers/owner.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { tooManyCalls, unavailable } from './error-response.ts';
 
-/** Takes a slot. @returns releases it, once @throws GatewayError 503 when all are taken, 429 when the user has their share */
+/** Acquires a slot. @returns an idempotent release function @throws GatewayError 503 when none is free, 429 at the share of the user */
 export type RequestSlots = (owner: Owner) => () => void;
 
-/** Of one server, by whatever path its requests take. */
+/** The limits of one server, shared by the pass-through and the message path. */
 export interface ServerSlots {
   readonly takeRequest: RequestSlots;
   /** Of each user. */
   readonly streams: Gauge;
   /**
-   * Takes memory for a long body that is buffered.
-   * @returns releases it @throws GatewayError 503 when all is taken, 429 when the user has their share
+   * Reserves memory for a long body that is buffered.
+   * @returns a release function @throws GatewayError 503 when none is free, 429 when the user has their share
    */
   readonly takeMemory: (owner: Owner, bytes: number) => () => void;
 }
@@ -74,7 +74,7 @@ function createRequestSlots({ name, limits }: Pick<GatewayServer, 'name' | 'limi
 export interface Gauge {
   /** Acquires slots. @returns an idempotent release function; `null` at the limit */
   take(key: string, amount?: number): (() => void) | null;
-  /** Slots that a key has. */
+  /** Slots in use by a key. */
   used(key: string): number;
   readonly total: number;
 }
@@ -117,7 +117,7 @@ interface Bucket {
   at: number;
 }
 
-/** @param perMinute also the number of calls at once */
+/** @param perMinute also the size of a burst */
 export function createCallRate(perMinute: number): CallRate {
   const buckets = new Map<string, Bucket>();
   const perMillisecond = perMinute / 60_000;
@@ -126,7 +126,7 @@ export function createCallRate(perMinute: number): CallRate {
     for (const [key, { tokens, at }] of buckets) {
       if (tokens + (now - at) * perMillisecond >= perMinute) buckets.delete(key);
     }
-    // Under attack by more keys than that, the oldest go first.
+    // When an attack uses more keys, the oldest are evicted first.
     for (const key of buckets.keys()) {
       if (buckets.size < MAX_CALL_BUCKETS) return;
       buckets.delete(key);

@@ -9,7 +9,7 @@ import type { MessageHandles } from '../sessions/message-handles.ts';
 import { invalidRequest } from './error-response.ts';
 import type { BodySink } from './request-body.ts';
 
-/** Learns how far an upload is. */
+/** Receives the progress of an upload. */
 export interface UploadListener {
   /** All of it has arrived: `finish` or `cancel` has to follow. */
   arrived(scanned: ScannedBody): void;
@@ -17,14 +17,14 @@ export interface UploadListener {
 }
 
 export interface StreamedBodyOptions {
-  /** What is received, and paused now. */
+  /** The paused body to receive. */
   readonly source: { pause(): unknown; resume(): unknown; isPaused(): boolean };
-  /** What has arrived. */
+  /** The chunks that have arrived. */
   readonly buffered: Buffer;
-  /** The length that the backend is told before sealed identifiers are opened; `null`: it gets chunks. */
+  /** The declared length, before sealed identifiers are opened; `null`: chunked transfer. */
   readonly declared: number | null;
   readonly scanner: Pick<BodyScanner, 'peek'>;
-  /** What is known: the body is inside a value that decides nothing. */
+  /** The scan so far: the body is inside a value that is irrelevant to decisions. */
   readonly scanned: ScannedBody;
   /** Opens sealed identifiers in parts of the body. */
   readonly identifiers: Pick<MessageHandles, 'open'>;
@@ -38,24 +38,24 @@ class Cancelled extends Error {
 }
 
 /**
- * Bytes pass as far as the scanner is inside a value that decides nothing, which is never the end of a message. What follows that
- * value is held until another one, or until the whole body has been checked: a body that is refused is not complete at the backend.
+ * Bytes pass while the scanner is inside a value that is irrelevant to decisions, which is never the end of a message. What follows
+ * it is buffered until the next one, or until the whole body has been checked: the backend never gets all of a refused body.
  */
 export class StreamedBody implements BodySink {
   readonly #options: StreamedBodyOptions;
-  /** Bytes that the backend gets; `null`: it gets chunks. */
+  /** Bytes sent to the backend; `null`: chunked transfer. */
   readonly length: number | null;
   readonly #timer: NodeJS.Timeout;
-  /** What was known when bytes passed last. */
+  /** The scan when bytes were last forwarded. */
   #known: ScannedBody | null = null;
   readonly #buffered = new BufferedBytes();
-  /** Offset of what is held. */
+  /** Offset of the buffered bytes. */
   #from = 0;
   #queue: Buffer[] = [];
   #readable: Readable | null = null;
   #isWanted = false;
   #isComplete = false;
-  /** What the backend has got, as long as it can be sent again; `null`: it is too much to be kept. */
+  /** The bytes sent so far, for a retry; `null`: too many to retain. */
   #sent: BufferedBytes | null = new BufferedBytes();
   /** Bytes since the time limit began. */
   #arrived = 0;
@@ -74,7 +74,7 @@ export class StreamedBody implements BodySink {
     this.#timer = setTimeout(this.#onIdle, idle * 1000);
   }
 
-  /** Whether it can be sent again from its beginning. */
+  /** Whether a retry from the beginning is possible. */
   get canReopen(): boolean {
     return this.#sent !== null;
   }
@@ -102,14 +102,14 @@ export class StreamedBody implements BodySink {
     return this.#readable;
   }
 
-  /** There is a response: it is not sent again. */
+  /** A response has arrived: there will be no retry. */
   keepNothing(): void {
     this.#sent = null;
   }
 
   take(chunk: Buffer): void {
     this.#arrived += chunk.length;
-    // A byte now and then would keep its place for ever.
+    // A client that trickles bytes would occupy its slot for ever.
     if (this.#arrived >= SHORT_BODY) this.#expectMore();
     this.#buffered.add(chunk);
     const scanned = this.#options.scanner.peek();
@@ -134,7 +134,7 @@ export class StreamedBody implements BodySink {
   }
 
   /**
-   * Lets the rest pass.
+   * Sends the rest.
    * @param scanned the whole body, which has been checked
    * @throws MessageError for handles that do not open
    */
@@ -145,7 +145,7 @@ export class StreamedBody implements BodySink {
     this.#pass(rest);
   }
 
-  /** Receives nothing more. */
+  /** Stops receiving. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#buffered.drop(this.#buffered.length);
@@ -154,14 +154,14 @@ export class StreamedBody implements BodySink {
     this.#readable = null;
   }
 
-  /** Stops, and ends the request at the backend, which is not complete there. */
+  /** Stops, and aborts the incomplete request at the backend. */
   cancel(): void {
     this.#isCancelled = true;
     this.#readable?.destroy(new Cancelled());
     this.stop();
   }
 
-  /** What is held, as the backend sees it. */
+  /** The buffered bytes, as the backend sees them. */
   #open(scanned: ScannedBody, keepsLength: boolean): Buffer {
     const { bytes } = this.#buffered;
     const opened =

@@ -23,10 +23,10 @@ export type ListTools = (request: OwnedRequest) => Promise<readonly ToolDefiniti
 /** The tools of a server as one credential sees them, cached and compared with their pins. */
 export interface Catalogue {
   /**
-   * The tools of the request's server; without waiting when they are cached. One request to the backend at a time for each
+   * The tools of the request's server; immediately when cached. One request to the backend at a time for each
    * server and credential, and a bounded number for all.
    * @param credentialKey what the catalogue may be shared by
-   * @throws BackendError when the backend does not answer
+   * @throws BackendError when the backend does not respond
    */
   tools(request: OwnedRequest, credentialKey: string): ToolCatalogue | Promise<ToolCatalogue>;
   /** The backend announced `notifications/tools/list_changed`, was restarted, or listed something else. */

@@ -65,7 +65,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       const text = pinnedText(definition);
       return [{ tool: definition.name, definition: text, hash: hashOf(text), hints: hintsOf(definition) }];
     });
-    // Of two tools with one name, neither is the one that was approved.
+    // If two tools share a name, neither is approved.
     const unique = listed.filter(({ tool }, index) => isOnly(listed, tool, index));
     if (pins !== null && server.review !== 'auto') {
       const changes = await pins.compare(server.identity, unique);
@@ -124,7 +124,7 @@ function isOnly(listed: readonly { readonly tool: string }[], tool: string, inde
   return listed.every((other, at) => at === index || other.tool !== tool);
 }
 
-/** Runs at most so many jobs at once; the others wait for their turn. */
+/** Runs a limited number of jobs concurrently; the others are queued. */
 function createSemaphore(slots: number): <T>(job: () => Promise<T>) => Promise<T> {
   let free = slots;
   const waiting: (() => void)[] = [];

@@ -20,7 +20,7 @@ export interface ToolChange {
 
 /** The pins of one server. */
 export interface Pins {
-  /** Counts up when they change. */
+  /** Incremented when they change. */
   readonly version: number;
   stateOf(tool: string, hash: string): ToolState;
 }
@@ -29,8 +29,8 @@ export interface PinBoard {
   /** The pins of a server, at most a few seconds old. */
   current(identity: string): Pins | Promise<Pins>;
   /**
-   * Compares what a backend lists. On first use all of it is approved; later what is new or has changed waits for approval.
-   * @returns what waits since now
+   * Compares a backend's list. On first use all tools are approved; later, new and changed tools wait for approval.
+   * @returns the tools newly waiting for approval
    */
   compare(identity: string, listed: readonly ListedTool[]): Promise<readonly ToolChange[]>;
 }
@@ -59,7 +59,7 @@ export function createPinBoard(store: ToolPinStore, now: () => number, clock: ()
       const found = known.get(identity);
       if (found === undefined) return load(identity);
       if (now() - found.at < PINS_LIFETIME) return found.pins;
-      // Others go on with what is known while one reads it again; an outage of the store stops the calls after it.
+      // Concurrent calls share one reload; they fail if the store is down.
       found.loading ??= load(identity).finally(() => {
         found.loading = null;
       });

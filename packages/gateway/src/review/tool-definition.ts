@@ -1,11 +1,11 @@
-/** Tool definitions: what of them is pinned, and what their hints say. */
+/** Tool definitions: their pinned members, and their hints. */
 import { createHash } from 'node:crypto';
 import type { ToolHints } from '../policy/policy.ts';
 
 /** A definition, as the backend sent it. */
 export type ToolDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** What a model or a user reads about a tool, and what it is called with. */
+/** The members that a model or user sees, and the schemas of a call. */
 const PINNED = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 
 /** The pinned members as canonical JSON. */
