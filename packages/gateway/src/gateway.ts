@@ -33,7 +33,7 @@ import { partsOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { createSealer } from './sessions/sealer.ts';
 
-/** What happened, for the log: `backend.failed`, … */
+/** The event, for the log: `backend.failed`, … */
 export interface GatewayEvent {
   readonly type: string;
   readonly [member: string]: unknown;
@@ -46,15 +46,15 @@ export interface GatewayOptions {
   readonly guard: Guard;
   /** 32 bytes; only keys derived from it are used. */
   readonly masterKey: Uint8Array;
-  /** Master keys whose handles still open. */
+  /** Previous master keys, whose sealed IDs still open. */
   readonly previousMasterKeys?: readonly Uint8Array[];
   readonly events: (event: GatewayEvent) => void;
-  /** Credentials towards the backends; none by default. */
+  /** Credentials for the backends; none by default. */
   readonly credentials?: CredentialSource;
   readonly audit?: CallAudit;
-  /** Pins of tool definitions; without it tools are neither reviewed nor compared with what the backend lists. */
+  /** Pins of tool definitions; without it, tools are neither reviewed nor compared with the backend's list. */
   readonly pins?: ToolPinStore;
-  /** The gateway before a change of its servers: what serves those that have not changed is taken from it. */
+  /** The gateway before a change of its servers: unchanged servers reuse its connections and state. */
   readonly previous?: Gateway | null;
   /** A prefix of the paths that a proxy in front removes: `/tools` if `/tools/files` arrives as `/files`. */
   readonly strippedPrefix?: string | null;
@@ -78,9 +78,9 @@ export interface Gateway {
   /** Handles a request on node:http; never throws. */
   handle(incoming: IncomingMessage, outgoing: ServerResponse): void;
   health(): readonly ServerHealth[];
-  /** What serves these servers, for the next gateway: a merged server only together with all its parts. */
+  /** Releases the state of these servers to the next gateway; a merged server only together with all its members. */
   findRetained(servers: readonly GatewayServer[]): ReadonlyMap<string, ServedServer>;
-  /** The next gateway has taken over: what it has not kept is closed. */
+  /** The next gateway is active: closes what it does not reuse. */
   release(retained: ReadonlyMap<string, ServedServer>): void;
   close(): Promise<void>;
 }
@@ -228,7 +228,7 @@ function serveAll(
   ];
 }
 
-/** A server that merges others is served again when one of its parts has changed. */
+/** A merged server is created again when one of its members has changed. */
 function serveMerged(
   server: GatewayServer,
   others: readonly ServedServer[],

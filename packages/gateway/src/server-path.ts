@@ -1,4 +1,4 @@
-/** The path of a server: bytes pass through to a backend that speaks the client's protocol; whole messages go to any other. */
+/** The path of a server: passes bytes through to a backend that speaks the client's protocol, and whole messages to any other. */
 
 import { createAddresses, type HealthListener } from './addresses/addresses.ts';
 import { type ProbeOptions, startProbes } from './addresses/probes.ts';
@@ -110,7 +110,7 @@ function createHttpPath(
     },
   };
 
-  /** Sessions of the message path hold the parameters of `initialize`. */
+  /** Session IDs of the message path contain the parameters of `initialize`. */
   function isTranslated({ incoming, owner }: GatewayRequest): boolean {
     const sealed = incoming.headers['mcp-session-id'];
     return (
@@ -122,7 +122,7 @@ function createHttpPath(
     const protocols = detection.known() ?? (await detection.detect(forwarding.credential));
     const own = isStateless(request) ? 'stateless' : 'sessions';
     const other = protocols?.[own] === false ? protocolOf(protocols) : undefined;
-    // A backend that refuses everything shows why by itself.
+    // The response of a backend that refuses everything shows the reason.
     if (other === undefined) return passThrough.forward(request, forwarding, false);
     return pathOf(other).forward(request, forwarding);
   }

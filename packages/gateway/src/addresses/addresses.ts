@@ -1,4 +1,4 @@
-/** The addresses of an HTTP backend: connections, which of them is down, and failover. */
+/** The addresses of an HTTP backend: connections, health and failover. */
 
 import { createHash } from 'node:crypto';
 import { Pool } from 'undici';
@@ -10,7 +10,7 @@ export interface Address {
   readonly url: URL;
   /** Path and query of its endpoint. */
   readonly target: string;
-  /** Names the address in sealed sessions, which stay with it. */
+  /** Identifies the address in sealed session IDs, which are bound to it. */
   readonly tag: string;
   readonly pool: Pool;
   /** Milliseconds of `performance.now()` until which it counts as down; 0: it does not. */
@@ -24,24 +24,24 @@ export interface Address {
 export interface Addresses {
   /** In order of preference. */
   readonly all: readonly [Address, ...Address[]];
-  /** The first address that is up, else one whose turn to be tried again has come; `null`: all are down. */
+  /** The first address that is up, else one due for a retry; `null`: all are down. */
   choose(now: number, without?: readonly Address[]): Address | null;
-  /** Whether one of them is up, as far as is known. */
+  /** Whether at least one of them is believed to be up. */
   isUp(): boolean;
   /** The address of a session. */
   byTag(tag: string): Address | null;
   succeeded(address: Address, now: number): void;
   /** @param reason code of the failure, for the log */
   failed(address: Address, now: number, reason: string): void;
-  /** Seconds until an address is tried again. */
+  /** Seconds until an address is retried. */
   retryAfter(now: number): number;
   close(): Promise<void>;
 }
 
-/** Receives that an address of a backend went down, or is reached again (`null`). */
+/** Called when an address of a backend goes down, or recovers (`null`). */
 export type HealthListener = (server: GatewayServer, address: Address, reason: string | null) => void;
 
-/** @param onHealth receives when an address went down, with a reason, and when it is reached again */
+/** @param onHealth called when an address goes down, with a reason, and when it recovers */
 export function createAddresses(
   { urls: [first, ...others] }: HttpBackendDefinition,
   server: GatewayServer,
@@ -78,7 +78,7 @@ export function createAddresses(
     },
     retryAfter: (now) => Math.max(0, Math.min(...all.map(({ downUntil }) => downUntil - now))) / 1000,
     async close() {
-      // Streams would keep it open for ever.
+      // Open streams would delay the close for ever.
       const deadline = setTimeout(() => {
         for (const { pool } of all) void pool.destroy();
       }, CLOSE_GRACE).unref();

@@ -1,4 +1,4 @@
-/** Looks in advance whether the addresses of a backend can be reached, so that no request has to find out. */
+/** Probes whether the addresses of a backend are reachable, before a request fails there. */
 
 import { performance } from 'node:perf_hooks';
 import { buildConnector } from 'undici';
@@ -15,10 +15,10 @@ export interface ProbeOptions {
 }
 
 /**
- * Probes addresses that answered nothing for a while, and those that are down. A probe is a connection, with its TLS handshake, and
- * no request: it costs the backend nothing, wakes no process there, and needs no credential. Waits for nothing, and keeps no process
+ * Probes addresses without a recent response, and those that are down. A probe is a connection, with its TLS handshake, and
+ * no request: it costs the backend nothing, starts no process there, and needs no credential. Does not keep this process
  * alive.
- * @returns ends it
+ * @returns a function that stops probing
  */
 export function startProbes(
   addresses: Addresses,
@@ -63,7 +63,7 @@ export function startProbes(
   }
 }
 
-/** Many backends that were started, or went down, together are not probed together. */
+/** Spreads the probes of many backends that were started, or went down, together. */
 function varied(milliseconds: number): number {
   return milliseconds * (1 + Math.random() / 5);
 }

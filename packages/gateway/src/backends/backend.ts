@@ -28,20 +28,20 @@ export interface InitializeResult extends JsonFields {
   readonly capabilities: JsonFields;
 }
 
-/** A backend that is reached by whole messages. */
+/** A backend that exchanges whole messages. */
 export interface MessageBackend {
   /**
    * Opens a session for a client.
    * @throws BackendError when the backend cannot be started or reached
    */
   open(owner: Owner, initialize: InitializeParams, access: BackendAccess): Promise<BackendSession>;
-  /** Whether it could be reached, or started, when it was last needed. */
+  /** Whether the last attempt to reach or start it succeeded. */
   isUp(): boolean;
-  /** Ends its sessions, processes and connections. */
+  /** Closes its sessions, processes and connections. */
   close(): Promise<void>;
 }
 
-/** The credential of a session's user, once more for each request: it is renewed while the session is open. */
+/** The credential of a session's user, obtained for each request: it is renewed while the session is open. */
 export interface BackendAccess {
   /** `null` for the gateway itself, which only probes. */
   readonly principal: Principal | null;
@@ -58,7 +58,7 @@ export interface BackendSession {
   /**
    * Sends a request. The response has its id; messages that belong to it, such as progress and requests of the server, go to
    * the call before it.
-   * @throws BackendError when the backend does not answer
+   * @throws BackendError when the backend does not respond
    */
   request(message: RequestMessage, call: Call): Promise<Message>;
   /**
@@ -66,21 +66,21 @@ export interface BackendSession {
    * @throws BackendError when the backend does not accept it, `not_pending` for a response that no request waits for
    */
   notify(message: Message): Promise<void>;
-  /** Receives the messages that belong to no request. @returns what ends it */
+  /** Subscribes to messages without a request. @returns an unsubscribe function */
   listen(receive: (message: Message) => void): () => void;
-  /** Resolves when the session has ended at the backend, or was closed here; a client's next request opens another one. */
+  /** Resolves when the session has ended at the backend or was closed here; the client's next request opens a new one. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-/** A request on its way. */
+/** A request in flight. */
 export interface Call {
-  /** Aborts when the client has cancelled it or disappeared: the backend is told. */
+  /** Aborts when the client has cancelled it or disappeared: the backend is notified. */
   readonly signal: AbortSignal;
   readonly receive: (message: Message) => void;
 }
 
-/** Why a backend did not answer. */
+/** The reason why a backend did not respond. */
 export type BackendFailure =
   | 'unavailable'
   | 'timeout'
@@ -89,13 +89,13 @@ export type BackendFailure =
   | 'not_pending'
   | 'challenged';
 
-/** A backend did not answer. The message is one sentence that callers see. */
+/** A backend did not respond. The message is one sentence for callers. */
 export class BackendError extends Error {
   override readonly name = 'BackendError';
   readonly failure: BackendFailure;
   /** Seconds after which another attempt may succeed. */
   readonly retryAfter: number;
-  /** HTTP status of its response; `null`: there was none, or it does not speak HTTP. */
+  /** HTTP status of its response; `null` without one, or over another transport. */
   readonly status: number | null;
 
   constructor(failure: BackendFailure, message: string, retryAfter = 5, status: number | null = null) {
@@ -106,7 +106,7 @@ export class BackendError extends Error {
   }
 }
 
-/** Errors for callers stay as they are; any other error in the connection to a backend becomes a `BackendError`. */
+/** Rethrows errors for callers unchanged; any other error of the connection becomes a `BackendError`. */
 export function toFailure(error: unknown, name: string): Error {
   if (error instanceof BackendError || error instanceof ConnectionRequired) return error;
   if (error instanceof IncompleteResponse && error.cause !== undefined) return toFailure(error.cause, name);

@@ -19,7 +19,7 @@ export interface IdlePoolOptions {
   };
   /** Milliseconds between sweeps. */
   readonly interval: number;
-  /** Tells a caller that none is idle. @param count of the entries that are all busy */
+  /** Message of the error when no entry is idle. @param count number of busy entries */
   readonly overloaded: (count: number) => string;
   /** Called after each sweep that leaves entries. */
   readonly onSweep?: () => void;
@@ -29,13 +29,13 @@ export interface IdlePool<Entry extends PoolEntry> {
   get(key: string): Entry | undefined;
   values(): Iterable<Entry>;
   /**
-   * Adds an entry, and closes the least recently used idle one at a limit: of the user's own first, so that no user ends the
+   * Adds an entry, and at a limit closes the least recently used idle one: the user's own first, so no user closes the
    * sessions of all others.
    * @param create called when there is space
    * @throws BackendError `overloaded` when no entry is idle
    */
   add(key: string, user: string, create: () => Entry): Entry;
-  /** Removes an entry without closing it; does nothing if another one has its key. */
+  /** Removes an entry without closing it; does nothing if its key belongs to another. */
   remove(key: string, entry: Entry): void;
   end(key: string): Promise<void>;
   close(): Promise<void>;

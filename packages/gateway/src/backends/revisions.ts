@@ -27,17 +27,17 @@ export const metaKeys = {
   logLevel: 'io.modelcontextprotocol/logLevel',
 } as const;
 
-/** Requests of a server that the stateless revision carries inside of results. */
+/** Server requests that the stateless revision carries in results. */
 export const INPUT_METHODS: ReadonlySet<string> = new Set([
   'elicitation/create',
   'sampling/createMessage',
   'roots/list',
 ]);
 
-/** Requests whose results may ask for input. */
+/** Requests whose results may request input. */
 export const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-/** Requests of the stateless revision that a backend with sessions knows as well. */
+/** Requests of the stateless revision that backends with sessions support as well. */
 export const IN_BOTH: ReadonlySet<string> = new Set([
   ...MAY_ASK,
   'tools/list',
@@ -65,7 +65,7 @@ const CACHEABLE: ReadonlySet<string> = new Set([
   'resources/read',
 ]);
 
-/** The client of a stateless request, as a session would have heard of it. */
+/** The client of a stateless request, as parameters of `initialize`. */
 export function initializeParamsOf(message: Message): InitializeParams {
   const capabilities = parameter(message, '_meta', metaKeys.clientCapabilities);
   const clientInfo = parameter(message, '_meta', metaKeys.clientInfo);

@@ -1,4 +1,4 @@
-/** A merged server: offers the tools, prompts and resources of its parts, by the rules, credentials and approvals of each part. */
+/** A merged server: offers the tools, prompts and resources of its members, by the rules, credentials and approvals of each. */
 
 import { errorCodes, errorResponse, isMembers, type JsonFields, type Message } from '@portcullis/http';
 import type { Principal } from '@portcullis/resource-server';
@@ -25,20 +25,20 @@ import { prefixNotification, prefixResult, splitMessage, splitName, splitUri } f
 export interface MergedPart {
   readonly server: GatewayServer;
   open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
-  /** Takes a slot for a request at its backend. */
+  /** Acquires a slot for a request at its backend. */
   readonly takeRequest: RequestSlots;
-  /** Refuses messages under the names of the part that are never allowed. @throws MessageError */
+  /** Refuses messages, with the member's names, that are never allowed. @throws MessageError */
   checkRules(request: Pick<OwnedRequest, 'principal'>, body: ScannedBody): void;
-  /** Decides about messages under the names of the part. @throws OAuthError, MessageError, BackendError */
+  /** Decides about messages with the member's names. @throws OAuthError, MessageError, BackendError */
   decide(request: OwnedRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
-  /** Filters a list of the part. */
+  /** Filters a list of the member. */
   filter(result: unknown, request: OwnedRequest, credentialKey: string): unknown;
 }
 
-/** Prefix → part. */
+/** Prefix → member. */
 export type MergedParts = ReadonlyMap<string, MergedPart>;
 
-/** What every part may have: a part that lacks it answers with an empty list. */
+/** Capabilities declared for all members: one that lacks a capability returns an empty list. */
 const CAPABILITIES: JsonFields = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -47,7 +47,7 @@ const CAPABILITIES: JsonFields = {
   logging: {},
 };
 
-/** The member that lists what a method lists. */
+/** The property of a list method's result that contains the list. */
 const LISTS: Readonly<Record<string, string>> = {
   'tools/list': 'tools',
   'prompts/list': 'prompts',
@@ -55,7 +55,7 @@ const LISTS: Readonly<Record<string, string>> = {
   'resources/templates/list': 'resourceTemplates',
 };
 
-/** Refuses what the rules of a part never allow, and names of no part. */
+/** Refuses what a member's rules never allow, and names without a member. */
 export function createMergedRules(parts: MergedParts) {
   return (request: GatewayRequest, body: ScannedBody): void => {
     checkHeaderAgreement(body, request.incoming.headers);
@@ -64,7 +64,7 @@ export function createMergedRules(parts: MergedParts) {
   };
 }
 
-/** Decides about each message by the scopes and tools of the part that it is for. */
+/** Decides about each message by the scopes and tools of its member. */
 export function createMergedCheck(parts: MergedParts, credentials: CredentialSource) {
   return async (request: GatewayRequest, body: ScannedBody): Promise<void> => {
     for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message))) {
@@ -77,7 +77,7 @@ export function createMergedCheck(parts: MergedParts, credentials: CredentialSou
 
 type PartMessages = readonly (readonly [MergedPart, ScannedMessage])[];
 
-/** What each part has to decide; nothing of a message that concerns no part alone. @throws MessageError for a name of no part */
+/** The messages for each member; none for a message that concerns several. @throws MessageError for a name without a member */
 function findParts(parts: MergedParts, message: ScannedMessage): PartMessages {
   const { tool, prompt, resource, subscriptions } = message;
   const uris = subscriptions.flatMap((uri) =>
@@ -102,7 +102,7 @@ function requestOf({ server }: MergedPart, principal: Principal): OwnedRequest {
   return { principal, server, owner: ownerOf(principal, server) };
 }
 
-/** A backend that consists of sessions with the parts, each opened when it is first needed. */
+/** A backend that consists of sessions with the members, each opened on first use. */
 export function createMergedBackend(
   server: GatewayServer,
   parts: MergedParts,
@@ -134,7 +134,7 @@ class MergedSession implements BackendSession {
   readonly #principal: Principal;
   readonly #opened = new Map<string, Promise<BackendSession>>();
   readonly #receivers = new Set<(message: Message) => void>();
-  /** Questions of parts by their ids, which the gateway has chosen. */
+  /** Server requests of members, by the ids that the gateway assigned. */
   readonly #serverRequests = new Map<unknown, string>();
 
   constructor(
@@ -194,7 +194,7 @@ class MergedSession implements BackendSession {
     this.#end();
   }
 
-  /** The lists of all parts; one that does not answer is left out. */
+  /** The lists of all members; a member that does not respond is omitted. */
   async #list(method: string, call: Call): Promise<JsonFields> {
     const member = LISTS[method] ?? '';
     const lists = await Promise.all(
@@ -222,7 +222,7 @@ class MergedSession implements BackendSession {
     return entries;
   }
 
-  /** A request counts among those of the part, wherever they come from. */
+  /** A request occupies a slot of the member, as a direct one does. */
   async #ask(prefix: string, message: Request, call: Call) {
     const part = this.#partOf(prefix);
     const release = part.takeRequest(requestOf(part, this.#principal).owner);
@@ -266,7 +266,7 @@ class MergedSession implements BackendSession {
     return message.id === undefined ? prefixNotification(prefix, message) : message;
   }
 
-  /** Sends to the parts that are open; one that does not answer keeps nothing from the others. */
+  /** Sends to the open members; a failing one does not affect the others. */
   async #broadcast(send: (session: BackendSession) => Promise<unknown>): Promise<void> {
     await Promise.allSettled([...this.#opened.values()].map(async (one) => send(await one)));
   }

@@ -1,14 +1,14 @@
-/** Names at a merged server: `fs__read_file` is the tool `read_file` of the part `fs`, `fs+file:///a` its resource `file:///a`. */
+/** Names at a merged server: `fs__read_file` is the tool `read_file` of the member `fs`, `fs+file:///a` its resource `file:///a`. */
 import { isMembers, type JsonFields, type Message } from '@portcullis/http';
 
-/** A name at a merged server, and whose it is. */
+/** A name at a merged server, split into member and name. */
 export interface PartName {
   readonly prefix: string;
   readonly name: string;
 }
 
 const NAME_SEPARATOR = '__';
-/** Part of a scheme, so that the result is a URI. @see RFC 3986 §3.1 */
+/** Extends the scheme: the result is a URI. @see RFC 3986 §3.1 */
 const URI_SEPARATOR = '+';
 
 /** Prefixes contain neither separator. @returns `null` for a name without one */
@@ -26,7 +26,7 @@ function split(text: string, separator: string): PartName | null {
   return at < 1 ? null : { prefix: text.slice(0, at), name: text.slice(at + separator.length) };
 }
 
-/** Adds the prefix of a part to the names and URIs in a result of its. */
+/** Adds a member's prefix to the names and URIs in its result. */
 export function prefixResult(prefix: string, result: JsonFields): JsonFields {
   const renamed: Record<string, unknown> = { ...result };
   const change = (member: string, one: (entry: JsonFields) => JsonFields): void => {
@@ -48,7 +48,7 @@ export function prefixResult(prefix: string, result: JsonFields): JsonFields {
   return renamed;
 }
 
-/** Adds the prefix of a part to the URI of a notification of its. */
+/** Adds a member's prefix to the URI of its notification. */
 export function prefixNotification(prefix: string, message: Message): Message {
   return isMembers(message.params) ? { ...message, params: withUri(prefix, message.params) } : message;
 }
@@ -69,13 +69,13 @@ function withUri(prefix: string, entry: JsonFields): JsonFields {
   return located;
 }
 
-/** A request or notification for one part, under its own names. */
+/** A request or notification for one member, with that member's names. */
 export interface PartMessage {
   readonly prefix: string;
   readonly message: Message;
 }
 
-/** Reads whose request it is from its parameters; `null` where they name nothing of a part. */
+/** Finds the member that a request's parameters name; `null` if they name none. */
 export function splitMessage(message: Message): PartMessage | null {
   const { params } = message;
   if (!isMembers(params)) return null;

@@ -28,7 +28,7 @@ interface AssertionIssuer {
   readonly clientSecret: string | null;
 }
 
-/** How the gateway authenticates itself to a backend. The client's token never goes there. */
+/** How the gateway authenticates itself to a backend. The client's token is never forwarded. */
 export type CredentialDefinition =
   | { readonly as: 'none' }
   | { readonly as: 'header'; readonly name: string; readonly value: string }
@@ -42,7 +42,7 @@ export type CredentialDefinition =
       readonly tokenEndpoint: string | null;
       /** `null`: only the resource is named. */
       readonly audience: string | null;
-      /** What is exchanged: a token of this server about the user, or the one of the user's identity provider. */
+      /** The subject token: one of this server about the user, or the one of the user's identity provider. */
       readonly subject: 'user' | 'identity-provider';
     }
   | {
@@ -193,7 +193,7 @@ function checkMembers(
   }
 }
 
-/** What would only fail with the first request. No issue quotes a secret. */
+/** Finds errors that would otherwise surface with the first request. No issue quotes a secret. */
 function checkValues(
   { value = '', clientKey }: CredentialOptions,
   path: readonly (string | number)[],

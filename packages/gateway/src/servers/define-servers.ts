@@ -8,9 +8,9 @@ import type { AccessRules, BackendDefinition, GatewayServer, RuleTable } from '.
 
 /** What `defineServers` needs besides the configured servers. */
 export interface ServerSources {
-  /** Under which each server has its path. */
+  /** The origin under which each server has its path. */
   readonly publicUrl: string;
-  /** Relative folders start here. */
+  /** Base of relative folders. */
   readonly folder: string;
 }
 
@@ -59,7 +59,7 @@ function defineServer(
     rules,
     review,
     unknownMethods,
-    // There are no limits where another member could not be read.
+    // Limits are missing if another member could not be read.
     limits: { ...limits, callsPerMinute: limits?.callsPerMinute || null },
     audit: options.keepArguments === undefined ? null : { redact: options.keepArguments.redact ?? [] },
     identity: `${path} ${addressOf(backend)}`,
@@ -183,7 +183,7 @@ function defineScopes(written: WrittenScopes): Pick<GatewayServer, 'scopes' | 'g
   };
 }
 
-/** In place of a condition with an issue. */
+/** Placeholder for a condition with an issue. */
 const NO_CLIENT: AccessCondition = { clients: [] };
 
 function checkClaims(written: WrittenScopes, at: At, report: OptionReport): void {

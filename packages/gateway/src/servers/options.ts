@@ -76,7 +76,7 @@ const ruleSchema = lazy(() => {
 
 const rules = () => record(ruleSchema(), 'an object, a rule for each pattern');
 
-/** What applies to a command where its entry says nothing else. */
+/** Defaults of a command's limits. */
 export const commandDefaults = { process: 'user', processes: 32, idle: 300 } as const;
 
 const systemId = () => wholeNumber(1, 4_294_967_294);

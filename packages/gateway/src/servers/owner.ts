@@ -1,4 +1,4 @@
-/** Whose request it is: what handles, limits, credentials and audit records are bound to. */
+/** The owner of a request: sealed IDs, limits, credentials and audit records are bound to it. */
 import type { Principal } from '@portcullis/resource-server';
 import type { GatewayServer } from './server.ts';
 

@@ -1,10 +1,10 @@
-/** An authorized request on its way to a server: what every later step of the gateway gets. */
+/** An authorized request to a server: the input of every later step of the gateway. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '@portcullis/resource-server';
 import type { Owner } from './owner.ts';
 import type { GatewayServer } from './server.ts';
 
-/** Whose request it is, at which server. */
+/** The owner and the server of a request. */
 export interface OwnedRequest {
   readonly server: GatewayServer;
   /** Verified by the guard for this server, or for one that merges it. */

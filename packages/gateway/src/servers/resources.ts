@@ -13,9 +13,9 @@ export interface ServerResource {
   readonly resource: string;
   readonly name: string;
   readonly scopes: Readonly<Record<string, string>>;
-  /** Who may be granted a scope. */
+  /** Conditions for granting a scope. */
   readonly grantableTo?: ScopeLimits;
-  /** What rules and limits of scopes name about users. */
+  /** Claims about users that rules and limits of scopes depend on. */
   readonly claims: readonly UserClaim[];
   /** The guard asks the authorization server itself, so that a revocation takes effect at once. */
   readonly revocationDelay: 0;
@@ -62,7 +62,7 @@ export function guardResourcesOf(servers: readonly GatewayServer[]): readonly Re
   }));
 }
 
-/** The scopes of a server: configured, proposed, or those of its parts. */
+/** The scopes of a server: configured, proposed, or those of its members. */
 function scopesOf(server: GatewayServer, all: readonly GatewayServer[]): Readonly<Record<string, string>> {
   if (Object.keys(server.scopes).length > 0) return server.scopes;
   if (server.merges === null) return proposedScopes(server);

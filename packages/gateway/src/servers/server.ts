@@ -1,4 +1,4 @@
-/** A configured server of the gateway: validated, frozen, pure data. What is compiled from it lives beside it. */
+/** A configured server of the gateway: validated, frozen, pure data. Compiled policies are separate. */
 import type { OutputOf } from '@portcullis/authorization-server/options';
 import type { AccessCondition } from '@portcullis/protocol';
 import type { CredentialDefinition } from './credential-options.ts';
@@ -20,24 +20,24 @@ export interface GatewayServer {
   readonly merges: Readonly<Record<string, string>> | null;
   /** Scope → description; empty: scopes are proposed by the hints of the tools. */
   readonly scopes: Readonly<Record<string, string>>;
-  /** Scope → who may be granted it; the others may be granted to all. */
+  /** Scope → condition for granting it; scopes without one can be granted to all users. */
   readonly grantableTo: Readonly<Record<string, AccessCondition>>;
   readonly rules: AccessRules;
   /** Whether changed and new tool definitions wait for approval. */
   readonly review: 'first-use' | 'auto';
-  /** What happens to methods that no revision knows. */
+  /** Treatment of methods that no revision defines. */
   readonly unknownMethods: 'pass' | 'refuse';
   readonly limits: ServerLimits;
   /** Paths into the arguments of calls whose values the audit log keeps; `null`: only their hash. */
   readonly audit: ArgumentAudit | null;
-  /** Path and address of the backend: what pins belong to. A change of it is another server. */
+  /** Path and address of the backend, which pins belong to. Changing it makes it another server. */
   readonly identity: string;
 }
 
-/** How a backend is reached. */
+/** The transport to a backend. */
 export type BackendDefinition = HttpBackendDefinition | StdioBackendDefinition;
 
-/** A backend that is reached by HTTP. */
+/** A backend over HTTP. */
 export interface HttpBackendDefinition {
   /** `http`: streamable HTTP of any revision; `sse`: the HTTP+SSE transport of 2024-11-05. */
   readonly kind: 'http' | 'sse';
@@ -54,7 +54,7 @@ export interface StdioBackendDefinition {
   readonly command: readonly [string, ...string[]];
   /** Absolute. */
   readonly folder: string;
-  /** Besides `PATH` and `HOME`; nothing else of the host's environment. */
+  /** Besides `PATH` and `HOME`; the rest of the host's environment is not inherited. */
   readonly environment: Readonly<Record<string, string>>;
   /** One process for each user, or one for all. */
   readonly process: 'user' | 'shared';
@@ -94,12 +94,12 @@ export type RuleTable = Readonly<Record<string, AccessRule>>;
 /** Scopes that an operation needs; `false`: it is never allowed. */
 export type AccessRule = false | readonly string[] | ConditionalAccessRule;
 
-/** A rule that also names who may use it; every member that is given has to hold. */
+/** A rule with conditions on its users; every given member has to hold. */
 export interface ConditionalAccessRule extends AccessCondition {
   readonly scopes?: readonly string[] | undefined;
 }
 
-/** What the audit log keeps of the arguments. */
+/** The arguments that the audit log stores. */
 export interface ArgumentAudit {
   /** `path`, `options.owner`: members of the arguments whose values are replaced. */
   readonly redact: readonly string[];

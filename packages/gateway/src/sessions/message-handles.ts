@@ -16,7 +16,7 @@ export interface MessageHandles {
    * @throws MessageError for a task, request state or server request of another owner, or that was not issued here
    */
   open(bytes: Buffer, scanned: ScannedBody, part?: BodyPart): Buffer;
-  /** The header `Mcp-Name`, which repeats the task of a message. */
+  /** Opens the header `Mcp-Name`, which repeats the task of a message. */
   openName(name: string, scanned: ScannedBody): string;
 }
 
@@ -24,7 +24,7 @@ export interface MessageHandles {
 interface BodyPart {
   /** Its offset. */
   readonly from: number;
-  /** Whether the result has to have its length. */
+  /** Whether the result must have the same length. */
   readonly keepsLength: boolean;
 }
 
@@ -32,7 +32,7 @@ const WHOLE: BodyPart = { from: 0, keepsLength: false };
 
 /** Whether bytes may hold an ID that is sealed. Names inside a JSON string are escaped: only structured output has them as well. */
 export function mayHoldHandles(bytes: Buffer): boolean {
-  // Without the first quote, which is in every message: to search for it takes four times as long.
+  // Without the opening quote, which every message contains: searching for it takes four times as long.
   return (
     bytes.includes('taskId"') ||
     bytes.includes('requestState"') ||
@@ -45,12 +45,12 @@ export function isPlainNotification(method: string | null): boolean {
   return method?.startsWith('notifications/') === true && method !== 'notifications/cancelled';
 }
 
-/** Whether a message of a backend is no question, nor about one. @param method `null` for a response */
+/** Whether a message of a backend neither is nor cancels a server request. @param method `null` for a response */
 export function isNoServerRequest(method: string | null): boolean {
   return method === null || isPlainNotification(method);
 }
 
-/** Whether the response to a message may hold handles, besides the events of a stream. */
+/** Whether the response to a message may contain IDs to seal, besides the events of a stream. */
 export function mayAnswerWithHandles({ method, asksForTask, protocolVersion }: ScannedMessage): boolean {
   return isTaskMethod(method) || asksForTask || protocolVersion !== null;
 }
@@ -99,7 +99,7 @@ function sealMessage(message: unknown, seal: Translate<string>): unknown {
   return sealed === result ? message : { ...message, result: sealed };
 }
 
-/** Requests of a backend about tasks name those that the client has issued. */
+/** A backend's requests about tasks refer to tasks that the client has issued. */
 function sealParameters(method: string, params: JsonFields, seal: Translate<string>): JsonFields {
   if (method === 'notifications/cancelled') return sealRequestId(params, 'requestId', seal);
   const about = method.startsWith('notifications/tasks') ? sealTask(params, seal) : params;
@@ -168,7 +168,7 @@ function editsOf(message: ScannedMessage, open: Translate<string | null>): reado
 const INVALID_PARAMS = -32_602;
 const NOT_PENDING = -32_000;
 
-/** In other methods the parameter is something else. */
+/** In other methods the parameter has another meaning. */
 function taskOf({ method, task }: ScannedMessage): ScannedText | null {
   return isTaskMethod(method) ? task : null;
 }
@@ -180,7 +180,7 @@ export function isTaskMethod(method: string): boolean {
 function withEdits(bytes: Buffer, edits: readonly Edit[], { from, keepsLength }: BodyPart): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
-  // Those before this part have been made.
+  // Edits before this part have been made.
   const own = edits.filter(({ range }) => range.start >= from);
   for (const { text, range } of own.toSorted((a, b) => a.range.start - b.range.start)) {
     const value = Buffer.from(text);
@@ -191,7 +191,7 @@ function withEdits(bytes: Buffer, edits: readonly Edit[], { from, keepsLength }:
   return Buffer.concat([...parts, bytes.subarray(at)]);
 }
 
-/** White space after a value, in place of what is longer sealed than opened: of other IDs only those with many quotes are not. */
+/** Pads an opened value with white space to its sealed length. Only an ID with many quotes is longer opened than sealed. */
 function spaces(count: number): Buffer {
   if (count >= 0) return Buffer.alloc(count, ' ');
   throw new MessageError(INVALID_PARAMS, 'Write requestState and taskId before the arguments.');

@@ -1,4 +1,4 @@
-/** Sealed IDs: those of sessions, events, tasks and requests of a backend, encrypted for the one user and client that may use them. */
+/** Sealed IDs: a backend's IDs of sessions, events, tasks and requests, encrypted for the one user and client that may use them. */
 import {
   createCipheriv,
   createDecipheriv,
@@ -12,10 +12,10 @@ import { createLruCache, type LruCache } from '@portcullis/protocol';
 import { MAX_OPENED_IDS, MAX_OWNER_KEYS } from '../limits/bounds.ts';
 import { type Owner, ownerKey } from '../servers/owner.ts';
 
-/** What a sealed identifier identifies; one kind never opens as another. */
+/** The kind of a sealed ID; one kind never opens as another. */
 export type SealedKind = 'session' | 'event' | 'task' | 'request' | 'question';
 
-/** Clients compare them: what is sealed twice has to look the same. */
+/** Clients compare these IDs: they are sealed deterministically. */
 const COMPARED: ReadonlySet<SealedKind> = new Set(['task', 'question']);
 
 /** Seals and opens IDs; any process with the same master key opens them, and nothing is stored. */
@@ -27,10 +27,10 @@ export interface Sealer {
 }
 
 /*
- * A sealed ID: base64url of version (1 byte) | key identifier (4) | nonce (12) | ciphertext | tag (16). Each owner has a key of its
- * own for each kind, so that the ID of another user, client, server or kind does not open, and so that no key ever encrypts
- * so many IDs that random nonces repeat. The nonce of what clients compare is derived from its text by another key, so that
- * it repeats with the text only. @see NIST SP 800-38D §8.3, RFC 8452 §1
+ * A sealed ID: base64url of version (1 byte) | key identifier (4) | nonce (12) | ciphertext | tag (16). Each owner has a separate
+ * key for each kind: the ID of another user, client, server or kind does not open, and no key ever encrypts
+ * so many IDs that random nonces repeat. The nonce of an ID that clients compare is derived from its text by another key:
+ * it repeats only with the text. @see NIST SP 800-38D §8.3, RFC 8452 §1
  */
 const VERSION = 1;
 const NONCE_AT = 5;
@@ -79,7 +79,7 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
   };
 }
 
-/** Opening takes as long as all the rest of a request, and the session id repeats with each of them. */
+/** Opening takes as long as the rest of a request, and each request repeats the session id. */
 type OpenedIds = LruCache<Map<string, string>>;
 
 function remember(opened: OpenedIds, name: string, sealed: string, text: string): void {
@@ -122,7 +122,7 @@ function createSealerKey(masterKey: Uint8Array): SealerKey {
   };
 }
 
-/** Only the one encoding of the bytes is accepted, so that a sealed ID has one form. */
+/** Only the canonical encoding is accepted: a sealed ID has one form. */
 function decode(sealed: string): Buffer | null {
   const bytes = Buffer.from(sealed, 'base64url');
   return bytes.length >= TEXT_AT + TAG_LENGTH && bytes.toString('base64url') === sealed ? bytes : null;

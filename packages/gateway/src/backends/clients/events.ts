@@ -37,7 +37,7 @@ export function createEventLog(): EventLog {
       const found = retained[index];
       if (found === undefined) return null;
       const rest = retained.slice(index + 1).filter(({ stream }) => stream === found.stream);
-      // They are sent, and retained, under new ids.
+      // They are sent and retained with new ids.
       retained = retained.filter((event) => !rest.includes(event));
       size -= rest.reduce((sum, event) => sum + event.size, 0);
       return { stream: found.stream, messages: rest.map(({ message }) => message) };

@@ -1,4 +1,4 @@
-/** A client's session as far as this process knows it: the session at the backend, open requests, streams. */
+/** The state of a client's session in this process: the session at the backend, open requests, streams. */
 
 import type { Message, MessageId } from '@portcullis/http';
 import { MAX_UNDELIVERED } from '../../limits/bounds.ts';
@@ -7,12 +7,12 @@ import type { PoolEntry } from '../idle-pool.ts';
 import { createEventLog, type EventLog } from './events.ts';
 import type { Reply } from './reply.ts';
 
-/** What a session is, wherever it is served. */
+/** The data of a session, in any process. */
 interface SessionIdentity {
   readonly id: string;
   /** As `userKey` returns it. */
   readonly user: string;
-  /** Whose credentials it uses. */
+  /** The principal whose credentials it uses. */
   readonly grantId: string | null;
   readonly initialize: InitializeParams;
 }
@@ -25,16 +25,16 @@ export interface LiveSession extends SessionIdentity, PoolEntry {
   usedAt: number;
   /** The session at the backend, opened once; again after it has ended. @throws BackendError */
   connect(): Promise<BackendSession>;
-  /** Sends what belongs to no request from now on to a stream; the one before ends. */
+  /** Redirects messages without a request to a new stream; the previous one ends. */
   attach(reply: Reply): () => void;
   nextStream(): number;
   /** Streams of responses that are not complete. */
   readonly responding: Set<number>;
-  /** Where the response to a request goes when its stream was resumed on another connection. */
+  /** Destination of a request's response after its stream was resumed on another connection. */
   readonly resumed: Map<number, Reply>;
 }
 
-/** Where messages that belong to no request go: to the client's stream, or to the next one. */
+/** Destination of messages without a request: the client's stream, or the next one. */
 type ServerMessages =
   | { readonly kind: 'streamed'; readonly reply: Reply }
   | { readonly kind: 'buffered'; readonly messages: Message[] };

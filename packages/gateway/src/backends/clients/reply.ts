@@ -15,7 +15,7 @@ export interface Reply {
   open(): void;
 }
 
-/** Gives an event its id. */
+/** Assigns an event its id. */
 export type NameEvent = (message: Message) => string;
 
 const open = new Set<ServerResponse>();

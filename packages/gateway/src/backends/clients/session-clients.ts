@@ -1,4 +1,4 @@
-/** Serves clients of the revisions with sessions (2025-03-26 to 2025-11-25) by Streamable HTTP. */
+/** Serves clients of the revisions with sessions (2025-03-26 to 2025-11-25) over Streamable HTTP. */
 import { randomUUID } from 'node:crypto';
 import {
   errorCodes,
@@ -53,7 +53,7 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
       const lastId = request.incoming.headers['last-event-id'];
       if (typeof lastId === 'string') return resume(sealer, request, session, lastId);
       follow(sealer, request, session, { stream: session.nextStream(), messages: [] });
-      // What the backend reports reaches the stream only while there is a session at the backend.
+      // Notifications reach the stream only while there is a session at the backend.
       await session.connect().catch(() => undefined);
     },
     async delete(request) {
@@ -113,7 +113,7 @@ function createSessionReply(
   );
 }
 
-/** A stream that continues, with what the client has missed. */
+/** Resumes a stream with the messages that the client has missed. */
 interface ResumedStream {
   readonly stream: number;
   readonly messages: readonly Message[];
@@ -134,7 +134,7 @@ function follow(
   const reply = createSessionReply(sealer, request, session, stream);
   reply.open();
   for (const message of messages) reply.send(message);
-  // The response was among them.
+  // The missed messages included the response.
   if (messages.some(isResponse)) return void reply.end(null);
   if (!session.responding.has(stream)) {
     request.outgoing.once('close', session.attach(reply));

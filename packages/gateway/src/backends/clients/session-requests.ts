@@ -27,7 +27,7 @@ export interface SessionPost {
   readonly request: GatewayRequest;
   readonly session: LiveSession;
   readonly reply: Reply;
-  /** The number of its event stream, by which a client resumes it. */
+  /** The number of its event stream, which identifies it when a client resumes. */
   readonly stream: number;
   readonly edit: EditResponse;
 }
@@ -48,7 +48,7 @@ export async function servePost(post: SessionPost, messages: readonly Message[])
   reply.end(null);
 }
 
-/** Passes on a notification, or the response to a server request. */
+/** Forwards a notification, or the response to a server request. */
 async function pass(session: LiveSession, message: Message): Promise<void> {
   if (message.method === 'notifications/cancelled') {
     const id = parameter(message, 'requestId');
@@ -90,14 +90,14 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
   }
 }
 
-/** The response to a request of several, or on a stream. */
+/** The response to one of several requests, or on a stream. */
 function failureOf({ id }: RequestMessage, error: unknown): Message {
   if (error instanceof ConnectionRequired)
     return errorResponse(id, URL_ELICITATION_REQUIRED, error.message, error.elicitations());
   return errorResponse(id, errorCodes.unavailable, error instanceof Error ? error.message : '');
 }
 
-/** Calls back when the client has disappeared: at once, or after the time that it has to resume an event stream. */
+/** Calls back when the client has disappeared: immediately, or after the grace period for resuming an event stream. */
 function onDisappeared({ outgoing }: GatewayRequest, reply: Reply, callback: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   const listener = (): void => {

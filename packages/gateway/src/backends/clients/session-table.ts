@@ -1,4 +1,4 @@
-/** The sessions of clients that this process serves. Any process opens a session again from its sealed ID, unless it was deleted here. */
+/** The client sessions that this process serves. Any process reopens a session from its sealed ID, unless it was deleted here. */
 import { errorCodes, errorResponse } from '@portcullis/http';
 import { createLruCache } from '@portcullis/protocol';
 import {
@@ -29,7 +29,7 @@ export interface SessionTable {
   seal(request: GatewayRequest, session: LiveSession): string;
   /** Ends a session in this process. */
   end(session: LiveSession): void;
-  /** Ends a session for good. */
+  /** Deletes a session. */
   delete(session: LiveSession): void;
   close(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend): Se
     close: live.close,
   };
 
-  /** One that was opened for an earlier grant of the same user and client would go on with its credentials: it is opened again. */
+  /** A session opened for an earlier grant of the same user and client would use that grant's credentials: it is reopened. */
   function findLive({ principal }: GatewayRequest, id: string): LiveSession | undefined {
     const found = live.get(id);
     if (found === undefined || found.grantId === principal.grantId || found.requests.size > 0) return found;

@@ -1,4 +1,4 @@
-/** Serves clients of revision 2026-07-28: each request is complete in itself, and server requests travel in results. */
+/** Serves clients of revision 2026-07-28: each request is self-contained, and results carry server requests. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import {
@@ -38,7 +38,7 @@ import type { ClientsOptions, RevisionClients } from './session-clients.ts';
 import { serveSubscription } from './stateless-subscriptions.ts';
 import { createWaitingCalls, type WaitingCalls } from './waiting-calls.ts';
 
-/** A session at the backend that requests of the same client share. */
+/** A backend session shared by requests of the same client. */
 interface SharedSession extends PoolEntry {
   readonly session: Promise<BackendSession>;
   usedAt: number;
@@ -101,7 +101,7 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
   }
 }
 
-/** Requests of one client with the same capabilities share a session: a backend learns them only once in each. */
+/** Requests of one client with the same capabilities share a session: capabilities are declared once per session. */
 function createConnections({ open }: ClientsOptions) {
   const sessions = createIdlePool<SharedSession>({
     limits: { entries: MAX_SESSIONS, perUser: MAX_SHARED_SESSIONS_OF_USER, idle: SHARED_SESSION_IDLE },
@@ -207,7 +207,7 @@ function discover({ initialized }: BackendSession, { id }: RequestMessage): Mess
   return toStateless({ jsonrpc: '2.0', id, result }, 'server/discover', initialized);
 }
 
-/** A session has one level: that of the last request that named one. */
+/** A session has one log level: that of the last request that named one. */
 async function applyLogLevel(session: BackendSession, message: Message): Promise<void> {
   const level = parameter(message, '_meta', metaKeys.logLevel);
   if (typeof level !== 'string' || session.initialized.capabilities['logging'] === undefined) return;
@@ -217,7 +217,7 @@ async function applyLogLevel(session: BackendSession, message: Message): Promise
     .catch(() => undefined);
 }
 
-/** The request as a session has it. */
+/** The request in the form of the revisions with sessions. */
 function withoutRequestMeta(message: RequestMessage): RequestMessage {
   const { version, clientInfo, clientCapabilities, logLevel } = metaKeys;
   const stripped = withMeta(message, {

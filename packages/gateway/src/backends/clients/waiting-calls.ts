@@ -48,14 +48,14 @@ interface WaitingCall {
   /** Server requests without a response, by their keys. */
   readonly serverRequests: Map<string, Message>;
   outcome: Message | Error | null;
-  /** Where its messages go; `null` while no request of the client carries it. */
+  /** Destination of its messages; `null` while no request of the client carries it. */
   send: ((message: Message) => void) | null;
   wake: () => void;
   timer: NodeJS.Timeout | undefined;
 }
 
 export function createWaitingCalls(sealer: Sealer): WaitingCalls {
-  /** Calls wait in this process: another one cannot respond to the backend. */
+  /** Calls wait in this process: other processes cannot respond to the backend. */
   const process = randomUUID();
   const calls = new Map<string, WaitingCall>();
 
@@ -82,7 +82,7 @@ export function createWaitingCalls(sealer: Sealer): WaitingCalls {
     },
   };
 
-  /** @returns the reason if there is no such call */
+  /** @returns the reason if the call does not exist */
   function find(
     { owner, message }: WaitingExchange,
     state: unknown,
@@ -155,7 +155,7 @@ async function follow(call: WaitingCall, { signal, send }: WaitingExchange): Pro
     await new Promise<void>((resolve) => {
       call.wake = resolve;
     });
-    // Server requests that belong together are delivered together, though a process writes them one by one.
+    // Related server requests are delivered together, though a process writes them one by one.
     if (call.outcome === null) await new Promise((resolve) => setTimeout(resolve, SERVER_REQUEST_DELAY));
   }
   signal.removeEventListener('abort', abort);

@@ -1,4 +1,4 @@
-/** Exchanges messages with a backend for one session or several: who receives what. */
+/** Exchanges messages with a backend for one or more sessions, and routes each message to its session. */
 import {
   isMembers,
   isRequest,
@@ -32,7 +32,7 @@ import { createLogLevels, createSubscriptions, type LogLevels, type Subscription
 export interface ExchangeOptions {
   readonly name: string;
   readonly timeouts: ExchangeTimeouts;
-  /** Several users share the backend: nothing that belongs to one may reach another. */
+  /** Several users share the backend: no user may receive another's messages. */
   readonly isShared: boolean;
   /** Called when a request timed out. */
   readonly onTimeout?: () => void;
@@ -51,7 +51,7 @@ export interface MessageExchange extends TransportReceiver {
   isBusy(): boolean;
 }
 
-/** What the functions of an exchange share. */
+/** State shared by the functions of an exchange. */
 interface Exchange {
   readonly options: ExchangeOptions;
   readonly transport: McpTransport;
@@ -211,7 +211,7 @@ function accept(exchange: Exchange, message: Message, relatedTo: MessageId | nul
 }
 
 /**
- * A backend with one connection for all does not say which request a message belongs to: the newest, unless users share it, or
+ * A backend with one shared connection does not say which request a message belongs to: the newest, unless users share it, or
  * clients that must not receive each other's messages.
  */
 function findRequest(

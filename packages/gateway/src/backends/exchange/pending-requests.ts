@@ -1,4 +1,4 @@
-/** Requests that a backend has not responded to: own ids and progress tokens, timeouts, cancellation, and whose they are. */
+/** Requests pending at a backend: own ids and progress tokens, timeouts, cancellation, and the session of each. */
 import {
   type McpTransport,
   type Message,
@@ -31,7 +31,7 @@ export interface PendingRequests {
   all(): readonly PendingRequest[];
   /** Sends a request, under an id of the exchange. @throws BackendError */
   send(session: ExchangeSession, message: RequestMessage, call: Call, timeout: number): Promise<Message>;
-  /** Rejects all, and those that follow. */
+  /** Rejects all pending and future requests. */
   fail(error: Error): void;
 }
 

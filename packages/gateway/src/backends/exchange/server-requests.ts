@@ -20,13 +20,13 @@ import {
 } from './pending-requests.ts';
 
 export interface ServerRequests {
-  /** Delivers a request of the backend. @param relatedTo the client's request that it belongs to, if the transport tells */
+  /** Delivers a request of the backend. @param relatedTo the client's request that it belongs to, if the transport identifies it */
   accept(message: RequestMessage, relatedTo: MessageId | null): void;
   /** The client's response, with the id that the backend expects. @throws BackendError `not_pending` */
   resolve(session: ExchangeSession, response: Message): Message;
-  /** The backend cancels a request of its own. */
+  /** The backend cancels one of its requests. */
   cancel(cancellation: Message): void;
-  /** Refuses the requests to a client that is gone. */
+  /** Rejects the requests to a disconnected client. */
   release(session: ExchangeSession): void;
 }
 
@@ -54,12 +54,12 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
       if (message.method === 'ping') return post({ jsonrpc: '2.0', id: message.id, result: {} });
       const during = relatedTo === null ? newestRequest() : pending.get(relatedTo);
       const session = during?.session ?? (areOfOneClient(sessions) ? [...sessions].at(-1) : undefined);
-      // A shared backend was told that its clients support no such request: it does not say which of them it means.
+      // A shared backend cannot address one client: no client capabilities were declared to it.
       if (isShared || session === undefined || delivered.size >= MAX_SERVER_REQUESTS)
         return refuse(message.id);
       const id = randomUUID();
       delivered.set(id, { id: message.id, session, during });
-      // A user may take their time.
+      // No timeout while the user decides.
       during?.wait(null);
       send({ ...message, id }, session, during);
     },
@@ -89,7 +89,7 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
     },
   };
 
-  /** None while requests of several clients are pending: another client must not see the server's request. */
+  /** `null` while requests of several clients are pending: never deliver one client's server request to another. */
   function newestRequest(): PendingRequest | undefined {
     const requests = pending.all().filter(({ session }) => sessions.has(session));
     return areOfOneClient(requests.map(({ session }) => session)) ? requests.at(-1) : undefined;

@@ -1,23 +1,23 @@
-/** What the sessions of a backend want to receive: updates of resources, and log messages, for which the backend has one level. */
+/** Subscriptions of a backend's sessions: resource updates, and log messages, for which the backend has one level. */
 import { isMembers, type Message, parameter, type RequestMessage } from '@portcullis/http';
 import type { ExchangeSession } from './pending-requests.ts';
 
 export interface Subscriptions {
-  /** Records what a request has changed that the backend accepted. */
+  /** Records the effect of a request that the backend accepted. */
   learn(session: ExchangeSession, message: Message): void;
   /**
    * Ends the subscription of a session here.
-   * @returns whether another session still has it, so that the backend must not hear of it
+   * @returns whether another session still has it, and the backend must not be notified
    */
   leavesOthers(session: ExchangeSession, message: Message): boolean;
   /** Whether a session has subscribed to a resource, or to one above it. */
   includes(session: ExchangeSession, uri: unknown): boolean;
-  /** Ends those of a session. @returns the resources that no session is subscribed to any more */
+  /** Removes a session. @returns the resources that no session is subscribed to any more */
   release(session: ExchangeSession): readonly string[];
   size(): number;
 }
 
-/** One session's end does not end the subscriptions of another. */
+/** Closing one session does not affect the subscriptions of another. */
 export function createSubscriptions(): Subscriptions {
   const subscribers = new Map<string, Set<ExchangeSession>>();
 
@@ -56,13 +56,13 @@ export function createSubscriptions(): Subscriptions {
 export interface LogLevels {
   /** Records the level of a session. @returns the request for the backend, with the most detailed level of any session */
   set(session: ExchangeSession, message: RequestMessage): RequestMessage;
-  /** Whether a session wants a message. */
+  /** Whether a session's level includes a message. */
   includes(session: ExchangeSession, message: Message): boolean;
 }
 
 /** @see RFC 5424 §6.2.1 */
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
-/** Of sessions that have not set a level, while others have. */
+/** The level of sessions that have not set one, while others have. */
 const DEFAULT = LEVELS.indexOf('info');
 
 export function createLogLevels(sessions: ReadonlySet<ExchangeSession>): LogLevels {

@@ -20,8 +20,8 @@ export interface BackendPools {
 
 /**
  * Keep-alive connections to one backend.
- * @param addresses learn which of them are reached
- * @param forward headers of clients that are passed on, in lower case
+ * @param addresses record which of them are reachable
+ * @param forward client headers to forward, in lower case
  */
 export function createBackendPools(
   { name, limits }: Pick<GatewayServer, 'name' | 'limits'>,
@@ -78,7 +78,7 @@ export function createBackendPools(
   }
 }
 
-/** Headers that `fetch` adds, as browsers do. Compressed responses are not asked for on the other path either. */
+/** Headers that `fetch` adds, as browsers do. The pass-through path does not request compressed responses either. */
 const ADDED = /^(?:sec-fetch-mode: cors|accept-language: \*|accept-encoding: .*|user-agent: undici)$/i;
 
 const withoutBrowserHeaders: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
@@ -98,7 +98,7 @@ function causeOf(error: unknown): string {
 
 const clientHeaders = new AsyncLocalStorage<IncomingHttpHeaders>();
 
-/** Handles a client's request: what reaches a backend meanwhile is sent for it. */
+/** Runs a client's request: backend requests sent meanwhile belong to it. */
 export function withClientHeaders<T>(headers: IncomingHttpHeaders, handle: () => T): T {
   return clientHeaders.run(headers, handle);
 }

@@ -14,14 +14,14 @@ import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
 import { openStateless } from './stateless-session.ts';
 import { connectSseBackend, createBackendTransport } from './transports.ts';
 
-/** Which MCP an HTTP backend speaks: with sessions (2025-03-26 to 2025-11-25), stateless (2026-07-28), HTTP+SSE (2024-11-05). */
+/** The transport of an HTTP backend: with sessions (2025-03-26 to 2025-11-25), stateless (2026-07-28), HTTP+SSE (2024-11-05). */
 export type BackendProtocol = 'sessions' | 'stateless' | 'sse';
 
 export interface HttpBackendOptions {
   readonly server: Pick<GatewayServer, 'name' | 'limits'>;
   readonly addresses: Addresses;
   readonly protocol: BackendProtocol;
-  /** Headers of clients that are passed on, in lower case; none by default. */
+  /** Client headers to forward, in lower case; none by default. */
   readonly forward?: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function createHttpBackend({
     },
   };
 
-  /** Another address is tried while one is down. */
+  /** Fails over while an address is down. */
   async function openFirst<T>(open: (url: URL) => Promise<T>): Promise<T> {
     let last: unknown;
     for (const { url } of addresses.all.toSorted((a, b) => a.failures - b.failures)) {
@@ -74,7 +74,7 @@ export function createHttpBackend({
   ): Promise<BackendSession> {
     const { frame } = limits;
     if (protocol === 'stateless') return openStateless({ name, url, fetch, frame, timeouts }, initialize);
-    // The exchange and its transport know each other.
+    // The exchange and its transport refer to each other.
     let exchange: MessageExchange | null = null;
     const receiver: TransportReceiver = {
       accept: (message, relatedTo) => exchange?.accept(message, relatedTo),

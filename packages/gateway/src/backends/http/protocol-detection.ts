@@ -1,4 +1,4 @@
-/** Detects which MCP an HTTP backend speaks; once, when a client may speak another one. */
+/** Detects the transport and revision of an HTTP backend, once, when a client's may differ. */
 
 import { isMembers, type Message, readBodyMessages } from '@portcullis/http';
 import type { Addresses } from '../../addresses/addresses.ts';
@@ -18,14 +18,14 @@ export interface BackendProtocols {
 export interface ProtocolDetection {
   /** `null` before they were detected. */
   known(): BackendProtocols | null;
-  /** `null` if the backend cannot be reached, or requires another credential: the request itself will show why. */
+  /** `null` if the backend is unreachable or requires another credential: the request itself will fail with the reason. */
   detect(credential: BackendCredential): Promise<BackendProtocols | null>;
   close(): Promise<void>;
 }
 
 const CLIENT = { name: 'portcullis', version: '1' };
 
-/** Sends the credential of the first user: a backend may require one even for that. */
+/** Sends the credential of the first user: backends may require one even for detection. */
 export function createProtocolDetection(server: GatewayServer, addresses: Addresses): ProtocolDetection {
   const { limits } = server;
   const connections = createBackendPools(server, addresses);
@@ -64,7 +64,7 @@ export function createProtocolDetection(server: GatewayServer, addresses: Addres
     return { stateless, sessions, sse: !stateless && !sessions && (await speaksSse(fetch)) };
   }
 
-  /** All addresses are the same server. */
+  /** All addresses belong to the same server. */
   function urlNow(): URL {
     const address = addresses.choose(performance.now()) ?? addresses.all[0];
     return address.url;
@@ -99,14 +99,14 @@ const initialize: Message = {
   params: { protocolVersion: LAST_WITH_SESSIONS, capabilities: {}, clientInfo: CLIENT },
 };
 
-/** Where a probe goes. */
+/** The address of a probe. */
 interface ProbeTarget {
   readonly fetch: BackendFetch;
   readonly url: URL;
   readonly limits: GatewayServer['limits'];
 }
 
-/** The response, an error without a message; `null` if there was none that is about the message. */
+/** The response, or an error response without a message; `null` if neither concerns the message. */
 async function request(
   { fetch, url, limits }: ProbeTarget,
   message: Message,

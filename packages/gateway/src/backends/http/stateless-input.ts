@@ -58,7 +58,7 @@ export function createInputRequests(name: string, requests: StatelessRequests): 
     call: Call,
   ): Promise<{ readonly results: JsonFields } | { readonly error: unknown }> {
     const entries = Object.entries(inputs);
-    // A backend that requests nothing wants to be called again later.
+    // No input requests: the backend expects a retry later.
     if (entries.length === 0) await new Promise((done) => setTimeout(done, INPUT_RETRY_DELAY));
     const responses = await Promise.all(
       entries.map(async ([key, input]) => [key, await requestOne(input, call)] as const),

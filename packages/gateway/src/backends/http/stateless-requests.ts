@@ -1,4 +1,4 @@
-/** Requests to a stateless backend (revision 2026-07-28): each names its revision, client and capabilities, and has its own response. */
+/** Requests to a stateless backend (revision 2026-07-28): each contains revision, client and capabilities, and has its own response. */
 import {
   createStandardHeaders,
   errorCodes,
@@ -28,9 +28,9 @@ export interface StatelessOptions {
 export interface StatelessRequests {
   /** @throws BackendError */
   send(message: RequestMessage, call: Call): Promise<Message>;
-  /** Sends a request whose response is followed elsewhere. */
+  /** Sends a request whose response the caller reads. */
   post(message: Message, signal: AbortSignal): Promise<Response>;
-  /** Asks for log messages of a level, with each request from now on. */
+  /** Sets the log level that all further requests name. */
   setLogLevel(level: unknown): void;
 }
 
@@ -56,7 +56,7 @@ export function createStatelessRequests(
     const response = await sendOnce(message, call);
     const isMismatch = isMembers(response.error) && response.error['code'] === errorCodes.headerMismatch;
     if (!isMismatch || message.method !== 'tools/call') return response;
-    // A header has to repeat an argument: the list of tools says which.
+    // Headers have to repeat some arguments, as the list of tools declares.
     const silent = { signal: closing, receive: () => undefined };
     await sendOnce({ jsonrpc: '2.0', id: 'tools', method: 'tools/list' }, silent);
     return sendOnce(message, call);

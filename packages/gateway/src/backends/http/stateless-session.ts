@@ -67,7 +67,7 @@ async function discover(
   };
 }
 
-/** Responds to the requests that only sessions have. */
+/** Responds to requests that exist only in sessions. */
 function respondLocally(
   { id, method, params }: RequestMessage,
   requests: StatelessRequests,
@@ -82,7 +82,7 @@ function respondLocally(
   return { jsonrpc: '2.0', id, result: {} };
 }
 
-/** Changes that the backend reports, and whom it reports them to. */
+/** Changes that the backend reports, and their subscribers. */
 interface Changes extends Pick<BackendSession, 'listen'> {
   subscribe(uri: string): void;
   unsubscribe(uri: unknown): void;
@@ -118,7 +118,7 @@ function createChanges(requests: StatelessRequests, capabilities: JsonFields, fr
     },
   };
 
-  /** A subscription names all resources: another one follows each change of them. */
+  /** A subscription names all resources: each change opens a new one. */
   function follow(): void {
     subscription?.close();
     subscription = null;

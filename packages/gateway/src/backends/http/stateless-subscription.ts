@@ -1,4 +1,4 @@
-/** Follows `subscriptions/listen` of a stateless backend, and opens it again when it breaks. */
+/** Reads `subscriptions/listen` of a stateless backend, and reopens it when it breaks. */
 import {
   isMembers,
   type JsonFields,

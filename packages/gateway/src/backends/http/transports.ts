@@ -1,4 +1,4 @@
-/** The transports to HTTP backends that have sessions, with errors that callers see. */
+/** The transports to HTTP backends with sessions, with errors for callers. */
 import {
   connectLegacySse,
   createStreamableHttp,
@@ -53,7 +53,7 @@ function ownOptions({ name, receiver, ...options }: BackendTransportOptions): Ht
   };
 }
 
-/** Why a response is no message. */
+/** The reason why a response is not a message. */
 export function failureOfResponse(name: string, { status, headers }: Response): BackendError {
   const failure = status === 401 || status === 403 ? 'challenged' : 'unavailable';
   const seconds = Number(headers.get('retry-after') ?? 5);

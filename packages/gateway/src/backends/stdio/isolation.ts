@@ -1,12 +1,12 @@
-/** Isolation of stdio processes from the host: a user of their own, or namespaces, where the system offers it. */
+/** Isolation of stdio processes from the host: a separate user, or namespaces, where the system supports it. */
 import { spawnSync } from 'node:child_process';
 import type { GatewayServer, StdioBackendDefinition } from '../../servers/server.ts';
 
-/** What this system offers for processes of stdio backends. */
+/** Isolation that this system supports for stdio processes. */
 export interface Isolation {
   /** Whether this process may start others as another user. */
   readonly user: boolean;
-  /** Whether processes can be started in namespaces of their own (users, processes, System V IPC). */
+  /** Whether processes can be started in separate namespaces (users, processes, System V IPC). */
   readonly namespace: boolean;
 }
 
@@ -22,7 +22,7 @@ const NAMESPACE = [
 
 let detected: Isolation | undefined;
 
-/** Detects once what the system offers. */
+/** Detects once what the system supports. */
 export function detectIsolation(): Isolation {
   detected ??= {
     user: process.platform !== 'win32' && process.getuid?.() === 0,
@@ -41,7 +41,7 @@ export function describeIsolation({ user, namespace }: Isolation): string {
     : `This system offers for stdio servers: ${offered.join(', ')}.`;
 }
 
-/** What servers are configured to have and this system does not offer, for those who start it. */
+/** Configured isolation that this system does not support, as text for the operator. */
 export function findMissingIsolation(
   servers: readonly Pick<GatewayServer, 'path' | 'backend'>[],
   detect: () => Isolation = detectIsolation,

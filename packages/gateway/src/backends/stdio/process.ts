@@ -1,4 +1,4 @@
-/** One process that speaks MCP on standard input and output, with an environment of its own and a process group that ends with it. */
+/** One process that speaks MCP on standard input and output, with its own environment and a process group that ends with it. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
@@ -15,7 +15,7 @@ import type { StdioBackendDefinition } from '../../servers/server.ts';
 import { BackendError } from '../backend.ts';
 import { wrapCommand } from './isolation.ts';
 
-/** Receives what a process writes to standard error, and what happens to it. */
+/** Receives a process's standard error and its lifecycle events. */
 export type ProcessLog = (server: string, line: string) => void;
 
 export interface StdioProcess extends McpTransport {
@@ -44,7 +44,7 @@ export function startProcess(
   { name, definition, frame, log }: ProcessOptions,
   receiver: TransportReceiver,
 ): StdioProcess {
-  // Over 60 lines: one process has one reason for its end, which all its callbacks set or read.
+  // Over 60 lines: all callbacks set or read the one reason for the process's end.
   const [file, args] = wrapCommand(definition);
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, args, {
     cwd: definition.folder,
@@ -62,7 +62,7 @@ export function startProcess(
   let isStopped = false;
 
   child.once('error', (error) => finish(`could not be started (${error.message})`));
-  // Not `exit`: what it wrote before is still read.
+  // Not `exit`: output written before it is still read.
   child.once('close', (code, signal) => finish(`ended (${signal ?? `exit code ${code}`})`));
   child.once('exit', () => setTimeout(() => child.stdout.destroy(), TERM_GRACE).unref());
   child.stdin.on('error', () => undefined);
@@ -108,7 +108,7 @@ export function startProcess(
 
   function finish(how: string): void {
     reason ??= how;
-    // Its children end with it.
+    // Its children are terminated too.
     if (pid !== undefined && groups.delete(pid)) signalGroup(pid, 'SIGKILL');
     log(name, `the process ${reason}`);
     receiver.fail(new BackendError('unavailable', `The process of ${name} ${reason}.`));
@@ -116,7 +116,7 @@ export function startProcess(
   }
 }
 
-/** Nothing of the environment of this process but where programs and the home folder are. */
+/** Of this process's environment, only the paths of programs and of the home folder. */
 function createEnvironment({ environment }: StdioBackendDefinition): Record<string, string> {
   const { PATH: path = '/usr/local/bin:/usr/bin:/bin', HOME: home = homedir() } = process.env;
   return { PATH: path, HOME: home, ...environment };
@@ -175,7 +175,7 @@ function followErrors(stream: Readable, log: (line: string) => void): void {
   follow();
 }
 
-/** One line without control characters, which could forge lines of the log or steer a terminal. */
+/** One line without control characters, which could forge log lines or control a terminal. */
 function clean(line: string): string {
   return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ').slice(0, MAX_LOG_LINE);
 }
@@ -184,6 +184,6 @@ function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal);
   } catch {
-    // It has ended.
+    // It has exited.
   }
 }

@@ -1,4 +1,4 @@
-/** Backends that are processes: started at the first call, one for each user or one for all, ended when idle, started again after a crash. */
+/** Backends that are processes: started at the first call, one per user or one for all, stopped when idle, restarted after a crash. */
 import { readdir, readFile } from 'node:fs/promises';
 import type { TransportReceiver } from '@portcullis/http';
 import { createLruCache } from '@portcullis/protocol';
@@ -111,7 +111,7 @@ function startRunning(
   initialize: InitializeParams,
   onEnd: (ended: Running) => void,
 ): Running {
-  // The exchange and the process know each other.
+  // The exchange and the process refer to each other.
   const receiver: TransportReceiver = {
     accept: (message, relatedTo) => exchange.accept(message, relatedTo),
     fail(error) {
@@ -151,12 +151,12 @@ function startRunning(
   }
 }
 
-/** A process is initialized once: clients of a user that can do the same share it. */
+/** A process is initialized once: a user's clients with the same capabilities share it. */
 function keyOf({ issuer, subject }: Owner, { capabilities, protocolVersion }: InitializeParams): string {
   return JSON.stringify([issuer, subject, protocolVersion, capabilities]);
 }
 
-/** npm is silent while it downloads, and repeats for minutes what a certificate prevents. */
+/** npm is silent while it downloads, and retries for minutes after a certificate error. */
 function describeSlowStart({ environment }: StdioBackendDefinition): string {
   const authorities = 'NODE_EXTRA_CA_CERTS';
   const isMissing = process.env[authorities] !== undefined && environment[authorities] === undefined;
@@ -202,7 +202,7 @@ async function endLarge(running: Iterable<Running>, limit: number): Promise<void
 const PAGE = 4096;
 
 /**
- * Bytes of resident memory by process group; empty where the system does not say.
+ * Bytes of resident memory by process group; empty where the system does not provide it.
  * @see proc_pid_stat(5)
  */
 async function measureGroups(): Promise<ReadonlyMap<number, number>> {
@@ -211,7 +211,7 @@ async function measureGroups(): Promise<ReadonlyMap<number, number>> {
   for (const name of names) {
     if (!/^\d+$/.test(name)) continue;
     const text = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
-    // The name of the program stands in parentheses and may hold anything.
+    // The program's name is in parentheses and may contain any character.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const group = Number(fields[2]);
     if (group > 0) sizes.set(group, (sizes.get(group) ?? 0) + Number(fields[21]) * PAGE);
