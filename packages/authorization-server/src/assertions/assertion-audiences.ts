@@ -1,4 +1,4 @@
-/** The option `assertionAudiences`: for which other authorization servers this one vouches for its users. */
+/** The option `assertionAudiences`: the other authorization servers for which this one issues identity assertions. */
 import { issuerError } from '@portcullis/protocol';
 import * as z from 'zod';
 import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-fields.ts';

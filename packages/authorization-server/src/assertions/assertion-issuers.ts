@@ -20,7 +20,7 @@ export const issuerSchema = lazy(() =>
     use: z
       .enum(['id-jag', 'workload'])
       .describe(
-        '`id-jag`: an identity provider vouches for a user; `workload`: a platform vouches for a program',
+        '`id-jag`: assertions of an identity provider about users; `workload`: of a platform about programs',
       ),
     clients: list(text(), 1).optional().describe('confidential clients that may redeem an ID-JAG'),
     client: text().optional().describe('the client that the workload is'),

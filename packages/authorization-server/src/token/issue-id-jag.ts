@@ -1,4 +1,4 @@
-/** Issues ID-JAGs: this server as the identity provider of an organization vouches for a user at another authorization server. */
+/** Issues ID-JAGs: identity assertions about users of an organization for another authorization server. */
 import {
   acrOf,
   ID_JAG_TYPE,
