@@ -16,7 +16,8 @@ export const assertionOptions = {
   assertionAudiences: option(() => list(audienceSchema()), {
     default: [],
     section: 'Sign-in',
-    description: 'other authorization servers for which this one issues identity assertions about its users (ID-JAG)',
+    description:
+      'other authorization servers for which this one issues identity assertions about its users (ID-JAG)',
     note: 'A client exchanges a refresh token, an access token or the ID token of a federated login for the assertion (RFC 8693).',
   }),
 };
