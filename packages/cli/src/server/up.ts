@@ -17,7 +17,10 @@ import { watchConfiguration } from './reload.ts';
 import { start } from './start.ts';
 import { untilStopSignal } from './stop-signal.ts';
 
-/** Shutdown limit in milliseconds for draining and requests in progress; at least half is reserved for requests. */
+/**
+ * Milliseconds for draining and then requests in progress; a drain of more than half of it is followed by that half.
+ * Several processes are killed after the drain and all of it.
+ */
 const GRACE = 10_000;
 
 export function defineUp(program: Command, processContext: ProcessContext): void {

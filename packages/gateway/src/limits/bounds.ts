@@ -121,7 +121,7 @@ export const SERVER_TEST_TIMEOUT = 20_000;
 
 /** Pending server requests of one backend. */
 export const MAX_SERVER_REQUESTS = 1000;
-/** Input requests during one call. */
+/** How often one call is sent again with input that the backend requested. */
 export const MAX_INPUT_REQUESTS = 20;
 /** Milliseconds before retrying a request whose response only said "not yet". */
 export const INPUT_RETRY_DELAY = 500;

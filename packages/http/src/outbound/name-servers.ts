@@ -49,7 +49,10 @@ export function createNameServerResolver(timeout: number, servers?: readonly str
 /** Codes of a name server that responds, but does not resolve the name: the name's own servers may have failed. */
 const REFUSING: ReadonlySet<string> = new Set(['ESERVFAIL', 'EREFUSED']);
 
-/** Whether the name servers respond to a query for a name that cannot be cached. */
+/**
+ * Whether the name servers resolve a name that cannot be cached, or deny it (ENOTFOUND, ENODATA). Other responses, such as
+ * SERVFAIL and REFUSED, count as failures of the name servers.
+ */
 async function resolvesOthers(resolver: Resolver): Promise<boolean> {
   return resolver.resolve4(`${randomBytes(12).toString('hex')}.com`).then(
     () => true,

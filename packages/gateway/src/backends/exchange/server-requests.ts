@@ -89,7 +89,7 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
     },
   };
 
-  /** `null` while requests of several clients are pending: never deliver one client's server request to another. */
+  /** `undefined` while requests of several clients are pending: never deliver one client's server request to another. */
   function newestRequest(): PendingRequest | undefined {
     const requests = pending.all().filter(({ session }) => sessions.has(session));
     return areOfOneClient(requests.map(({ session }) => session)) ? requests.at(-1) : undefined;

@@ -15,7 +15,11 @@ import { INPUT_METHODS, toSession } from '../revisions.ts';
 import type { StatelessRequests } from './stateless-requests.ts';
 
 export interface InputRequests {
-  /** Sends a request until its result is complete. @throws BackendError */
+  /**
+   * Sends a request, and again with the requested input until its result is complete, at most `MAX_INPUT_REQUESTS` times.
+   * @returns an error response if the input is not available, or still incomplete after the last attempt
+   * @throws BackendError
+   */
   send(message: RequestMessage, call: Call): Promise<Message>;
   /** The client's response to a request for input. @throws BackendError `not_pending` */
   resolve(response: Message): void;
