@@ -93,7 +93,7 @@ it('[GW-UP-1 GW-UP-2] the example reads from the identity provider with an excha
   expect(party.received()).toContain(party.given[0]);
   expect(party.count('GET /user/repos')).toBe(3);
   // The provider token is cached: one exchange for three calls.
-  expect(portcullis.output().match(/provider_token\.released/g)).toHaveLength(1);
+  await expect.poll(() => portcullis.output().match(/provider_token\.released/g)).toHaveLength(1);
 });
 
 it('Portcullis starts with the example’s configuration once its client ID is filled in', async () => {

@@ -50,7 +50,7 @@ it('mcp-remote speaks the stateless protocol when configured', async () => {
   await user.authorize(await local.authorizationUrl());
   const session = await local.session;
   expect(await session.call('whoami')).toMatchObject({ issuer: server.url });
-  expect(local.output()).toContain('2026-07-28');
+  await expect.poll(() => local.output()).toContain('2026-07-28');
 });
 
 it('mcp-remote reports that the user declined', async () => {
@@ -60,5 +60,5 @@ it('mcp-remote reports that the user declined', async () => {
   const { searchParams } = await user.authorize(await local.authorizationUrl(), 'deny');
   expect(searchParams.get('error')).toBe('access_denied');
   await failure;
-  expect(local.output()).toContain('access_denied');
+  await expect.poll(() => local.output()).toContain('access_denied');
 });

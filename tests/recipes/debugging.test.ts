@@ -26,7 +26,7 @@ it('the command of CONTRIBUTING.md prints the event of a failing flow by the ref
   const [line = ''] = (await read()).split('\n').filter((text) => text.includes('request.rejected'));
   expect(line).toContain('reason=');
   // Standard output has the same event.
-  expect(server.output()).toContain('request.rejected');
+  await expect.poll(server.output).toContain('request.rejected');
 });
 
 it('the events and options of CONTRIBUTING.md are documented', async () => {

@@ -55,12 +55,12 @@ describe('readiness of the command', () => {
       }
       await expect.poll(() => probe(portcullis)).toBe(503);
       expect([await register(portcullis), await probe(portcullis, '/healthz')]).toEqual([503, 200]);
-      expect(portcullis.output()).toContain('"type":"readiness.failed"');
+      await expect.poll(() => portcullis.output()).toContain('"type":"readiness.failed"');
 
       rmSync(filler);
       await expect.poll(() => probe(portcullis)).toBe(200);
       expect(await register(portcullis)).toBe(201);
-      expect(portcullis.output()).toContain('"type":"readiness.recovered"');
+      await expect.poll(() => portcullis.output()).toContain('"type":"readiness.recovered"');
     },
     TIMEOUT,
   );
@@ -74,7 +74,7 @@ describe('readiness of the command', () => {
       rmSync(portcullis.database);
       expect(await register(portcullis)).toBe(503);
       expect(await probe(portcullis)).toBe(503);
-      expect(portcullis.output()).toContain('was removed or replaced');
+      await expect.poll(() => portcullis.output()).toContain('was removed or replaced');
     },
     TIMEOUT,
   );
@@ -102,7 +102,7 @@ describe('readiness of the command', () => {
       await setReadOnly('on');
       await expect.poll(() => probe(portcullis)).toBe(503);
       expect([await register(portcullis), await probe(portcullis, '/healthz')]).toEqual([503, 200]);
-      expect(portcullis.output()).toContain('read-only transaction');
+      await expect.poll(() => portcullis.output()).toContain('read-only transaction');
 
       await setReadOnly('off');
       await administrator.end();

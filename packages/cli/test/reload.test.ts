@@ -110,14 +110,14 @@ describe('a changed configuration file', () => {
     expect(await Promise.all(['/one', '/two'].map(statusOf))).toEqual([401, 404]);
     const metadata = await fetch(`${running.url}/.well-known/oauth-protected-resource/three`);
     expect(await metadata.json()).toMatchObject({ scopes_supported: ['three:read', 'three:write'] });
-    expect(running.output()).toContain('configuration.reloaded servers=2');
+    await expect.poll(running.output).toContain('configuration.reloaded servers=2');
   });
 
   it('with issues changes nothing and says why', async () => {
     writeFileSync(file, JSON.stringify({ servers: [serverAt('/one'), { path: '/four' }] }));
     await expect.poll(() => running.output()).toContain('servers.1 (in ');
-    expect(running.output()).toMatch(/servers\.1 \(in .*\) must have either backend or merges/);
-    expect(running.output()).toContain('configuration.refused');
+    await expect.poll(running.output).toMatch(/servers\.1 \(in .*\) must have either backend or merges/);
+    await expect.poll(running.output).toContain('configuration.refused');
     expect(await Promise.all(['/one', '/three', '/four'].map(statusOf))).toEqual([401, 401, 404]);
   });
 

@@ -208,10 +208,15 @@ describe('a running server', () => {
     const client = await register(portcullis.url);
     const tokens = await getTokens(portcullis.url, client);
     expect((await callTool(portcullis.url, `${tokens.access_token}x`, 'whoami')).status).toBe(401);
-    expect(portcullis.output()).toMatch(
-      new RegExp(`^\\d\\d:\\d\\d:\\d\\d token.issued grantType=authorization_code clientId=${client} `, 'm'),
-    );
-    // Lines are written a moment after what they tell of.
+    // Lines are written a moment after what they record.
+    await expect
+      .poll(() => portcullis.output())
+      .toMatch(
+        new RegExp(
+          `^\\d\\d:\\d\\d:\\d\\d token.issued grantType=authorization_code clientId=${client} `,
+          'm',
+        ),
+      );
     await expect
       .poll(() => portcullis.output())
       .toMatch(/^\d\d:\d\d:\d\d request.rejected status=401 error=invalid_token /m);

@@ -56,7 +56,7 @@ it.skipIf(missing).each(agents.filter(({ refreshesEarly }) => refreshesEarly))(
     await interrupted.ended();
     await callTool(agent, sandbox, model);
     expect(model.toolResults.join()).toContain(server.url);
-    expect(server.output()).toContain('refresh_token.retried');
+    await expect.poll(server.output).toContain('refresh_token.retried');
     expect(await openedUrls(sandbox)).toHaveLength(1);
   },
   240_000,
