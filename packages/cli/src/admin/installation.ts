@@ -2,11 +2,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { OptionReport } from '@portcullis/authorization-server/options';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { findRunningServers, type RunningServer } from '../server/run-file.ts';
 import { locationOf } from '../server/storage.ts';
-import { formatIssues, readSettings, resolveSettings } from '../settings/resolve.ts';
+import { readValidSettings, resolveSettings } from '../settings/resolve.ts';
 import { type SettingName, type Settings, titleOf } from '../settings/schema.ts';
 import { cleanLine } from '../terminal/clean.ts';
 
@@ -15,6 +16,8 @@ type Context = Pick<ProcessContext, 'environment' | 'folder' | 'complain'>;
 
 export interface Installation {
   readonly settings: Settings;
+  /** Paths in the settings that could not be read, because the command needs no secrets there. */
+  readonly unread: OptionReport['unread'];
   /** Base of relative paths in the settings. */
   readonly folder: string;
   /** Whether the command names the database, or a running server does. */
@@ -24,23 +27,35 @@ export interface Installation {
 /**
  * Finds the installation by the command's settings. Missing settings default to those of a running server that matches the
  * rest, with a notice on standard error.
+ *
+ * Secrets of a configuration are often in variables that only the server has, so a command names the settings whose secrets it uses.
  * @throws SettingsError with every issue, or if several running servers are possible
  */
-export async function findInstallation(flags: object, context: Context): Promise<Installation> {
+export async function findInstallation(
+  flags: object,
+  context: Context,
+  needed: readonly SettingName[] = [],
+): Promise<Installation> {
   const own = await readOwn(flags, context);
+  const useOwn = async (installation: Installation) => {
+    await resolveSettings({ ...context, flags: own.flags, needed });
+    return installation;
+  };
   const servers = await findRunningServers(context.environment);
   const candidates = servers.filter((server) => isPossible(server, own));
   const [server] = candidates;
-  if (server === undefined) return fromFolder(own, servers, context);
+  if (server === undefined) return useOwn(fromFolder(own, servers, context));
   if (new Set(candidates.map(({ url, database }) => `${url} ${database}`)).size > 1) {
     throw new SettingsError([
       `several servers are running: name the database and the URL of one, with ${titleOf('database')} and ${titleOf('publicUrl')}`,
       ...candidates.map(describe),
     ]);
   }
-  if (own.isSet('database') && hasUrl(own)) return own;
+  if (own.isSet('database') && hasUrl(own)) return useOwn(own);
   context.complain(`using the running server ${describe(server)}`);
-  const found = own.isSet('database') ? own : await withSettingsOf(server, own, context);
+  const found = own.isSet('database')
+    ? await useOwn(own)
+    : await withSettingsOf(server, own, { ...context, needed });
   return { ...found, settings: { ...found.settings, ...(!hasUrl(own) && { publicUrl: server.url }) } };
 }
 
@@ -55,11 +70,9 @@ interface Own extends Installation {
 
 async function readOwn(given: object, { environment, folder }: Context): Promise<Own> {
   const flags: Flags = given;
-  const resolved = await readSettings({ flags, environment, folder });
-  const issues = formatIssues(resolved);
-  if (issues.length > 0) throw new SettingsError(issues);
-  const { settings, configFile: config, isSet } = resolved;
-  return { settings, folder, isNamed: isSet('database'), flags, config, isSet };
+  const resolved = await readValidSettings({ flags, environment, folder, needed: [] });
+  const { settings, configFile: config, isSet, report } = resolved;
+  return { settings, unread: report.unread, folder, isNamed: isSet('database'), flags, config, isSet };
 }
 
 /** Whether the command names the URL for its links. With port 0 it is unknown. */
@@ -95,15 +108,16 @@ function fromFolder(own: Own, servers: readonly RunningServer[], { complain }: C
 async function withSettingsOf(
   server: RunningServer,
   own: Own,
-  { environment }: Context,
+  { environment, needed }: Context & { readonly needed: readonly SettingName[] },
 ): Promise<Installation> {
   const theirs = await environmentOf(server);
   const { folder } = server;
   const config = own.config ?? server.config;
-  const settings = await resolveSettings({
+  const { settings, report } = await readValidSettings({
     flags: { ...own.flags, ...(config !== null && { config }) },
     environment: { ...theirs, ...environment },
     folder,
+    needed,
   });
   const isSame = locationOf(settings, folder) === server.database;
   const fileOf = (name: 'keyFile' | 'previousKeyFile', otherwise: string | null) =>
@@ -115,13 +129,14 @@ async function withSettingsOf(
       keyFile: fileOf('keyFile', server.keyFile),
       previousKeyFile: fileOf('previousKeyFile', settings.previousKeyFile),
     },
+    unread: report.unread,
     folder,
     isNamed: true,
   };
 }
 
 /**
- * The settings and the database password in the environment of a server; empty where the system does not expose it.
+ * The environment of a server, where its settings and the secrets are that they name; empty where the system does not expose it.
  * @see proc_pid_environ(5)
  */
 async function environmentOf({ pid }: RunningServer): Promise<Context['environment']> {
@@ -130,7 +145,7 @@ async function environmentOf({ pid }: RunningServer): Promise<Context['environme
     const end = line.indexOf('=');
     return [line.slice(0, end), line.slice(end + 1)] as const;
   });
-  return Object.fromEntries(variables.filter(([name]) => /^(?:PORTCULLIS_\w+|PGPASSWORD)$/.test(name)));
+  return Object.fromEntries(variables);
 }
 
 /** Adds the server's password to the database URL, unless the URL or this process has one. */

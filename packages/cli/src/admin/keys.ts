@@ -77,7 +77,7 @@ async function withKeys(
   task: Task,
   findKey: FindKey,
 ): Promise<void> {
-  const installation = await findInstallation(flags, processContext);
+  const installation = await findInstallation(flags, processContext, ['key', 'previousKey']);
   const { settings, folder } = installation;
   const masterKey = await findKey(settings, folder);
   const previousMasterKeys = await findPreviousKeys(settings, folder);

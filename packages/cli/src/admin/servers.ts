@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
+import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { findInstallation } from './installation.ts';
 import { defineServerReview } from './server-review.ts';
@@ -23,7 +24,7 @@ export function defineServersCommand(program: Command, processContext: ProcessCo
   addSubcommand(group, 'list', 'list the servers of the configuration')
     .option('--json', 'as JSON')
     .action(async (flags: Flags) => {
-      const listed = (await findServers(flags, processContext)).map(describe);
+      const listed = (await findServers(flags, processContext, [])).map(describe);
       const lines = listed.map(({ path, name, backend, credentials, review }) =>
         cleanLine(`${path} (${name}): ${backend}; credentials: ${credentials}; review: ${review}`),
       );
@@ -46,10 +47,11 @@ export function defineServersCommand(program: Command, processContext: ProcessCo
 async function findServers(
   flags: Flags,
   processContext: ProcessContext,
+  needed: readonly SettingName[],
   path?: string,
 ): Promise<readonly GatewayServer[]> {
-  const { settings, folder } = await findInstallation(flags, processContext);
-  const report = createOptionReport();
+  const { settings, unread, folder } = await findInstallation(flags, processContext, needed);
+  const report = createOptionReport(unread);
   const servers = defineServers(settings.servers, { publicUrl: issuerOf(settings), folder }, report);
   if (report.issues.length > 0)
     throw new SettingsError(report.issues.map(({ path, message }) => `${path.join('.')} ${message}`));
@@ -75,7 +77,7 @@ function describeBackend(backend: GatewayServer['backend'], merges: GatewayServe
 
 async function test(path: string | undefined, flags: Flags, processContext: ProcessContext): Promise<void> {
   const { testServer } = await import('@portcullis/gateway');
-  const servers = await findServers(flags, processContext, path);
+  const servers = await findServers(flags, processContext, ['servers'], path);
   const results: { readonly path: string; readonly result: ServerTest }[] = [];
   for (const server of servers) {
     if (server.backend === null) continue;

@@ -10,6 +10,8 @@ export interface Origin {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Base of relative paths. */
   readonly folder: string;
+  /** Whether a dangling reference is an issue; true by default. */
+  readonly isNeeded?: boolean;
 }
 
 /** Members of a schema that contain nested schemas. */
@@ -41,7 +43,7 @@ export function definitionOf(schema: z.ZodType): Definition {
   return schema.def as unknown as Definition;
 }
 
-/** The value with every reference resolved. A dangling reference is reported and marked as unread. */
+/** The value with every reference resolved. A dangling reference is reported, if it is needed, and marked as unread. */
 export function resolveReferences(
   schema: z.ZodType,
   value: unknown,
@@ -55,7 +57,7 @@ export function resolveReferences(
     if (isSecret && typeof value === 'object' && value !== null) return findSecret(value, origin);
     if (isFile && typeof value === 'string') return readBytes(value, origin);
   } catch (error) {
-    report.add(path, (error as Error).message);
+    if (origin.isNeeded !== false) report.add(path, (error as Error).message);
     report.markUnread(path);
     return value;
   }

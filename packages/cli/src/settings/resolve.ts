@@ -33,6 +33,8 @@ export interface Sources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Base of relative paths. */
   readonly folder: string;
+  /** Settings whose references to secrets and files must resolve; all by default. The others are read without what they lack. */
+  readonly needed?: readonly SettingName[];
 }
 
 /** Settings, with the issues of those that could not be read. */
@@ -52,10 +54,15 @@ export interface ResolvedSettings {
 
 /** @throws SettingsError with every issue */
 export async function resolveSettings(sources: Sources): Promise<Settings> {
+  return (await readValidSettings(sources)).settings;
+}
+
+/** @throws SettingsError with every issue */
+export async function readValidSettings(sources: Sources): Promise<ResolvedSettings> {
   const resolved = await readSettings(sources);
   const issues = formatIssues(resolved);
   if (issues.length > 0) throw new SettingsError(issues);
-  return resolved.settings;
+  return resolved;
 }
 
 /** Each issue under the name by which the operator set the value. */
@@ -158,8 +165,9 @@ function read(name: SettingName, found: Found | undefined, sources: Sources, rep
       return otherwise;
     }
   }
+  const origin = { ...sources, isNeeded: sources.needed?.includes(name) ?? true };
   return (
-    readOption(schema, resolveReferences(schema, value, sources, [name], report), [name], report) ?? otherwise
+    readOption(schema, resolveReferences(schema, value, origin, [name], report), [name], report) ?? otherwise
   );
 }
 
