@@ -412,7 +412,7 @@ async function sweepUntilDone(
 
 /** What the migrations after the first have changed. A new migration has to be named here. */
 const ADDED = {
-  tables: ['user_profiles', 'sweep_lease', 'personal_access_tokens', 'backend_registrations', 'asserted_identities', 'tool_pins', 'device_authorizations', 'connected_accounts', 'registrations_at_backends'], // biome-ignore format: one list
+  tables: ['user_profiles', 'sweep_lease', 'personal_access_tokens', 'backend_registrations', 'asserted_identities', 'tool_pins', 'device_authorizations', 'connected_accounts', 'registrations_at_backends', 'definition_pins'], // biome-ignore format: one list
   columns: {
     authorization_transactions: ['network', 'key_thumbprint', 'acr_values'],
     clients: ['previous_secret_hash', 'previous_secret_expires_at'],

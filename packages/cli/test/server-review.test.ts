@@ -10,7 +10,7 @@ import { runHere } from './support/in-process.ts';
 let folder: string;
 let database: string;
 
-const SERVER = '/files http://127.0.0.1:3000/mcp';
+const LIST = { server: '/files', backend: 'http://127.0.0.1:3000/mcp', kind: 'tool' } as const;
 const run = (...args: readonly string[]) =>
   runHere(['servers', ...args, '--database', database], { environment: {}, folder });
 
@@ -30,21 +30,22 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'portcullis-servers-'));
   database = join(folder, 'portcullis.db');
   await open(async (store) => {
-    const first = { tool: 'read', hash: 'one', definition: definition('read', 'Reads a file') };
-    await store.saveFirstToolPins(SERVER, [first], 1000);
+    const first = { name: 'read', hash: 'one', definition: definition('read', 'Reads a file') };
+    await store.saveFirstPins(LIST, [first], 1000);
     const changed = {
-      tool: 'read',
+      name: 'read',
       hash: 'two',
       definition: definition('read', 'Reads\u202e a\u200b file\u2800'),
     };
-    await store.savePendingTool({ server: SERVER, ...changed }, 2000);
-    const added = { tool: 'purge', hash: 'three', definition: definition('purge', 'Deletes all') };
-    await store.savePendingTool({ server: SERVER, ...added }, 2000);
+    await store.savePendingPin(LIST, changed, 2000);
+    const added = { name: 'purge', hash: 'three', definition: definition('purge', 'Deletes all') };
+    await store.savePendingPin(LIST, added, 2000);
   });
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const pins = () => open((store) => store.findToolPins(SERVER));
+const pins = () => open((store) => store.findPins(LIST));
+const statuses = async () => Object.fromEntries((await pins()).map(({ hash, status }) => [hash, status]));
 
 it('`servers review` shows what differs, with invisible and bidirectional characters escaped', async () => {
   const { code, output, errors } = await run('review');
@@ -62,16 +63,12 @@ it('`servers review` shows what differs, with invisible and bidirectional charac
 it('`servers approve` approves the tools that it names, and records it', async () => {
   const { code, output } = await run('approve', '/files', 'read');
   expect([code, output]).toEqual([0, 'Approved: 1.\n']);
-  const [purge, read] = await pins();
-  expect(read).toMatchObject({ approvedHash: 'two', pendingHash: null });
-  expect(purge).toMatchObject({ approvedHash: null, pendingHash: 'three' });
+  expect(await statuses()).toEqual({ one: 'approved', two: 'approved', three: 'pending' });
 });
 
 it('`servers reject --all` rejects what waits, and keeps what was approved', async () => {
   expect((await run('reject', '/files', '--all')).code).toBe(0);
-  const [purge, read] = await pins();
-  expect(read).toMatchObject({ approvedHash: 'one', pendingHash: null, rejectedHash: 'two' });
-  expect(purge).toMatchObject({ approvedHash: null, pendingHash: null, rejectedHash: 'three' });
+  expect(await statuses()).toEqual({ one: 'approved', two: 'rejected', three: 'rejected' });
   expect((await run('review')).output).toBe('No tools wait for approval.\n');
 });
 
@@ -91,6 +88,6 @@ it.each([
 it('a difference is coloured line by line', () => {
   const plain = (text: string) => text;
   const styles = { good: (text: string) => `<${text}>`, bad: (text: string) => `[${text}]`, faint: plain };
-  const pin = { approvedDefinition: '{"a":1,"b":2}', pendingDefinition: '{"a":1,"b":3}' };
+  const pin = { approvedDefinition: '{"a":1,"b":2}', definition: '{"a":1,"b":3}' };
   expect(formatDifference(pin, styles)).toBe('  {\n    "a": 1,\n[-   "b": 2]\n<+   "b": 3>\n  }\n');
 });

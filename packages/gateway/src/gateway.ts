@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { Message } from '@portcullis/http';
-import { OAuthError, type ToolPinStore } from '@portcullis/protocol';
+import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
 import type { HealthListener } from './addresses/addresses.ts';
@@ -53,7 +53,7 @@ export interface GatewayOptions {
   readonly credentials?: CredentialSource;
   readonly audit?: CallAudit;
   /** Pins of tool definitions; without it, tools are neither reviewed nor compared with the backend's list. */
-  readonly pins?: ToolPinStore;
+  readonly pins?: DefinitionPinStore;
   /** The gateway before a change of its servers: unchanged servers reuse its connections and state. */
   readonly previous?: Gateway | null;
   /** A prefix of the paths that a proxy in front removes: `/tools` if `/tools/files` arrives as `/files`. */

@@ -10,7 +10,7 @@ import { checkForbidden, checkMessages, forbidden, type Policy, unknownTool } fr
 import type { Catalogue, ToolCatalogue } from './review/catalogue.ts';
 import { createCatalogue } from './review/create-catalogue.ts';
 import type { PinBoard } from './review/pins.ts';
-import { hashOf, hintsOf, pinnedText, readToolDefinition } from './review/tool-definition.ts';
+import { canonicalJson, hashOf, hintsOf, readToolDefinition } from './review/tool-definition.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import { resourcesOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -106,7 +106,7 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       if (definition === null) return false;
       if (tools !== null) {
         const known = tools.get(definition.name);
-        if (known?.hash !== hashOf(pinnedText(definition))) {
+        if (known?.hash !== hashOf(canonicalJson(definition))) {
           isOutdated = true;
           return false;
         }
@@ -115,7 +115,8 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       return policy.decide(operation, principal, hintsOf(definition)).kind === 'allow';
     });
     if (isOutdated) catalogue?.changed(server);
-    return filtered;
+    // Written again: clients read a repeated member differently, and pins cover one reading.
+    return filtered === result && tools !== null ? { ...(result as object) } : filtered;
   }
 
   return {

@@ -143,7 +143,7 @@ describe.each([false, true])('tools of a backend (event stream: %s)', (isStream)
       { type: 'tool.changed', server: '/mcp', tool: 'write_file', change: 'changed' },
       { type: 'tool.changed', server: '/mcp', tool: 'purge', change: 'new' },
     ]);
-    expect((await store.listPendingTools(10)).map(({ tool }) => tool)).toEqual(['purge', 'write_file']);
+    expect((await store.listPendingPins(10)).map(({ name }) => name)).toEqual(['purge', 'write_file']);
   });
 });
 

@@ -23,6 +23,15 @@ export {
 } from './authentication.ts';
 export { createBatch } from './batch.ts';
 export { beforeAbort, readBytes } from './bounded-reading.ts';
+export type {
+  DefinitionKind,
+  DefinitionList,
+  DefinitionPinRecord,
+  DefinitionPinStore,
+  ListedDefinition,
+  PendingDefinitionRecord,
+  WholeDefinition,
+} from './definition-pins.ts';
 export { createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
 export type { ProofKey, ProofPlatform } from './dpop/proof-key.ts';
 export {
@@ -213,4 +222,3 @@ export {
   type Scopes,
   unionScopes,
 } from './scopes.ts';
-export type { ListedToolRecord, ToolPinRecord, ToolPinStore } from './tool-pins.ts';

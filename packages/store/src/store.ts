@@ -1,6 +1,6 @@
 /** The store of an authorization server on any database: the core and every capability. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import type { ToolPinStore } from '@portcullis/protocol';
+import type { DefinitionPinStore } from '@portcullis/protocol';
 import { createAuditStore } from './audit.ts';
 import { createConnectedAccountStore } from './connected-accounts/connected-accounts.ts';
 import { createClientStore } from './core/clients.ts';
@@ -10,6 +10,7 @@ import { createRateLimitStore, writeProbe } from './core/rate-limits.ts';
 import { createSigningKeyStore } from './core/signing-keys.ts';
 import { createTransactionStore } from './core/transactions.ts';
 import type { Database } from './database.ts';
+import { createDefinitionPinStore } from './definition-pins.ts';
 import { createFederationStore } from './federation/federated-logins.ts';
 import { createManagedGrantStore } from './managed-grants.ts';
 import { createMfaStore } from './mfa/totp.ts';
@@ -18,11 +19,10 @@ import { createRegistrationStore } from './registration/registration.ts';
 import { sql } from './sql.ts';
 import { createStatusListStore } from './status-lists.ts';
 import { createSweep } from './sweep.ts';
-import { createToolPinStore } from './tool-pins.ts';
 import { createUserStore } from './users/accounts.ts';
 
 /** A store for an authorization server and for a gateway. */
-export interface FullStore extends AuthorizationStore, ToolPinStore {}
+export interface FullStore extends AuthorizationStore, DefinitionPinStore {}
 
 export function createStore(database: Database): FullStore {
   return {
@@ -39,7 +39,7 @@ export function createStore(database: Database): FullStore {
     ...createAuditStore(database),
     ...createStatusListStore(database),
     ...createPersonalAccessTokenStore(database),
-    ...createToolPinStore(database),
+    ...createDefinitionPinStore(database),
     ...createManagedGrantStore(database),
     ...createDeviceAuthorizationStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),

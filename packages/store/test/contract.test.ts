@@ -1,6 +1,6 @@
 /** Both databases pass the contract: SQLite in memory and in a file, and a real PostgreSQL. */
 import { type FullStore, openStore } from '@portcullis/store';
-import { describeStoreContract, describeToolPinContract } from '@portcullis/store/testing';
+import { describeDefinitionPinContract, describeStoreContract } from '@portcullis/store/testing';
 import { postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
 
 const files = sqliteFiles();
@@ -20,7 +20,7 @@ const stores: Readonly<Record<string, () => Promise<FullStore>>> = {
 };
 for (const [name, open] of Object.entries(stores)) {
   describeStoreContract(name, open);
-  describeToolPinContract(name, open);
+  describeDefinitionPinContract(name, open);
 }
 
 /** Faster than a new database for each test, and than TRUNCATE, which creates new files. */

@@ -222,6 +222,58 @@ describe.each([
     await store.close();
   });
 
+  it('moves pins of tools to a table with a row for each definition, where whole definitions replace them', async () => {
+    const location = await places();
+    await upgrade(
+      location,
+      migrations.filter(({ number }) => number < 19),
+    );
+    await run(
+      location,
+      `INSERT INTO tool_pins (server, tool, approved_hash, approved_definition, pending_hash, pending_definition, rejected_hash, changed_at)
+        VALUES ('/files ["a","b c"]', 'read', 'one', '{}', 'two', '{"a":1}', NULL, 10),
+          ('/files ["a","b c"]', 'purge', NULL, NULL, NULL, NULL, 'three', 11),
+          ('/wiki http://a/mcp', 'read', 'one', '{}', NULL, NULL, NULL, 12)`,
+    );
+
+    await upgrade(location, migrations);
+    const store = await openStore(location);
+    const list = { server: '/files', backend: '["a","b c"]', kind: 'tool' } as const;
+    const old = { covers: 'members' } as const;
+    const pins = [
+      { ...old, name: 'purge', hash: 'three', status: 'rejected', definition: null, changedAt: 11 },
+      { ...old, name: 'read', hash: 'one', status: 'approved', definition: '{}', changedAt: 10 },
+      { ...old, name: 'read', hash: 'two', status: 'pending', definition: '{"a":1}', changedAt: 10 },
+    ];
+    expect(await store.findPins(list)).toEqual(pins);
+    expect(await store.listPendingPins(9)).toMatchObject([
+      { ...list, hash: 'two', approvedDefinition: '{}' },
+    ]);
+    const wiki = { server: '/wiki', backend: 'http://a/mcp', kind: 'tool' } as const;
+    expect(await store.findPins(wiki)).toMatchObject([{ name: 'read', hash: 'one', status: 'approved' }]);
+
+    const whole = (name: string, hash: string, membersHash: string) => ({
+      name,
+      hash,
+      membersHash,
+      definition: `{"_meta":"${hash}"}`,
+    });
+    await store.replaceMemberPins(list, [
+      ...[whole('read', 'eight', 'one'), whole('read', 'nine', 'one'), whole('purge', 'three', 'three')],
+      ...[whole('other', 'ten', 'one'), whole('read', 'eleven', 'unknown')],
+    ]);
+    const [purge, , waiting] = pins;
+    const replaced = { name: 'read', status: 'approved', covers: 'whole', changedAt: 10 };
+    expect(await store.findPins(list)).toEqual([
+      { ...purge, covers: 'whole' },
+      { ...replaced, hash: 'eight', definition: '{"_meta":"eight"}' },
+      { ...replaced, hash: 'nine', definition: '{"_meta":"nine"}' },
+      waiting,
+    ]);
+    expect(await store.findPins(wiki)).toHaveLength(1);
+    await store.close();
+  });
+
   it('leaves a filled database unchanged when a migration fails', async () => {
     const location = await places();
     const store = await openStore(location);

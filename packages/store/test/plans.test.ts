@@ -44,7 +44,7 @@ import { type CreateDatabase, postgresDatabases, queryPostgres } from './databas
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|tool_pins USING INDEX tool_pins_pending|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|pending USING INDEX definition_pins_pending|clients USING (COVERING )?INDEX clients_unused)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
@@ -203,13 +203,15 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.savePersonalAccessToken({ grantId: personal.id, hash: 'pat', name: 'CI' }, personal);
   await store.findPersonalAccessToken(personal.id);
   await store.recordPersonalAccessTokenUse(personal.id, NOW);
-  const tool = { server: '/files', tool: 'a', hash: 'b', definition: '{}' };
-  await store.saveFirstToolPins('/files', [tool], NOW);
-  await store.savePendingTool(tool, NOW);
-  await store.findToolPins('/files');
-  await store.listPendingTools(10);
-  await store.decidePendingTool('approve', tool, NOW);
-  await store.decidePendingTool('reject', tool, NOW);
+  const list = { server: '/files', backend: 'http://a', kind: 'tool' } as const;
+  const tool = { name: 'a', hash: 'b', definition: '{}' };
+  await store.saveFirstPins(list, [tool], NOW);
+  await store.savePendingPin(list, { ...tool, hash: 'c' }, NOW);
+  await store.findPins(list);
+  await store.listPendingPins(10);
+  await store.decidePendingPin('approve', list, tool, NOW);
+  await store.decidePendingPin('reject', list, tool, NOW);
+  await store.replaceMemberPins(list, [{ ...tool, membersHash: 'd' }]);
   await store.recordClientUse(client.id, NOW, null);
   await store.disableClient(client.id, NOW);
   await store.enableClient(client.id);

@@ -121,4 +121,4 @@ function describeLifecycle(store: StoreOfTest): void {
   });
 }
 
-export { describeToolPinContract } from './tool-pins.ts';
+export { describeDefinitionPinContract } from './definition-pins.ts';

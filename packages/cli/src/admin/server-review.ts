@@ -1,6 +1,6 @@
 /** `portcullis servers review`, `approve` and `reject`: reviews new and changed tools of the servers behind the gateway. */
 import type { GatewayAuditEvent } from '@portcullis/gateway';
-import type { ToolPinRecord } from '@portcullis/protocol';
+import type { PendingDefinitionRecord } from '@portcullis/protocol';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import type { SettingName } from '../settings/schema.ts';
@@ -63,7 +63,7 @@ async function showPending(
   }
   const { styles } = createTerminal(processContext.streams, processContext.environment);
   for (const pin of pending) {
-    const title = `${cleanLine(pathOf(pin))} ${quote(pin.tool)}: ${stateOf(pin)} since ${timeOf(pin.changedAt)}`;
+    const title = `${cleanLine(pin.server)} ${quote(pin.name)}: ${stateOf(pin)} since ${timeOf(pin.changedAt)}`;
     processContext.write(`${styles.bold(title)}\n${formatDifference(pin, styles)}\n`);
   }
   processContext.write(
@@ -82,9 +82,9 @@ async function decide(
   const installation = await findInstallation(flags, processContext);
   const decided = await withStore(installation, async (tools) => {
     const pending = await findPending(tools, path);
-    const unknown = names.find((name) => !pending.some(({ tool }) => tool === name));
+    const unknown = names.find((name) => !pending.some((pin) => pin.name === name));
     if (unknown !== undefined || pending.length === 0) throw nothingWaits(path, unknown, processContext);
-    const chosen = pending.filter(({ tool }) => flags.all === true || names.includes(tool));
+    const chosen = pending.filter(({ name }) => flags.all === true || names.includes(name));
     for (const pin of chosen) await decideOne(tools, decision, pin);
     return chosen.length;
   });
@@ -94,39 +94,37 @@ async function decide(
 async function decideOne(
   { store, clock, recordOf }: Tools,
   decision: 'approve' | 'reject',
-  { server, tool, pendingHash }: ToolPinRecord,
+  pin: PendingDefinitionRecord,
 ): Promise<void> {
-  const hash = pendingHash ?? '';
-  if (!(await store.decidePendingTool(decision, { server, tool, hash }, clock())))
+  const { server, name: tool } = pin;
+  if (!(await store.decidePendingPin(decision, pin, pin, clock())))
     throw new Error(`The tool ${quote(tool)} has changed again meanwhile: review it once more.`);
-  const path = server.split(' ')[0] ?? '';
   const type = decision === 'approve' ? 'tool.approved' : 'tool.rejected';
   const { gatewayAuditEvents } = await import('@portcullis/gateway');
-  recordOf<GatewayAuditEvent>(gatewayAuditEvents, { type, server: path, tool });
+  recordOf<GatewayAuditEvent>(gatewayAuditEvents, { type, server, tool });
 }
 
-async function findPending({ store }: Tools, path: string | undefined): Promise<readonly ToolPinRecord[]> {
-  const pending = await store.listPendingTools(MAX_PENDING);
-  return pending.filter((pin) => path === undefined || pathOf(pin) === path);
+async function findPending(
+  { store }: Tools,
+  path: string | undefined,
+): Promise<readonly PendingDefinitionRecord[]> {
+  const pending = await store.listPendingPins(MAX_PENDING);
+  return pending.filter(({ server }) => path === undefined || server === path);
 }
 
-function pathOf({ server }: ToolPinRecord): string {
-  return server.split(' ')[0] ?? '';
+function stateOf({ approvedDefinition }: PendingDefinitionRecord): string {
+  return approvedDefinition === null ? 'new' : 'changed';
 }
 
-function stateOf({ approvedHash }: ToolPinRecord): string {
-  return approvedHash === null ? 'new' : 'changed';
-}
-
-function toJson(pin: ToolPinRecord): object {
+function toJson(pin: PendingDefinitionRecord): object {
   const parse = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
   return {
-    path: pathOf(pin),
-    tool: pin.tool,
+    path: pin.server,
+    tool: pin.name,
     state: stateOf(pin),
     since: timeOf(pin.changedAt),
     approved: parse(pin.approvedDefinition),
-    pending: parse(pin.pendingDefinition),
+    pending: parse(pin.definition),
   };
 }
 

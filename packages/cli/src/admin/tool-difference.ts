@@ -1,16 +1,16 @@
 /** Shows what differs between two definitions of a tool, line by line, with invisible and bidirectional characters escaped. */
-import type { ToolPinRecord } from '@portcullis/protocol';
+import type { PendingDefinitionRecord } from '@portcullis/protocol';
 import { cleanJson } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';
 
-type Definition = Pick<ToolPinRecord, 'approvedDefinition' | 'pendingDefinition'>;
+type Definition = Pick<PendingDefinitionRecord, 'approvedDefinition' | 'definition'>;
 
 export function formatDifference(
-  { approvedDefinition, pendingDefinition }: Definition,
+  { approvedDefinition, definition }: Definition,
   { good, bad, faint }: Pick<Styles, 'good' | 'bad' | 'faint'>,
 ): string {
   const style = { '+': good, '-': bad, ' ': faint };
-  const lines = compareLines(linesOf(approvedDefinition), linesOf(pendingDefinition));
+  const lines = compareLines(linesOf(approvedDefinition), linesOf(definition));
   return lines.map(([sign, line]) => `${style[sign](`${sign} ${line}`)}\n`).join('');
 }
 

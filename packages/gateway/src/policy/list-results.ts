@@ -41,6 +41,9 @@ const ELEMENT_MEMBERS: readonly string[] = [
   'inputSchema',
   'outputSchema',
   'annotations',
+  'icons',
+  'execution',
+  '_meta',
   'uri',
   'uriTemplate',
 ];

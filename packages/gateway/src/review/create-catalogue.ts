@@ -9,7 +9,13 @@ import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Catalogue, CataloguedTool, ListTools, ToolCatalogue } from './catalogue.ts';
 import type { PinBoard, Pins, ToolChange } from './pins.ts';
-import { hashOf, hintsOf, pinnedText, readToolDefinition, type ToolDefinition } from './tool-definition.ts';
+import {
+  canonicalJson,
+  hashOf,
+  hintsOf,
+  readToolDefinition,
+  type ToolDefinition,
+} from './tool-definition.ts';
 
 export interface CatalogueOptions {
   readonly list: ListTools;
@@ -62,16 +68,16 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   ): Promise<Entry> {
     const listed = definitions.flatMap((definition) => {
       if (readToolDefinition(definition) === null) return [];
-      const text = pinnedText(definition);
-      return [{ tool: definition.name, definition: text, hash: hashOf(text), hints: hintsOf(definition) }];
+      const text = canonicalJson(definition);
+      return [{ name: definition.name, definition: text, hash: hashOf(text), hints: hintsOf(definition) }];
     });
     // If two tools share a name, neither is approved.
-    const unique = listed.filter(({ tool }, index) => isOnly(listed, tool, index));
+    const unique = listed.filter(({ name }, index) => isOnly(listed, name, index));
     if (pins !== null && server.review !== 'auto') {
-      const changes = await pins.compare(server.identity, unique);
+      const changes = await pins.compare(server, unique);
       if (changes.length > 0) options.onChange(server, changes);
     }
-    return { tools: new Map(unique.map(({ tool, hash, hints }) => [tool, { hash, hints }])), at, view: null };
+    return { tools: new Map(unique.map(({ name, hash, hints }) => [name, { hash, hints }])), at, view: null };
   }
 
   function keep(key: string, entry: Entry): void {
@@ -83,7 +89,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
 
   function withPins(server: GatewayServer, entry: Entry): ToolCatalogue | Promise<ToolCatalogue> {
     if (pins === null || server.review === 'auto') return viewOf(entry, approvesAll);
-    const current = pins.current(server.identity);
+    const current = pins.current(server);
     return current instanceof Promise
       ? current.then((later) => viewOf(entry, later))
       : viewOf(entry, current);
@@ -120,8 +126,8 @@ function viewOf(entry: Entry, pins: Pins): ToolCatalogue {
   return catalogue;
 }
 
-function isOnly(listed: readonly { readonly tool: string }[], tool: string, index: number): boolean {
-  return listed.every((other, at) => at === index || other.tool !== tool);
+function isOnly(listed: readonly { readonly name: string }[], name: string, index: number): boolean {
+  return listed.every((other, at) => at === index || other.name !== name);
 }
 
 /** Runs a limited number of jobs concurrently; the others are queued. */

@@ -1,16 +1,15 @@
 /** Pins: which definitions of a server's tools are approved, in memory for a few seconds. */
 
-import type { ToolPinRecord, ToolPinStore } from '@portcullis/protocol';
+import type {
+  DefinitionList,
+  DefinitionPinRecord,
+  DefinitionPinStore,
+  ListedDefinition,
+} from '@portcullis/protocol';
 import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits/bounds.ts';
+import type { GatewayServer } from '../servers/server.ts';
 import type { ToolState } from './catalogue.ts';
-
-/** A tool as it was listed. */
-interface ListedTool {
-  readonly tool: string;
-  readonly hash: string;
-  /** Canonical JSON. */
-  readonly definition: string;
-}
+import { membersHashOf, readToolDefinition } from './tool-definition.ts';
 
 export interface ToolChange {
   readonly tool: string;
@@ -25,14 +24,16 @@ export interface Pins {
   stateOf(tool: string, hash: string): ToolState;
 }
 
+type PinnedServer = Pick<GatewayServer, 'path' | 'pinnedBackend'>;
+
 export interface PinBoard {
   /** The pins of a server, at most a few seconds old. */
-  current(identity: string): Pins | Promise<Pins>;
+  current(server: PinnedServer): Pins | Promise<Pins>;
   /**
    * Compares a backend's list. On first use all tools are approved; later, new and changed tools wait for approval.
    * @returns the tools newly waiting for approval
    */
-  compare(identity: string, listed: readonly ListedTool[]): Promise<readonly ToolChange[]>;
+  compare(server: PinnedServer, listed: readonly ListedDefinition[]): Promise<readonly ToolChange[]>;
 }
 
 interface Loaded {
@@ -42,60 +43,94 @@ interface Loaded {
 }
 
 /** @param now milliseconds, monotonic @param clock epoch seconds */
-export function createPinBoard(store: ToolPinStore, now: () => number, clock: () => number): PinBoard {
+export function createPinBoard(store: DefinitionPinStore, now: () => number, clock: () => number): PinBoard {
   const known = new Map<string, Loaded>();
   let version = 0;
 
-  async function load(identity: string): Promise<Pins> {
-    const records = await store.findToolPins(identity);
+  async function load(list: DefinitionList): Promise<Pins> {
+    const records = await store.findPins(list);
     version += 1;
     const pins = readPins(records, version);
-    known.set(identity, { pins, at: now(), loading: null });
+    known.set(keyOf(list), { pins, at: now(), loading: null });
     return pins;
   }
 
   return {
-    current(identity) {
-      const found = known.get(identity);
-      if (found === undefined) return load(identity);
+    current(server) {
+      const list = listOf(server);
+      const found = known.get(keyOf(list));
+      if (found === undefined) return load(list);
       if (now() - found.at < PINS_LIFETIME) return found.pins;
       // Concurrent calls share one reload; they fail if the store is down.
-      found.loading ??= load(identity).finally(() => {
+      found.loading ??= load(list).finally(() => {
         found.loading = null;
       });
       return found.loading;
     },
-    async compare(identity, listed) {
-      const records = await store.findToolPins(identity);
+    async compare(server, listed) {
+      const list = listOf(server);
+      const records = await readRecords(store, list, listed);
       const isFirst = records.length === 0;
       if (isFirst && listed.length > 0) {
-        await store.saveFirstToolPins(identity, listed.slice(0, MAX_PINNED_TOOLS), clock());
+        await store.saveFirstPins(list, listed.slice(0, MAX_PINNED_TOOLS), clock());
       }
-      const pins = isFirst ? await load(identity) : readPins(records, 0);
+      const pins = isFirst ? await load(list) : readPins(records, 0);
       const changes: ToolChange[] = [];
-      for (const { tool, hash, definition } of listed) {
+      for (const definition of listed) {
+        const { name: tool, hash } = definition;
         const state = pins.stateOf(tool, hash);
         if (state === 'approved' || state === 'rejected') continue;
         if (state === 'new' && records.length + changes.length >= MAX_PINNED_TOOLS) continue;
-        const isSaved = await store.savePendingTool({ server: identity, tool, hash, definition }, clock());
+        const isSaved = await store.savePendingPin(list, definition, clock());
         if (isSaved) changes.push({ tool, state, hash });
       }
-      await load(identity);
+      await load(list);
       return changes;
     },
   };
 }
 
-function readPins(records: readonly ToolPinRecord[], version: number): Pins {
-  const byTool = new Map(records.map((record) => [record.tool, record]));
+function listOf({ path, pinnedBackend }: PinnedServer): DefinitionList {
+  return { server: path, backend: pinnedBackend, kind: 'tool' };
+}
+
+function keyOf({ server, backend }: DefinitionList): string {
+  return JSON.stringify([server, backend]);
+}
+
+/** The pins of a list. Those that cover members only, as up to version 0.1, count once for what is listed. */
+async function readRecords(
+  store: DefinitionPinStore,
+  list: DefinitionList,
+  listed: readonly ListedDefinition[],
+): Promise<readonly DefinitionPinRecord[]> {
+  const records = await store.findPins(list);
+  const ofMembers = records.filter(({ covers }) => covers === 'members');
+  const whole = listed.flatMap((definition) => {
+    if (!ofMembers.some(({ name }) => name === definition.name)) return [];
+    const parsed = readToolDefinition(JSON.parse(definition.definition));
+    const membersHash = parsed && membersHashOf(parsed);
+    return ofMembers.some(({ name, hash }) => name === definition.name && hash === membersHash)
+      ? [{ ...definition, membersHash: membersHash ?? '' }]
+      : [];
+  });
+  if (whole.length === 0) return records;
+  await store.replaceMemberPins(list, whole);
+  return store.findPins(list);
+}
+
+function readPins(records: readonly DefinitionPinRecord[], version: number): Pins {
+  const byTool = Map.groupBy(
+    records.filter(({ covers }) => covers === 'whole'),
+    ({ name }) => name,
+  );
   return {
     version,
     stateOf(tool, hash) {
-      const record = byTool.get(tool);
-      if (record === undefined) return 'new';
-      if (record.approvedHash === hash) return 'approved';
-      if (record.rejectedHash === hash) return 'rejected';
-      return record.approvedHash === null ? 'new' : 'changed';
+      const pins = byTool.get(tool) ?? [];
+      const status = pins.find((pin) => pin.hash === hash)?.status;
+      if (status === 'approved' || status === 'rejected') return status;
+      return pins.some((pin) => pin.status === 'approved') ? 'changed' : 'new';
     },
   };
 }

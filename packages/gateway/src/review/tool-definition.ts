@@ -1,16 +1,16 @@
-/** Tool definitions: their pinned members, and their hints. */
+/** Tool definitions: what is pinned of them, and their hints. */
 import { createHash } from 'node:crypto';
 import type { ToolHints } from '../policy/policy.ts';
 
 /** A definition, as the backend sent it. */
 export type ToolDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** The members that a model or user sees, and the schemas of a call. */
-const PINNED = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
+/** The members that pins up to version 0.1 cover. */
+const MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 
-/** The pinned members as canonical JSON. */
-export function pinnedText(definition: ToolDefinition): string {
-  return canonicalJson(Object.fromEntries(PINNED.map((name) => [name, definition[name]])));
+/** The hash of the members that pins up to version 0.1 cover. */
+export function membersHashOf(definition: ToolDefinition): string {
+  return hashOf(canonicalJson(Object.fromEntries(MEMBERS.map((name) => [name, definition[name]]))));
 }
 
 /** Base64url SHA-256. */

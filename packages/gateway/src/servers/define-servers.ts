@@ -62,7 +62,7 @@ function defineServer(
     // Limits are missing if another member could not be read.
     limits: { ...limits, callsPerMinute: limits?.callsPerMinute || null },
     audit: options.keepArguments === undefined ? null : { redact: options.keepArguments.redact ?? [] },
-    identity: `${path} ${addressOf(backend)}`,
+    pinnedBackend: addressOf(backend),
   });
 }
 

@@ -30,8 +30,8 @@ export interface GatewayServer {
   readonly limits: ServerLimits;
   /** Paths into the arguments of calls whose values the audit log keeps; `null`: only their hash. */
   readonly audit: ArgumentAudit | null;
-  /** Path and address of the backend, which pins belong to. Changing it makes it another server. */
-  readonly identity: string;
+  /** Address or command of the backend, which pins belong to together with the path. Changing it makes it another server. */
+  readonly pinnedBackend: string;
 }
 
 /** The transport to a backend. */

@@ -1,11 +1,16 @@
-import type { ToolPinStore } from '@portcullis/protocol';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { DefinitionPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { scanBody } from '../../src/messages/body-scanner.ts';
 import { compilePolicy } from '../../src/policy/compile-policy.ts';
 import { createCatalogue } from '../../src/review/create-catalogue.ts';
 import { createPinBoard, type ToolChange } from '../../src/review/pins.ts';
-import type { ToolDefinition } from '../../src/review/tool-definition.ts';
+import { canonicalJson, type ToolDefinition } from '../../src/review/tool-definition.ts';
 import { createOperationControl } from '../../src/server-control.ts';
 import type { GatewayRequest } from '../../src/servers/request.ts';
 
@@ -36,24 +41,24 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
   const server = {
     path: '/files',
     id: 'files',
-    identity: '/files http://a',
+    pinnedBackend: 'http://a',
     review,
     rules,
     unknownMethods: 'pass',
   };
   const requestOf = (path = '/files') =>
     ({
-      server: { ...server, path, identity: `${path} http://a` },
+      server: { ...server, path },
       principal: { clientId: 'app', scopes: ['use'], groups: [], claims: {} },
       incoming: { headers: {} },
     }) as unknown as GatewayRequest;
-  const pins = (pinStore: ToolPinStore) =>
+  const pins = (pinStore: DefinitionPinStore) =>
     createPinBoard(
       pinStore,
       () => clock.ms,
       () => 1000,
     );
-  const catalogueOf = (pinStore: ToolPinStore = store) =>
+  const catalogueOf = (pinStore: DefinitionPinStore = store) =>
     createCatalogue({
       pins: pins(pinStore),
       now: () => clock.ms,
@@ -84,6 +89,8 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
     },
   };
 }
+
+const LIST = { server: '/files', backend: 'http://a', kind: 'tool' } as const;
 
 const refusal = expect.objectContaining({ status: 403 });
 
@@ -123,6 +130,46 @@ describe('the catalogue', () => {
     await expect(call('read')).rejects.toEqual(refusal);
   });
 
+  it.each([
+    ['_meta', { ui: { resourceUri: 'ui://files/view' } }],
+    ['icons', [{ src: 'https://files.example/icon.png' }]],
+    ['execution', { taskSupport: 'optional' }],
+    ['x-vendor', 'anything'],
+  ])('hides a tool whose %s changed after it was approved', async (member, value) => {
+    const { list, changes } = setUp([tool('read', { [member]: 'as approved' }), tool('write')]);
+    expect(await list([tool('read', { [member]: 'as approved' }), tool('write')])).toEqual(['read', 'write']);
+    expect(await list([tool('read', { [member]: value }), tool('write')])).toEqual(['write']);
+    expect(changes).toEqual([]);
+  });
+
+  it('accepts what a pin of version 0.1 covers once, whatever else is listed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-pins-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    await store.close();
+    store = await openStore(join(folder, 'portcullis.db'));
+    const { name, description, inputSchema } = tool('read');
+    const pins = ['read', 'write'].map((one) => {
+      const definition = canonicalJson({ ...tool(one), name: one });
+      return { name: one, definition, hash: createHash('sha256').update(definition).digest('base64url') };
+    });
+    await store.saveFirstPins(LIST, pins, 1);
+    const database = new DatabaseSync(join(folder, 'portcullis.db'));
+    database.exec("UPDATE definition_pins SET covers = 'members'");
+    database.close();
+
+    const listed = [{ name, description, inputSchema, icons: [{ src: 'a' }] }, tool('write')];
+    const { list, backend, catalogue, changes } = setUp(listed);
+    expect(await list(listed)).toEqual(['read', 'write']);
+    expect((await store.findPins(LIST)).map(({ covers, status }) => [covers, status])).toEqual([
+      ['whole', 'approved'],
+      ['whole', 'approved'],
+    ]);
+    backend.tools = [{ name, description, inputSchema, icons: [{ src: 'b' }] }, tool('write', { icons: [] })];
+    catalogue.changed({ path: '/files' });
+    expect(await list(backend.tools)).toEqual([]);
+    expect(changes.map((change) => change.tool)).toEqual(['read', 'write']);
+  });
+
   it('takes a renamed tool for a new one that waits for approval', async () => {
     const { call, list, backend, catalogue, changes } = setUp([tool('read'), tool('write')]);
     await call('read');
@@ -155,8 +202,8 @@ describe('the catalogue', () => {
     backend.tools = [tool('read', { description: 'better' })];
     catalogue.changed({ path: '/files' });
     await expect(call('read')).rejects.toEqual(refusal);
-    const pending = { server: '/files http://a', tool: 'read', hash: changes[0]?.hash ?? '' };
-    expect(await store.decidePendingTool('approve', pending, 1000)).toBe(true);
+    const pending = { name: 'read', hash: changes[0]?.hash ?? '' };
+    expect(await store.decidePendingPin('approve', LIST, pending, 1000)).toBe(true);
     clock.ms += 3000;
     await expect(call('read')).resolves.toBeUndefined();
     expect(await list(backend.tools)).toEqual(['read']);
@@ -169,11 +216,7 @@ describe('the catalogue', () => {
     backend.tools = [tool('read', { description: 'worse' })];
     catalogue.changed({ path: '/files' });
     await expect(call('read')).rejects.toEqual(refusal);
-    await store.decidePendingTool(
-      'reject',
-      { server: '/files http://a', tool: 'read', hash: changes[0]?.hash ?? '' },
-      1,
-    );
+    await store.decidePendingPin('reject', LIST, { name: 'read', hash: changes[0]?.hash ?? '' }, 1);
     catalogue.changed({ path: '/files' });
     clock.ms += 3000;
     await expect(call('read')).rejects.toEqual(refusal);

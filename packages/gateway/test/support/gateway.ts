@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
-import { OAuthError, type ToolPinStore } from '@portcullis/protocol';
+import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
 import type { CredentialSource } from '../../src/credentials/credential-source.ts';
 import { type CallRecord, createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
@@ -84,7 +84,7 @@ export async function startGateway(
     probeInterval,
     credentials,
   }: {
-    readonly pins?: ToolPinStore;
+    readonly pins?: DefinitionPinStore;
     readonly masterKey?: Uint8Array;
     readonly publicUrl?: string;
     readonly strippedPrefix?: string | null;

@@ -202,6 +202,7 @@ export const migrations: readonly Migration[] = [
     statements: ({ integer }) => [`ALTER TABLE sessions ADD COLUMN authenticated_at ${integer}`],
   },
   { number: 18, name: 'connected accounts', statements: moveConnectedAccounts },
+  { number: 19, name: 'pins of definitions', statements: moveToolPins },
 ];
 
 /**
@@ -259,5 +260,37 @@ function moveConnectedAccounts({ text, integer, bytes, table, position }: Dialec
     'CREATE INDEX registrations_at_backends_by_data_key ON registrations_at_backends (data_key_id)',
     'DELETE FROM provider_tokens WHERE backend_grant_id IS NOT NULL',
     'DELETE FROM backend_registrations',
+  ];
+}
+
+/**
+ * Path and backend of a server were one column, with a space between them, and a tool had one approved definition. Servers of the
+ * version before may still run: what they read stays.
+ */
+function moveToolPins({ text, integer, table, position }: Dialect): readonly string[] {
+  const space = `${position}(server, ' ')`;
+  const copy = (status: string, hash: string, definition: string) =>
+    `INSERT INTO definition_pins (server, backend, kind, name, hash, covers, status, definition, changed_at)
+      SELECT CASE WHEN ${space} = 0 THEN server ELSE substr(server, 1, CAST(${space} - 1 AS INTEGER)) END,
+        CASE WHEN ${space} = 0 THEN '' ELSE substr(server, CAST(${space} + 1 AS INTEGER)) END,
+        'tool', tool, ${hash}, 'members', '${status}', ${definition}, changed_at
+      FROM tool_pins WHERE ${hash} IS NOT NULL ON CONFLICT DO NOTHING`;
+  return [
+    `CREATE TABLE definition_pins (
+      server ${text} NOT NULL,
+      backend ${text} NOT NULL,
+      kind ${text} NOT NULL,
+      name ${text} NOT NULL,
+      hash ${text} NOT NULL,
+      covers ${text} NOT NULL,
+      status ${text} NOT NULL,
+      definition ${text},
+      changed_at ${integer} NOT NULL,
+      PRIMARY KEY (server, backend, kind, name, hash)
+    ) ${table}`,
+    copy('approved', 'approved_hash', 'approved_definition'),
+    copy('pending', 'pending_hash', 'pending_definition'),
+    copy('rejected', 'rejected_hash', 'NULL'),
+    `CREATE INDEX definition_pins_pending ON definition_pins (server, backend, kind, name) WHERE status = 'pending'`,
   ];
 }

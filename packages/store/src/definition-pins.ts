@@ -1,0 +1,139 @@
+/** Pins of definitions. A row is a definition by its hash: approved, rejected or waiting for approval. */
+import type {
+  DefinitionList,
+  DefinitionPinRecord,
+  DefinitionPinStore,
+  ListedDefinition,
+  PendingDefinitionRecord,
+  WholeDefinition,
+} from '@portcullis/protocol';
+import type { Database, Steps } from './database.ts';
+import { sql } from './sql.ts';
+
+interface PinRow {
+  readonly name: string;
+  readonly hash: string;
+  readonly covers: DefinitionPinRecord['covers'];
+  readonly status: DefinitionPinRecord['status'];
+  readonly definition: string | null;
+  readonly changed_at: number;
+}
+
+interface PendingRow extends DefinitionList, ListedDefinition {
+  readonly approved_definition: string | null;
+  readonly changed_at: number;
+}
+
+/** Definitions of one name that wait for approval. A backend that never lists the same one twice would fill the table. */
+const MAX_PENDING = 8;
+
+const inTransaction = { lock: 'definition_pins' } as const;
+
+export function createDefinitionPinStore(database: Database): DefinitionPinStore {
+  return {
+    async findPins({ server, backend, kind }) {
+      const rows = await database.read<PinRow>(
+        sql`SELECT name, hash, covers, status, definition, changed_at FROM definition_pins
+          WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} ORDER BY name, hash`,
+      );
+      return rows.map(readPin);
+    },
+    async listPendingPins(limit) {
+      const rows = await database.read<PendingRow>(
+        sql`SELECT server, backend, kind, name, hash, definition, changed_at,
+            (SELECT approved.definition FROM definition_pins AS approved WHERE approved.server = pending.server
+              AND approved.backend = pending.backend AND approved.kind = pending.kind AND approved.name = pending.name
+              AND approved.status = 'approved' ORDER BY approved.changed_at DESC LIMIT 1) AS approved_definition
+          FROM definition_pins AS pending WHERE status = 'pending' ORDER BY server, backend, kind, name LIMIT ${limit}`,
+      );
+      return rows.map(readPending);
+    },
+    saveFirstPins: (list, definitions, at) =>
+      database.transact({ steps: () => saveFirst(list, definitions, at), postgres: inTransaction }),
+    savePendingPin: (list, definition, at) =>
+      database.transact({ steps: () => savePending(list, definition, at), postgres: inTransaction }),
+    async decidePendingPin(decision, { server, backend, kind }, { name, hash }, at) {
+      const decided =
+        decision === 'approve'
+          ? sql`UPDATE definition_pins SET status = 'approved', changed_at = ${at}
+            WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND hash = ${hash}
+              AND status = 'pending' RETURNING 1 AS one`
+          : sql`UPDATE definition_pins SET status = 'rejected', definition = NULL, changed_at = ${at}
+            WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND hash = ${hash}
+              AND status = 'pending' RETURNING 1 AS one`;
+      return (await database.write(decided)).length > 0;
+    },
+    replaceMemberPins: (list, definitions) =>
+      database.transact({ steps: () => replaceMembers(list, definitions), postgres: inTransaction }),
+  };
+}
+
+function* saveFirst(
+  { server, backend, kind }: DefinitionList,
+  definitions: readonly ListedDefinition[],
+  at: number,
+): Steps<boolean> {
+  const known = yield sql`SELECT 1 AS one FROM definition_pins
+    WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} LIMIT 1`;
+  if (known.length > 0) return false;
+  for (const { name, hash, definition } of definitions) {
+    yield sql`INSERT INTO definition_pins (server, backend, kind, name, hash, covers, status, definition, changed_at)
+      VALUES (${server}, ${backend}, ${kind}, ${name}, ${hash}, 'whole', 'approved', ${definition}, ${at})`;
+  }
+  return true;
+}
+
+function* savePending(
+  { server, backend, kind }: DefinitionList,
+  { name, hash, definition }: ListedDefinition,
+  at: number,
+): Steps<boolean> {
+  const known = yield sql`SELECT 1 AS one FROM definition_pins
+    WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND hash = ${hash}`;
+  if (known.length > 0) return false;
+  yield sql`DELETE FROM definition_pins WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name}
+    AND status = 'pending' AND hash NOT IN (SELECT hash FROM definition_pins
+      WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND status = 'pending'
+      ORDER BY changed_at DESC, hash LIMIT ${MAX_PENDING - 1})`;
+  yield sql`INSERT INTO definition_pins (server, backend, kind, name, hash, covers, status, definition, changed_at)
+    VALUES (${server}, ${backend}, ${kind}, ${name}, ${hash}, 'whole', 'pending', ${definition}, ${at})`;
+  return true;
+}
+
+/** Several whole definitions may have the same members, as for clients with other capabilities. */
+function* replaceMembers(
+  { server, backend, kind }: DefinitionList,
+  definitions: readonly WholeDefinition[],
+): Steps<void> {
+  for (const { name, hash, definition, membersHash } of definitions) {
+    yield sql`INSERT INTO definition_pins (server, backend, kind, name, hash, covers, status, definition, changed_at)
+      SELECT server, backend, kind, name, CAST(${hash} AS TEXT), 'whole', status,
+        CASE WHEN status = 'rejected' THEN NULL ELSE CAST(${definition} AS TEXT) END, changed_at
+      FROM definition_pins WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name}
+        AND hash = ${membersHash} AND covers = 'members'
+      ON CONFLICT (server, backend, kind, name, hash) DO UPDATE SET covers = 'whole'`;
+  }
+  for (const { name, membersHash } of definitions) {
+    yield sql`DELETE FROM definition_pins WHERE server = ${server} AND backend = ${backend} AND kind = ${kind}
+      AND name = ${name} AND hash = ${membersHash} AND covers = 'members'`;
+  }
+}
+
+function readPin(row: PinRow): DefinitionPinRecord {
+  const { name, hash, covers, status, definition, changed_at: changedAt } = row;
+  return { name, hash, covers, status, definition, changedAt };
+}
+
+function readPending(row: PendingRow): PendingDefinitionRecord {
+  const { server, backend, kind, name, hash, definition, changed_at: changedAt } = row;
+  return {
+    server,
+    backend,
+    kind,
+    name,
+    hash,
+    definition,
+    approvedDefinition: row.approved_definition,
+    changedAt,
+  };
+}
