@@ -194,7 +194,7 @@ function serveAll(
       pins,
       servers,
       events,
-      open: (one) => path.openSession(one),
+      open: (one, revisions) => path.listSessions(one, revisions),
     });
     const slots = createServerSlots(server);
     const path: ServerPath = createServerPath(server, backend, {

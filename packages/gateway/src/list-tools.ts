@@ -1,46 +1,100 @@
-/** Lists the tools of a backend for the catalogue, in a session of the user. */
+/** Lists the tools of a backend for the catalogue, in sessions of the user's owner that declare every capability. */
 
-import { isMembers } from '@portcullis/http';
+import { errorCodes, errorResponse, isMembers, isRequest, type Message } from '@portcullis/http';
 import { BackendError, type BackendSession, type InitializeParams } from './backends/backend.ts';
 import { MAX_LIST_PAGES } from './limits/bounds.ts';
-import type { ListTools } from './review/catalogue.ts';
+import type { ListedRevisions, ListTools } from './review/catalogue.ts';
 import { readToolDefinition, type ToolDefinition } from './review/tool-definition.ts';
 import type { OwnedRequest } from './servers/request.ts';
 
-/** A session, and whether it was opened for this list only. */
-export interface GatewaySession {
+/** A session in which a list is read. */
+interface ListSession {
   readonly session: BackendSession;
+  /** Whether it was opened for this list; otherwise a client of the user has it. */
   readonly isOwn: boolean;
 }
 
-/** The gateway supports no client capability. */
-export const ownInitialize: InitializeParams = {
-  protocolVersion: '2025-11-25',
-  capabilities: {},
-  clientInfo: { name: 'portcullis', version: '1' },
-};
+type OpenListSession = () => Promise<ListSession>;
 
-const METHOD_NOT_FOUND = -32_601;
+/** The sessions in which lists are read, one after the other: of the newest revision first. @throws BackendError */
+export type OwnSessions = (
+  request: OwnedRequest,
+  revisions: ListedRevisions,
+) => Promise<readonly OpenListSession[]>;
 
-export function createListTools(open: (request: OwnedRequest) => Promise<GatewaySession>): ListTools {
-  return async (request) => {
-    const { session, isOwn } = await open(request);
-    try {
-      return await listAll(session, request.server.name);
-    } finally {
-      if (isOwn) await session.close().catch(() => undefined);
-    }
+/**
+ * Parameters of `initialize` for lists: backends have tools that they offer only to clients with a capability.
+ * @see MCP 2025-11-25, ClientCapabilities
+ */
+export function ownInitialize(protocolVersion: string): InitializeParams {
+  return {
+    protocolVersion,
+    capabilities: {
+      roots: { listChanged: true },
+      sampling: { context: {}, tools: {} },
+      elicitation: { form: {}, url: {} },
+      tasks: {
+        list: {},
+        cancel: {},
+        requests: { sampling: { createMessage: {} }, elicitation: { create: {} } },
+      },
+      extensions: {
+        'io.modelcontextprotocol/tasks': {},
+        'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] },
+      },
+    },
+    clientInfo: { name: 'portcullis', version: '1' },
   };
 }
 
-async function listAll(session: BackendSession, name: string): Promise<readonly ToolDefinition[]> {
+const METHOD_NOT_FOUND = -32_601;
+
+export function createListTools(open: OwnSessions): ListTools {
+  return async (request, revisions) => {
+    const lists: (readonly ToolDefinition[])[] = [];
+    for (const openOne of await open(request, revisions)) {
+      try {
+        lists.push(await listOnce(openOne, request.server.name));
+      } catch (error) {
+        // Further revisions are those that a backend may speak.
+        if (lists.length === 0) throw error;
+      }
+    }
+    return lists;
+  };
+}
+
+async function listOnce(open: OpenListSession, name: string): Promise<readonly ToolDefinition[]> {
+  const { session, isOwn } = await open();
+  if (!isOwn) return listAll(session, name, () => undefined);
+  const refuse = (message: Message): void => void refuseRequest(session, message);
+  session.listen(refuse);
+  try {
+    return await listAll(session, name, refuse);
+  } finally {
+    await session.close().catch(() => undefined);
+  }
+}
+
+/** A backend may ask for roots before it answers. */
+async function refuseRequest(session: BackendSession, message: Message): Promise<void> {
+  if (!isRequest(message)) return;
+  const text = 'The gateway only lists the tools of this server.';
+  await session.notify(errorResponse(message.id, errorCodes.methodNotFound, text)).catch(() => undefined);
+}
+
+async function listAll(
+  session: BackendSession,
+  name: string,
+  receive: (message: Message) => void,
+): Promise<readonly ToolDefinition[]> {
   const tools: ToolDefinition[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const message = { jsonrpc: '2.0', id: page + 1, method: 'tools/list', params } as const;
     const signal = new AbortController().signal;
-    const { result, error } = await session.request(message, { signal, receive: () => {} });
+    const { result, error } = await session.request(message, { signal, receive });
     if (isMembers(error) && error['code'] === METHOD_NOT_FOUND) return [];
     if (!isMembers(result) || !Array.isArray(result['tools']))
       throw new BackendError(

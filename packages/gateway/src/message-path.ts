@@ -15,13 +15,13 @@ import {
 } from './backends/clients/session-clients.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
-import { STATELESS } from './backends/revisions.ts';
+import { LAST_WITH_SESSIONS, STATELESS, WITH_SESSIONS } from './backends/revisions.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
 import { invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { Forwarding } from './http/pass-through.ts';
 import { type ServerSlots, takeStream } from './http/slots.ts';
-import { type GatewaySession, ownInitialize } from './list-tools.ts';
+import { type OwnSessions, ownInitialize } from './list-tools.ts';
 import { ownerKey } from './servers/owner.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -55,8 +55,8 @@ export interface MessagePath {
    */
   forward(request: GatewayRequest, forwarding: Pick<Forwarding, 'body'>): Promise<ExchangeSummary>;
   isUp(): boolean;
-  /** A session of the user for the gateway's own requests: an open one if possible. */
-  openSession(request: OwnedRequest): Promise<GatewaySession>;
+  /** Sessions in which the gateway lists tools for the user: one that a client has opened, where the newest revision is enough. */
+  readonly listSessions: OwnSessions;
   /** A session for a client of a merged server. */
   open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
   close(): Promise<void>;
@@ -100,10 +100,14 @@ export function createMessagePath(
     },
     isUp: backend.isUp,
     open,
-    async openSession(request) {
+    async listSessions(request, revisions) {
       const session = opened.get(ownerKey(request.owner));
-      if (session !== undefined) return { session, isOwn: false };
-      return { session: await open(request, ownInitialize), isOwn: true };
+      if (session !== undefined && revisions === 'newest') return [async () => ({ session, isOwn: false })];
+      const versions = revisions === 'newest' ? [LAST_WITH_SESSIONS] : [...WITH_SESSIONS].toReversed();
+      return versions.map((version) => async () => ({
+        session: await openAtBackend(request, ownInitialize(version), true),
+        isOwn: true,
+      }));
     },
     async close() {
       await Promise.all([sessions.close(), stateless.close()]);
@@ -135,15 +139,22 @@ export function createMessagePath(
   }
 
   /** Credentials are renewed while a session is open. */
-  async function open(
+  function openAtBackend(
     { principal, owner }: OwnedRequest,
     initialize: InitializeParams,
+    isBrief: boolean,
   ): Promise<BackendSession> {
-    const session = await backend.open(owner, initialize, {
+    return backend.open(owner, initialize, {
+      isBrief,
       principal,
       credential: () => credentials.for(principal, server),
       rejected: (answer, credential) => credentials.rejected(principal, server, answer, credential),
     });
+  }
+
+  async function open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession> {
+    const { owner } = request;
+    const session = await openAtBackend(request, initialize, false);
     session.listen(({ method }) => {
       if (method === 'notifications/tools/list_changed') options.onToolsChanged(server);
     });

@@ -2,15 +2,15 @@
 import { isMembers } from '@portcullis/http';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { ServedServer } from './handle-request.ts';
-import { createListTools, type GatewaySession } from './list-tools.ts';
+import { createListTools, type OwnSessions } from './list-tools.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 import { compilePolicy } from './policy/compile-policy.ts';
 import { filterLists } from './policy/list-results.ts';
 import { checkForbidden, checkMessages, forbidden, type Policy, unknownTool } from './policy/policy.ts';
-import type { Catalogue, ToolCatalogue } from './review/catalogue.ts';
+import type { Catalogue, ReviewedList, ToolCatalogue } from './review/catalogue.ts';
 import { createCatalogue } from './review/create-catalogue.ts';
 import type { PinBoard } from './review/pins.ts';
-import { canonicalJson, hashOf, hintsOf, readToolDefinition } from './review/tool-definition.ts';
+import { hintsOf, readToolDefinition } from './review/tool-definition.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import { resourcesOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -22,7 +22,7 @@ export interface ServerControlOptions {
   /** All servers. */
   readonly servers: readonly GatewayServer[];
   readonly events: (event: { readonly type: string; readonly [member: string]: unknown }) => void;
-  readonly open: (request: OwnedRequest) => Promise<GatewaySession>;
+  readonly open: OwnSessions;
 }
 
 export interface ServerControl
@@ -87,8 +87,13 @@ interface OperationControl {
 
 /** @param catalogue `null`: tools are not compared with what the backend lists, such as where there is no backend */
 export function createOperationControl(policy: Policy, catalogue: Catalogue | null): OperationControl {
-  function decideBy({ principal }: OwnedRequest, body: ScannedBody, tools: ToolCatalogue | null): void {
-    if (tools !== null) {
+  function decideBy(
+    { principal, server }: OwnedRequest,
+    body: ScannedBody,
+    tools: ToolCatalogue | null,
+  ): void {
+    // Without review, the backend itself answers calls of tools that it does not have.
+    if (tools !== null && server.review !== 'auto') {
       const unknown = body.messages.find(
         ({ tool }) => tool !== null && tools.get(tool)?.state !== 'approved',
       );
@@ -98,25 +103,15 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
     checkMessages(policy, body, principal, (tool) => tools?.get(tool)?.hints ?? null);
   }
 
-  function filterBy(result: unknown, { principal, server }: OwnedRequest, tools: ToolCatalogue | null) {
-    let isOutdated = false;
+  function filterBy(result: unknown, { principal }: OwnedRequest, reviewed: ReviewedList | null) {
     const filtered = filterLists(result, (operation, element) => {
       if (operation.tool === null) return policy.decide(operation, principal, null).kind === 'allow';
       const definition = readToolDefinition(element);
-      if (definition === null) return false;
-      if (tools !== null) {
-        const known = tools.get(definition.name);
-        if (known?.hash !== hashOf(canonicalJson(definition))) {
-          isOutdated = true;
-          return false;
-        }
-        if (known.state !== 'approved') return false;
-      }
+      if (definition === null || reviewed?.has(definition.name) === false) return false;
       return policy.decide(operation, principal, hintsOf(definition)).kind === 'allow';
     });
-    if (isOutdated) catalogue?.changed(server);
     // Written again: clients read a repeated member differently, and pins cover one reading.
-    return filtered === result && tools !== null ? { ...(result as object) } : filtered;
+    return filtered === result && reviewed !== null ? { ...(result as object) } : filtered;
   }
 
   return {
@@ -128,10 +123,11 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       return decideBy(request, body, tools);
     },
     filter(result, request, credentialKey) {
-      const hasTools = catalogue !== null && Array.isArray(Object(result).tools);
-      const tools = hasTools ? catalogue.tools(request, credentialKey) : null;
-      if (tools instanceof Promise) return tools.then((later) => filterBy(result, request, later));
-      return filterBy(result, request, tools);
+      const listed: unknown = Object(result).tools;
+      const hasTools = catalogue !== null && Array.isArray(listed);
+      const reviewed = hasTools ? catalogue.review(request, credentialKey, listed) : null;
+      if (reviewed instanceof Promise) return reviewed.then((later) => filterBy(result, request, later));
+      return filterBy(result, request, reviewed);
     },
   };
 }

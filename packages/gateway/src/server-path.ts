@@ -30,7 +30,7 @@ export interface ServerPathOptions extends PassThroughOptions, MessagePathOption
 /** Requests to a backend, and sessions for the gateway itself. */
 export interface ServerPath
   extends Pick<PassThrough, 'checkHandles' | 'takeUpload' | 'isUp' | 'close'>,
-    Pick<MessagePath, 'openSession' | 'open'> {
+    Pick<MessagePath, 'listSessions' | 'open'> {
   /**
    * Serves a request whose body policy has allowed.
    * @throws GatewayError, and what credentials throw
@@ -102,8 +102,21 @@ function createHttpPath(
         .forward(request, forwarding, true)
         .then((end) => (end.kind === 'refused' ? forwardDetected(request, forwarding) : end));
     },
-    openSession: async (request) => (await messagePath(request)).openSession(request),
-    open: async (request, initialize) => (await messagePath(request)).open(request, initialize),
+    async listSessions(request, revisions) {
+      const protocols = await protocolsFor(request);
+      const found = protocols === null ? [] : PROTOCOLS.filter((protocol) => protocols[protocol]);
+      const sessions = found.map(async (protocol) => {
+        const ofPath = await pathOf(protocol).listSessions(request, revisions);
+        return protocol === 'stateless' ? ofPath.slice(0, 1) : ofPath;
+      });
+      return sessions.length === 0
+        ? pathOf('sessions').listSessions(request, 'newest')
+        : (await Promise.all(sessions)).flat();
+    },
+    async open(request, initialize) {
+      const protocols = await protocolsFor(request);
+      return pathOf((protocols && protocolOf(protocols)) ?? 'sessions').open(request, initialize);
+    },
     async close() {
       stopProbes();
       await Promise.all([passThrough, detection, ...translations.values()].map((one) => one.close()));
@@ -135,15 +148,16 @@ function createHttpPath(
     return path;
   }
 
-  async function messagePath({ principal }: OwnedRequest): Promise<MessagePath> {
+  async function protocolsFor({ principal }: OwnedRequest): Promise<BackendProtocols | null> {
     const credential = await options.credentials.for(principal, server);
-    const protocols = detection.known() ?? (await detection.detect(credential));
-    return pathOf((protocols && protocolOf(protocols)) ?? 'sessions');
+    return detection.known() ?? detection.detect(credential);
   }
 }
 
+const PROTOCOLS: readonly BackendProtocol[] = ['sessions', 'stateless', 'sse'];
+
 function protocolOf(protocols: BackendProtocols): BackendProtocol | undefined {
-  return (['sessions', 'stateless', 'sse'] as const).find((protocol) => protocols[protocol]);
+  return PROTOCOLS.find((protocol) => protocols[protocol]);
 }
 
 function isStateless({ incoming }: GatewayRequest): boolean {

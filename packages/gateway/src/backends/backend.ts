@@ -43,6 +43,8 @@ export interface MessageBackend {
 
 /** The credential of a session's user, obtained for each request: it is renewed while the session is open. */
 export interface BackendAccess {
+  /** The gateway's own session for one list: a process that was started for it ends with it. */
+  readonly isBrief?: boolean;
   /** `null` for the gateway itself, which only probes. */
   readonly principal: Principal | null;
   credential(): BackendCredential | Promise<BackendCredential>;

@@ -1,21 +1,17 @@
-/** Caches the tools of backends by credential, and compares them with the pins. */
+/** Caches the tools of backends by credential, and compares what backends list with the pins. */
+import type { ListedDefinition } from '@portcullis/protocol';
 import {
   CATALOGUE_LIFETIME,
   CATALOGUE_READS_AT_ONCE,
   CATALOGUE_REFRESH_AT,
   MAX_CATALOGUE_ENTRIES,
 } from '../limits/bounds.ts';
+import type { ToolHints } from '../policy/policy.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
-import type { Catalogue, CataloguedTool, ListTools, ToolCatalogue } from './catalogue.ts';
+import type { Catalogue, CataloguedTool, ListTools, ReviewedList, ToolCatalogue } from './catalogue.ts';
 import type { PinBoard, Pins, ToolChange } from './pins.ts';
-import {
-  canonicalJson,
-  hashOf,
-  hintsOf,
-  readToolDefinition,
-  type ToolDefinition,
-} from './tool-definition.ts';
+import { canonicalJson, hashOf, hintsOf, readToolDefinition } from './tool-definition.ts';
 
 export interface CatalogueOptions {
   readonly list: ListTools;
@@ -31,14 +27,20 @@ export interface CatalogueOptions {
   readonly concurrency?: number;
 }
 
+/** A definition in a list. */
+interface ListedTool extends ListedDefinition {
+  readonly hints: ToolHints;
+}
+
+/** The gateway's own list. */
 interface Entry {
-  readonly tools: ReadonlyMap<string, Omit<CataloguedTool, 'state'>>;
+  readonly lists: readonly (readonly ListedTool[])[];
   readonly at: number;
   view: { readonly version: number; readonly catalogue: ToolCatalogue } | null;
 }
 
 export function createCatalogue(options: CatalogueOptions): Catalogue {
-  const { pins, now, lifetime = CATALOGUE_LIFETIME } = options;
+  const { now, lifetime = CATALOGUE_LIFETIME } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry>>();
   const generations = new Map<string, number>();
@@ -47,37 +49,18 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   function load(request: OwnedRequest, key: string): Promise<Entry> {
     const running = loading.get(key);
     if (running !== undefined) return running;
-    const { server } = request;
-    const generation = generations.get(server.path);
-    const started = now();
-    const result = turn(() => options.list(request))
-      .then((definitions) => remember(server, definitions, started))
+    const { path } = request.server;
+    const generation = generations.get(path);
+    const result = turn(() => readEntry(options, request))
       .then((entry) => {
-        if (generations.get(server.path) === generation) keep(key, entry);
+        if (generations.get(path) === generation) keep(key, entry);
         return entry;
       })
-      .finally(() => loading.delete(key));
+      .finally(() => {
+        if (loading.get(key) === result) loading.delete(key);
+      });
     loading.set(key, result);
     return result;
-  }
-
-  async function remember(
-    server: GatewayServer,
-    definitions: readonly ToolDefinition[],
-    at: number,
-  ): Promise<Entry> {
-    const listed = definitions.flatMap((definition) => {
-      if (readToolDefinition(definition) === null) return [];
-      const text = canonicalJson(definition);
-      return [{ name: definition.name, definition: text, hash: hashOf(text), hints: hintsOf(definition) }];
-    });
-    // If two tools share a name, neither is approved.
-    const unique = listed.filter(({ name }, index) => isOnly(listed, name, index));
-    if (pins !== null && server.review !== 'auto') {
-      const changes = await pins.compare(server, unique);
-      if (changes.length > 0) options.onChange(server, changes);
-    }
-    return { tools: new Map(unique.map(({ name, hash, hints }) => [name, { hash, hints }])), at, view: null };
   }
 
   function keep(key: string, entry: Entry): void {
@@ -88,14 +71,17 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
   }
 
   function withPins(server: GatewayServer, entry: Entry): ToolCatalogue | Promise<ToolCatalogue> {
-    if (pins === null || server.review === 'auto') return viewOf(entry, approvesAll);
-    const current = pins.current(server);
-    return current instanceof Promise
-      ? current.then((later) => viewOf(entry, later))
-      : viewOf(entry, current);
+    return mapLater(currentPins(options, server), (pins) => viewOf(entry, pins));
+  }
+
+  function changed({ path }: Pick<GatewayServer, 'path'>): void {
+    generations.set(path, (generations.get(path) ?? 0) + 1);
+    for (const key of entries.keys()) if (key.startsWith(`${path} `)) entries.delete(key);
+    for (const key of loading.keys()) if (key.startsWith(`${path} `)) loading.delete(key);
   }
 
   return {
+    changed,
     tools(request, credentialKey) {
       const { server } = request;
       const key = `${server.path} ${credentialKey}`;
@@ -106,28 +92,108 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       if (age >= lifetime * CATALOGUE_REFRESH_AT) load(request, key).catch(() => {});
       return withPins(server, entry);
     },
-    changed({ path }) {
-      generations.set(path, (generations.get(path) ?? 0) + 1);
-      for (const key of entries.keys()) if (key.startsWith(`${path} `)) entries.delete(key);
-      for (const key of loading.keys()) if (key.startsWith(`${path} `)) loading.delete(key);
+    review(request, credentialKey, elements) {
+      const { server } = request;
+      const listed = readList(elements);
+      return mapLater(currentPins(options, server), (pins) => {
+        // At first use, the gateway's own list is pinned, whatever the client can do.
+        if (pins.isEmpty)
+          return load(request, `${server.path} ${credentialKey}`).then(() => compareList(server, listed));
+        const isKnown = listed.every(({ name, hash }) => pins.has(name, hash));
+        return isKnown ? approvedOf(listed, pins) : compareList(server, listed);
+      });
     },
   };
+
+  async function compareList(server: GatewayServer, listed: readonly ListedTool[]): Promise<ReviewedList> {
+    // What changed for a client may have changed in the gateway's own list.
+    if (await compare(options, server, listed)) changed(server);
+    return approvedOf(listed, await currentPins(options, server));
+  }
 }
 
-const approvesAll: Pins = { version: -1, stateOf: () => 'approved' };
+/** Reads every revision as long as nothing is pinned: what differs between them is approved together. */
+async function readEntry(options: CatalogueOptions, request: OwnedRequest): Promise<Entry> {
+  const { server } = request;
+  const at = options.now();
+  const pins = await currentPins(options, server);
+  const lists = await options.list(request, pins.isEmpty ? 'every' : 'newest');
+  const entry = { lists: lists.map(readList), at, view: null };
+  const definitions = new Map(
+    entry.lists.flat().map((tool) => [JSON.stringify([tool.name, tool.hash]), tool]),
+  );
+  await compare(options, server, [...definitions.values()]);
+  return entry;
+}
+
+/** @returns whether definitions wait for approval that did not before */
+async function compare(
+  { pins, onChange }: CatalogueOptions,
+  server: GatewayServer,
+  listed: readonly ListedTool[],
+): Promise<boolean> {
+  if (pins === null || server.review === 'auto') return false;
+  const changes = await pins.compare(server, listed);
+  if (changes.length > 0) onChange(server, changes);
+  return changes.length > 0;
+}
+
+function currentPins({ pins }: CatalogueOptions, server: GatewayServer): Pins | Promise<Pins> {
+  return pins === null || server.review === 'auto' ? approvesAll : pins.current(server);
+}
+
+const approvesAll: Pins = {
+  version: -1,
+  isEmpty: false,
+  approved: new Map(),
+  stateOf: () => 'approved',
+  has: () => true,
+};
+
+/** Synchronous for a value that is known. */
+function mapLater<Value, Result>(
+  value: Value | Promise<Value>,
+  map: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(map) : map(value);
+}
+
+/** The definitions of one list. If two of them share a name, neither is one. */
+function readList(elements: readonly unknown[]): readonly ListedTool[] {
+  const listed = elements.flatMap((element) => {
+    const tool = readToolDefinition(element);
+    if (tool === null) return [];
+    const definition = canonicalJson(tool);
+    return [{ name: tool.name, definition, hash: hashOf(definition), hints: hintsOf(tool) }];
+  });
+  const counts = Map.groupBy(listed, ({ name }) => name);
+  return listed.filter(({ name }) => counts.get(name)?.length === 1);
+}
+
+function approvedOf(listed: readonly ListedTool[], pins: Pins): ReviewedList {
+  const approved = listed.filter(({ name, hash }) => pins.stateOf(name, hash) === 'approved');
+  return new Set(approved.map(({ name }) => name));
+}
 
 function viewOf(entry: Entry, pins: Pins): ToolCatalogue {
   if (entry.view?.version === pins.version) return entry.view.catalogue;
-  const tools = [...entry.tools].map(
-    ([name, tool]) => [name, { ...tool, state: pins.stateOf(name, tool.hash) }] as const,
-  );
-  const catalogue = new Map(tools);
+  const catalogue = new Map<string, CataloguedTool>();
+  for (const [name, hints] of pins.approved) catalogue.set(name, { state: 'approved', hints });
+  const listed = Map.groupBy(entry.lists.flat(), ({ name }) => name);
+  for (const [name, tools] of listed) catalogue.set(name, cataloguedTool(tools, pins));
   entry.view = { version: pins.version, catalogue };
   return catalogue;
 }
 
-function isOnly(listed: readonly { readonly name: string }[], name: string, index: number): boolean {
-  return listed.every((other, at) => at === index || other.name !== name);
+/** A tool that the backend lists now: in no revision with a definition that is not approved. */
+function cataloguedTool(tools: readonly ListedTool[], pins: Pins): CataloguedTool {
+  const states = tools.map(({ name, hash }) => pins.stateOf(name, hash));
+  const readOnly = tools.every(({ hints }) => hints.readOnly);
+  const destructive = tools.some(({ hints }) => hints.destructive);
+  return {
+    state: states.find((state) => state !== 'approved') ?? 'approved',
+    hints: { readOnly, destructive },
+  };
 }
 
 /** Runs a limited number of jobs concurrently; the others are queued. */

@@ -7,9 +7,10 @@ import type {
   ListedDefinition,
 } from '@portcullis/protocol';
 import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits/bounds.ts';
+import type { ToolHints } from '../policy/policy.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { ToolState } from './catalogue.ts';
-import { membersHashOf, readToolDefinition } from './tool-definition.ts';
+import { hintsOf, membersHashOf, readToolDefinition } from './tool-definition.ts';
 
 export interface ToolChange {
   readonly tool: string;
@@ -21,7 +22,13 @@ export interface ToolChange {
 export interface Pins {
   /** Incremented when they change. */
   readonly version: number;
+  /** Nothing was pinned yet: what is listed first will be approved. */
+  readonly isEmpty: boolean;
   stateOf(tool: string, hash: string): ToolState;
+  /** Whether a definition was approved, rejected, or waits. */
+  has(tool: string, hash: string): boolean;
+  /** Tools with an approved definition, and the hints that all their approved definitions have. */
+  readonly approved: ReadonlyMap<string, ToolHints>;
 }
 
 type PinnedServer = Pick<GatewayServer, 'path' | 'pinnedBackend'>;
@@ -30,7 +37,7 @@ export interface PinBoard {
   /** The pins of a server, at most a few seconds old. */
   current(server: PinnedServer): Pins | Promise<Pins>;
   /**
-   * Compares a backend's list. On first use all tools are approved; later, new and changed tools wait for approval.
+   * Compares what a backend lists. On first use all definitions are approved; later, new and changed ones wait for approval.
    * @returns the tools newly waiting for approval
    */
   compare(server: PinnedServer, listed: readonly ListedDefinition[]): Promise<readonly ToolChange[]>;
@@ -126,6 +133,9 @@ function readPins(records: readonly DefinitionPinRecord[], version: number): Pin
   );
   return {
     version,
+    isEmpty: records.length === 0,
+    approved: readApproved(byTool),
+    has: (tool, hash) => byTool.get(tool)?.some((pin) => pin.hash === hash) === true,
     stateOf(tool, hash) {
       const pins = byTool.get(tool) ?? [];
       const status = pins.find((pin) => pin.hash === hash)?.status;
@@ -133,4 +143,19 @@ function readPins(records: readonly DefinitionPinRecord[], version: number): Pin
       return pins.some((pin) => pin.status === 'approved') ? 'changed' : 'new';
     },
   };
+}
+
+function readApproved(
+  byTool: ReadonlyMap<string, readonly DefinitionPinRecord[]>,
+): ReadonlyMap<string, ToolHints> {
+  const approved = new Map<string, ToolHints>();
+  for (const [tool, pins] of byTool) {
+    const hints = pins
+      .filter(({ status }) => status === 'approved')
+      .map(({ definition }) => hintsOf(JSON.parse(definition ?? '{}')));
+    if (hints.length === 0) continue;
+    const readOnly = hints.every((one) => one.readOnly);
+    approved.set(tool, { readOnly, destructive: hints.some(({ destructive }) => destructive) });
+  }
+  return approved;
 }

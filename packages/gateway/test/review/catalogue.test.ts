@@ -29,7 +29,15 @@ const tool = (name: string, more: object = {}): ToolDefinition => ({
 });
 
 function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'first-use' | 'auto' } = {}) {
-  const backend = { tools, lists: 0, atOnce: 0, most: 0, fails: false };
+  /** `older`: what it lists in another revision. */
+  const backend = {
+    tools,
+    older: [] as readonly ToolDefinition[],
+    lists: 0,
+    atOnce: 0,
+    most: 0,
+    fails: false,
+  };
   const clock = { ms: 0 };
   const changes: ToolChange[] = [];
   const rules = {
@@ -64,7 +72,7 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
       now: () => clock.ms,
       concurrency: 4,
       onChange: (_server, changed) => changes.push(...changed),
-      async list() {
+      async list(_request, revisions) {
         backend.lists += 1;
         backend.atOnce += 1;
         backend.most = Math.max(backend.most, backend.atOnce);
@@ -72,7 +80,7 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
         await new Promise((resolve) => setImmediate(resolve));
         backend.atOnce -= 1;
         if (backend.fails) throw new Error('down');
-        return listed;
+        return revisions === 'every' ? [listed, backend.older] : [listed];
       },
     });
   const catalogue = catalogueOf();
@@ -139,7 +147,7 @@ describe('the catalogue', () => {
     const { list, changes } = setUp([tool('read', { [member]: 'as approved' }), tool('write')]);
     expect(await list([tool('read', { [member]: 'as approved' }), tool('write')])).toEqual(['read', 'write']);
     expect(await list([tool('read', { [member]: value }), tool('write')])).toEqual(['write']);
-    expect(changes).toEqual([]);
+    expect(changes).toEqual([expect.objectContaining({ tool: 'read', state: 'changed' })]);
   });
 
   it('accepts what a pin of version 0.1 covers once, whatever else is listed', async () => {
@@ -170,13 +178,49 @@ describe('the catalogue', () => {
     expect(changes.map((change) => change.tool)).toEqual(['read', 'write']);
   });
 
+  it('approves at first use what the backend lists in any revision, with several definitions of one tool', async () => {
+    const { call, list, backend, catalogue, requestOf, changes } = setUp([tool('read'), tool('write')]);
+    const older = tool('read', { title: 'As in an older revision' });
+    backend.older = [older, tool('only_older', { annotations: { readOnlyHint: true } })];
+    expect(await list(backend.older)).toEqual(['read', 'only_older']);
+    expect(await list(backend.tools)).toEqual(['read', 'write']);
+    catalogue.changed({ path: '/files' });
+    await expect(call('only_older')).resolves.toBeUndefined();
+    expect([...(await catalogue.tools(requestOf(), '')).keys()].toSorted()).toEqual([
+      'only_older',
+      'read',
+      'write',
+    ]);
+    expect(await list([tool('read', { title: 'Another' }), tool('only_older')])).toEqual([]);
+    expect(changes.map((change) => [change.tool, change.state])).toEqual([
+      ['read', 'changed'],
+      ['only_older', 'changed'],
+    ]);
+  });
+
+  it('shows a client the approved tools of its own list, and hides from it alone what its session adds', async () => {
+    const { call, list, backend, clock, changes } = setUp([tool('read'), tool('sample')]);
+    expect(await list([tool('read')])).toEqual(['read']);
+    expect(await list(backend.tools)).toEqual(['read', 'sample']);
+    await expect(call('sample')).resolves.toBeUndefined();
+    expect(await list([...backend.tools, tool('of_a_session')])).toEqual(['read', 'sample']);
+    await expect(call('of_a_session')).rejects.toThrow('Unknown tool');
+    expect(await list(backend.tools)).toEqual(['read', 'sample']);
+    expect(changes).toEqual([expect.objectContaining({ tool: 'of_a_session', state: 'new' })]);
+    expect((await store.listPendingPins(10)).map(({ name }) => name)).toEqual(['of_a_session']);
+    const [pending] = changes;
+    await store.decidePendingPin('approve', LIST, { name: 'of_a_session', hash: pending?.hash ?? '' }, 1000);
+    clock.ms += 3000;
+    expect(await list([...backend.tools, tool('of_a_session')])).toEqual(['read', 'sample', 'of_a_session']);
+    await expect(call('of_a_session')).resolves.toBeUndefined();
+  });
+
   it('takes a renamed tool for a new one that waits for approval', async () => {
     const { call, list, backend, catalogue, changes } = setUp([tool('read'), tool('write')]);
     await call('read');
     backend.tools = [{ ...tool('read'), name: 'fetch' }, tool('write')];
     catalogue.changed({ path: '/files' });
     await expect(call('fetch')).rejects.toEqual(refusal);
-    await expect(call('read')).rejects.toThrow('Unknown tool: read');
     expect(await list(backend.tools)).toEqual(['write']);
     expect(changes).toEqual([expect.objectContaining({ tool: 'fetch', state: 'new' })]);
   });
@@ -226,14 +270,15 @@ describe('the catalogue', () => {
     await expect(call('read')).resolves.toBeUndefined();
   });
 
-  it('approves everything where review is automatic, and still knows which tools exist', async () => {
-    const { call, backend, catalogue } = setUp([tool('read')], { review: 'auto' });
+  it('approves everything where review is automatic, also what only the backend knows', async () => {
+    const { call, list, backend, catalogue } = setUp([tool('read')], { review: 'auto' });
     await call('read');
     backend.tools = [tool('read', { description: 'other' }), tool('new')];
     catalogue.changed({ path: '/files' });
     await expect(call('read')).resolves.toBeUndefined();
     await expect(call('new')).resolves.toBeUndefined();
-    await expect(call('gone')).rejects.toThrow('Unknown tool');
+    await expect(call('of_a_session')).resolves.toBeUndefined();
+    expect(await list([...backend.tools, tool('of_a_session')])).toEqual(['read', 'new', 'of_a_session']);
     await expect(call('delete_file')).rejects.toThrow();
   });
 

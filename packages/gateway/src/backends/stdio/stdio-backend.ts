@@ -1,4 +1,5 @@
 /** Backends that are processes: started at the first call, one per user or one for all, stopped when idle, restarted after a crash. */
+import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { TransportReceiver } from '@portcullis/http';
 import { createLruCache } from '@portcullis/protocol';
@@ -50,13 +51,16 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
   let isClosed = false;
 
   return {
-    async open(owner, initialize) {
-      const key = definition.process === 'shared' ? '' : keyOf(owner, initialize);
-      const found = running.get(key) ?? (await start(key, owner, initialize));
+    async open(owner, initialize, { isBrief = false }) {
+      const isShared = definition.process === 'shared';
+      const kind = isShared ? '' : keyOf(owner, initialize);
+      const isOwn = isBrief && !isShared;
+      const key = isOwn ? `${kind} ${randomUUID()}` : kind;
+      const found = running.get(key) ?? (await start(key, kind, owner, initialize));
       found.usedAt = performance.now();
       const session: BackendSession = found.exchange.join(await found.initialized, owner.clientId);
       found.usedAt = performance.now();
-      return session;
+      return isOwn ? { ...session, close: () => session.close().then(found.close) } : session;
     },
     isUp: () => isUp,
     async close() {
@@ -65,9 +69,15 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
     },
   };
 
-  async function start(key: string, owner: Owner, initialize: InitializeParams): Promise<Running> {
-    const backoff = backoffs.get(key) ?? createRestartBackoff(name);
-    backoffs.set(key, backoff);
+  /** @param kind what processes whose crashes delay each other have in common */
+  async function start(
+    key: string,
+    kind: string,
+    owner: Owner,
+    initialize: InitializeParams,
+  ): Promise<Running> {
+    const backoff = backoffs.get(kind) ?? createRestartBackoff(name);
+    backoffs.set(kind, backoff);
     await backoff.wait();
     if (isClosed) throw new BackendError('unavailable', `${name} is being stopped.`);
     // Another call may have started it meanwhile.
@@ -79,7 +89,7 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
     );
     const startedAt = performance.now();
     void started.process.exited.then((isExpected) => {
-      if (isExpected || performance.now() - startedAt > STABLE_AFTER) backoffs.delete(key);
+      if (isExpected || performance.now() - startedAt > STABLE_AFTER) backoffs.delete(kind);
       else backoff.failed();
     });
     isUp = await started.initialized.then(
