@@ -20,9 +20,10 @@ import { StreamedBody, type UploadListener } from './http/streamed-body.ts';
 import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits/bounds.ts';
 import type { MergedPart } from './merged/merged-server.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
+import { type ExpectedResponses, expectedResponses, NO_RESPONSES } from './messages/expected-responses.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
-import { checkLists, createLongWatch, isListMethod, mayHoldLists } from './policy/list-results.ts';
+import { checkResponses, createLongWatch, isListMethod, mayHoldLists } from './policy/list-results.ts';
 import {
   CREATED,
   type KnownBody,
@@ -42,7 +43,6 @@ import {
   isPlainNotification,
   isTaskMethod,
   type MessageHandles,
-  mayAnswerWithHandles,
   mayHoldHandles,
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
@@ -333,11 +333,17 @@ class Handling implements BodyListener, UploadListener {
 
   #forward(known: KnownBody, credential: BackendCredential): void {
     const body = known.kind === 'whole' ? known.sent : known.kind === 'streamed' ? known.upload : null;
-    const forwarding = { credential, body, name: this.#name(known), edit: this.#editOf(known, credential) };
+    const [name, edit] = [this.#name(known), this.#editOf(known, credential)];
+    const forwarding = { credential, body, name, edit, expected: this.#expected };
     this.#served.path
       .forward(this.#request, forwarding)
       .then((end) => this.#on({ kind: 'ended', end, mayWait: this.#mayWait() }), this.#fail);
   }
+
+  readonly #expected = (): ExpectedResponses => {
+    const known = 'body' in this.#phase ? scannedOf(this.#phase.body) : null;
+    return known === null ? NO_RESPONSES : expectedResponses(known);
+  };
 
   #name(known: KnownBody): string | null {
     const name = this.#request.incoming.headers['mcp-name'];
@@ -346,7 +352,6 @@ class Handling implements BodyListener, UploadListener {
     return scanned === null ? name : this.#identifiers.openName(name, scanned);
   }
 
-  /** Backends may send a list in the response to another request, and clients match it by its id. */
   #editOf(known: KnownBody, credential: BackendCredential): MessageEdit {
     const messages = scannedOf(known)?.messages;
     // A stream may resume the response to a list.
@@ -354,17 +359,14 @@ class Handling implements BodyListener, UploadListener {
       messages === undefined
         ? this.#request.incoming.method === 'GET'
         : messages.some(({ method }) => isListMethod(method));
-    // A message that is still arriving is known only in part.
-    const mayHold = known.kind === 'streamed' || messages?.some(mayAnswerWithHandles) === true;
     const mayPassLong = mayList ? isPlainNotification : isNoServerRequest;
     return {
       apply: async (message) =>
         this.#identifiers.seal(await this.#served.editResponse(message, this.#request, credential)),
-      check: checkLists,
+      check: checkResponses,
       mayApply: (bytes) => mayHoldLists(bytes) || mayHoldHandles(bytes),
       mayPassLong,
-      watchLong: () => createLongWatch(mayPassLong),
-      forDocuments: mayList || mayHold,
+      watchLong: (expected, isStream) => createLongWatch(mayPassLong, expected, isStream),
     };
   }
 

@@ -134,7 +134,7 @@ describe('the example', () => {
       const { headers, sign } = await source.for(ada, server);
       return fetch(url, { headers: { ...headers, ...(await sign?.('GET', url)) } });
     };
-    expect(await (await send()).json()).toEqual({ user: 'gateway' });
+    expect(await (await send()).json()).toMatchObject({ result: { user: 'gateway' } });
     // At once it would be rejected again.
     expect(await source.rejected(ada, server, rejection(401), credential)).toBe('final');
     now += 5000;
@@ -315,7 +315,7 @@ describe('application credentials', () => {
     const { headers, sign } = await createCredentialSource(services).for(ada, server);
     const url = `${backend.origin}/mcp`;
     const response = await fetch(url, { headers: { ...headers, ...(await sign?.('GET', url)) } });
-    expect(await response.json()).toEqual({ user: 'gateway' });
+    expect(await response.json()).toMatchObject({ result: { user: 'gateway' } });
   });
 
   it('that the authorization server rejects or that cannot be requested are an outage, not an error of the client', async () => {

@@ -60,10 +60,7 @@ describe.each([
     expect(text).not.toContain('hidden');
     if (isStream) expect(text).toBe('broken off');
     else
-      expect([status, text]).toEqual([
-        502,
-        expect.stringContaining('A response of Files cannot be filtered'),
-      ]);
+      expect([status, text]).toEqual([502, expect.stringContaining('A response of Files is not passed on')]);
   });
 
   it.each([
@@ -87,62 +84,65 @@ describe.each([
   });
 });
 
-/** Clients take a response by its id, whatever stream it arrives on. */
-describe.each([
-  ['a call', { message: callOf('shown') }],
-  ['initialize', { message: INITIALIZE }],
-  ['nothing', { method: 'GET' }],
-])('a list on the stream that answers %s', (_what, request) => {
-  const LONG = 'x'.repeat(300_000);
+const STREAMS = [
+  ['a call', { message: { ...callOf('shown'), id: 1 } }],
+  ['initialize', { message: { ...INITIALIZE, id: 1 } }],
+] as const;
 
-  it('is filtered', async () => {
-    const { status, text } = await listTools(listOf(`${toolOf('shown')},${HIDDEN}`), true, request);
-    expect([status, text]).toEqual([200, expect.stringContaining('shown')]);
-    expect(text).not.toContain('hidden');
-  });
+describe.each([...STREAMS, ['nothing', { method: 'GET' }] as const])(
+  'a list on the stream that answers %s',
+  (_what, request) => {
+    const LONG = 'x'.repeat(300_000);
 
-  it.each([
-    ['behind a long member', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}","tools":[${HIDDEN}]}}`],
-    ['in other case', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}","Tools":[${HIDDEN}]}}`],
-    [
-      'in a second result',
-      `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"},"result":{"tools":[${HIDDEN}]}}`,
-    ],
-    [
-      'in a result in other case',
-      `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"},"Result":{"tools":[${HIDDEN}]}}`,
-    ],
-    ['in a batch', `[{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"}},${listOf(HIDDEN)}]`],
-    [
-      'in a notification',
-      `{"method":"notifications/a","params":"${LONG}","id":1,"result":{"tools":[${HIDDEN}]}}`,
-    ],
-    ['in no JSON', `{"jsonrpc":"2.0","id":1,"result":{"a":[NaN,"${LONG}"],"tools":[${HIDDEN}]}}`],
-    ['in a batch without end', `[${'{},'.repeat(100_000)}${listOf(HIDDEN)}]`],
-    [
-      'in a question with its method last',
-      `{"id":1,"params":{"a":"${LONG}"},"method":"sampling/createMessage"}`,
-    ],
-    ['divided by a line', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}",\ndata:"tools":[${HIDDEN}]}}`],
-    [
-      'in data that follows a field with data in its name',
-      `\ndatabase: {}\ndata: ${listOf(`"${LONG}",${HIDDEN}`)}`,
-    ],
-  ])('is not passed on as part of a long message: %s', async (_how, written) => {
-    const { text } = await listTools(written, true, request);
-    expect(text).toBe('broken off');
-  });
+    it.each([
+      ['behind a long member', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}","tools":[${HIDDEN}]}}`],
+      ['in other case', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}","Tools":[${HIDDEN}]}}`],
+      [
+        'in a second result',
+        `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"},"result":{"tools":[${HIDDEN}]}}`,
+      ],
+      [
+        'in a result in other case',
+        `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"},"Result":{"tools":[${HIDDEN}]}}`,
+      ],
+      ['in a batch', `[{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}"}},${listOf(HIDDEN)}]`],
+      [
+        'in a notification',
+        `{"method":"notifications/a","params":"${LONG}","id":1,"result":{"tools":[${HIDDEN}]}}`,
+      ],
+      ['in no JSON', `{"jsonrpc":"2.0","id":1,"result":{"a":[NaN,"${LONG}"],"tools":[${HIDDEN}]}}`],
+      ['in a batch without end', `[${'{},'.repeat(100_000)}${listOf(HIDDEN)}]`],
+      [
+        'in a question with its method last',
+        `{"id":1,"params":{"a":"${LONG}"},"method":"sampling/createMessage"}`,
+      ],
+      ['divided by a line', `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}",\ndata:"tools":[${HIDDEN}]}}`],
+      [
+        'in data that follows a field with data in its name',
+        `\ndatabase: {}\ndata: ${listOf(`"${LONG}",${HIDDEN}`)}`,
+      ],
+    ])('is not passed on as part of a long message: %s', async (_how, written) => {
+      const { text } = await listTools(written, true, request);
+      expect(text).toBe('broken off');
+    });
 
-  it('does not keep a long message without a list from passing', async () => {
-    const written = `{"jsonrpc":"2.0","method":"notifications/a","params":{"a":"${LONG}","result":{"tools":[]}}}`;
-    const { text } = await listTools(`${written}\nid: 7`, true, request);
-    expect(text).toContain(written);
-  });
+    it('does not keep a long message without a list from passing', async () => {
+      const written = `{"jsonrpc":"2.0","method":"notifications/a","params":{"a":"${LONG}","result":{"tools":[]}}}`;
+      const { text } = await listTools(`${written}\nid: 7`, true, request);
+      expect(text).toContain(written);
+    });
+  },
+);
+
+it.each(STREAMS)('a list in the response to %s is filtered', async (_what, request) => {
+  const { status, text } = await listTools(listOf(`${toolOf('shown')},${HIDDEN}`), true, request);
+  expect([status, text]).toEqual([200, expect.stringContaining('shown')]);
+  expect(text).not.toContain('hidden');
 });
 
 it('a list in a long document that answers a call with a task is not passed on', async () => {
-  const { message } = { message: callOf('shown') };
-  const asTask = { message: { ...message, params: { ...(message['params'] as object), task: {} } } };
+  const message = callOf('shown');
+  const asTask = { message: { ...message, id: 1, params: { ...(message['params'] as object), task: {} } } };
   const LONG = 'x'.repeat(300_000);
   const written = `{"jsonrpc":"2.0","id":1,"result":{"a":"${LONG}","tools":[${HIDDEN}]}}`;
   const { text } = await listTools(written, false, asTask);

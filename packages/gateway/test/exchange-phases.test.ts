@@ -11,7 +11,7 @@ import {
 } from '../src/http/exchange-phases.ts';
 
 const message: SentMessage = {
-  ...{ name: 'Files', headers: [], body: null, editsDocuments: false, mayTranslate: false },
+  ...{ name: 'Files', headers: [], body: null, mayTranslate: false },
 };
 const credential = { ...noCredential, key: 'alice' };
 const address = { tag: 'one' } as Address;
@@ -62,7 +62,7 @@ const CANCELLED = 'over: drop, end cancelled';
  */
 const table: Readonly<Record<ExchangePhase['kind'], Readonly<Record<string, string>>>> = {
   sending: {
-    head: 'streaming: writeHead, pipe',
+    head: 'buffering: pipe',
     renewed: '-',
     final: '-',
     edited: '-',
@@ -120,10 +120,10 @@ describe('an exchange with a backend', () => {
   });
 
   it.each([
-    ['200 as a document', 200, json, {}, 'streaming: writeHead, pipe'],
-    ['200 as a document with lists', 200, json, { editsDocuments: true }, 'buffering: pipe'],
-    ['500 as a document with lists', 500, json, { editsDocuments: true }, 'streaming: writeHead, pipe'],
-    ['200 as a stream', 200, stream, { editsDocuments: true }, 'streaming: writeHead, pipe'],
+    ['200 as a document', 200, json, {}, 'buffering: pipe'],
+    ['202 without content', 202, { 'content-length': '0' }, {}, 'streaming: writeHead, pipe'],
+    ['500 as a document', 500, json, {}, 'streaming: writeHead, pipe'],
+    ['200 as a stream', 200, stream, {}, 'streaming: writeHead, pipe'],
     ['304', 304, {}, {}, 'streaming: writeHead, pipe'],
     ['a redirect', 307, {}, {}, FAILED],
     ['a compressed response', 200, { 'content-encoding': 'gzip' }, {}, FAILED],

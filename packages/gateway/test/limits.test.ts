@@ -135,24 +135,32 @@ describe.each([
 });
 
 describe('a response that delivers nothing more', () => {
-  it.each([
-    ['a document', 'application/json', '{"jsonrpc":"2.0",'],
-    ['a stream', 'text/event-stream', 'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'],
-  ])('breaks off after the idle time: %s', async (_name, type, beginning) => {
-    const { backend, gateway } = await behind(
+  const behindSilence = (type: string, beginning: string) =>
+    behind(
       (_received, response) => {
         response.writeHead(200, { 'content-type': type });
         response.write(beginning);
       },
       { idle: 1 },
     );
+  const outcomes = ({ calls }: TestGateway) => calls.map(({ outcome, status }) => ({ outcome, status }));
+
+  it('breaks off after the idle time: a stream', async () => {
+    const event = 'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n';
+    const { backend, gateway } = await behindSilence('text/event-stream', event);
     const response = await gateway.send('alice', { message: callOf('read') });
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
     await expect.poll(() => backend.aborted()).toBe(1);
-    await expect
-      .poll(() => gateway.calls.map(({ outcome, status }) => ({ outcome, status })))
-      .toEqual([{ outcome: 'unavailable', status: 200 }]);
+    await expect.poll(() => outcomes(gateway)).toEqual([{ outcome: 'unavailable', status: 200 }]);
+  });
+
+  it('is an error after the idle time: a document', async () => {
+    const { backend, gateway } = await behindSilence('application/json', '{"jsonrpc":"2.0",');
+    const response = await gateway.send('alice', { message: callOf('read') });
+    expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Files')]);
+    await expect.poll(() => backend.aborted()).toBe(1);
+    await expect.poll(() => outcomes(gateway)).toEqual([{ outcome: 'unavailable', status: 503 }]);
   });
 
   it('stays open when it is the stream of a session, and when it delivers in time', async () => {

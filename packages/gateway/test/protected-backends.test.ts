@@ -76,7 +76,10 @@ describe('a backend that accepts only DPoP-bound tokens', () => {
       const { access_token: token } = await app.redeem(await browserOf(name).allow(app.authorizationUrl()));
       for (let count = 0; count < 3; count += 1) {
         const response = await call(gateway, token);
-        expect([response.status, await response.json()]).toEqual([200, { user: backend.accounts[name] }]);
+        expect([response.status, await response.json()]).toMatchObject([
+          200,
+          { result: { user: backend.accounts[name] } },
+        ]);
       }
     }
     const keys = backend.tokens.map((token) => (decodeJwt(token)['cnf'] as { readonly jkt: string }).jkt);
@@ -99,7 +102,7 @@ describe('a backend that accepts only DPoP-bound tokens', () => {
     const app = await registerClient(gateway, 'App');
     const { access_token: token } = await app.redeem(await browserOf('ada').allow(app.authorizationUrl()));
     for (let count = 0; count < 3; count += 1)
-      expect(await (await call(gateway, token)).json()).toEqual({ user: 'gateway' });
+      expect(await (await call(gateway, token)).json()).toMatchObject({ result: { user: 'gateway' } });
   });
 });
 

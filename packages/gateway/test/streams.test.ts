@@ -3,8 +3,9 @@ import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createEditedBody } from '../src/http/edited-body.ts';
+import { createEditedBody, type EditedOutput } from '../src/http/edited-body.ts';
 import { createEventFilter } from '../src/http/event-ids.ts';
+import { NO_RESPONSES } from '../src/messages/expected-responses.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
 import { callOf, INITIALIZE } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
@@ -61,7 +62,7 @@ describe('an event of enormous size', () => {
       response.write('id: 7\ndata: {"jsonrpc":"2.0","id":1,"result":{"text":"');
       writeMany(response, MIB, 128, () => response.end('"}}\nretry: 1\n\n'));
     });
-    const response = await gateway.send('alice', { message: callOf('read') });
+    const response = await gateway.send('alice', { message: { ...callOf('read'), id: 1 } });
     let [length, most, looks] = [0, 0, 0];
     const before = bufferedBytes();
     for await (const chunk of response.body ?? []) {
@@ -165,9 +166,10 @@ describe('an event of enormous size', () => {
         mayPassLong: () => true,
         check: () => undefined,
         watchLong: () => () => undefined,
-        forDocuments: false,
       },
+      expected: () => NO_RESPONSES,
       output: {
+        expectLength: () => {},
         write: (bytes) => {
           length += bytes.length;
         },
@@ -186,6 +188,10 @@ describe('an event of enormous size', () => {
   });
 });
 
+function outputTo({ resolve, reject }: PromiseWithResolvers<void>): EditedOutput {
+  return { expectLength: () => {}, write: () => {}, end: resolve, fail: reject };
+}
+
 it('an event is edited wherever its bytes are divided', async () => {
   const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: comment\n\ndata: {"a":2}\r\rdata: {"a":3}\n\n';
   for (let size = 1; size <= text.length; size += 1) {
@@ -203,9 +209,9 @@ it('an event is edited wherever its bytes are divided', async () => {
         mayPassLong: () => false,
         check: () => undefined,
         watchLong: () => () => undefined,
-        forDocuments: false,
       },
-      output: { write: () => {}, end: finished.resolve, fail: finished.reject },
+      expected: () => NO_RESPONSES,
+      output: outputTo(finished),
     });
     for (let at = 0; at < text.length; at += size) body.write(Buffer.from(text.slice(at, at + size)));
     body.end();
@@ -230,9 +236,9 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
       mayPassLong: () => false,
       check: () => undefined,
       watchLong: () => () => undefined,
-      forDocuments: true,
     },
-    output: { write: () => {}, end: finished.resolve, fail: finished.reject },
+    expected: () => NO_RESPONSES,
+    output: outputTo(finished),
   });
   body.write(Buffer.from(text));
   body.end();
@@ -285,7 +291,8 @@ it.each(['', 'data: {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}'])(
       writeMany(response, flood, 16, () => response.end());
     });
     const startedAt = performance.now();
-    const response = await gateway.send('alice', { method: 'GET' });
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const response = await gateway.send('alice', { message });
     expect(await response.text()).toHaveLength(16 * 64 * 1024);
     // Written one by one, with a listener for each, they took minutes.
     expect(performance.now() - startedAt).toBeLessThan(20_000);

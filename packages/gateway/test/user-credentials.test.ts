@@ -65,7 +65,9 @@ describe('an account at a backend', () => {
     const principal = await principalOfToken(gateway, token);
     const source = createCredentialSource(gateway.server);
     const credential = await source.for(principal, server);
-    expect(await (await call(scene, credential)).json()).toEqual({ user: backend.accounts['ada'] });
+    expect(await (await call(scene, credential)).json()).toMatchObject({
+      result: { user: backend.accounts['ada'] },
+    });
     // Cached: nothing is waited for.
     expect(source.for(principal, server)).toBe(credential);
     expect(backend.tokens).not.toContain(token);
@@ -149,7 +151,9 @@ describe('a user who has not connected the backend', () => {
     expect(page.url.search).toBe('');
     expect((await ada.allow(scene.url)).html).toContain('Hub is connected');
     const credential = await source.for(principal, server);
-    expect(await (await call(scene, credential)).json()).toEqual({ user: backend.accounts['ada'] });
+    expect(await (await call(scene, credential)).json()).toMatchObject({
+      result: { user: backend.accounts['ada'] },
+    });
     // Single use.
     const again = await ada.open(scene.url);
     expect([again.status, again.html]).toEqual([403, expect.stringContaining('no longer works')]);
@@ -392,13 +396,15 @@ describe('through the gateway', () => {
         const { access_token: token } = await client.redeem(await browser.allow(client.authorizationUrl()));
         clientTokens.push(token);
         users.push(name);
-        expect(await (await post(scene, token)).json()).toEqual({ user: backend.accounts[name] });
+        expect(await (await post(scene, token)).json()).toMatchObject({
+          result: { user: backend.accounts[name] },
+        });
       }
     }
     // In any order, the same.
     for (const [index, token] of clientTokens.entries())
-      expect(await (await post(scene, token)).json()).toEqual({
-        user: backend.accounts[users[index] ?? ''],
+      expect(await (await post(scene, token)).json()).toMatchObject({
+        result: { user: backend.accounts[users[index] ?? ''] },
       });
     expect(new Set(backend.tokens).size).toBe(4);
     for (const token of clientTokens) expect(backend.tokens).not.toContain(token);
@@ -428,6 +434,8 @@ describe('through the gateway', () => {
     expect((await ada.allow(answer.error.data.elicitations[0]?.url ?? '')).html).toContain(
       'Hub is connected',
     );
-    expect(await (await post(scene, token)).json()).toEqual({ user: backend.accounts['ada'] });
+    expect(await (await post(scene, token)).json()).toMatchObject({
+      result: { user: backend.accounts['ada'] },
+    });
   });
 });

@@ -2,21 +2,20 @@
 
 import { EVENT_BEGINNING } from '../limits/bounds.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
+import { type ExpectedResponses, mayHoldResponse } from '../messages/expected-responses.ts';
 
 /** Changes the messages of a response. */
 export interface MessageEdit {
   /** Changes a parsed message; returns the same one if nothing changes. */
   readonly apply: (message: unknown) => unknown;
-  /** Rejects messages that clients could parse differently. @throws SyntaxError */
-  readonly check: (bytes: Buffer) => void;
+  /** Rejects messages that clients could parse differently, and responses to other requests. @throws SyntaxError */
+  readonly check: (bytes: Buffer, expected: ExpectedResponses, isStream: boolean) => void;
   /** Whether bytes of a message may have to change. */
   readonly mayApply: (bytes: Buffer) => boolean;
   /** Whether a message that is too long to edit may pass unchanged. @param method found at its beginning, if any */
   readonly mayPassLong: (method: string | null) => boolean;
   /** Inspects each piece of an unedited message before it is forwarded. @throws SyntaxError where it must not be */
-  readonly watchLong: () => (bytes: Buffer) => void;
-  /** Whether it also applies to a response that is not a stream. */
-  readonly forDocuments: boolean;
+  readonly watchLong: (expected: ExpectedResponses, isStream: boolean) => (bytes: Buffer) => void;
 }
 
 /** Bytes on their way to a client. */
@@ -35,11 +34,15 @@ export interface EditedBodyOptions {
   /** Bytes of a document or an event. */
   readonly limit: number;
   readonly edit: MessageEdit;
+  /** The requests that the body may answer, as far as they are known. */
+  readonly expected: () => ExpectedResponses;
   readonly output: EditedOutput;
 }
 
 /** Receives a body after it was edited. */
 export interface EditedOutput extends ByteSink {
+  /** A whole document is written next. @param length bytes */
+  expectLength(length: number): void;
   /** The body cannot be parsed, or must not be forwarded. */
   fail(error: unknown): void;
 }
@@ -79,8 +82,10 @@ class Editor implements ByteSink {
   }
 
   end(): void {
-    const { isStream, edit, output } = this.#options;
-    this.#send(this.#buffered.bytes, (rest) => (isStream ? editEvent(rest, edit) : editDocument(rest, edit)));
+    const { isStream, output } = this.#options;
+    const rest = this.#buffered.bytes;
+    if (isStream || this.#watch !== null) this.#send(rest);
+    else this.#run(() => this.#sendDocument(rest));
     this.#run(() => output.end());
   }
 
@@ -105,15 +110,25 @@ class Editor implements ByteSink {
     this.#editing = settled;
   }
 
-  #send(bytes: Buffer, change: (bytes: Buffer) => Promise<Buffer>): void {
-    const { edit, output } = this.#options;
+  /** Sends an event, or a piece of a long message. */
+  #send(bytes: Buffer): void {
+    const { edit, expected, output } = this.#options;
     if (this.#watch !== null) {
       this.#passWatched(bytes, this.#watch);
       return;
     }
     this.#run(() =>
-      edit.mayApply(bytes) ? change(bytes).then((changed) => output.write(changed)) : output.write(bytes),
+      mayMatter(bytes, edit)
+        ? editEvent(bytes, edit, expected()).then((changed) => output.write(changed))
+        : output.write(bytes),
     );
+  }
+
+  async #sendDocument(bytes: Buffer): Promise<void> {
+    const { edit, expected, output } = this.#options;
+    const changed = await editDocument(bytes, edit, expected(), false);
+    output.expectLength(changed.length);
+    output.write(changed);
   }
 
   #passWatched(bytes: Buffer, watch: (bytes: Buffer) => void): void {
@@ -147,11 +162,11 @@ class Editor implements ByteSink {
     const { edit } = this.#options;
     let [sent, last] = [0, 0];
     // Unedited events are written together, however short they are.
-    if (!edit.mayApply(bytes)) last = lastEventEnd(bytes);
+    if (!mayMatter(bytes, edit)) last = lastEventEnd(bytes);
     else
       for (const end of eventEnds(bytes)) {
         const event = bytes.subarray(last, end);
-        if (edit.mayApply(event)) {
+        if (mayMatter(event, edit)) {
           this.#pass(bytes.subarray(sent, last));
           this.#takeEvent(event);
           sent = end;
@@ -165,8 +180,7 @@ class Editor implements ByteSink {
   }
 
   #takeEvent(event: Buffer): void {
-    const { edit } = this.#options;
-    this.#send(event, (one) => editEvent(one, edit));
+    this.#send(event);
     this.#watch = null;
   }
 
@@ -175,14 +189,16 @@ class Editor implements ByteSink {
   }
 
   #takeLong(): void {
-    const { isStream, edit } = this.#options;
+    const { isStream, edit, expected } = this.#options;
     if (this.#watch === null && !edit.mayPassLong(methodOf(this.#buffered.bytes))) {
       this.#run(() => Promise.reject(new MessageTooLong(`it is longer than ${this.#options.limit} bytes`)));
       return;
     }
-    this.#watch ??= isStream ? watchData(edit.watchLong()) : edit.watchLong();
+    this.#watch ??= isStream
+      ? watchData(edit.watchLong(expected(), true))
+      : edit.watchLong(expected(), false);
     const bytes = isStream ? this.#buffered.bytes.subarray(0, -EVENT_END_BEGUN) : this.#buffered.bytes;
-    this.#send(bytes, async () => bytes);
+    this.#send(bytes);
     this.#buffered.drop(bytes.length);
   }
 }
@@ -230,9 +246,23 @@ function methodOf(event: Buffer): string | null {
   return BEGINNING.exec(event.toString('latin1', 0, EVENT_BEGINNING))?.[1] ?? null;
 }
 
+/** Whether an event may hold a response, or has to change. */
+function mayMatter(event: Buffer, { mayApply }: MessageEdit): boolean {
+  return mayHoldResponse(event) || mayApply(event);
+}
+
 /** A message, or a batch of them. */
-async function editDocument(bytes: Buffer, { apply, check }: MessageEdit): Promise<Buffer> {
-  check(bytes);
+async function editDocument(
+  bytes: Buffer,
+  { apply, check, mayApply }: MessageEdit,
+  expected: ExpectedResponses,
+  isStream: boolean,
+): Promise<Buffer> {
+  if (bytes.length === 0) return bytes;
+  // Where no request was sent, clients ignore what a backend answers, or take it for the response to another.
+  if (!isStream && expected.ids.size === 0 && mayHoldResponse(bytes)) return NOTHING;
+  check(bytes, expected, isStream);
+  if (!mayApply(bytes)) return bytes;
   const parsed = parse(bytes);
   if (parsed === undefined) return bytes;
   const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
@@ -241,14 +271,16 @@ async function editDocument(bytes: Buffer, { apply, check }: MessageEdit): Promi
   return Buffer.from(JSON.stringify(Array.isArray(parsed) ? edited : edited[0]));
 }
 
+const NOTHING: Buffer = Buffer.alloc(0);
+
 const DATA = /^data:? ?(.*)$/;
 
-async function editEvent(event: Buffer, edit: MessageEdit): Promise<Buffer> {
+async function editEvent(event: Buffer, edit: MessageEdit, expected: ExpectedResponses): Promise<Buffer> {
   const lines = event.toString().split(/\r\n|\n|\r/);
   const isData = (line: string) => /^data(?::|$)/.test(line);
   const data = lines.filter(isData).map((line) => DATA.exec(line)?.[1] ?? '');
   const before = Buffer.from(data.join('\n'));
-  const after = await editDocument(before, edit);
+  const after = await editDocument(before, edit, expected, true);
   if (after === before) return event;
   const others = lines.filter((line) => line !== '' && !isData(line));
   return Buffer.from(`${[...others, `data: ${after.toString()}`].join('\n')}\n\n`);

@@ -4,8 +4,8 @@
  *          unreached, another address is up
  *                 ┌──────┐
  *                 ▼      │   head                              edited             ended
- *   create ────▶ sending ┴───────────┬──▶ buffering (a document ──────▶ streaming ──────▶ over (answered)
- *                 ▲  │ head 401, 403 │     that is edited)                 ▲
+ *   create ────▶ sending ┴───────────┬──▶ buffering (a document) ─────▶ streaming ──────▶ over (answered)
+ *                 ▲  │ head 401, 403 │                                     ▲
  *         renewed │  ▼               └─────────────────────────────────────┤
  *               negotiating ──── final, 403 ───────────────────────────────┘
  *
@@ -31,8 +31,6 @@ export interface SentMessage {
   /** Headers as a flat list, without those of the credential. */
   readonly headers: readonly string[];
   readonly body: Buffer | StreamedBody | null;
-  /** Whether lists in a response that is not a stream are filtered. */
-  readonly editsDocuments: boolean;
   /** Whether a refusal may mean that the backend does not know this transport. */
   readonly mayTranslate: boolean;
 }
@@ -157,7 +155,7 @@ function readHead(phase: ExchangePhase & { readonly kind: 'sending' }, head: Res
 }
 
 /** Redirects are not followed; the backend's challenge to the gateway is not forwarded. */
-function respond({ name, editsDocuments }: SentMessage, head: ResponseHead): Transition {
+function respond({ name }: SentMessage, head: ResponseHead): Transition {
   const { status, headers } = head;
   if (status === 401)
     return reject(`${name} does not accept the credentials of this gateway: ask its operator.`);
@@ -168,7 +166,7 @@ function respond({ name, editsDocuments }: SentMessage, head: ResponseHead): Tra
   if (isCompressed(headers))
     return reject(`${name} compresses its responses although it was not asked to: switch that off there.`);
   const isStream = isStreamType(contentTypeOf(headers));
-  const isEdited = (isStream || editsDocuments) && status < 300;
+  const isEdited = status < 300 && headers['content-length'] !== '0';
   const pipe: ExchangeEffect = { do: 'pipe', isStream, isEdited };
   if (isEdited && !isStream) return [{ kind: 'buffering', head }, pipe];
   return [STREAMING, { do: 'writeHead', head, isEdited }, pipe];

@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import { connectionFailure } from '../addresses/connection-failure.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
+import { type ExpectedResponses, joinEventId } from '../messages/expected-responses.ts';
 import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
@@ -62,6 +63,8 @@ export interface Sending {
   /** Releases the concurrency slot. */
   readonly release: () => void;
   readonly edit: MessageEdit;
+  /** The requests that the response may answer, as far as they have arrived. */
+  readonly expected: () => ExpectedResponses;
 }
 
 /** How an exchange ended, with its duration and size. */
@@ -77,6 +80,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
   readonly #request: GatewayRequest;
   readonly #session: OpenSession | null;
   readonly #edit: MessageEdit;
+  readonly #expected: () => ExpectedResponses;
   /** The body, if it is still arriving. */
   readonly #upload: StreamedBody | null;
   readonly #resolve: (summary: ExchangeSummary) => void;
@@ -87,16 +91,19 @@ class Exchange implements BackendRequestListener, EditedOutput {
   #release: () => void;
   #sentAt = 0;
   #responseBytes = 0;
+  /** Bytes of an edited document; `null`: not known. */
+  #length: number | null = null;
 
   constructor(
     services: ExchangeServices,
-    { request, session, message, credential, release, edit }: Sending,
+    { request, session, message, credential, release, edit, expected }: Sending,
     resolve: (summary: ExchangeSummary) => void,
   ) {
     this.#services = services;
     this.#request = request;
     this.#session = session;
     this.#edit = edit;
+    this.#expected = expected;
     this.#upload = message.body instanceof StreamedBody ? message.body : null;
     this.#resolve = resolve;
     this.#release = release;
@@ -231,6 +238,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
     const isStream = isStreamType(contentTypeOf(headers));
     const fields = responseHeaders(headers, isStream || isEdited);
     for (const field of this.#services.commonHeaders) fields.push(field);
+    if (this.#length !== null) fields.push('content-length', String(this.#length));
     this.#addSession(headers['mcp-session-id'], fields);
     // A response has arrived: the body is not retried, and its rest not read.
     this.#upload?.keepNothing();
@@ -253,10 +261,11 @@ class Exchange implements BackendRequestListener, EditedOutput {
   #pipe(isStream: boolean, isEdited: boolean): void {
     const { server, onToolsChanged, sealer } = this.#services;
     const limit = server.limits.frame;
-    if (isEdited) this.#sink = createEditedBody({ isStream, limit, edit: this.#edit, output: this });
+    const [edit, expected] = [this.#edit, this.#expected];
+    if (isEdited) this.#sink = createEditedBody({ isStream, limit, edit, expected, output: this });
     if (!isStream) return;
     this.#takeStreamSlot();
-    const seal = (id: string) => sealer.seal('event', this.#request.owner, id);
+    const seal = (id: string) => sealer.seal('event', this.#request.owner, joinEventId(expected(), id));
     this.#sink = createEventFilter(seal, () => onToolsChanged(server), this.#sink);
   }
 
@@ -269,6 +278,10 @@ class Exchange implements BackendRequestListener, EditedOutput {
     if (release === null) return;
     this.#release();
     this.#release = release;
+  }
+
+  expectLength(length: number): void {
+    this.#length = length;
   }
 
   write(bytes: Buffer): void {
@@ -326,7 +339,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
 const EDITED: ExchangeEvent = { kind: 'edited' };
 
 function unreadable({ name }: GatewayServer, { message }: Error): GatewayError {
-  return badGateway(`A response of ${name} cannot be filtered, and is not passed on: ${message}.`);
+  return badGateway(`A response of ${name} is not passed on: ${message}.`);
 }
 
 function renewed({ name }: GatewayServer): GatewayError {

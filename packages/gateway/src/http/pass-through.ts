@@ -3,6 +3,7 @@
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import { UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits/bounds.ts';
+import { type ExpectedResponses, splitEventId } from '../messages/expected-responses.ts';
 import { userKey } from '../servers/owner.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
@@ -31,6 +32,8 @@ export interface Forwarding {
   readonly name: string | null;
   /** Filters lists, seals identifiers. */
   readonly edit: MessageEdit;
+  /** The requests of the body, as far as they have arrived. */
+  readonly expected: () => ExpectedResponses;
 }
 
 /** One HTTP backend. */
@@ -93,27 +96,25 @@ export function createPassThrough(
 function forward(
   backend: Backend,
   request: GatewayRequest,
-  { credential, body, name, edit }: Forwarding,
+  { credential, body, name, edit, expected }: Forwarding,
   mayTranslate: boolean,
 ): Promise<ExchangeSummary> {
   const session = openSession(backend, request);
   const headers = forwardedHeaders(request.incoming.headers, backend.definition.forward);
   if (name !== null) headers.push('mcp-name', name);
   if (session !== null) headers.push('mcp-session-id', session.id);
-  const eventId = openEventId(backend, request);
-  if (eventId !== null) headers.push('last-event-id', eventId);
+  const event = openEventId(backend, request);
+  if (event !== null) headers.push('last-event-id', event.id);
   if (body instanceof StreamedBody && body.length !== null)
     headers.push('content-length', String(body.length));
-  const message = {
-    ...{ name: backend.server.name, headers, body, mayTranslate },
-    editsDocuments: edit.forDocuments,
-  };
+  const message = { name: backend.server.name, headers, body, mayTranslate };
   return exchange(backend, {
     request,
     session,
     message,
     credential,
     edit,
+    expected: event === null ? expected : () => event.expected,
     release: takeSlot(backend, request),
   });
 }
@@ -133,12 +134,15 @@ function openSession(
 }
 
 /** An event id of another user gets the same error as an unknown session. */
-function openEventId({ sealer }: Backend, { incoming, owner }: GatewayRequest): string | null {
+function openEventId(
+  { sealer }: Backend,
+  { incoming, owner }: GatewayRequest,
+): ReturnType<typeof splitEventId> | null {
   const sealed = incoming.headers['last-event-id'];
   if (sealed === undefined || sealed === '') return null;
   const id = sealer.open('event', owner, String(sealed));
   if (id === null) throw sessionNotFound();
-  return id;
+  return splitEventId(id);
 }
 
 function takeSlot({ slots, server }: Backend, { incoming, owner }: GatewayRequest): () => void {

@@ -38,6 +38,8 @@ export const MAX_RETAINED_BODY: number = 1024 * 1024;
 
 /** Bytes of an `id` line of an event stream, which is buffered until it ends. Longer ones end the stream. */
 export const MAX_EVENT_ID_LINE: number = 8 * 1024;
+/** Characters of the id of a request whose stream can be resumed: the ids of its events contain it. */
+export const MAX_EXPECTED_ID = 1000;
 /** Bytes of an event that are searched for the method of its message: backends write it first. */
 export const EVENT_BEGINNING = 2048;
 /** Bytes of the header of a response: large cookies are common, and are not forwarded. */

@@ -1,5 +1,11 @@
 /** The lists of MCP: which members of a result are definitions, and what operation each of them offers. */
 import type { McpOperation } from '@portcullis/protocol';
+import {
+  answersOneOf,
+  checkResponse,
+  type ExpectedResponses,
+  mayHoldResponse,
+} from '../messages/expected-responses.ts';
 import { fold, type JsonNode, type JsonShape, shapeOf } from '../messages/json-projection.ts';
 import { JsonScanner, type ScanLimits } from '../messages/json-scanner.ts';
 
@@ -97,8 +103,10 @@ const shapeOfAll = (names: readonly string[], shape: JsonShape): JsonShape =>
   shapeOf(Object.fromEntries(names.map((name) => [name, shape])));
 const withBatches = (message: JsonShape): JsonShape => ({ ...message, elements: message });
 const listShape: JsonShape = { elements: shapeOfAll(ELEMENT_MEMBERS, {}) };
-const responseShape = withBatches(shapeOf({ result: shapeOfAll(LIST_NAMES, listShape) }));
-const longShape = withBatches(shapeOf({ method: { text: true }, result: shapeOfAll(LIST_NAMES, {}) }));
+const messageShape = (result: JsonShape): JsonShape =>
+  withBatches(shapeOf({ id: { text: true }, method: { text: true }, result, error: {} }));
+const responseShape = messageShape(shapeOfAll(LIST_NAMES, listShape));
+const longShape = messageShape(shapeOfAll(LIST_NAMES, {}));
 const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 100_000 };
 /** No batch is longer. */
 const longLimits: ScanLimits = { ...limits, elements: 1000 };
@@ -106,17 +114,30 @@ const longLimits: ScanLimits = { ...limits, elements: 1000 };
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Checks that all clients read the same lists in a response, or a batch. They ignore a byte order mark.
- * @throws SyntaxError for lists in what is no JSON, no UTF-8, or has a member twice
+ * Checks a document, or the data of an event: that all clients read the same response and the same lists, and that it is one to a
+ * request that it may answer. Clients ignore a byte order mark.
+ * @throws SyntaxError for responses in what is no JSON, no UTF-8, or has a member twice; and for a response to another request
  * @see RFC 8259 §4, §8.1
  */
-export function checkLists(bytes: Buffer): void {
-  if (!mayHoldLists(bytes)) return;
+export function checkResponses(bytes: Buffer, expected: ExpectedResponses, isStream: boolean): void {
+  const isAnswer = !isStream && expected.ids.size > 0;
+  if (!isAnswer && !mayHoldResponse(bytes) && !mayHoldLists(bytes)) return;
   const scanner = new JsonScanner(responseShape, limits);
   scanner.push(bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0));
-  const messages = messagesIn(scanner.end());
+  const root = scanner.end();
+  const messages = messagesIn(root);
   if (messages.some(({ type, variants }) => type !== 'object' || variants.size > 0))
-    throw new SyntaxError('it is no message, or has a result in other case');
+    throw new SyntaxError('it is no message, or has a member in other case');
+  if (!isStream) checkDocument(root, expected);
+  for (const message of messages) checkResponse(message, expected, true);
+}
+
+/** A request is answered by one response, and a batch by one or several. */
+function checkDocument(root: JsonNode | null, { ids, isBatch }: ExpectedResponses): void {
+  if (ids.size === 0) return;
+  if (root?.type === 'array' && !isBatch) throw new SyntaxError('it is a batch, and answers one request');
+  if (!messagesIn(root).every((message) => answersOneOf(message, ids)))
+    throw new SyntaxError('it is no response to the request');
 }
 
 function messagesIn(root: JsonNode | null): readonly JsonNode[] {
@@ -127,10 +148,14 @@ function messagesIn(root: JsonNode | null): readonly JsonNode[] {
 /**
  * Watches a message that is too long to be edited, piece by piece.
  * @param mayPass whether a message with this method may pass as it is
- * @returns call it before a piece is passed on; @throws SyntaxError once the message has another method or a list, and where that
- * cannot be known
+ * @returns call it before a piece is passed on; @throws SyntaxError once the message has another method or a list, answers another
+ * request, and where that cannot be known
  */
-export function createLongWatch(mayPass: (method: string) => boolean): (bytes: Buffer) => void {
+export function createLongWatch(
+  mayPass: (method: string) => boolean,
+  expected: ExpectedResponses,
+  isStream: boolean,
+): (bytes: Buffer) => void {
   const scanner = new JsonScanner(longShape, longLimits);
   return (bytes) => {
     try {
@@ -145,6 +170,8 @@ export function createLongWatch(mayPass: (method: string) => boolean): (bytes: B
       .map(({ members }) => members.get('method')?.text)
       .find((text) => text !== undefined && !mayPass(text));
     if (method !== undefined) throw new SyntaxError('it is too long, and no result or notification');
+    if (scanner.isDone && !isStream) checkDocument(scanner.found, expected);
+    for (const message of messages) checkResponse(message, expected, scanner.isDone);
   };
 }
 

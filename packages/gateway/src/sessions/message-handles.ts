@@ -50,11 +50,6 @@ export function isNoServerRequest(method: string | null): boolean {
   return method === null || isPlainNotification(method);
 }
 
-/** Whether the response to a message may contain IDs to seal, besides the events of a stream. */
-export function mayAnswerWithHandles({ method, asksForTask, protocolVersion }: ScannedMessage): boolean {
-  return isTaskMethod(method) || asksForTask || protocolVersion !== null;
-}
-
 export function createMessageHandles(sealer: Sealer, owner: Owner): MessageHandles {
   return new OwnHandles(sealer, owner);
 }

@@ -72,6 +72,7 @@ export function json(
 
 /** Answers every JSON-RPC request with an empty result. */
 export const answerAll: Respond = ({ body }, response) => {
-  const { id } = JSON.parse(body || '{}') as { readonly id?: unknown };
-  json(response, { jsonrpc: '2.0', id: id ?? null, result: {} });
+  const written: unknown = JSON.parse(body || '{}');
+  const responseTo = (message: unknown) => ({ jsonrpc: '2.0', id: Object(message).id ?? null, result: {} });
+  json(response, Array.isArray(written) ? written.map(responseTo) : responseTo(written));
 };

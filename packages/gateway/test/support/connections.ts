@@ -91,7 +91,7 @@ export async function startSide({
   });
   const serve = protect(guard, (request, principal) => {
     accepted.push({ principal, token: tokens.at(-1) ?? '' });
-    return answer?.(request, principal) ?? Response.json({ user: principal.subject });
+    return answer?.(request, principal) ?? nameUser(request, principal.subject);
   });
   handle = (request, connection) => {
     const path = pathOf(request);
@@ -211,4 +211,10 @@ export async function principalOfToken(side: Side, token: unknown): Promise<Prin
   const found = side.accepted.at(before);
   if (found === undefined) throw new Error('the guard rejected the token');
   return found.principal;
+}
+
+/** Answers any request with the user whose token it has. */
+async function nameUser(request: Request, user: string): Promise<Response> {
+  const { id = null } = JSON.parse((await request.text()) || '{}') as { readonly id?: unknown };
+  return Response.json({ jsonrpc: '2.0', id, result: { user } });
 }
