@@ -28,6 +28,50 @@ async function start(backend: Record<string, unknown> = {}, limits: GatewayServe
   return gateway;
 }
 
+describe('an open request', () => {
+  /** A call that the process never answers, once it is there. */
+  async function hang(to: TestGateway) {
+    const client = await startSession(to, 'alice');
+    const call = callOf('hang');
+    const response = client.post(call);
+    const output = () => to.events.filter(({ line }) => line === 'hanging');
+    await expect.poll(output, PATIENTLY).toHaveLength(1);
+    return { ...client, id: call['id'], response };
+  }
+
+  it.each([
+    [
+      'its session is deleted',
+      async (to: TestGateway, session: string) =>
+        void (await to.send('alice', { method: 'DELETE', headers: { 'mcp-session-id': session } })),
+    ],
+    [
+      'its server is replaced',
+      async (to: TestGateway) =>
+        to.replaceServers([{ path: '/mcp', name: 'Other', backend: { command: TINY } }] as never),
+    ],
+  ])('is answered with an error when %s', async (_what, end) => {
+    const to = await start();
+    const { session, id, response } = await hang(to);
+    await end(to, session);
+    const { status, headers } = await response;
+    expect([status, headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    expect(await (await response).json()).toMatchObject({
+      id,
+      error: { message: expect.stringContaining('The session has ended') },
+    });
+  });
+
+  it('that the client cancels ends without a response', async () => {
+    const to = await start();
+    const { post, id, response } = await hang(to);
+    await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+    const { status, headers } = await response;
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    expect(await (await response).text()).toBe('');
+  });
+});
+
 describe('a process for each user', () => {
   it('serves two sessions of a user with one process, and another user with another', async () => {
     const to = await start();

@@ -2,7 +2,7 @@
 
 import type { Message, MessageId } from '@portcullis/http';
 import { MAX_UNDELIVERED } from '../../limits/bounds.ts';
-import type { BackendSession, InitializeParams } from '../backend.ts';
+import { BackendError, type BackendSession, type InitializeParams } from '../backend.ts';
 import type { PoolEntry } from '../idle-pool.ts';
 import { createEventLog, type EventLog } from './events.ts';
 import type { Reply } from './reply.ts';
@@ -74,9 +74,10 @@ export function createLiveSession(
     nextStream: () => (lastStream += 1),
     isBusy: () => requests.size > 0 || serverMessages.kind === 'streamed',
     async close() {
-      for (const controller of requests.values()) controller.abort();
+      const text = 'The session has ended before the request was answered.';
+      // Its reason distinguishes it from a cancellation by the client: each open request is answered.
+      for (const controller of requests.values()) controller.abort(new BackendError('unavailable', text));
       if (serverMessages.kind === 'streamed') serverMessages.reply.end(null);
-      for (const reply of resumed.values()) reply.end(null);
       await connection?.then(
         (session) => session.close(),
         () => undefined,

@@ -12,6 +12,7 @@ import {
 import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits/bounds.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
+import { BackendError } from '../backend.ts';
 import type { LiveSession } from './live-session.ts';
 import { endWithError, type Reply } from './reply.ts';
 
@@ -76,9 +77,10 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
     const receive = (received: Message): void => current().send(received);
     const response = await connection.request(message, { signal, receive });
     finish(await edit(response, message.method, request));
-  } catch (error) {
-    // A cancelled request gets no response.
-    if (signal.aborted) current().end(null, 202);
+  } catch (failure) {
+    const isEnded = signal.reason instanceof BackendError;
+    const error = isEnded ? signal.reason : failure;
+    if (signal.aborted && !isEnded) endCancelled(current(), isLast);
     else if (isLast && !(error instanceof ConnectionRequired && current().isStream()))
       endWithError(current(), message.id, error);
     else finish(failureOf(message, error));
@@ -88,6 +90,13 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
     session.responding.delete(stream);
     session.resumed.delete(stream);
   }
+}
+
+/** A cancelled request gets no response: its stream ends without one. @see MCP 2025-11-25, cancellation */
+function endCancelled(reply: Reply, isLast: boolean): void {
+  if (!isLast) return;
+  reply.open();
+  reply.end(null);
 }
 
 /** The response to one of several requests, or on a stream. */
