@@ -157,6 +157,24 @@ describe('claims about users', () => {
     expect([later['email'], later['groups'], later['name']]).toEqual([undefined, undefined, 'Ada L.']);
   });
 
+  it('of an identity provider that no resource asks for are not stored, except the address that names the account', async () => {
+    const files = await startProvider(startMisbehaving, 'files');
+    const t = await setFederationScene([openId(files, { userClaims: { groups: 'groups' } })]);
+    files.lies = {
+      claims: { email: 'Ada@third.example', email_verified: true, name: 'Ada', groups: ['staff'] },
+    };
+    await logInByProvider(t.visitor, requestOf({ resource: NOTES }));
+    const [account] = await t.store.findAccountsByVerifiedEmail('ada@third.example');
+    expect(await t.store.findProfile(account?.id ?? '')).toEqual({
+      email: 'Ada@third.example',
+      name: null,
+      groups: [],
+    });
+    files.lies = { claims: { email: 'ada@third.example', email_verified: false } };
+    await logInByProvider(t.visitor, requestOf({ resource: NOTES, prompt: 'login' }));
+    expect(await t.store.findAccountsByVerifiedEmail('ada@third.example')).toEqual([]);
+  });
+
   it.each([
     ['https://example.com/groups', { 'https://example.com/groups': ['staff'] }],
     [

@@ -103,6 +103,19 @@ describe('portcullis events', () => {
     expect(shown.map(({ tool, type }) => tool ?? type)).toEqual(expected);
   });
 
+  it.each([
+    [['--type', 'token.isued'], 'There is no event "token.isued": did you mean token.issued?'],
+    [['--type', 'tokens.*'], 'There is no event "tokens.*"'],
+    [['--user', 'unknown@example.com'], 'There is no account for unknown@example.com'],
+    [['--user', 'unknown'], 'There is no account for unknown'],
+  ])('refuses %j, which could match nothing', async (words, reason) => {
+    expect(await show(...words)).toMatchObject({
+      code: 1,
+      output: '',
+      errors: expect.stringContaining(reason),
+    });
+  });
+
   it('shows the latest of those that match', async () => {
     const { output } = await show('--client', 'agent', '--last', '3');
     expect(output.trimEnd().split('\n')).toHaveLength(3);

@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { runHere } from './support/in-process.ts';
@@ -76,6 +77,77 @@ describe('portcullis users', () => {
     expect(await users('describe', 'unknown@example.com', '--name', 'x')).toMatchObject({
       code: 1,
       errors: expect.stringContaining('There is no account for unknown@example.com'),
+    });
+  });
+
+  describe('users of an identity provider', () => {
+    const address = 'grace@example.org';
+    const ids = ['user_grace1', 'user_grace2', 'user_grace3'];
+    const link = async (count: number) => {
+      const store = await openStore(portcullis.database);
+      try {
+        for (const id of ids.slice(0, count)) {
+          const account = {
+            ...{ id, email: 'Grace (Google)', emailKey: `federated:${id}`, passwordHash: '$argon2id$' },
+            ...{ createdAt: 1_700_000_000, disabledAt: null },
+          };
+          await store.linkIdentity(
+            { issuer: 'https://accounts.google.com', subject: id, accountId: id },
+            account,
+          );
+          await store.saveProfile(id, { email: 'Grace@example.org', name: null, groups: [] });
+        }
+      } finally {
+        await store.close();
+      }
+    };
+    const on = (...words: readonly string[]) =>
+      runHere(words, {
+        environment: { PORTCULLIS_DATABASE: portcullis.database, PORTCULLIS_PUBLIC_URL: portcullis.url },
+        folder: tmpdir(),
+      });
+
+    it('are named by the address that it verified', async () => {
+      expect(await on('users', 'disable', address)).toMatchObject({
+        code: 1,
+        errors: expect.stringContaining(`There is no account for ${address}`),
+      });
+      await link(1);
+      expect(await on('users', 'disable', address)).toMatchObject({ code: 0, errors: '' });
+      const found = await on('events', '--user', 'GRACE@example.org', '--type', 'account.disabled');
+      expect([found.code, found.output.trim().split('\n')]).toEqual([
+        0,
+        [expect.stringContaining('user_grace1')],
+      ]);
+      expect(await on('connections', 'list', address)).toMatchObject({
+        code: 0,
+        output: 'There are no connections.\n',
+      });
+      expect(await on('users', 'enable', address)).toMatchObject({ code: 0, errors: '' });
+    });
+
+    it('are listed where several have the address, and none is changed', async () => {
+      await link(2);
+      for (const words of [
+        ['users', 'disable'],
+        ['users', 'remove'],
+        ['connections', 'list'],
+        ['events', '--user'],
+      ]) {
+        const { code, errors } = await on(...words, address);
+        expect([words, code]).toEqual([words, 1]);
+        expect(errors).toContain(
+          `Several accounts have the address ${address}. Name one by its ID: user_grace1 (Grace (Google)), user_grace2`,
+        );
+      }
+      const { output } = await on('users', 'list', '--json');
+      const accounts: readonly { readonly id: string; readonly disabledAt: string | null }[] =
+        JSON.parse(output);
+      expect(accounts.filter(({ id }) => ids.includes(id)).map(({ disabledAt }) => disabledAt)).toEqual([
+        null,
+        null,
+      ]);
+      expect(await on('users', 'disable', 'user_grace2')).toMatchObject({ code: 0, errors: '' });
     });
   });
 

@@ -152,6 +152,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.createFirstAccount(account, 'link');
   await store.findAccount(account.id);
   await store.findAccountByEmail(account.emailKey);
+  await store.findAccountsByVerifiedEmail(account.emailKey);
   await store.saveProfile(account.id, { email: null, name: 'Ada', groups: ['engineers'] });
   await store.findProfile(account.id);
   await store.replacePasswordHash(account.id, account.passwordHash, account.passwordHash);

@@ -44,6 +44,21 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findProfile(account.id)).toBeNull();
     });
 
+    it('finds accounts by the address that their identity provider verified', async () => {
+      const [account, other] = [newAccount(), newAccount()];
+      await store().createFirstAccount(account, null);
+      expect(await store().createAccount(other, newAccountLink(other.id))).toBe(true);
+      const profile = { email: 'Grace.Hopper@example.org', name: null, groups: [] };
+      for (const { id } of [account, other]) await store().saveProfile(id, profile);
+      const find = async (key: string) =>
+        (await store().findAccountsByVerifiedEmail(key)).map(({ id }) => id).toSorted();
+      expect(await find('grace.hopper@example.org')).toEqual([account.id, other.id].toSorted());
+      await store().saveProfile(other.id, { ...profile, email: null });
+      expect(await find('grace.hopper@example.org')).toEqual([account.id]);
+      for (const key of [account.emailKey, 'grace.hopper@example.com', '', '%'])
+        expect(await find(key)).toEqual([]);
+    });
+
     it('refuses to create a second first account', async () => {
       const [first, second] = [newAccount(), newAccount()];
       await store().createFirstAccount(first, null);

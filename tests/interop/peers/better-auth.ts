@@ -86,7 +86,7 @@ function protectResource(url: string): Handler {
     verifier: jwtVerifier({ issuer: `${url}/api/auth` }),
   });
   return protect(guard, async (_request, { subject, clientId, scopes }) =>
-    Response.json({ subject, clientId, scopes: [...scopes] }),
+    Response.json({ jsonrpc: '2.0', id: 1, result: { subject, clientId, scopes: [...scopes] } }),
   );
 }
 

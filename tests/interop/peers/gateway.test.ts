@@ -31,6 +31,7 @@ async function startGatewayTo(backend: string): Promise<Side> {
   });
 }
 
+/** @returns the result, or the response without one */
 async function call(gateway: Side, token: unknown): Promise<unknown> {
   const response = await fetch(`${gateway.origin}/mcp`, {
     method: 'POST',
@@ -41,7 +42,8 @@ async function call(gateway: Side, token: unknown): Promise<unknown> {
     },
     body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","arguments":{}}}',
   });
-  return response.json();
+  const message = (await response.json()) as { readonly result?: unknown };
+  return message.result ?? message;
 }
 
 /**

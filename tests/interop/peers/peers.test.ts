@@ -25,7 +25,7 @@ describe.skipIf(missing)('with packages that are installed on demand', () => {
       visit(url, { answers }),
     );
     const scopes = ['notes:read', 'offline_access'];
-    expect(await (await client.fetch(serverUrl)).json()).toMatchObject({ scopes });
+    expect(await (await client.fetch(serverUrl)).json()).toMatchObject({ result: { scopes } });
     advance(HOUR);
     expect((await client.fetch(serverUrl)).status).toBe(200);
     expect(grants()).toEqual(['authorization_code', 'refresh_token']);
@@ -46,7 +46,9 @@ describe.skipIf(missing)('with packages that are installed on demand', () => {
   it('the client signs in at workers-oauth-provider, calls, refreshes and signs out', async () => {
     const serverUrl = `${await startWorker()}/mcp`;
     const { client, advance, grants, accessToken, refresh } = createProgram(serverUrl, visit);
-    expect(await (await client.fetch(serverUrl)).json()).toEqual({ user: 'ada', scope: ['notes:read'] });
+    expect(await (await client.fetch(serverUrl)).json()).toMatchObject({
+      result: { user: 'ada', scope: ['notes:read'] },
+    });
     advance(HOUR);
     expect((await client.fetch(serverUrl)).status).toBe(200);
     expect(grants()).toEqual(['authorization_code', 'refresh_token']);

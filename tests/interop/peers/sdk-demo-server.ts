@@ -36,7 +36,7 @@ export async function startSdkDemo(seen: string[]): Promise<string> {
       verifier: provider,
       resourceMetadataUrl: `${origin}/.well-known/oauth-protected-resource/mcp`,
     }),
-    (_request, response) => void response.json({ user: 'demo' }),
+    (_request, response) => void response.json({ jsonrpc: '2.0', id: 1, result: { user: 'demo' } }),
   );
   return origin;
 }

@@ -19,7 +19,7 @@ const apiHandler = {
     // workerd closes the connection of a request whose body is not read, which would fail the next call on it.
     await request.text();
     seen.push(request.headers.get('authorization'));
-    return Response.json({ user: ctx.props.user, scope: ctx.auth.scope });
+    return Response.json({ jsonrpc: '2.0', id: 1, result: { user: ctx.props.user, scope: ctx.auth.scope } });
   },
 };
 const defaultHandler = {

@@ -106,7 +106,10 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
   });
 }
 
-/** At each login, so that claims follow the identity provider; only claims that a resource requests or depends on are stored. */
+/**
+ * At each login, so that claims follow the identity provider. The verified address is stored, since administrators name users by it;
+ * other claims only if a resource requests or depends on them.
+ */
 async function saveProfile(
   { store, options }: PageContext,
   accountId: string,
@@ -115,8 +118,8 @@ async function saveProfile(
   const isUnused = [...options.resources.values()].every(
     (resource) => serializeClaimRules(resource) === null && claimsOfLimits(resource).length === 0,
   );
-  if (isUnused) return;
-  await store.saveProfile(accountId, readProfile(user, identityProvider.userClaims));
+  const profile = readProfile(user, identityProvider.userClaims);
+  await store.saveProfile(accountId, isUnused ? { email: profile.email, name: null, groups: [] } : profile);
 }
 
 /** The user may have signed in at the provider long before; without `auth_time`, its response is the sign-in. */

@@ -18,6 +18,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     hasLocalAccounts: false,
     findAccount: null,
     findAccountByEmail: null,
+    findAccountsByVerifiedEmail: [],
     findProfile: null,
     saveProfile: false,
     saveSetupLink: UNAVAILABLE,

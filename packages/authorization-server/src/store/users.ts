@@ -63,6 +63,8 @@ export interface UserStore {
   hasLocalAccounts(): Promise<boolean>;
   findAccount(id: string): Promise<AccountRecord | null>;
   findAccountByEmail(emailKey: string): Promise<AccountRecord | null>;
+  /** Accounts whose identity provider verified an e-mail address, at most ten. @param emailKey compared without case */
+  findAccountsByVerifiedEmail(emailKey: string): Promise<readonly AccountRecord[]>;
 
   /** The profile of an account; `null` when none was saved. */
   findProfile(accountId: string): Promise<UserProfile | null>;

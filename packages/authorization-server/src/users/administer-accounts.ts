@@ -32,10 +32,15 @@ interface AccountProfile {
 export type AccountAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
   Pick<ServerOptions, 'issuer'>;
 
-/** Administers the accounts of a store. Accounts are named by e-mail address or identifier. */
+/**
+ * Administers the accounts of a store. Accounts are named by identifier, or by e-mail address: of a local account, or as an identity
+ * provider verified it at the last login. Each method throws for an address of several accounts, and names them.
+ */
 export interface AccountAdministration {
   /** Creates an account and the link with which its owner chooses credentials. */
   add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
+  /** The account of a name; `null` for an unknown one. */
+  find(account: string): Promise<ListedAccount | null>;
   /** Accounts ordered by key, after the e-mail address or `emailKey` in `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<readonly ListedAccount[]>;
   /**
@@ -82,14 +87,18 @@ export function createAccountAdministration({
       events({ type: 'account.created', accountId: account.id });
       return created;
     },
+    async find(named) {
+      const account = await find(named);
+      return account && listed(account);
+    },
     async list(after = '', limit = 100) {
       // Users of identity providers have no e-mail key.
       const accounts = await store.listAccounts(emailKey(after) ?? after, limit);
       return accounts.map(listed);
     },
     async describe(named, { name, groups }) {
-      const account = await find(named);
-      if (account === null || !account.emailKey.includes('@')) return false;
+      const account = await findLocalAccount(store, named);
+      if (account === null) return false;
       const before = await store.findProfile(account.id);
       return store.saveProfile(account.id, {
         email: null,
@@ -118,7 +127,7 @@ export function createAccountAdministration({
     },
     async reset(email) {
       // Users without an e-mail key log in at an identity provider only.
-      const account = emailKey(email) === null ? null : await find(email);
+      const account = emailKey(email) === null ? null : await findLocalAccount(store, email);
       if (account === null) return { refused: 'unknown' };
       if (account.disabledAt !== null) return { refused: 'disabled' };
       const { record, created } = makeLink(account.id, 'reset');
@@ -129,17 +138,32 @@ export function createAccountAdministration({
   };
 }
 
-/** Finds an account by identifier or e-mail address; users of identity providers have no address here. */
+/**
+ * Finds an account by identifier or e-mail address.
+ * @throws Error for an address of several accounts, which it names
+ */
 export async function findNamedAccount(
   store: ServerContext['store'],
   named: string,
 ): Promise<AccountRecord | null> {
-  if (named.startsWith('user_')) {
-    const account = await store.findAccount(named);
-    if (account !== null) return account;
-  }
   const key = emailKey(named);
-  return key === null ? null : store.findAccountByEmail(key);
+  if (key === null) return findById(store, named);
+  const local = await store.findAccountByEmail(key);
+  const federated = await store.findAccountsByVerifiedEmail(key);
+  const [found = null, another] = local === null ? federated : [local, ...federated];
+  if (another === undefined) return found;
+  const all = [...(local === null ? [] : [local]), ...federated].map(({ id, email }) => `${id} (${email})`);
+  throw new Error(`Several accounts have the address ${key}. Name one by its ID: ${all.join(', ')}`);
+}
+
+async function findLocalAccount(store: ServerContext['store'], named: string): Promise<AccountRecord | null> {
+  const key = emailKey(named);
+  const account = key === null ? await findById(store, named) : await store.findAccountByEmail(key);
+  return account?.emailKey.includes('@') === true ? account : null;
+}
+
+async function findById(store: ServerContext['store'], named: string): Promise<AccountRecord | null> {
+  return named.startsWith('user_') ? store.findAccount(named) : null;
 }
 
 function listed({ id, email, emailKey, createdAt, disabledAt }: AccountRecord): ListedAccount {

@@ -1,10 +1,13 @@
 /** Filters of `portcullis events`: which events of the audit log are shown. */
+import { createAccountAdministration } from '@portcullis/authorization-server';
 import type {
   AuditEventRecord,
   AuditEventSearch,
   AuthorizationStore,
 } from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { cleanLine } from '../terminal/clean.ts';
+import { checkEventType, matchesType } from './event-types.ts';
 
 /** Flags of the filters; all specified filters must match. */
 export interface FilterFlags {
@@ -61,14 +64,17 @@ export interface EventFilter {
 
 type EventSearch = Omit<AuditEventSearch, 'from' | 'before'>;
 
-/** `null` without filters. An account that does not exist matches by its identifier: it may have been deleted. */
+/**
+ * `null` without filters. An account that does not exist matches by its identifier: it may have been deleted.
+ * @throws Error for an address of no account, or of several, and for an unknown event
+ */
 export async function createFilter(
   flags: FilterFlags,
   store: AuthorizationStore,
 ): Promise<EventFilter | null> {
   const { type = null, user = null, client = null, grant = null, since } = flags;
-  const account = user?.includes('@') === true ? await store.findAccountByEmail(user.toLowerCase()) : null;
-  const accountId = account?.id ?? user;
+  if (type !== null) checkEventType(type);
+  const accountId = user === null ? null : await findAccountId(store, user);
   const details = Object.entries(flags).filter(
     ([name, value]) => DETAILS.includes(name) && value !== undefined,
   );
@@ -86,11 +92,18 @@ export async function createFilter(
   };
 }
 
-const DETAILS: readonly string[] = ['server', 'tool', 'decision', 'outcome'];
-
-function matchesType(type: string, pattern: string): boolean {
-  return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
+async function findAccountId(store: AuthorizationStore, user: string): Promise<string> {
+  if (user.startsWith('user_')) return user;
+  // Finding records no event, and needs no time.
+  const { find } = createAccountAdministration({ store, issuer: '', clock: () => 0, events: () => {} });
+  const account = await find(user);
+  if (account !== null) return account.id;
+  throw new Error(
+    `There is no account for ${cleanLine(user)}. Events of a removed account are found by its ID, which begins with user_`,
+  );
 }
+
+const DETAILS: readonly string[] = ['server', 'tool', 'decision', 'outcome'];
 
 /** Events of one query. */
 const PAGE = 1_000;

@@ -204,5 +204,5 @@ function confirm(found: boolean, email: string, what: string): string {
 }
 
 function noAccount(email: string): Error {
-  return new Error(`There is no account for ${email}`);
+  return new Error(`There is no account for ${email}: portcullis users list shows all, with their IDs`);
 }

@@ -203,6 +203,11 @@ export const migrations: readonly Migration[] = [
   },
   { number: 18, name: 'connected accounts', statements: moveConnectedAccounts },
   { number: 19, name: 'pins of definitions', statements: moveToolPins },
+  {
+    number: 20,
+    name: 'accounts by verified address',
+    statements: () => ['CREATE INDEX user_profiles_by_email ON user_profiles (lower(email))'],
+  },
 ];
 
 /**

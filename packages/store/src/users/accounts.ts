@@ -11,6 +11,10 @@ import { createSessionOperations, type SessionOperations } from './sessions.ts';
 
 const accountById = defineQuery(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE id = ?`);
 const accountByEmail = defineQuery(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email_key = ?`);
+const accountsByVerifiedEmail = defineQuery(
+  `SELECT ${ACCOUNT_COLUMNS} FROM accounts
+    WHERE id IN (SELECT account_id FROM user_profiles WHERE lower(email) = ?) ORDER BY id LIMIT 10`,
+);
 const accountsAfter = defineQuery(
   `SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email_key > ? ORDER BY email_key LIMIT ?`,
 );
@@ -43,6 +47,10 @@ function createAccountOperations(database: Database): AccountOperations {
     },
     async findAccountByEmail(emailKey) {
       return readAccount(await database.read<AccountRow>(accountByEmail(emailKey)));
+    },
+    async findAccountsByVerifiedEmail(emailKey) {
+      const rows = await database.read<AccountRow>(accountsByVerifiedEmail(emailKey));
+      return rows.flatMap((row) => readAccount([row]) ?? []);
     },
     createAccount: (account, initialAccessToken) =>
       database.transact({ steps: () => add(account, initialAccessToken), postgres: { lock: 'accounts' } }),
