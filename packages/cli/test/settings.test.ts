@@ -1,11 +1,12 @@
 /** Settings: precedence of flags, environment and file, parsing, and issues. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { profileA, profileB } from '@portcullis/protocol';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
-import { findWarnings } from '../src/server/start.ts';
+import { findWarnings } from '../src/server/warnings.ts';
 import { readSettings, resolveSettings, type Sources } from '../src/settings/resolve.ts';
 import {
   flagOf,
@@ -15,6 +16,7 @@ import {
   settingNames,
   variableOf,
 } from '../src/settings/schema.ts';
+import { runHere } from './support/in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-settings-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -323,11 +325,46 @@ it.each([
   [86_400, null],
   [600, null],
 ])('an access token lifetime of %i seconds causes the warning %s', async (accessToken, says) => {
-  const { settings, report, nameOf } = await readSettings({
+  const { settings, report, nameOf, hidden } = await readSettings({
     flags: { config: file({ lifetimes: { accessToken } }) },
     environment: {},
     folder,
   });
   expect([report.issues, settings.lifetimes.accessToken]).toEqual([[], accessToken]);
-  expect(findWarnings(settings, nameOf)).toEqual(says === null ? [] : [expect.stringMatching(says)]);
+  const warnings = findWarnings({ settings, identityProviders: [], hidden, nameOf });
+  expect(warnings).toEqual(says === null ? [] : [expect.stringMatching(says)]);
+});
+
+it('a variable in place of a key of the file causes a warning, and a key that is used none', async () => {
+  const { settings, nameOf, hidden } = await readSettings({
+    flags: { config: file({ log: 'json', host: '127.0.0.1', servers: [] }) },
+    environment: { PORTCULLIS_SERVERS: '[]', PORTCULLIS_HOST: '', PORTCULLIS_PORT: '1' },
+    folder,
+  });
+  expect(findWarnings({ settings, identityProviders: [], hidden, nameOf })).toEqual([
+    expect.stringMatching(/^PORTCULLIS_SERVERS is set, so that "servers" of \S+ has no effect$/),
+  ]);
+});
+
+it.each([
+  [{ preset: 'google' }, 'Google'],
+  [{ preset: 'github', allowedUsers: {} }, 'GitHub'],
+  [{ preset: 'google', allowedUsers: { emails: ['ada@example.com'] } }, null],
+  [{ preset: 'github', allowedUsers: { subjects: ['583231'] } }, null],
+  [{ preset: 'okta', domain: 'example.okta.com' }, null],
+])('`config check` of the identity provider %j warns that everyone may sign in: %s', async (entry, name) => {
+  const identityProviders = [{ ...entry, clientId: 'a', clientSecret: 'b' }];
+  const servers = [{ path: '/mcp', backend: { url: 'http://127.0.0.1:9/mcp' } }];
+  const path = file({ identityProviders, servers });
+  const { code, errors } = await runHere(['config', 'check', path], { environment: {}, folder });
+  expect([code, errors]).toEqual([
+    0,
+    name === null
+      ? ''
+      : expect.stringMatching(
+          new RegExp(
+            `everyone who has an account at ${name} may sign in: .+ allowedUsers in identityProviders \\(in`,
+          ),
+        ),
+  ]);
 });

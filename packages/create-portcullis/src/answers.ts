@@ -14,6 +14,8 @@ export type SignIn =
       readonly parameter: string | undefined;
       readonly clientId: string;
       readonly clientSecret: string;
+      /** As in the configuration; `null`: every user of the provider. */
+      readonly allowedUsers: Readonly<Record<string, unknown>> | null;
     };
 
 /** This computer, or the https URL that everyone uses. */
@@ -72,6 +74,43 @@ export function parseProvider(text: string): string {
   throw new AnswerError(
     `${name} must be accounts, ${Object.keys(PRESETS).join(', ')}, or the https URL of an OpenID provider's issuer`,
   );
+}
+
+/** Providers at which everyone in the world has an account, or can get one. */
+const WORLDWIDE: readonly string[] = ['google', 'github', 'https://accounts.google.com'];
+
+/** Whether the operator has to say who may sign in. */
+export function isWorldwide(provider: string): boolean {
+  return WORLDWIDE.includes(provider);
+}
+
+/** Domains in which everyone can get an address. */
+const PUBLIC_DOMAINS: readonly string[] = ['gmail.com', 'googlemail.com'];
+
+/**
+ * Reads who may sign in: `anyone`, or a list separated by commas.
+ * @returns `allowedUsers` of the configuration; `null` for anyone
+ * @throws AnswerError for what is no such list
+ * @see docs/identity-providers.md#who-may-sign-in
+ */
+export function parseAllowed(provider: string, text: string): Readonly<Record<string, unknown>> | null {
+  const items = text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+  if (items.length === 1 && items[0] === 'anyone') return null;
+  const are = (pattern: RegExp) => items.length > 0 && items.every((item) => pattern.test(item));
+  if (provider === 'github') {
+    if (are(/^\d+$/)) return { subjects: items };
+    if (are(/^[a-z\d](?:-?[a-z\d]){0,38}$/i)) return { claims: { login: items } };
+    throw new AnswerError('name GitHub users, or their numeric IDs, separated by commas; or type anyone');
+  }
+  const open = items.find((item) => PUBLIC_DOMAINS.includes(item.toLowerCase()));
+  if (open !== undefined)
+    throw new AnswerError(`everyone can get an address in ${open}: name addresses, or type anyone`);
+  if (are(/^[^\s@]+@[\w.-]+\.\w+$/)) return { emails: items };
+  if (are(/^[\w-]+(?:\.[\w-]+)+$/)) return { emailDomains: items };
+  throw new AnswerError('name domains or e-mail addresses, separated by commas; or type anyone');
 }
 
 /** The parameter that a preset needs, `tenant` or `domain`. */

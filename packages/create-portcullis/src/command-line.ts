@@ -22,6 +22,8 @@ compose.yaml into the folder (portcullis), and starts. What a flag answers is no
                                  issuer of an OpenID provider
   --client-id <id>               of your registration at the identity provider
   --client-secret-file <file>    a file with its secret
+  --allow <users>                who may sign in there: domains or e-mail addresses, at github user names or
+                                 numeric IDs, separated by commas; or anyone. Required for google and github
   --tenant <id>                  for microsoft-entra
   --domain <domain>              for okta, such as example.okta.com
   --location <local|url>         local: this computer; or the public https URL, with PostgreSQL and TLS
@@ -34,6 +36,7 @@ const options = {
   'sign-in': { type: 'string' },
   'client-id': { type: 'string' },
   'client-secret-file': { type: 'string' },
+  allow: { type: 'string' },
   tenant: { type: 'string' },
   domain: { type: 'string' },
   location: { type: 'string' },
@@ -56,6 +59,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     given: {
       protect: values.protect,
       signIn: values['sign-in'],
+      allow: values.allow,
       tenant: values.tenant,
       domain: values.domain,
       clientId: values['client-id'],

@@ -1,5 +1,5 @@
 /** The compose file: on this computer one service with SQLite; in public also PostgreSQL, and a proxy that obtains certificates. */
-import { type Answers, secretFile, serverName } from './answers.ts';
+import { type Answers, type Backend, secretFile } from './answers.ts';
 
 export function composeFile(answers: Answers): string {
   return answers.location.kind === 'public' ? publicFile(answers) : localFile(answers);
@@ -40,16 +40,13 @@ ${volumes.map((volume) => `      - ${quote(volume)}`).join('\n')}
 `;
 }
 
-/** A server on this computer has another address from inside a container. */
-function backendFromContainer(answers: Answers): Readonly<Record<string, string>> {
-  const { backend } = answers;
-  if (!('url' in backend)) return {};
+/** A server on this computer has another address from inside a container, where a public server runs; `null`: it has its own. */
+export function backendInContainer({ backend, location }: Answers): Backend | null {
+  if (location.kind !== 'public' || !('url' in backend)) return null;
   const url = new URL(backend.url);
-  if (!/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)) return {};
+  if (!/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)) return null;
   url.hostname = 'host.docker.internal';
-  const server = { path: '/mcp', name: serverName(answers), backend: { url: url.href } };
-  // compose replaces variables after a single dollar sign.
-  return { PORTCULLIS_SERVERS: JSON.stringify([server]).replaceAll('$', '$$$$') };
+  return { url: url.href };
 }
 
 /** On the network of the computer: its loopback addresses are the server's, and nothing else reaches it. */
@@ -69,7 +66,6 @@ function publicFile(answers: Answers): string {
     PORTCULLIS_HOST: '0.0.0.0',
     PORTCULLIS_DATABASE: database,
     PORTCULLIS_TRUSTED_PROXIES: SUBNET,
-    ...backendFromContainer(answers),
   };
   return `# On the machine of the public URL: docker compose up --build --detach
 services:

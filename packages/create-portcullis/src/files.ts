@@ -1,6 +1,6 @@
 /** The files that answers lead to: path → content. */
 import { type Answers, type SignIn, secretFile, serverName } from './answers.ts';
-import { composeFile } from './compose.ts';
+import { backendInContainer, composeFile } from './compose.ts';
 
 export interface NewFile {
   readonly path: string;
@@ -46,7 +46,7 @@ function configuration(answers: Answers): object {
   return {
     $schema: `./${SCHEMA}`,
     ...(location.kind === 'public' && { publicUrl: location.url }),
-    servers: [{ path: '/mcp', name: serverName(answers), backend }],
+    servers: [{ path: '/mcp', name: serverName(answers), backend: backendInContainer(answers) ?? backend }],
     ...(signIn.kind === 'provider' && {
       identityProviders: [identityProvider(signIn)],
       localAccounts: false,
@@ -55,8 +55,9 @@ function configuration(answers: Answers): object {
 }
 
 function identityProvider(signIn: Extract<SignIn, { kind: 'provider' }>): object {
-  const { provider, parameter, clientId } = signIn;
-  const credentials = { clientId, clientSecret: { file: secretFile(provider) } };
+  const { provider, parameter, clientId, allowedUsers } = signIn;
+  const clientSecret = { file: secretFile(provider) };
+  const credentials = { clientId, clientSecret, ...(allowedUsers && { allowedUsers }) };
   if (provider.startsWith('https://')) {
     const scopes = ['openid', 'email', 'profile'];
     return {

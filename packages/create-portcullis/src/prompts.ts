@@ -4,7 +4,9 @@ import { Writable } from 'node:stream';
 import {
   AnswerError,
   type Answers,
+  isWorldwide,
   parameterOf,
+  parseAllowed,
   parseBackend,
   parseLocation,
   parseProvider,
@@ -21,6 +23,7 @@ export interface GivenAnswers {
   readonly clientId?: string | undefined;
   /** The secret itself; the command line names its file. */
   readonly clientSecret?: string | undefined;
+  readonly allow?: string | undefined;
   readonly location?: string | undefined;
 }
 
@@ -96,7 +99,27 @@ async function askProvider(provider: string, given: GivenAnswers, ask: Ask): Pro
     isSecret: true,
     parse: parseWord,
   });
-  return { kind: 'provider', provider, parameter, clientId, clientSecret };
+  const allowedUsers = await askWho(provider, given, ask);
+  return { kind: 'provider', provider, parameter, clientId, clientSecret, allowedUsers };
+}
+
+/** Where everyone in the world has an account, there is no default: `anyone` has to be typed. */
+async function askWho(
+  provider: string,
+  given: GivenAnswers,
+  ask: Ask,
+): Promise<Readonly<Record<string, unknown>> | null> {
+  if (!isWorldwide(provider) && given.allow === undefined) return null;
+  const who =
+    provider === 'github'
+      ? 'GitHub user names or numeric IDs'
+      : 'a domain such as example.org, or e-mail addresses';
+  return ask({
+    text: `   Who may sign in? ${who}, separated by commas; or the word anyone`,
+    flag: '--allow',
+    given: given.allow,
+    parse: (text) => parseAllowed(provider, text),
+  });
 }
 
 /** Opened by the first prompt: with all flags given, nothing is read. */

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { runHere } from '../../cli/test/support/in-process.ts';
 
@@ -58,6 +58,15 @@ async function run(
 
 const read = (folder: string, path: string) => readFileSync(join(folder, path), 'utf8');
 const LOCAL = ['--sign-in', 'accounts', '--location', 'local', '--no-start'];
+
+const secretFolder = mkdtempSync(join(tmpdir(), 'create-portcullis-'));
+writeFileSync(join(secretFolder, 'secret'), 's3cret\n');
+afterAll(() => rmSync(secretFolder, { recursive: true }));
+
+const GOOGLE = [
+  ...['--protect', 'http://127.0.0.1:9/mcp', '--location', 'local', '--no-start'],
+  ...['--sign-in', 'google', '--client-id', 'abc', '--client-secret-file', join(secretFolder, 'secret')],
+];
 
 describe('npm create portcullis', () => {
   // Three processes start from source, one after the other.
@@ -142,6 +151,21 @@ describe('npm create portcullis', () => {
       said: '--client-secret-file: ENOENT',
     },
     {
+      description: 'no word about who may sign in with Google',
+      args: [...GOOGLE],
+      said: 'no answer: give it with --allow',
+    },
+    {
+      description: 'a domain in which everyone can get an address',
+      args: [...GOOGLE, '--allow', 'Gmail.com'],
+      said: '--allow: everyone can get an address in Gmail.com: name addresses, or type anyone',
+    },
+    {
+      description: 'an address at GitHub, which does not tell it',
+      args: [...GOOGLE, '--sign-in', 'github', '--allow', 'ada@example.org'],
+      said: '--allow: name GitHub users',
+    },
+    {
       description: 'input that ends too early',
       args: ['--sign-in', 'accounts'],
       said: 'no answer: give it with --protect',
@@ -170,9 +194,33 @@ interface Service {
 
 describe('the written files', () => {
   it.each([
+    ['google', 'example.org, example.com', { emailDomains: ['example.org', 'example.com'] }],
+    ['google', 'ada@gmail.com', { emails: ['ada@gmail.com'] }],
+    ['google', 'anyone', undefined],
+    ['github', 'octocat,hub-ot', { claims: { login: ['octocat', 'hub-ot'] } }],
+    ['github', '583231', { subjects: ['583231'] }],
+    ['https://login.example.com', 'example.org', { emailDomains: ['example.org'] }],
+  ])('allow the users of %s that were named: %s', async (provider, who, allowedUsers) => {
+    const folder = createFolder();
+    writeFileSync(join(folder, 'secret'), 's3cret\n');
+    const args = ['.', ...PUBLIC, '--sign-in', provider, ...CLIENT];
+    expect(await run(folder, args, `${who}\n`)).toMatchObject({ code: 0 });
+    const [written] = JSON.parse(read(folder, 'portcullis.json')).identityProviders;
+    // A company's own provider is not asked about.
+    expect(written.allowedUsers).toEqual(provider.startsWith('https:') ? undefined : allowedUsers);
+    const other = createFolder();
+    const flags = [...args.slice(0, -1), join(folder, 'secret'), '--allow', who];
+    const again = await run(other, flags);
+    expect([again.code, again.output.includes('Who may sign in')]).toEqual([0, false]);
+    expect(JSON.parse(read(other, 'portcullis.json')).identityProviders[0].allowedUsers).toEqual(
+      allowedUsers,
+    );
+  });
+
+  it.each([
     { provider: 'accounts', args: [] },
-    { provider: 'google', args: CLIENT },
-    { provider: 'github', args: CLIENT },
+    { provider: 'google', args: [...CLIENT, '--allow', 'example.org'] },
+    { provider: 'github', args: [...CLIENT, '--allow', 'octocat'] },
     { provider: 'microsoft-entra', args: [...CLIENT, '--tenant', '8eaef023-2b34-4da1-9baa-8bc8c9d6a490'] },
     { provider: 'okta', args: [...CLIENT, '--domain', 'example.okta.com'] },
     { provider: 'https://login.example.com', args: CLIENT },
@@ -219,12 +267,10 @@ describe('the written files', () => {
       ),
       PORTCULLIS_TRUSTED_PROXIES: '10.84.84.0/24',
     });
-    // From inside a container, this computer has another name.
-    expect(JSON.parse(environment['PORTCULLIS_SERVERS'] ?? '[]')).toMatchObject([
-      { name: 'auth.example.com', backend: { url: 'http://host.docker.internal:3000/mcp' } },
-    ]);
+    // From inside a container, this computer has another name. No variable hides the file.
+    expect(environment).not.toHaveProperty('PORTCULLIS_SERVERS');
     expect(JSON.parse(read(folder, 'portcullis.json'))).toMatchObject({
-      servers: [{ name: 'auth.example.com', backend: { url: 'http://localhost:3000/mcp' } }],
+      servers: [{ name: 'auth.example.com', backend: { url: 'http://host.docker.internal:3000/mcp' } }],
     });
     expect(read(folder, 'Caddyfile')).toBe('auth.example.com {\n\treverse_proxy portcullis:8484\n}\n');
     // The variables are valid settings.

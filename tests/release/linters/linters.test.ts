@@ -24,6 +24,7 @@ function written(path: string, location: Answers['location']): string {
     parameter: undefined,
     clientId: 'a',
     clientSecret: 'b',
+    allowedUsers: null,
   } as const;
   const answers: Answers = { backend: { url: 'http://127.0.0.1:3000/mcp' }, signIn, location };
   const files = filesFor(answers, { version: '0.1.0', schema: '{}', password: 'c' });

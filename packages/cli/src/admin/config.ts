@@ -4,7 +4,10 @@ import type { ProcessContext } from '../process-context.ts';
 import { prepare } from '../server/prepare.ts';
 import { configurationSchema } from '../settings/describe.ts';
 
-export function defineConfig(program: Command, { environment, folder, write }: ProcessContext): void {
+export function defineConfig(
+  program: Command,
+  { environment, folder, write, complain }: ProcessContext,
+): void {
   const group = program
     .command('config')
     .summary('print the JSON Schema of the configuration file, or check a file');
@@ -23,11 +26,12 @@ export function defineConfig(program: Command, { environment, folder, write }: P
       'Checks a configuration file together with the environment variables, without starting anything: every issue on a line, and exit code 1 if there is any.',
     )
     .action(async (file: string | undefined) => {
-      const { nameOf } = await prepare({
+      const { nameOf, warnings } = await prepare({
         flags: file === undefined ? {} : { config: file },
         environment,
         folder,
       });
+      for (const warning of warnings) complain(warning);
       write(`${file ?? environment['PORTCULLIS_CONFIG'] ?? nameOf('config')}: no issues.\n`);
     });
 }

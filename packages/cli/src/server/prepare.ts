@@ -21,6 +21,7 @@ import { loadApplication, type ProtectedApplication } from './application.ts';
 import { withEgressProxy } from './egress.ts';
 import { findExistingKey, findPreviousKeys } from './master-key.ts';
 import { readCertificate } from './transport.ts';
+import { findWarnings } from './warnings.ts';
 
 export interface Prepared {
   readonly settings: Settings;
@@ -30,6 +31,8 @@ export interface Prepared {
   readonly serversAt: (issuer: string) => readonly GatewayServer[];
   readonly findWorkspaces: FindWorkspaces | null;
   readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
+  /** About settings that are valid but probably not intended. */
+  readonly warnings: readonly string[];
   readonly nameOf: NameOf;
   /** Absolute path of the configuration file; `null` if there is none. */
   readonly configFile: string | null;
@@ -59,7 +62,8 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved);
   const all = [...formatIssues(resolved), ...issues, ...ruleIssues];
   if (all.length > 0) throw new SettingsError([...new Set(all)]);
-  return { ...prepared, identityProviders };
+  const warnings = findWarnings({ settings, identityProviders, hidden: resolved.hidden, nameOf });
+  return { ...prepared, identityProviders, warnings };
 }
 
 function checkFirstAccount({ bootstrapEmail, bootstrapPassword }: Settings, report: OptionReport): void {
@@ -73,9 +77,9 @@ const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server 
 
 /** Applies the authorization server's rules and reports their issues under the names of the settings. */
 function checkRules(
-  prepared: Omit<Prepared, 'identityProviders'>,
+  prepared: Omit<Prepared, 'identityProviders' | 'warnings'>,
   { report, nameOf }: ResolvedSettings,
-): Pick<Prepared, 'identityProviders'> & { readonly issues: readonly string[] } {
+) {
   const { settings, application } = prepared;
   // The port is not known yet, and no rule depends on it.
   const issuer = settings.publicUrl ?? 'http://localhost';

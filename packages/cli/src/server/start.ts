@@ -48,7 +48,7 @@ export async function start(
   );
   const lines = createLineBatch(membership === null ? output.write : inPieces(output.write));
   const log = createLog(settings.log, lines.add);
-  for (const warning of findWarnings(settings, nameOf)) complain(warning);
+  for (const warning of prepared.warnings) complain(warning);
   await using opened = new AsyncDisposableStack();
   opened.defer(() => lines.end());
 
@@ -149,20 +149,6 @@ async function createFirstAccount(
   if ((await authorizationServer.bootstrap(email, password)) === 'created') return { state: 'made' };
   const unused = `${nameOf('bootstrapEmail')} and ${nameOf('bootstrapPassword')}`;
   return { state: 'there already', unused };
-}
-
-const DAY = 86_400;
-
-/** Returns warnings about settings that are valid but probably not intended. */
-export function findWarnings(
-  { lifetimes: { accessToken } }: Pick<Settings, 'lifetimes'>,
-  nameOf: NameOf,
-): readonly string[] {
-  if (accessToken <= DAY) return [];
-  const days = Math.round(accessToken / DAY);
-  return [
-    `${nameOf('lifetimes', ['accessToken'])} is ${accessToken} seconds, about ${days} ${days === 1 ? 'day' : 'days'}: for that long, guards that verify only signatures accept revoked tokens; 600 are 10 minutes`,
-  ];
 }
 
 /** Listens at the configured address. @throws SettingsError naming the setting */

@@ -1,4 +1,5 @@
 /** Resolves settings: flags over environment variables over the configuration file over defaults, with every issue reported. */
+
 import { resolve } from 'node:path';
 import {
   createOptionReport,
@@ -37,6 +38,13 @@ export interface Sources {
   readonly needed?: readonly SettingName[];
 }
 
+/** A key of the configuration file whose value is not used. */
+export interface HiddenKey {
+  readonly key: string;
+  readonly variable: string;
+  readonly file: string;
+}
+
 /** Settings, with the issues of those that could not be read. */
 export interface ResolvedSettings {
   /** Without unreadable settings. */
@@ -48,6 +56,8 @@ export interface ResolvedSettings {
   readonly nameOf: NameOf;
   /** Whether a flag, a variable or the configuration file sets it. */
   readonly isSet: (name: SettingName) => boolean;
+  /** Keys of the configuration file in whose place a variable is used. */
+  readonly hidden: readonly HiddenKey[];
   /** Absolute path of the configuration file; `null` if there is none. */
   readonly configFile: string | null;
 }
@@ -94,7 +104,16 @@ export async function readSettings(sources: Sources): Promise<ResolvedSettings> 
   checkCombinations(settings, report, nameOf, nameLike);
   const isSet = (name: SettingName) => find(name, sources, file) !== undefined;
   const configFile = file === NO_FILE ? null : resolve(sources.folder, file.name);
-  return { settings: Object.freeze(settings), report, issues, nameOf, isSet, configFile };
+  const hidden = findHidden(sources, file);
+  return { settings: Object.freeze(settings), report, issues, nameOf, isSet, hidden, configFile };
+}
+
+function findHidden(sources: Sources, file: ConfigFile): readonly HiddenKey[] {
+  return settingNames.flatMap((key) => {
+    const { by = '' } = find(key, sources, file) ?? {};
+    const isHidden = by.startsWith('PORTCULLIS_') && isInFile(key) && Object.hasOwn(file.content, key);
+    return isHidden ? [{ key, variable: by, file: file.name }] : [];
+  });
 }
 
 const NO_FILE: ConfigFile = { name: '', content: {} };

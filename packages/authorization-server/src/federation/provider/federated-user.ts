@@ -99,10 +99,11 @@ export function readProfile(
 
 /** Whether a user satisfies `allowedUsers`: all of its conditions must hold. */
 export function isUserAllowed(
-  { subjects, emailDomains, claims: wanted = {} }: AllowedUsers,
+  { subjects, emails, emailDomains, claims: wanted = {} }: AllowedUsers,
   { subject, claims }: FederatedUser,
 ): boolean {
   if (subjects !== undefined && !subjects.includes(subject)) return false;
+  if (emails !== undefined && !emails.some((email) => isAddress(email, claims))) return false;
   if (emailDomains !== undefined && !emailDomains.some((domain) => isAddressIn(domain, claims))) return false;
   return Object.entries(wanted).every(([name, values]) => {
     const value = memberOf(claims, name);
@@ -114,6 +115,13 @@ export function isUserAllowed(
 /** Whether a value has one text: a string, a number, `true` or `false`. */
 function isPlain(value: unknown): boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** Whether the provider has verified this email address. */
+function isAddress(wanted: string, claims: Readonly<Record<string, unknown>>): boolean {
+  const { email, email_verified: isVerified } = claims;
+  if (isVerified !== true || typeof email !== 'string') return false;
+  return email.trim().toLowerCase() === wanted.trim().toLowerCase();
 }
 
 /** Whether a verified email address belongs to a domain. An ambiguous address belongs to none. */

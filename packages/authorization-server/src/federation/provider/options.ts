@@ -1,4 +1,5 @@
 /** Options of identity providers: plain data, as in the configuration file. */
+
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import { suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
@@ -15,6 +16,7 @@ import {
   secret,
   text,
 } from '../../option-fields.ts';
+import { emailKey } from '../../users/accounts.ts';
 
 /** Identity providers with known settings. */
 const PRESETS = [
@@ -137,10 +139,16 @@ const emailDomain = () =>
     isHost(value.toLowerCase()),
   );
 
+const emailAddress = () => written('an email address', (value) => emailKey(value) !== null);
+
 /** All conditions must hold. */
 const allowedUsersSchema = lazy(() =>
   z.strictObject({
     subjects: list(text()).optional().describe('these subjects').register(optionMeta, { defaultText: 'any' }),
+    emails: list(emailAddress())
+      .optional()
+      .describe('these verified email addresses; case does not matter')
+      .register(optionMeta, { defaultText: 'any' }),
     emailDomains: list(emailDomain())
       .optional()
       .describe('verified email addresses in these domains')
