@@ -199,7 +199,7 @@ describe('an ID-JAG of an identity provider', () => {
     expect([forged.status, forged.body['error']]).toEqual([400, 'invalid_grant']);
     const embedded = await evil.idJag({ iss: idp.issuer }, { jku: `${evil.issuer}/keys` });
     expect((await redeem(embedded)).status).toBe(400);
-    expect((await redeem(await idp.idJag())).status).toBe(200);
+    expect((await redeem(await idp.idJag({ resource: NOTES }))).status).toBe(200);
   });
 
   it('[X-EMA-15 X-EMA-20] rejects a client without authentication, a public one, and one that is not listed', async () => {
@@ -366,10 +366,50 @@ describe('an ID-JAG of an identity provider', () => {
   it('[X-EMA-17] groups extend the maximum scope of their members', async () => {
     const scopesByClaim = [{ match: { groups: 'editors' }, scopes: ['notes:write'] }];
     const t = await setScene({ scopesByClaim });
-    const member = await t.redeem(await t.idp.idJag({ groups: ['staff', 'editors'] }));
+    const scope = 'notes:read notes:write';
+    const member = await t.redeem(await t.idp.idJag({ scope, groups: ['staff', 'editors'] }));
     expect(member.body['scope']).toBe('notes:read notes:write');
-    const guest = await t.redeem(await t.idp.idJag({ sub: 'guest', groups: ['staff'] }));
+    const guest = await t.redeem(await t.idp.idJag({ scope, sub: 'guest', groups: ['staff'] }));
     expect(guest.body['scope']).toBe('notes:read');
+  });
+
+  describe('without a scope', () => {
+    const admin: AuthorizationServerOptions['resources'][number] = {
+      resource: FILES,
+      name: 'Files',
+      scopes: {
+        'files:read': 'Read your files',
+        'files:purge': 'Delete your files',
+        'files:admin': 'Administer files',
+        'files:all': 'Everything',
+      },
+      access: { 'files:purge': 'delete', 'files:admin': 'administer' },
+      hierarchy: { 'files:all': ['files:read', 'files:admin'] },
+    };
+    const [notes] = RESOURCES;
+    const both = notes === undefined ? [] : [notes, admin];
+
+    it.each<[string, Partial<Entry>, object, Record<string, string>, string, string]>([
+      ['the default scopes', {}, { resource: NOTES }, {}, NOTES, 'notes:read'],
+      ['what deletes or administers nothing', {}, { resource: FILES }, {}, FILES, 'files:read'],
+      ['one resource, which the request names', {}, {}, { resource: FILES }, FILES, 'files:read'],
+      ['the resource of the entry', { scopes: ['files:read', 'files:admin'] }, {}, {}, FILES, 'files:read'],
+    ])('it grants at most %s', async (_what, changes, claims, form, resource, scope) => {
+      const t = await setScene({ scopes: undefined, ...changes } as Partial<Entry>, { resources: both });
+      const { status, body } = await t.redeem(await t.idp.idJag({ scope: undefined, ...claims }), form);
+      expect([status, body['resource'], body['scope']]).toEqual([200, resource, scope]);
+    });
+
+    it.each<[string, Partial<Entry>, object, Record<string, string>, string]>([
+      ['of several resources', {}, {}, {}, 'invalid_target'],
+      ['that the request widens', {}, { resource: FILES }, { scope: 'files:admin' }, 'invalid_scope'],
+      ['with nothing by default', { scopes: ['files:admin'] }, { resource: FILES }, {}, 'invalid_scope'],
+    ])('rejects one %s, and changes nothing', async (_what, changes, claims, form, error) => {
+      const t = await setScene({ scopes: undefined, ...changes } as Partial<Entry>, { resources: both });
+      const before = t.snapshot();
+      const { status, body } = await t.redeem(await t.idp.idJag({ scope: undefined, ...claims }), form);
+      expect([status, body['error'], t.snapshot()]).toEqual([400, error, before]);
+    });
   });
 });
 

@@ -72,7 +72,7 @@ export function checkGranted(
 }
 
 /** A token has one audience, so a request may name only one resource. */
-function chooseResource(granted: readonly string[], requested: readonly string[]): string {
+export function chooseResource(granted: readonly string[], requested: readonly string[]): string {
   const [resource = granted[0], ...others] = requested.map((one) => findResource(granted, one));
   if (others.some((other) => other !== resource))
     throw new OAuthError('invalid_target', 'Request one resource at a time: a token has one audience.');

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { ConnectionInfo } from '@portcullis/http';
 import {
   type Actor,
+  impliedScopes,
   JWT_BEARER,
   OAuthError,
   readJwtBearerRequest,
@@ -19,10 +20,17 @@ import type { AuthenticatedClient } from '../clients/verify-client-credentials.t
 import type { ServerContext } from '../context.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { networkOf } from '../rate-limit/policies.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import { newIdentifier } from '../secrets.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import { listActors, MAX_ACTORS } from './delegate.ts';
-import { checkGranted, type DownscopedAccess, downscope, type GrantedAccess } from './downscope.ts';
+import {
+  checkGranted,
+  chooseResource,
+  type DownscopedAccess,
+  downscope,
+  type GrantedAccess,
+} from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /**
@@ -45,7 +53,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     await checkRateLimit(client.id);
     const actor = readActor(assertion);
     const user = assertion.use === 'id-jag' ? await findUser(assertion.claims, entry) : null;
-    const granted = grantedAccess(options, assertion, entry, client);
+    const granted = grantedAccess(options, assertion, entry, client, request.resources);
     const recipient = { clientId: client.id, accountId: user?.accountId ?? null };
     const access = await downscope(context, recipient, granted, request);
     checkGranted(access, granted, resources.get(access.resource));
@@ -130,28 +138,59 @@ async function saveGrant(
   return id;
 }
 
-/** At most what the assertion, its issuer and the client's registration allow. */
+/**
+ * At most what the assertion, its issuer and the client's registration allow. No user sees what an ID-JAG grants: without scopes it
+ * grants the default ones, and always those of one resource.
+ */
 function grantedAccess(
   { resources }: ServerContext['options'],
   { claims, use }: VerifiedAssertion,
   entry: TrustedIssuer,
   { metadata }: AuthenticatedClient,
+  requested: readonly string[],
 ): GrantedAccess {
-  const asserted = use === 'id-jag' ? claims['scope'] : undefined;
-  const limits: readonly (Scopes | null)[] = [
-    typeof asserted === 'string' ? readScopes(asserted) : null,
+  const maximum: readonly (Scopes | null)[] = [
     maximumScopes(entry, claims),
     metadata.scope === undefined ? null : readScopes(metadata.scope),
   ];
-  const granted = grantedResources(resources, use === 'id-jag' ? claims['resource'] : undefined);
-  const offered = granted.flatMap((resource) => Object.keys(resources.get(resource)?.scopes ?? {}));
-  const scopes = [...new Set(offered)].filter((scope) =>
-    limits.every((limit) => limit === null || limit.includes(scope)),
-  );
-  if (scopes.length === 0 && typeof asserted === 'string' && asserted.trim() !== '') {
-    throw new OAuthError('invalid_scope', 'This server grants none of the scopes of the assertion.');
+  const asserted = typeof claims['scope'] === 'string' ? readScopes(claims['scope']) : null;
+  const scopesOf = (resource: string): Scopes => {
+    const definition = resources.get(resource);
+    const offered = Object.keys(definition?.scopes ?? {});
+    const limits =
+      use === 'id-jag' ? [...maximum, asserted ?? defaultScopesOf(definition, offered)] : maximum;
+    return offered.filter((scope) => limits.every((limit) => limit === null || limit.includes(scope)));
+  };
+  if (use === 'workload') {
+    const served = [...resources.keys()];
+    return { resources: served, scopes: [...new Set(served.flatMap(scopesOf))] };
   }
-  return { resources: granted, scopes };
+  const named = grantedResources(resources, claims['resource']);
+  const [resource, another] =
+    requested.length > 0
+      ? [chooseResource(named, requested)]
+      : named.length === 1
+        ? named
+        : named.filter((one) => scopesOf(one).length > 0);
+  if (another !== undefined)
+    throw new OAuthError('invalid_target', 'The assertion is for several resources: request one of them.');
+  const scopes = resource === undefined ? [] : scopesOf(resource);
+  if (resource === undefined || scopes.length === 0)
+    throw new OAuthError(
+      'invalid_scope',
+      asserted === null
+        ? 'The assertion has no scope, and this server grants none by default.'
+        : 'This server grants none of the scopes of the assertion.',
+    );
+  return { resources: [resource], scopes };
+}
+
+/** What a request that names no scope gets; unless configured, nothing by which users delete or administer. */
+function defaultScopesOf(definition: ResourceDefinition | undefined, offered: Scopes): Scopes {
+  if (definition?.defaultScopes !== undefined) return definition.defaultScopes;
+  const { access = {}, hierarchy = {} } = definition ?? {};
+  const isGrave = (scope: string) => access[scope] === 'delete' || access[scope] === 'administer';
+  return offered.filter((scope) => ![...impliedScopes([scope], hierarchy)].some(isGrave));
 }
 
 /** The resources that an assertion names, each of which MUST be of this server; all without one. @see RFC 8707 §2 */
