@@ -7,7 +7,7 @@ import type { FindClient } from './clients/find-client.ts';
 import type { ServerContext } from './context.ts';
 import type { Encryptor } from './encryption/encryptor.ts';
 import type { Federation } from './federation/federation.ts';
-import type { Cookie } from './http/cookies.ts';
+import type { BrowserCookies } from './http/browser-cookies.ts';
 import type { CsrfTokens } from './http/csrf.ts';
 import type { PageErrors } from './http/error-pages.ts';
 import type { Route } from './http/router.ts';
@@ -24,7 +24,7 @@ export interface PageServices extends ServerContext {
   /** Encrypts under the master key. */
   readonly encryptor: Encryptor;
   /** Binds an authorization transaction to the browser that opened it. */
-  readonly transactionCookie: Cookie;
+  readonly browserCookies: BrowserCookies;
   /** Rate limit of authorization requests and federated logins. */
   readonly chargeAuthorizationRequest: RateLimitCheck;
   /** The quota of open transactions without a signed-in user; `null`: rate limits are disabled. */

@@ -12,7 +12,7 @@ import type { ServerContext } from './context.ts';
 import { createDevicePages } from './device/device-pages.ts';
 import { createEncryptor } from './encryption/encryptor.ts';
 import { createExternalUi } from './external-ui/external-ui.ts';
-import { defineCookie } from './http/cookies.ts';
+import { createBrowserCookies } from './http/browser-cookies.ts';
 import { createCsrfTokens } from './http/csrf.ts';
 import { createFrontPageRoute, createNotFoundRoute } from './http/front-page.ts';
 import { createLanguageSwitch } from './http/language.ts';
@@ -66,7 +66,7 @@ export function createPages(
     sessions: createSessions(context),
     csrfTokens: createCsrfTokens(context.options),
     encryptor: createEncryptor(context.options.masterKey, context.options.previousMasterKeys),
-    transactionCookie: defineCookie(issuer, 'browser'),
+    browserCookies: createBrowserCookies(issuer),
     chargeAuthorizationRequest: createRateLimitCheck(context, 'authorizations'),
     transactionQuota: context.options.rateLimits === null ? null : createTransactionQuota(context),
   };

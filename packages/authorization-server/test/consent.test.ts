@@ -18,7 +18,7 @@ import {
 } from './visitor.ts';
 
 const SESSION = '__Host-portcullis-session';
-const BROWSER = '__Host-portcullis-browser';
+const BROWSER = '__Host-portcullis-browser-';
 
 /** An error page: no redirect, no code, nothing stored. */
 async function expectRefused(t: Scene, status: number, act: () => Promise<Sight>): Promise<Sight> {
@@ -396,7 +396,8 @@ describe('a forged consent decision', () => {
     const { t, consent } = await openConsent();
     const kept = new Map(t.visitor.cookies);
     for (const missing of [[BROWSER], [SESSION], [BROWSER, SESSION]]) {
-      for (const name of missing) t.visitor.cookies.delete(name);
+      for (const name of kept.keys())
+        if (missing.some((one) => name.startsWith(one))) t.visitor.cookies.delete(name);
       await expectRefused(t, 403, () => t.visitor.submit(consent, { decision: 'allow' }));
       for (const [name, value] of kept) t.visitor.cookies.set(name, value);
     }
@@ -551,6 +552,57 @@ describe('signing out during consent', () => {
   });
 });
 
+describe('authorization requests that a browser without a cookie sends at once', () => {
+  /** A browser that has received all responses of requests that it sent together. */
+  async function openTogether(t: Scene, count: number) {
+    const opened = await Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const one = t.newVisitor();
+        const sight = await one.open(requestOf({ state: `tab-${index}` }));
+        return { sight, cookies: [...one.cookies] };
+      }),
+    );
+    const visitor = t.newVisitor();
+    for (const [name, value] of opened.flatMap(({ cookies }) => cookies)) visitor.cookies.set(name, value);
+    return { visitor, sights: opened.map(({ sight }) => sight) };
+  }
+
+  it('each end with a code, in any order', async () => {
+    const t = await setScene();
+    const { visitor, sights } = await openTogether(t, 4);
+    const states: (string | null)[] = [];
+    for (const [index, sight] of sights.toReversed().entries()) {
+      const consent =
+        index === 0
+          ? await visitor.submit(sight, { email: EMAIL, password: PASSWORD })
+          : await visitor.open(sight.path);
+      const { left } = await visitor.submit(consent, { decision: 'allow' });
+      if (left?.searchParams.has('code')) states.push(left.searchParams.get('state'));
+    }
+    expect(states).toEqual(['tab-3', 'tab-2', 'tab-1', 'tab-0']);
+  });
+
+  it('are refused in another browser, whatever cookies of its own that has', async () => {
+    const t = await setScene();
+    const { sights } = await openTogether(t, 2);
+    const { visitor: other } = await openTogether(t, 3);
+    for (const { path } of sights) await expectRefused(t, 403, () => other.open(path));
+  });
+
+  it('leave at most eight cookies once another request follows, of which the oldest are removed', async () => {
+    const t = await setScene();
+    const { visitor, sights } = await openTogether(t, 12);
+    const cookies = () => [...visitor.cookies.keys()].filter((name) => name.startsWith(BROWSER));
+    const before = cookies();
+    expect(before).toHaveLength(12);
+    await visitor.open(requestOf());
+    // The new transaction is bound to the first of them.
+    expect(cookies()).toEqual([before[0], ...before.slice(-7)]);
+    await expectRefused(t, 403, () => visitor.open(sights[1]?.path ?? ''));
+    expect((await visitor.open(sights[11]?.path ?? '')).status).toBe(200);
+  });
+});
+
 describe('session cookies', () => {
   it('T071: cookies over https have the __Host- prefix, HttpOnly, Secure and SameSite', async () => {
     const t = await setScene();
@@ -560,7 +612,7 @@ describe('session cookies', () => {
       headers.getSetCookie(),
     );
     const attributes = 'Path=/; HttpOnly; SameSite=Lax; Secure';
-    expect(browser).toMatch(new RegExp(`^${BROWSER}=[\\w-]{43}; Max-Age=600; ${attributes}$`));
+    expect(browser).toMatch(new RegExp(`^${BROWSER}[\\w-]{8}=[\\w-]{43}; Max-Age=600; ${attributes}$`));
     expect(session).toMatch(new RegExp(`^${SESSION}=[\\w-]{43}; Max-Age=1209600; ${attributes}$`));
   });
 

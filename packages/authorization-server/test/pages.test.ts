@@ -77,11 +77,11 @@ describe('a cookie', () => {
     expect(defineCookie('https://as.example', 'session').write(value, 60)).toBe(
       `__Host-portcullis-session=${value}; Max-Age=60; Path=/; HttpOnly; SameSite=Lax; Secure`,
     );
-    expect(defineCookie('http://localhost:8484', 'browser').write(value, 60)).toBe(
-      `portcullis-8484-browser=${value}; Max-Age=60; Path=/; HttpOnly; SameSite=Lax`,
+    expect(defineCookie('http://localhost:8484', 'session').write(value, 60)).toBe(
+      `portcullis-8484-session=${value}; Max-Age=60; Path=/; HttpOnly; SameSite=Lax`,
     );
-    expect(defineCookie('http://localhost', 'browser').clear()).toMatch(
-      /^portcullis-80-browser=; Max-Age=0; /,
+    expect(defineCookie('http://localhost', 'session').clear()).toMatch(
+      /^portcullis-80-session=; Max-Age=0; /,
     );
   });
 

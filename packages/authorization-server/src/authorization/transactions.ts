@@ -96,8 +96,8 @@ export async function openTransaction(
   request: HttpRequest,
   { client, target, identityProvider, decision, ...checked }: CheckedRequest,
 ): Promise<{ readonly transaction: AuthorizationTransaction; readonly cookies: readonly string[] }> {
-  const { events, options, transactionCookie } = context;
-  const secret = transactionCookie.read(request) ?? newSecret();
+  const { events, options, browserCookies } = context;
+  const secret = browserCookies.read(request)[0] ?? newSecret();
   const record = createRecord(context, { client, target, ...checked }, hashSecret(secret));
   const { state } = checked.authorizationRequest;
   if (decision === null) {
@@ -113,7 +113,6 @@ export async function openTransaction(
     scopes,
   });
   const accountId = actingAccountOf(record, checked.accountId);
-  const cookie = transactionCookie.write(secret, options.lifetimes.transaction);
   return {
     transaction: {
       record,
@@ -125,7 +124,7 @@ export async function openTransaction(
       decision,
       authentication: authenticationOf(checked.user),
     },
-    cookies: decision === null ? [cookie] : [],
+    cookies: decision === null ? browserCookies.write(request, secret, options.lifetimes.transaction) : [],
   };
 }
 
@@ -195,7 +194,7 @@ export async function findTransaction(
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundTransaction> {
-  const { store, clock, options, transactionCookie, sessions, federation } = context;
+  const { store, clock, options, browserCookies, sessions, federation } = context;
   const id = parameters.one(TRANSACTION_PARAMETER);
   if (id === undefined) return { missing: 'no-transaction' };
   const record = await store.findTransaction(id, clock());
@@ -209,9 +208,10 @@ export async function findTransaction(
     const reason = 'its state cannot be decrypted with the master key or a previous one';
     return { missing: 'gone', reason, facts };
   }
-  const secret = transactionCookie.read(request);
-  if (secret === null) return { missing: 'no-cookie', facts };
-  if (!matchesSecret(secret, record.browserHash)) return { missing: 'other-browser', facts };
+  const secrets = browserCookies.read(request);
+  if (secrets.length === 0) return { missing: 'no-cookie', facts };
+  if (!secrets.some((secret) => matchesSecret(secret, record.browserHash)))
+    return { missing: 'other-browser', facts };
 
   const clientRequest = await restoreClientRequest(context, record);
   if (clientRequest === null) return { missing: 'unknown-app', facts };

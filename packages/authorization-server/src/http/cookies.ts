@@ -14,7 +14,7 @@ export interface Cookie {
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Defines a cookie: `browser` binds an authorization transaction to its browser, `session` is the login,
+ * Defines a cookie: `browser-…` binds authorization transactions to their browser, `session` is the login,
  * `federated-login-…` binds a federated login to its browser, and `known-browser` is the device cookie,
  * `connect-link` the link of a gateway that its user opens.
  *
@@ -26,12 +26,11 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
  */
 export function defineCookie(
   issuer: string,
-  purpose: 'browser' | 'session' | 'known-browser' | 'connect-link' | `federated-login-${string}`,
+  purpose: 'session' | 'known-browser' | 'connect-link' | `browser-${string}` | `federated-login-${string}`,
   format: RegExp = SECRET,
 ): Cookie {
-  const { protocol, port } = new URL(issuer);
-  const isSecure = protocol === 'https:';
-  const name = isSecure ? `__Host-portcullis-${purpose}` : `portcullis-${port || '80'}-${purpose}`;
+  const name = nameOf(issuer, purpose);
+  const isSecure = name.startsWith('__Host-');
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
     read: (request) => readCookie(request.headers.get('cookie') ?? '', name, format),
@@ -40,10 +39,24 @@ export function defineCookie(
   };
 }
 
+function nameOf(issuer: string, purpose: string): string {
+  const { protocol, port } = new URL(issuer);
+  return protocol === 'https:' ? `__Host-portcullis-${purpose}` : `portcullis-${port || '80'}-${purpose}`;
+}
+
 function readCookie(header: string, name: string, format: RegExp): string | null {
-  for (const pair of header.split(';')) {
-    const [key, value] = pair.trim().split('=', 2);
-    if (key === name && value !== undefined && format.test(value)) return value;
-  }
-  return null;
+  return valuesIn(header, (key) => key === name, format)[0] ?? null;
+}
+
+/** The secrets in all cookies whose purpose begins so, in the order in which the browser sent them: the oldest first. @see RFC 6265 §5.4 */
+export function readCookies({ headers }: HttpRequest, issuer: string, purpose: string): readonly string[] {
+  const beginning = nameOf(issuer, purpose);
+  return valuesIn(headers.get('cookie') ?? '', (key) => key.startsWith(beginning), SECRET);
+}
+
+function valuesIn(header: string, isWanted: (name: string) => boolean, format: RegExp): readonly string[] {
+  return header.split(';').flatMap((pair) => {
+    const [name = '', value] = pair.trim().split('=', 2);
+    return value !== undefined && isWanted(name) && format.test(value) ? [value] : [];
+  });
 }

@@ -104,9 +104,9 @@ async function findAccountPageTarget(
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundLoginTarget> {
-  const { clock, options, transactionCookie, sessions } = context;
-  const carried = transactionCookie.read(request);
-  if (carried === null && request.method === 'POST') return { missing: 'no-cookie' };
+  const { clock, options, browserCookies, sessions } = context;
+  const [carried] = browserCookies.read(request);
+  if (carried === undefined && request.method === 'POST') return { missing: 'no-cookie' };
   const cookie = carried ?? newSecret();
   const user = await sessions.find(request);
   const to = readAccountSection(parameters.one('to'));
@@ -122,7 +122,8 @@ async function findAccountPageTarget(
     isSignedIn: 'again' in again ? age < RECENT_LOGIN_SECONDS : user !== null,
     requiresFreshLogin: 'again' in again,
     restartPath: path,
-    cookies: carried === null ? [transactionCookie.write(cookie, options.lifetimes.transaction)] : [],
+    cookies:
+      carried === undefined ? browserCookies.write(request, cookie, options.lifetimes.transaction) : [],
     resume: async () => respondRedirect(loginTargetPaths[to]),
     cancel: async () => respondRedirect(path),
     resumeAs: async (_accountId, set) => respondRedirect(loginTargetPaths[to], set),
