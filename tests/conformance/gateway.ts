@@ -30,7 +30,7 @@ const backends: Readonly<Record<string, () => Promise<ConformanceBackend>>> = {
   stdio: async () => ({ words: ['--', process.execPath, stdio], stop: async () => undefined }),
 };
 
-interface ConformanceBackend {
+export interface ConformanceBackend {
   /** Of `portcullis protect`. */
   readonly words: readonly string[];
   stop(): Promise<void>;
@@ -66,22 +66,35 @@ async function runBackend(
   backend: ConformanceBackend,
   direct: ReadonlyMap<string, ReadonlyMap<string, string>>,
 ): Promise<readonly (Result & { readonly scenario: string })[]> {
-  const portcullis = await startProtect(backend.words, { clients: [machineClient] });
-  const front = await startBearer(portcullis.resource, await requestMachineToken(portcullis.url));
   try {
-    const rows: (Result & { readonly scenario: string })[] = [];
-    for (const [revision, expected] of direct)
-      rows.push(...compare(`${revision} to ${transport}`, expected, await runScenarios(front.url, revision)));
-    return rows;
+    return await runBehindGateway(backend.words, async (url) => {
+      const rows: (Result & { readonly scenario: string })[] = [];
+      for (const [revision, expected] of direct)
+        rows.push(...compare(`${revision} to ${transport}`, expected, await runScenarios(url, revision)));
+      return rows;
+    });
   } finally {
-    await front.stop();
-    await portcullis.stop();
     await backend.stop();
   }
 }
 
+/** @param words of `portcullis protect` @param run gets a URL at which the suite needs no token */
+export async function runBehindGateway<Result>(
+  words: readonly string[],
+  run: (url: string) => Promise<Result>,
+): Promise<Result> {
+  const portcullis = await startProtect(words, { clients: [machineClient] });
+  const front = await startBearer(portcullis.resource, await requestMachineToken(portcullis.url));
+  try {
+    return await run(front.url);
+  } finally {
+    await front.stop();
+    await portcullis.stop();
+  }
+}
+
 /** Scenario → its line in the summary of the suite. */
-async function runScenarios(url: string, revision: string): Promise<ReadonlyMap<string, string>> {
+export async function runScenarios(url: string, revision: string): Promise<ReadonlyMap<string, string>> {
   const { output } = await runSuite(['server', '--url', url, '--requirements', revision]);
   const lines = output.matchAll(/^([✓✗]) (\S+): (\d+ passed, \d+ failed.*)$/gmu);
   return new Map([...lines].map(([, mark, scenario = '', counts]) => [scenario, `${mark} ${counts}`]));

@@ -1,6 +1,7 @@
 /** docs/conformance.md: the results of a whole run, by scenario, revision and transport. */
 import { readFileSync } from 'node:fs';
 import { table } from '../../scripts/documents/markdown.ts';
+import type { Comparison } from './foreign.ts';
 import type { Run } from './suite.ts';
 
 interface Outcome {
@@ -18,11 +19,13 @@ const { version }: { version: string } = JSON.parse(
 
 /**
  * @param runs of clients, by which the revisions of a scenario are known
+ * @param comparisons of servers of others; they are among the outcomes, too
  * @param expected names of outcomes that may fail
  */
 export function conformancePage(
   runs: readonly Run[],
   outcomes: readonly Outcome[],
+  comparisons: readonly Comparison[],
   expected: readonly string[],
 ): string {
   const passed = outcomes.filter((outcome) => outcome.passed).length;
@@ -51,7 +54,32 @@ Each scenario for servers, as a client of each revision, against an MCP server d
 ${gatewayTables(outcomes, expected)}
 
 **Differs, as expected.** The other transport cannot say it: a session does not carry the capabilities of a single request, the names of its server requests, or the error for a capability that was not declared; a stateless server cannot ask in the middle of a call; and streams between transports are not closed for polling.
+
+## The gateway in front of servers of others
+
+The same scenarios against MCP servers that were not written for this suite, or not by us: most need tools that server-everything does not have, and fail with and without the gateway. What counts is that nothing that passes directly fails through the gateway. Where it passes although the server alone does not, the gateway has refused what the server accepts.
+
+${foreignTables(comparisons)}
+
+**The example server of the suite** (\`examples/servers/typescript\` of its repository at c321dd3, not in its package; \`CONFORMANCE_EXAMPLE\` names its folder), on 2026-11-24: at 2025-11-25, 33 of 33 scenarios pass directly and through the gateway. At 2026-07-28, 32 of 50 pass directly and 31 through the gateway. The one is \`server-stateless\`: the example streams the notifications of \`subscriptions/listen\` as lines of \`application/json\`, where the revision has an event stream, and a document that is no response to its request is a 502 here. In seven others, which fail either way, the gateway refuses malformed requests that the example accepts.
 `;
+}
+
+/** A table for each server. */
+function foreignTables(comparisons: readonly Comparison[]): string {
+  const servers = Map.groupBy(comparisons, ({ server, revision }) => `${server}, as a client of ${revision}`);
+  return [...servers]
+    .map(([title, rows]) => {
+      const passing = (way: 'directly' | 'guarded') => rows.filter((row) => row[way].startsWith('✓')).length;
+      const lines = rows.map(({ scenario, directly, guarded }) => [
+        `\`${scenario.split(' ')[0]}\``,
+        directly,
+        guarded,
+      ]);
+      const count = `${passing('directly')} of ${rows.length} pass directly, ${passing('guarded')} through the gateway.`;
+      return `### ${title}\n\n${count}\n\n${table(['scenario', 'directly', 'through the gateway'], lines)}`;
+    })
+    .join('\n\n');
 }
 
 function clientTable(runs: readonly Run[], outcomes: readonly Outcome[]): string {

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runAuthorizationServer } from './authorization-server.ts';
+import { runForeign } from './foreign.ts';
 import { runGateway } from './gateway.ts';
 import { runInLanes } from './lanes.ts';
 import { conformancePage } from './page.ts';
@@ -41,11 +42,17 @@ try {
       rows.push(row);
     }
   }
+  const comparisons = 'gateway'.includes(wanted) ? await runForeign() : [];
+  for (const result of comparisons) {
+    const row = { name: result.scenario, ...result };
+    report(row);
+    rows.push(row);
+  }
   const expected = await readExpectedFailures();
   if (wanted === '')
     await writeFile(
       new URL('../../docs/conformance.md', import.meta.url),
-      conformancePage(runs, rows, expected),
+      conformancePage(runs, rows, comparisons, expected),
     );
   conclude(rows, expected);
 } finally {

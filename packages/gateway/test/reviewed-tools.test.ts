@@ -110,6 +110,30 @@ describe.each([false, true])('tools of a backend (event stream: %s)', (isStream)
     expect(calls()).toBe(1);
   });
 
+  it('that are unknown are a result with isError in a session, and a JSON-RPC error in the stateless revision', async () => {
+    const { callAs, request, gateway, calls } = await setUp({ isStream });
+    const inSession = await callAs('alice', 'nothing');
+    expect([inSession.status, await inSession.json()]).toEqual([
+      200,
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        result: { content: [{ type: 'text', text: 'Unknown tool: nothing' }], isError: true },
+      },
+    ]);
+    const version = '2026-07-28';
+    const message = request('tools/call', {
+      name: 'nothing',
+      _meta: { 'io.modelcontextprotocol/protocolVersion': version },
+    });
+    const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': 'nothing' };
+    expect(await (await gateway.send('alice', { message, headers })).json()).toMatchObject({
+      id: 1,
+      error: { code: -32_602, message: 'Unknown tool: nothing' },
+    });
+    expect(calls()).toBe(0);
+  });
+
   it('are never listed nor called where a rule says so', async () => {
     const scopes = { use: 'Use files' };
     const tools = { 'delete_*': false, '*': ['use'] };
@@ -186,7 +210,7 @@ describe('the body of a request', () => {
     const { callAs, calls } = await setUp();
     expect((await callAs('alice', 'read_file')).status).toBe(200);
     for (const name of ['reаd_file', 'read_ﬁle', 'read_file\u200b', 'READ_FILE'])
-      expect(await (await callAs('alice', name)).json()).toMatchObject({ error: { code: -32_602 } });
+      expect(await (await callAs('alice', name)).json()).toMatchObject({ result: { isError: true } });
     expect(calls()).toBe(1);
   });
 });

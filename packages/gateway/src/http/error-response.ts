@@ -94,6 +94,11 @@ export function sendError(
     send(outgoing, 200, `"result":${JSON.stringify(error.result)}`, common, id);
     return;
   }
+  if (error instanceof MessageError && error.isToolResult) {
+    const result = { content: [{ type: 'text', text: error.message }], isError: true };
+    send(outgoing, 200, `"result":${JSON.stringify(result)}`, common, id);
+    return;
+  }
   const { status, code, message, headers, details } = toGatewayError(error);
   const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
   // Clients show this JSON-RPC error with its link; other errors are HTTP errors.

@@ -7,6 +7,7 @@ interface MessageErrorOptions {
   readonly status?: number;
   readonly id?: string | null;
   readonly decision?: RefusalDecision;
+  readonly isToolResult?: boolean;
 }
 
 /** An invalid message: the HTTP status and the JSON-RPC error that its sender receives. @see JSON-RPC 2.0 §5.1 */
@@ -20,16 +21,19 @@ export class MessageError extends Error {
   readonly id: string | null;
   /** What the audit log records. */
   readonly decision: RefusalDecision;
+  /** Whether its sender receives it as a tool's result with `isError`, which a model can read, and not as a JSON-RPC error. */
+  readonly isToolResult: boolean;
 
   constructor(
     code: number,
     message: string,
-    { status = 400, id = null, decision = 'invalid' }: MessageErrorOptions = {},
+    { status = 400, id = null, decision = 'invalid', isToolResult = false }: MessageErrorOptions = {},
   ) {
     super(message);
     this.status = status;
     this.code = code;
     this.id = id;
     this.decision = decision;
+    this.isToolResult = isToolResult;
   }
 }

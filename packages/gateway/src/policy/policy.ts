@@ -100,7 +100,11 @@ export function forbidden(
 
 const INVALID_PARAMS = -32_602;
 
-/** The error that servers of MCP respond with. @see MCP 2025-11-25, server/tools, error handling */
-export function unknownTool({ tool, id }: ScannedMessage): MessageError {
-  return new MessageError(INVALID_PARAMS, `Unknown tool: ${tool}`, { status: 200, id });
+/**
+ * The error that servers of MCP respond with: in sessions a result with `isError`, as the official SDKs do; in the stateless revision a
+ * JSON-RPC error. @see MCP 2026-07-28, server/tools, error handling
+ */
+export function unknownTool({ tool, id, protocolVersion }: ScannedMessage): MessageError {
+  const isToolResult = protocolVersion === null;
+  return new MessageError(INVALID_PARAMS, `Unknown tool: ${tool}`, { status: 200, id, isToolResult });
 }
