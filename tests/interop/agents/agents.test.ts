@@ -9,7 +9,7 @@ import { installPackages } from '../../support/install.ts';
 import { owner, type Portcullis, startPortcullis } from '../../support/portcullis.ts';
 import { reservePort } from '../../support/ports.ts';
 import { createUser } from '../../support/user.ts';
-import { type Agent, agents, openedUrls, prepare, type Sandbox, start, stop } from './agents.ts';
+import { type Agent, agents, openedUrls, prepare, type Sandbox, start, stop, stopDaemons } from './agents.ts';
 import { type LossyProxy, startLossyProxy } from './lossy-proxy.ts';
 import { type MockModel, startMockModel } from './mock-model.ts';
 
@@ -76,6 +76,7 @@ async function signIn(agent: Agent): Promise<{ readonly sandbox: Sandbox; readon
   const home = await mkdtemp(join(tmpdir(), 'portcullis-agent-'));
   onTestFinished(async () => {
     await model[Symbol.asyncDispose]();
+    await stopDaemons({ home });
     await rm(home, { recursive: true, force: true, maxRetries: 5 });
   });
   const bin = join(modules, '.bin');

@@ -1,7 +1,7 @@
 /** The agent command lines: how each is configured, signs in by its own OAuth code, and is asked to call a tool. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
@@ -248,6 +248,23 @@ export function stop({ child }: Pick<Run, 'child'>, signal: NodeJS.Signals = 'SI
     process.kill(-child.pid, signal);
   } catch {
     // The whole process group has ended.
+  }
+}
+
+/** Ends what an agent has left running in a process group of its own, such as the hub of Cline: it has the same home. */
+export async function stopDaemons({ home }: Pick<Sandbox, 'home'>): Promise<void> {
+  for (const pid of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/.test(pid)) continue;
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+    if (environment.split('\0').includes(`HOME=${home}`)) stopProcess(Number(pid));
+  }
+}
+
+function stopProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
   }
 }
 
