@@ -177,7 +177,7 @@ class MergedSession implements BackendSession {
   async notify(message: Message): Promise<void> {
     if (message.method !== undefined) return this.#broadcast((session) => session.notify(message));
     const prefix = this.#serverRequests.get(message.id);
-    if (prefix === undefined) throw new BackendError('not_pending', 'No question has this id.');
+    if (prefix === undefined) throw new BackendError('not_pending', 'No server request has this id.');
     this.#serverRequests.delete(message.id);
     await (await this.#session(prefix)).notify(message);
   }

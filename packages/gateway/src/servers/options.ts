@@ -166,7 +166,7 @@ export const limitsSchema = lazy(() =>
     frame: bytes(1024, 1_073_741_824)
       .default(4 * MIB)
       .describe(
-        'bytes of one message that has to be read as a whole: of stdio, of a list that is filtered, of a question to the client',
+        'bytes of one message that has to be read as a whole: of stdio, of a list that is filtered, of a server request; longer results of calls pass in pieces',
       ),
     connect: seconds(1, 600).default(5).describe('seconds to connect to the backend'),
     firstByte: seconds(1, 86_400).default(300).describe('seconds until the backend begins its response'),

@@ -3,7 +3,7 @@ import type { Worker } from 'node:cluster';
 import type { RunningServer } from '../run-file.ts';
 
 /** The environment variable that contains the `Slot` of a process as JSON. */
-export const SLOT_VARIABLE = 'PORTCULLIS_PLACE';
+export const SLOT_VARIABLE = 'PORTCULLIS_SLOT';
 
 /** The slot of a process in a multi-process server. */
 export interface Slot {

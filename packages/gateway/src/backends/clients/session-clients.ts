@@ -121,7 +121,7 @@ interface ResumedStream {
 
 function resume(sealer: Sealer, request: GatewayRequest, session: LiveSession, lastId: string): void {
   const missed = session.events.after(lastId);
-  if (missed === null) refuse(request, 404, 'The event of Last-Event-ID is not kept here any more.');
+  if (missed === null) refuse(request, 404, 'The event of Last-Event-ID is no longer buffered here.');
   else follow(sealer, request, session, missed);
 }
 
