@@ -16,7 +16,7 @@ interface ListSession {
 
 type OpenListSession = () => Promise<ListSession>;
 
-/** The sessions in which lists are read, one after the other: of the newest revision first. @throws BackendError */
+/** The sessions in which lists are read, one after the other: of the newest revision first. At least one. @throws BackendError */
 export type OwnSessions = (
   request: OwnedRequest,
   revisions: ListedRevisions,
@@ -52,14 +52,16 @@ const METHOD_NOT_FOUND = -32_601;
 export function createListTools(open: OwnSessions): ListTools {
   return async (request, revisions) => {
     const lists: (readonly ToolDefinition[])[] = [];
+    const failures: unknown[] = [];
     for (const openOne of await open(request, revisions)) {
       try {
         lists.push(await listOnce(openOne, request.server.name));
       } catch (error) {
-        // Further revisions are those that a backend may speak.
-        if (lists.length === 0) throw error;
+        // A backend need not speak every revision, and may refuse a second session of a user.
+        failures.push(error);
       }
     }
+    if (lists.length === 0) throw failures[0];
     return lists;
   };
 }

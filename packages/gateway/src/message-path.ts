@@ -2,11 +2,11 @@
 
 import { type Message, readMessage, statelessVersion } from '@portcullis/http';
 import {
-  BackendError,
-  type BackendSession,
-  type InitializeParams,
-  type MessageBackend,
-} from './backends/backend.ts';
+  type BackendSessionOptions,
+  type BackendSessions,
+  createBackendSessions,
+} from './backend-sessions.ts';
+import { BackendError, type MessageBackend } from './backends/backend.ts';
 import { sentBytes } from './backends/clients/reply.ts';
 import {
   type ClientsOptions,
@@ -15,33 +15,27 @@ import {
 } from './backends/clients/session-clients.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
-import { LAST_WITH_SESSIONS, STATELESS, WITH_SESSIONS } from './backends/revisions.ts';
-import type { CredentialSource } from './credentials/credential-source.ts';
+import { STATELESS } from './backends/revisions.ts';
 import { invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { Forwarding } from './http/pass-through.ts';
 import { type ServerSlots, takeStream } from './http/slots.ts';
-import { type OwnSessions, ownInitialize } from './list-tools.ts';
-import { ownerKey } from './servers/owner.ts';
-import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
+import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
 /** Options of `createMessagePath`. */
-export interface MessagePathOptions {
+export interface MessagePathOptions extends BackendSessionOptions {
   readonly sealer: Sealer;
-  readonly credentials: CredentialSource;
   /** Headers of every response, as a flat list. */
   readonly commonHeaders: readonly string[];
   /** Filters or changes a response on its way to the client, such as a list of tools. */
   readonly edit?: (response: Message, method: string, request: GatewayRequest) => Promise<Message> | Message;
   readonly slots: ServerSlots;
-  /** The backend announced that its list of tools has changed. */
-  readonly onToolsChanged: (server: GatewayServer) => void;
 }
 
 /** Serves the requests of one server. */
-export interface MessagePath {
+export interface MessagePath extends BackendSessions {
   /**
    * Opens the session id of a request.
    * @throws GatewayError 404 for a session of another user, client or server, before anything else is decided
@@ -55,10 +49,6 @@ export interface MessagePath {
    */
   forward(request: GatewayRequest, forwarding: Pick<Forwarding, 'body'>): Promise<ExchangeSummary>;
   isUp(): boolean;
-  /** Sessions in which the gateway lists tools for the user: one that a client has opened, where the newest revision is enough. */
-  readonly listSessions: OwnSessions;
-  /** A session for a client of a merged server. */
-  open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
   close(): Promise<void>;
 }
 
@@ -68,12 +58,11 @@ export function createMessagePath(
   backend: MessageBackend,
   options: MessagePathOptions,
 ): MessagePath {
-  const { sealer, credentials, commonHeaders, slots, edit = (response) => response } = options;
+  const { sealer, commonHeaders, slots, edit = (response) => response } = options;
+  const { open, listSessions } = createBackendSessions(server, backend, options);
   const own: ClientsOptions = { sealer, edit, open };
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
-  /** The session that each user's client opened last. */
-  const opened = new Map<string, BackendSession>();
 
   return {
     takeUpload: () => null,
@@ -100,15 +89,7 @@ export function createMessagePath(
     },
     isUp: backend.isUp,
     open,
-    async listSessions(request, revisions) {
-      const session = opened.get(ownerKey(request.owner));
-      if (session !== undefined && revisions === 'newest') return [async () => ({ session, isOwn: false })];
-      const versions = revisions === 'newest' ? [LAST_WITH_SESSIONS] : [...WITH_SESSIONS].toReversed();
-      return versions.map((version) => async () => ({
-        session: await openAtBackend(request, ownInitialize(version), true),
-        isOwn: true,
-      }));
-    },
+    listSessions,
     async close() {
       await Promise.all([sessions.close(), stateless.close()]);
       await backend.close();
@@ -136,34 +117,6 @@ export function createMessagePath(
     return isStateless || messages.some((message) => statelessVersion(message) !== null)
       ? stateless
       : sessions;
-  }
-
-  /** Credentials are renewed while a session is open. */
-  function openAtBackend(
-    { principal, owner }: OwnedRequest,
-    initialize: InitializeParams,
-    isBrief: boolean,
-  ): Promise<BackendSession> {
-    return backend.open(owner, initialize, {
-      isBrief,
-      principal,
-      credential: () => credentials.for(principal, server),
-      rejected: (answer, credential) => credentials.rejected(principal, server, answer, credential),
-    });
-  }
-
-  async function open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession> {
-    const { owner } = request;
-    const session = await openAtBackend(request, initialize, false);
-    session.listen(({ method }) => {
-      if (method === 'notifications/tools/list_changed') options.onToolsChanged(server);
-    });
-    const key = ownerKey(owner);
-    opened.set(key, session);
-    void session.ended.then(() => {
-      if (opened.get(key) === session) opened.delete(key);
-    });
-    return session;
   }
 }
 

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { json, startBackend } from './support/backend.ts';
@@ -18,8 +21,9 @@ function toolsFor(capabilities: object, revision: string): readonly object[] {
   return [{ name: 'echo', description, inputSchema }, ...optional];
 }
 
-/** A server on standard input and output, as the argument of `node -e`. */
+/** A server on standard input and output, as the argument of `node -e`. With an argument, a second one at a time refuses to start. */
 const OVER_STDIO = `
+if (process.argv[1]) try { require('node:fs').writeFileSync(process.argv[1], '', { flag: 'wx' }); } catch { process.exit(1); }
 const NEEDS = ${JSON.stringify(NEEDS)};
 ${toolsFor.toString()}
 let client = {};
@@ -64,6 +68,22 @@ async function startOverHttp(): Promise<object> {
 }
 
 const overStdio = { command: [process.execPath, '-e', OVER_STDIO] };
+
+it('a process of which a user can run only one lists its tools, as its client sees them', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-lock-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const store = await openStore(':memory:');
+  onTestFinished(() => store.close());
+  const command = [process.execPath, '-e', OVER_STDIO, join(folder, 'lock')] as const;
+  const gateway = await startGateway([{ path: '/mcp', name: 'Tools', backend: { command } }], {
+    pins: store,
+  });
+  onTestFinished(() => gateway.close());
+  const client = await startSession(gateway, 'alice', '/mcp', { capabilities: { sampling: {} } });
+  const text = await (await client.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).text();
+  expect(text).toContain('use_sampling');
+  expect(await client.call('use_sampling')).toBe('called use_sampling');
+});
 
 describe.each([
   ['HTTP', startOverHttp],

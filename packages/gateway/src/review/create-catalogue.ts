@@ -97,7 +97,7 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
       const listed = readList(elements);
       return mapLater(currentPins(options, server), (pins) => {
         // At first use, the gateway's own list is pinned, whatever the client can do.
-        if (pins.isEmpty)
+        if (pins.isEmpty && listed.length > 0)
           return load(request, `${server.path} ${credentialKey}`).then(() => compareList(server, listed));
         const isKnown = listed.every(({ name, hash }) => pins.has(name, hash));
         return isKnown ? approvedOf(listed, pins) : compareList(server, listed);

@@ -1,0 +1,73 @@
+/** Sessions at a backend: of clients, and of the gateway for its own lists. */
+import type { BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
+import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
+import type { CredentialSource } from './credentials/credential-source.ts';
+import { type OwnSessions, ownInitialize } from './list-tools.ts';
+import { ownerKey } from './servers/owner.ts';
+import type { OwnedRequest } from './servers/request.ts';
+import type { GatewayServer } from './servers/server.ts';
+
+export interface BackendSessionOptions {
+  readonly credentials: CredentialSource;
+  /** The backend announced that its list of tools has changed. */
+  readonly onToolsChanged: (server: GatewayServer) => void;
+}
+
+export interface BackendSessions {
+  /** A session for a client, also for one of a merged server. */
+  open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
+  /**
+   * Sessions in which the gateway lists tools for the user: that of a client, if there is one, where the newest revision is enough;
+   * else own ones, and that of a client last.
+   */
+  readonly listSessions: OwnSessions;
+}
+
+export function createBackendSessions(
+  server: GatewayServer,
+  backend: MessageBackend,
+  { credentials, onToolsChanged }: BackendSessionOptions,
+): BackendSessions {
+  /** The session that each user's client opened last. */
+  const opened = new Map<string, BackendSession>();
+
+  return {
+    async open(request, initialize) {
+      const session = await openAtBackend(request, initialize, false);
+      session.listen(({ method }) => {
+        if (method === 'notifications/tools/list_changed') onToolsChanged(server);
+      });
+      const key = ownerKey(request.owner);
+      opened.set(key, session);
+      void session.ended.then(() => {
+        if (opened.get(key) === session) opened.delete(key);
+      });
+      return session;
+    },
+    async listSessions(request, revisions) {
+      const session = opened.get(ownerKey(request.owner));
+      const known = session === undefined ? [] : [async () => ({ session, isOwn: false })];
+      if (known.length > 0 && revisions === 'newest') return known;
+      const versions = revisions === 'newest' ? [LAST_WITH_SESSIONS] : [...WITH_SESSIONS].toReversed();
+      const own = versions.map((version) => async () => ({
+        session: await openAtBackend(request, ownInitialize(version), true),
+        isOwn: true,
+      }));
+      return [...own, ...known];
+    },
+  };
+
+  /** Credentials are renewed while a session is open. */
+  function openAtBackend(
+    { principal, owner }: OwnedRequest,
+    initialize: InitializeParams,
+    isBrief: boolean,
+  ): Promise<BackendSession> {
+    return backend.open(owner, initialize, {
+      isBrief,
+      principal,
+      credential: () => credentials.for(principal, server),
+      rejected: (answer, credential) => credentials.rejected(principal, server, answer, credential),
+    });
+  }
+}
