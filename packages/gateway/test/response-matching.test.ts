@@ -1,6 +1,7 @@
 /** Responses that a backend sends to another request than it was asked: clients take a response by its id. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { joinEventId, NO_RESPONSES, splitEventId } from '../src/messages/expected-responses.ts';
 import { startBackend } from './support/backend.ts';
 import { callOf } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
@@ -90,6 +91,19 @@ it('a response to a notification is not passed on', async () => {
   const message = { jsonrpc: '2.0', method: 'notifications/initialized' };
   const response = await gateway.send('alice', { message });
   expect([response.status, await response.text()]).toEqual([200, '']);
+});
+
+it.each([
+  [{ ids: new Set(['"a"', '1']), isBatch: false }, ['"a"', '1']],
+  [{ ids: new Set(['1']), isBatch: true }, []],
+  [{ ids: new Set([`"${'x'.repeat(2000)}"`, '2']), isBatch: false }, ['2']],
+])('the ID of an event retains what its stream answers: %o', (expected, ids) => {
+  const { id, expected: found } = splitEventId(joinEventId(expected, 'e"7'));
+  expect([id, [...found.ids]]).toEqual(['e"7', ids]);
+});
+
+it.each(['7', 'e_1', '[1]', '{}'])('the ID %s of an event of an earlier version retains nothing', (text) => {
+  expect(splitEventId(text)).toEqual({ id: text, expected: NO_RESPONSES });
 });
 
 describe('an event stream', () => {

@@ -67,7 +67,17 @@ export function joinEventId({ ids, isBatch }: ExpectedResponses, id: string): st
   return JSON.stringify([...retained, id]);
 }
 
+/** An ID of an earlier version is that of the backend alone: its stream may send no response. */
 export function splitEventId(text: string): { readonly id: string; readonly expected: ExpectedResponses } {
-  const parts = JSON.parse(text) as readonly string[];
+  const parts = readParts(text) ?? [text];
   return { id: parts.at(-1) ?? '', expected: { ids: new Set(parts.slice(0, -1)), isBatch: false } };
+}
+
+function readParts(text: string): readonly string[] | null {
+  try {
+    const parts: unknown = JSON.parse(text);
+    return Array.isArray(parts) && parts.every((part) => typeof part === 'string') ? parts : null;
+  } catch {
+    return null;
+  }
 }
