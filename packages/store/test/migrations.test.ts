@@ -396,6 +396,31 @@ describe('migrations of a PostgreSQL database in use', () => {
     expect(await queryPostgres(location, VALID)).toEqual([{ is_valid: true }]);
   });
 
+  it('builds an index although another process asks for the lock at that moment', async () => {
+    const location = await filled();
+    const writer = await connectPostgres(location);
+    await writer.query("BEGIN; UPDATE grants SET last_used_at = 1 WHERE id = 'grant_1'");
+    const first = upgradePostgres(location, [...migrations, indexed]);
+    const building = "SELECT 1 AS one FROM pg_class WHERE relname = 'grants_by_label'";
+    await expect.poll(() => queryPostgres(location, building)).toEqual([{ one: 1 }]);
+    // Its statements last, so that the build meets one of them.
+    const second = migratePostgres(() => connectSlow(location), [...migrations, indexed]);
+    const asking = "SELECT 1 AS one FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    await expect.poll(() => queryPostgres(location, asking), { interval: 5 }).toEqual([{ one: 1 }]);
+    await writer.query('COMMIT');
+    await Promise.all([first, second, writer.end()]);
+    expect(await queryPostgres(location, VALID)).toEqual([{ is_valid: true }]);
+  });
+
+  /** A process that asks for the lock of migrations takes half a second for it. */
+  async function connectSlow(location: string): Promise<Client> {
+    const client = await connectPostgres(location);
+    const query = client.query.bind(client) as (text: string, values?: unknown[]) => Promise<unknown>;
+    const slowly = (text: string, values?: unknown[]) =>
+      query(text.includes('pg_try_advisory') ? `${text}, pg_sleep(0.5)` : text, values);
+    return Object.assign(client, { query: slowly });
+  }
+
   it('lets writes pass while a change of a table waits for a long statement', async () => {
     const location = await filled();
     const reader = await connectPostgres(location);

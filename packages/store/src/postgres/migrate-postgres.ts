@@ -49,17 +49,23 @@ function runOn<T>(client: Client, steps: Steps<T>): Promise<T> {
   );
 }
 
+/** The lock belongs to a transaction, which works through a connection pooler too. */
+const BEGIN_TURN =
+  'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = 0';
+
 /**
- * Runs while another connection holds the lock in a transaction, which works through a connection pooler too. `CREATE INDEX
- * CONCURRENTLY` waits for every statement in progress, so other processes poll for the lock instead of waiting.
+ * Runs while another connection holds the lock. `CREATE INDEX CONCURRENTLY` waits for the end of every transaction that runs a statement, so
+ * other processes neither wait for the lock in a statement nor poll for it in one transaction: each would wait for the other for ever.
  */
 async function withLock(connect: () => Promise<Client>, work: () => Promise<void>): Promise<void> {
   const holder = await connect();
   try {
-    await holder.query(
-      'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = 0',
-    );
-    while (!(await tryLock(holder))) await sleep(100);
+    await holder.query(BEGIN_TURN);
+    while (!(await tryLock(holder))) {
+      await holder.query('ROLLBACK');
+      await sleep(100);
+      await holder.query(BEGIN_TURN);
+    }
     await work();
     await holder.query('COMMIT');
   } finally {
