@@ -77,13 +77,14 @@ async function decide(
   { path, names }: { readonly path: string; readonly names: readonly string[] },
   processContext: ProcessContext,
 ): Promise<void> {
-  if ((names.length === 0) !== (flags.all === true))
-    throw new Error('Name the tools, or use --all: not both.');
+  if (names.length > 0 && flags.all === true) throw new Error('Name tools, or use --all: not both.');
   const installation = await findInstallation(flags, processContext);
   const decided = await withStore(installation, async (tools) => {
     const pending = await findPending(tools, path);
     const unknown = names.find((name) => !pending.some((pin) => pin.name === name));
     if (unknown !== undefined || pending.length === 0) throw nothingWaits(path, unknown, processContext);
+    // Each approval is of what was reviewed, so all that waits is approved only by its own flag.
+    if (names.length === 0 && flags.all !== true) throw noneNamed(decision, path, pending);
     const chosen = pending.filter(({ name }) => flags.all === true || names.includes(name));
     for (const pin of chosen) await decideOne(tools, decision, pin);
     return chosen.length;
@@ -131,6 +132,11 @@ function toJson(pin: PendingDefinitionRecord): object {
 /** Quotes a name with every character visible. */
 function quote(name: string): string {
   return cleanJson(name);
+}
+
+function noneNamed(decision: string, path: string, pending: readonly PendingDefinitionRecord[]): Error {
+  const names = [...new Set(pending.map(({ name }) => quote(name)))].join(', ');
+  return new Error(`Name the tools of ${cleanLine(path)} to ${decision}, or use --all for all that wait: ${names}`);
 }
 
 function nothingWaits(path: string, tool: string | undefined, { command }: ProcessContext): Error {
