@@ -10,6 +10,7 @@ import {
 } from '@portcullis/protocol';
 import type { AccessRule, ConditionalAccessRule, GatewayServer, RuleTable } from '../servers/server.ts';
 import type { AccessDecision, Caller, Policy, ToolHints } from './policy.ts';
+import { nameVariants, uriReadings } from './resource-uris.ts';
 
 /** What a rule demands. A string: why it is never met by this caller. */
 type Demand = Scopes | string;
@@ -33,7 +34,7 @@ export function compilePolicy(
 ): Policy {
   const tools = compileRules(rules.tools, nameVariants);
   const prompts = compileRules(rules.prompts, nameVariants);
-  const resources = compileRules(rules.resources, uriVariants);
+  const resources = compileRules(rules.resources, uriReadings);
   const methods = compileRules(rules.methods);
   const reading = proposedScopes(`${id}:read`, offered);
   const writing = proposedScopes(`${id}:write`, offered);
@@ -107,33 +108,26 @@ interface Entry {
  * Names are compared exactly, character by character. An exact name wins, then the pattern with the most literal characters.
  * In a pattern `*` matches any characters, also none.
  *
- * Each form of a name needs a rule that allows it. The pattern that matches the name covers its other forms in the same forms: a rule for
- * `a b` is also one for what else `a b` may be read as, but never for a name that is written so.
+ * Each form of a name needs a rule that allows it: the name itself that of a pattern as written, its other forms that of a pattern or of one
+ * of its forms. So the forms of a pattern forbid, but they never allow a name that is written so.
  */
 export function compileRules(table: RuleTable | null, formsOf: FormsOf = (name) => [name]): FindRules {
   if (table === null) return (name) => formsOf(name).map(() => null);
   const entries = Object.entries(table).map(([pattern, rule]) => ({ pattern, rule }));
   const find = compileEntries(entries);
-  const finders = new Map<string, FindEntry>();
-  const finderWithin = (entry: Entry) => {
-    const known = finders.get(entry.pattern) ?? compileEntries([...entries, ...otherForms(entry, formsOf)]);
-    finders.set(entry.pattern, known);
-    return known;
-  };
+  const findForm = compileEntries([...entries, ...entries.flatMap((entry) => otherForms(entry, formsOf))]);
   return (name) => {
-    const own = find(name);
-    const others = formsOf(name).slice(1);
-    const findOther = own === null || others.length === 0 ? find : finderWithin(own);
-    return [own?.rule ?? null, ...others.map((form) => findOther(form)?.rule ?? null)];
+    const [written, ...others] = formsOf(name);
+    return [find(written ?? name), ...others.map(findForm)].map((entry) => entry?.rule ?? null);
   };
 }
 
-/** A form with another number of asterisks would match other names. */
+/** A form with more asterisks would match other names. */
 function otherForms({ pattern, rule }: Entry, formsOf: FormsOf): readonly Entry[] {
   const asterisks = (text: string) => text.split('*').length;
   return formsOf(pattern)
     .slice(1)
-    .filter((form) => asterisks(form) === asterisks(pattern))
+    .filter((form) => asterisks(form) <= asterisks(pattern))
     .map((form) => ({ pattern: form, rule }));
 }
 
@@ -170,33 +164,6 @@ function matches(parts: readonly string[], name: string): boolean {
     at = found + part.length;
   }
   return true;
-}
-
-const PLAIN = /^[\x21-\x7e]*$/;
-
-/**
- * A name, and what it is after Unicode normalization and without invisible characters: a backend may take it for that one, so that
- * each has to be allowed.
- * @see UAX #15
- */
-function nameVariants(name: string): readonly string[] {
-  if (PLAIN.test(name)) return [name];
-  return [...new Set([name, name.normalize('NFKC').replace(/[\p{Cf}\s]/gu, '')])];
-}
-
-/** A URI, and what it is with its dot segments resolved and its escapes decoded. @see RFC 3986 §6.2.2 */
-function uriVariants(uri: string): readonly string[] {
-  const resolved = URL.parse(uri)?.href ?? uri;
-  const decoded = decode(resolved);
-  return [...new Set([...nameVariants(uri), resolved, URL.parse(decoded)?.href ?? decoded, decoded])];
-}
-
-function decode(uri: string): string {
-  try {
-    return decodeURIComponent(uri);
-  } catch {
-    return uri;
-  }
 }
 
 /** The methods of all revisions of MCP that a client may send. */

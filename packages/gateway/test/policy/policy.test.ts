@@ -136,6 +136,58 @@ describe('a policy', () => {
   });
 
   it.each([
+    ['file:///srv/private/*', 'file:///srv//private/a'],
+    ['file:///srv/private/*', 'file:////srv/private/a'],
+    ['file:///srv/private/*', 'file://127.0.0.1/srv/private/a'],
+    ['file:///srv/private/*', 'file://localhost/srv/private/a'],
+    ['file:///srv/private/*', 'FILE:/srv/private/a'],
+    ['file:///srv/private/*', 'file:///srv\\private\\a'],
+    ['file:///srv/private/*', 'file:///srv/private%2fa%zz'],
+    ['file:///srv/private/*', 'file:///srv/%2570rivate/a'],
+    ['file:///srv/private/*', 'file:///srv/private\u0000/a'],
+    ['file:///srv/private/a', 'file:///srv/private/a?x'],
+    ['file:///srv/private/a', 'file:///srv/private/a#x'],
+    ['file:///srv//private/*', 'file:///srv/private/a'],
+    ['wiki://private/*', 'wiki://x@private/a'],
+    ['wiki://private/*', 'wiki://private:80/a'],
+    ['wiki://private/*', 'wiki://private:/a'],
+    ['wiki://private/*', 'wiki://private./a'],
+    ['wiki://private/*', 'wiki://PRIVATE/a'],
+    ['wiki://private/*', 'WIKI://private/a'],
+    ['wiki://Private/*', 'wiki://private/a'],
+    ['wiki://private/*', 'wiki://private?a'],
+    ['wiki://private/*', 'wiki://private#a'],
+    ['wiki://private/*', 'wiki://private'],
+    ['wiki://private/*', 'wiki:///private/a'],
+    ['wiki://private/*', 'wiki:/private/a'],
+  ])('forbids what `%s: false` means although it is written as %j', (pattern, uri) => {
+    const policy = policyOf({ resources: { [pattern]: false, '*': [] } });
+    const decide = (one: string) => policy.decide(resource(one), caller([]), null).kind;
+    expect(decide(uri)).toBe('deny');
+    for (const other of ['file:///srv/public/a', 'wiki://public/private/a'])
+      expect(decide(other)).toBe('allow');
+  });
+
+  it.each([
+    ['wiki://*', 'wiki://Page@host:80/a//b?x#y'],
+    ['wiki://search*', 'wiki://search?q=1'],
+    ['wiki://Search*', 'wiki://Search?q=1'],
+    ['wiki://search?q=*', 'wiki://search?q=1'],
+    ['https://host:*/x/*', 'https://host:8443/x/y'],
+    ['https://Host:8443/*', 'https://Host:8443/a?b=c'],
+    ['https://*.example.com/*', 'https://a.example.com/'],
+    ['urn:isbn:*', 'urn:isbn:9780134685991'],
+    ['file:///srv/a%3Fb', 'file:///srv/a%3Fb'],
+    ['file:///srv/*', 'file:///srv/a/./b/?c'],
+    ['db:/main/*', 'db:/main/a'],
+    ['note', 'note'],
+  ])('allows by an allow-list with %j what is written as %j', (pattern, uri) => {
+    const policy = policyOf({ resources: { [pattern]: [], '*': false } });
+    expect(policy.decide(resource(uri), caller([]), null).kind).toBe('allow');
+    expect(policy.decide(resource(`other-${uri}`), caller([]), null).kind).toBe('deny');
+  });
+
+  it.each([
     ['tools', 'Lies Datei', 'Lies Datei'],
     ['tools', 'Lies *', 'Lies Datei'],
     ['tools', 'donne\u0301es', 'donne\u0301es'],
