@@ -73,7 +73,10 @@ it('`servers reject --all` rejects what waits, and keeps what was approved', asy
 });
 
 it.each([
-  [['approve', '/files'], 'Name the tools of /files to approve, or use --all for all that wait: "purge", "read"'],
+  [
+    ['approve', '/files'],
+    'Name the tools of /files to approve, or use --all for all that wait: "purge", "read"',
+  ],
   [['reject', '/files'], 'Name the tools of /files to reject, or use --all'],
   [['approve', '/files', 'read', '--all'], 'Name tools, or use --all: not both'],
   [['approve', '/files', 'read', 'other'], 'No tool "other" of /files waits'],

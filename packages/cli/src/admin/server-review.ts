@@ -136,7 +136,9 @@ function quote(name: string): string {
 
 function noneNamed(decision: string, path: string, pending: readonly PendingDefinitionRecord[]): Error {
   const names = [...new Set(pending.map(({ name }) => quote(name)))].join(', ');
-  return new Error(`Name the tools of ${cleanLine(path)} to ${decision}, or use --all for all that wait: ${names}`);
+  return new Error(
+    `Name the tools of ${cleanLine(path)} to ${decision}, or use --all for all that wait: ${names}`,
+  );
 }
 
 function nothingWaits(path: string, tool: string | undefined, { command }: ProcessContext): Error {

@@ -50,8 +50,7 @@ function runOn<T>(client: Client, steps: Steps<T>): Promise<T> {
 }
 
 /** The lock belongs to a transaction, which works through a connection pooler too. */
-const BEGIN_TURN =
-  'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = 0';
+const BEGIN_TURN = 'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = 0';
 
 /**
  * Runs while another connection holds the lock. `CREATE INDEX CONCURRENTLY` waits for the end of every transaction that runs a statement, so
