@@ -1,6 +1,6 @@
 /** Serving on node:http: what arrives, what is refused, and how it ends. */
 import { once } from 'node:events';
-import { Agent, request as send } from 'node:http';
+import { Agent, type ServerResponse, request as send } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -166,17 +166,59 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*"abc"$/);
   });
 
-  it('notices a client that has closed the connection while its response is awaited', async () => {
-    const gone = Promise.withResolvers<void>();
+  it.each([
+    ['its response is awaited', '1.1', () => {}],
+    ['its response is awaited', '1.0', () => {}],
+    [
+      'the event stream of its response is silent',
+      '1.1',
+      (outgoing: ServerResponse) =>
+        outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
+    ],
+    [
+      'half of a document has been sent',
+      '1.1',
+      (outgoing: ServerResponse) => outgoing.writeHead(200, { 'content-length': 10 }).write('half'),
+    ],
+  ])(
+    'notices a client that has closed the connection while %s, in HTTP/%s',
+    async (when, version, respond) => {
+      const gone = Promise.withResolvers<void>();
+      const server = await serve(async () => ({
+        node: (incoming, outgoing) => {
+          incoming.resume();
+          outgoing.once('close', () => gone.resolve());
+          respond(outgoing);
+        },
+      }));
+      const socket = connect(server.port, '127.0.0.1').resume();
+      // Its system acknowledges what arrives later, without a reset, as long as the other direction is open.
+      socket.end(`POST / HTTP/${version}\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc`);
+      if (version === '1.1' && when.includes('awaited')) setTimeout(() => socket.destroy(), 100);
+      await gone.promise;
+    },
+  );
+
+  it('a client that closes its side after the request gets a long response, however slowly it is written', async () => {
     const server = await serve(async () => ({
       node: (incoming, outgoing) => {
         incoming.resume();
-        outgoing.once('close', () => gone.resolve());
+        outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+        let left = 4;
+        const timer = setInterval(() => {
+          outgoing.write(': \n\n');
+          left -= 1;
+          if (left > 0) return;
+          clearInterval(timer);
+          outgoing.end('data: last\n\n');
+        }, 600);
       },
     }));
     const socket = connect(server.port, '127.0.0.1');
-    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc', () => socket.destroy());
-    await gone.promise;
+    socket.end('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc');
+    let answer = '';
+    for await (const chunk of socket) answer += String(chunk);
+    expect(answer).toContain('data: last');
   });
 
   it('responds 500 without the reason when the handler throws, and reports the error', async () => {

@@ -43,23 +43,24 @@ const PATIENCE = 1000;
 /**
  * Detects disconnected clients. A half-closed connection, whose client still expects its response, is indistinguishable from a
  * closed one until something is sent: a waiting client ignores the interim response `102`; for a closed connection the peer's
- * system sends a reset, which the next `102` detects. Then the handler can stop.
+ * system sends a reset, which the next `102` detects. Then the handler can stop. A response that has begun and HTTP/1.0 allow no interim
+ * response: if nothing is sent for a second, the client counts as disconnected, as with servers without half-closed connections.
  * @see RFC 9112 §9.6, RFC 9110 §15.2
  */
 export function createDisconnectProbe(): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   const current = new WeakMap<Socket, ServerResponse>();
-  const probe = (socket: Socket) => {
+  const probe = (socket: Socket, written: number) => {
     const outgoing = current.get(socket);
-    if (outgoing === undefined || outgoing.headersSent || outgoing.destroyed) return;
-    outgoing.writeProcessing();
-    setTimeout(probe, PATIENCE, socket).unref();
+    if (outgoing === undefined || outgoing.writableEnded || outgoing.destroyed) return;
+    if (!outgoing.headersSent && outgoing.req.httpVersion !== '1.0') outgoing.writeProcessing();
+    else if (socket.bytesWritten === written && socket.writableLength === 0) return void socket.destroy();
+    setTimeout(probe, PATIENCE, socket, socket.bytesWritten).unref();
   };
   // One listener for all sockets, without `once`: saves 300 bytes for each of thousands of open streams.
   function wait(this: Socket): void {
-    setTimeout(probe, PATIENCE, this).unref();
+    setTimeout(probe, PATIENCE, this, this.bytesWritten).unref();
   }
-  return ({ socket, httpVersion }, outgoing) => {
-    if (httpVersion === '1.0') return;
+  return ({ socket }, outgoing) => {
     if (!current.has(socket)) socket.on('end', wait);
     current.set(socket, outgoing);
   };
