@@ -2,31 +2,16 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import type { Message } from '@portcullis/http';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
-import type { HealthListener } from './addresses/addresses.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
-import type { ProcessLog } from './backends/stdio/process.ts';
 import { createConnectionRetries } from './connection-retries.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
-import { type HandlingServices, handleRequest, type ServedServer } from './handle-request.ts';
+import { type HandlingServices, handleRequest } from './handle-request.ts';
 import { closeUnread, followsLast, invalidRequest, sendError } from './http/error-response.ts';
-import { createCallRate, createGauge, createServerSlots } from './http/slots.ts';
-import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits/bounds.ts';
-import {
-  createMergedBackend,
-  createMergedCheck,
-  createMergedRules,
-  type MergedPart,
-} from './merged/merged-server.ts';
-import { createMessagePath, type MessagePathOptions } from './message-path.ts';
-import { checkHeaderAgreement } from './messages/body-scanner.ts';
-import type { ScannedBody } from './messages/scanned-message.ts';
-import { createPinBoard } from './review/pins.ts';
-import { createServerControl } from './server-control.ts';
-import { createServerPath, type ServerPath } from './server-path.ts';
+import { createRetained, hasSameBackend, type Retained, serveAll } from './serve-servers.ts';
+import type { ServedServer } from './served-server.ts';
 import { ownerOf } from './servers/owner.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import { partsOf } from './servers/resources.ts';
@@ -78,10 +63,10 @@ export interface Gateway {
   /** Handles a request on node:http; never throws. */
   handle(incoming: IncomingMessage, outgoing: ServerResponse): void;
   health(): readonly ServerHealth[];
-  /** Releases the state of these servers to the next gateway; a merged server only together with all its members. */
-  findRetained(servers: readonly GatewayServer[]): ReadonlyMap<string, ServedServer>;
-  /** The next gateway is active: closes what it does not reuse. */
-  release(retained: ReadonlyMap<string, ServedServer>): void;
+  /** What a gateway with these servers takes over from this one. */
+  findRetained(servers: readonly GatewayServer[]): Retained;
+  /** The next gateway is active: what it does not reuse ends after the last request that uses it. */
+  release(retained: Retained): void;
   close(): Promise<void>;
 }
 
@@ -97,9 +82,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { servers, guard, audit = noAudit, credentials = withoutCredentials } = options;
   const commonHeaders = Object.entries(options.headers ?? {}).flat();
   const sealer = createSealer(options.masterKey, options.previousMasterKeys);
-  const retained = options.previous?.findRetained(servers) ?? new Map();
+  const retained = options.previous?.findRetained(servers) ?? createRetained();
   const served = new Map(
-    serveAll({ ...options, sealer, commonHeaders }, retained).map((one) => [one.server.resource, one]),
+    serveAll({ ...options, credentials, sealer, commonHeaders }, retained).map((one) => [
+      one.server.resource,
+      one,
+    ]),
   );
   options.previous?.release(retained);
   let isReleased = false;
@@ -121,6 +109,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       sendError(outgoing, invalidRequest(404, 'There is no MCP server at this path.'), commonHeaders);
       return;
     }
+    found.open.add(incoming, outgoing);
     handleRequest(services, found, createRequest(found.server, principal, incoming, outgoing));
   }
 
@@ -144,14 +133,31 @@ export function createGateway(options: GatewayOptions): Gateway {
       const isUnchanged = (server: GatewayServer) => texts.has(JSON.stringify(server));
       const isRetained = ({ server }: ServedServer) =>
         [server, ...partsOf(server, servers)].every(isUnchanged);
-      return new Map([...served].filter(([, one]) => isRetained(one)));
+      const found = [...served.values()].filter(isRetained);
+      const backends = [...served.values()].flatMap(({ server, backend }) => {
+        const changed = next.find((one) => one.resource === server.resource);
+        return backend !== null && changed !== undefined && hasSameBackend(server, changed) ? [backend] : [];
+      });
+      return createRetained(found, backends, retained.draining);
     },
-    release(retained) {
+    release({ servers: unchanged, backends, draining }) {
       isReleased = true;
-      for (const one of served.values()) if (!retained.has(one.server.resource)) void one.path.close();
+      const ended = [...served.values()].filter(
+        ({ server: { resource } }) => !unchanged.has(resource) && !backends.has(resource),
+      );
+      // A merged server uses the backends of its members as long as it has requests.
+      for (const { server, path, open } of ended.toSorted(mergedFirst)) {
+        const others = server.merges === null ? [...draining.values()] : [];
+        const closed = Promise.all([open.drain(drainLimit(server)), ...others]).then(path.close);
+        draining.set(
+          path,
+          closed.finally(() => draining.delete(path)),
+        );
+      }
     },
     async close() {
-      if (!isReleased) await Promise.all([...served.values()].map(({ path }) => path.close()));
+      const paths = isReleased ? [] : [...served.values()].map(({ path }) => path);
+      await Promise.all([...paths, ...retained.draining.keys()].map((path) => path.close()));
     },
   };
 }
@@ -166,97 +172,6 @@ function createPathCheck(servers: readonly GatewayServer[]): (path: string) => b
 function pathOf(url: string): string {
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);
-}
-
-function serveAll(
-  options: GatewayOptions & Pick<MessagePathOptions, 'sealer' | 'commonHeaders'>,
-  retained: ReadonlyMap<string, ServedServer>,
-): readonly ServedServer[] {
-  const { servers, events, credentials = withoutCredentials, sealer, commonHeaders } = options;
-  const pins =
-    options.pins === undefined
-      ? null
-      : createPinBoard(
-          options.pins,
-          () => performance.now(),
-          () => Math.floor(Date.now() / 1000),
-        );
-  const onHealth = createHealthEvents(events);
-  const probes = { interval: options.probeInterval ?? PROBE_INTERVAL, slots: createGauge(PROBES_AT_ONCE) };
-  const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
-  const whole = servers.flatMap((server) => {
-    const { backend, limits } = server;
-    const known = retained.get(server.resource);
-    if (backend === null) return [];
-    if (known !== undefined) return [known];
-    const control = createServerControl(server, {
-      credentials,
-      pins,
-      servers,
-      events,
-      open: (one, revisions) => path.listSessions(one, revisions),
-    });
-    const slots = createServerSlots(server);
-    const path: ServerPath = createServerPath(server, backend, {
-      ...{ sealer, credentials, commonHeaders, onHealth, log, probes, slots },
-      onToolsChanged: control.toolsChanged,
-      edit: async (response, _method, request) =>
-        control.editResponse(response, request, await credentials.for(request.principal, server)) as Message,
-    });
-    const rate = limits.callsPerMinute === null ? null : createCallRate(limits.callsPerMinute);
-    const { checkRules, decide, filter, editResponse } = control;
-    const { takeRequest } = slots;
-    const part: MergedPart = { server, open: path.open, takeRequest, checkRules, decide, filter };
-    return [
-      {
-        ...{ server, path, slots, rate, part, editResponse },
-        checkRules: (request: GatewayRequest, body: ScannedBody) => {
-          checkHeaderAgreement(body, request.incoming.headers);
-          checkRules(request, body);
-        },
-        checkMessages: decide,
-      },
-    ];
-  });
-  const merged = servers.filter(({ merges }) => merges !== null);
-  return [
-    ...whole,
-    ...merged.map(
-      (server) =>
-        retained.get(server.resource) ?? serveMerged(server, whole, { sealer, credentials, commonHeaders }),
-    ),
-  ];
-}
-
-/** A merged server is created again when one of its members has changed. */
-function serveMerged(
-  server: GatewayServer,
-  others: readonly ServedServer[],
-  options: Pick<MessagePathOptions, 'sealer' | 'credentials' | 'commonHeaders'>,
-): ServedServer {
-  const { credentials } = options;
-  const parts = new Map<string, MergedPart>();
-  for (const [prefix, path] of Object.entries(server.merges ?? {})) {
-    const part = others.find((one) => one.server.path === path)?.part;
-    if (part !== undefined && part !== null) parts.set(prefix, part);
-  }
-  const slots = createServerSlots(server);
-  const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
-    ...options,
-    slots,
-    onToolsChanged: () => undefined,
-  });
-  const { callsPerMinute } = server.limits;
-  return {
-    server,
-    path,
-    slots,
-    part: null,
-    rate: callsPerMinute === null ? null : createCallRate(callsPerMinute),
-    checkRules: createMergedRules(parts),
-    checkMessages: createMergedCheck(parts, credentials),
-    editResponse: (message) => message,
-  };
 }
 
 function createRequest(
@@ -312,13 +227,11 @@ function healthOf({ server, path }: ServedServer): ServerHealth {
   return { server: server.path, status: path.isUp() ? 'up' : 'down' };
 }
 
-function createHealthEvents(events: GatewayOptions['events']): HealthListener {
-  return (server, { url }, reason) => {
-    const about = { server: server.path, address: url.origin };
-    events(
-      reason === null
-        ? { type: 'backend.recovered', ...about }
-        : { type: 'backend.failed', ...about, reason },
-    );
-  };
+function mergedFirst({ server: one }: ServedServer, { server: other }: ServedServer): number {
+  return Number(one.merges === null) - Number(other.merges === null);
+}
+
+/** Milliseconds in which each request has ended, unless its backend sends on and on. */
+function drainLimit({ limits }: GatewayServer): number {
+  return (limits.firstByte + limits.idle) * 1000;
 }

@@ -15,10 +15,8 @@ import { invalidRequest, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
 import { type BodyListener, RequestBody } from './http/request-body.ts';
-import type { CallRate, ServerSlots } from './http/slots.ts';
 import { StreamedBody, type UploadListener } from './http/streamed-body.ts';
 import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits/bounds.ts';
-import type { MergedPart } from './merged/merged-server.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import { type ExpectedResponses, expectedResponses, NO_RESPONSES } from './messages/expected-responses.ts';
 import { MessageError } from './messages/message-error.ts';
@@ -34,7 +32,7 @@ import {
   type Streamed,
   type Whole,
 } from './request-phases.ts';
-import type { ServerPath } from './server-path.ts';
+import type { ServedServer } from './served-server.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import {
@@ -46,39 +44,6 @@ import {
   mayHoldHandles,
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
-
-/** A server and the services that handle its requests. */
-export interface ServedServer {
-  readonly server: GatewayServer;
-  /** For servers that merge it; `null` for those themselves. */
-  readonly part: MergedPart | null;
-  readonly path: ServerPath;
-  readonly slots: ServerSlots;
-  /** `null`: calls are not limited. */
-  readonly rate: CallRate | null;
-  /**
-   * Checks that need neither a credential nor the backend: headers that contradict the body, operations that are never allowed.
-   * @throws MessageError
-   */
-  readonly checkRules: (request: GatewayRequest, body: ScannedBody) => void;
-  /**
-   * Decides whether the messages of a body may pass: scopes, approved tools.
-   * @throws OAuthError `insufficient_scope`, MessageError
-   */
-  readonly checkMessages: CheckMessages;
-  /** Filters the lists in a response. */
-  readonly editResponse: (
-    message: unknown,
-    request: GatewayRequest,
-    credential: BackendCredential,
-  ) => unknown;
-}
-
-type CheckMessages = (
-  request: GatewayRequest,
-  body: ScannedBody,
-  credential: BackendCredential,
-) => void | Promise<void>;
 
 export interface HandlingServices {
   readonly credentials: CredentialSource;

@@ -1,57 +1,32 @@
 /** What a server allows: its rules and its reviewed tools decide about calls, and filter its lists. */
 import { isMembers } from '@portcullis/http';
-import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
-import type { ServedServer } from './handle-request.ts';
-import { createListTools, type OwnSessions } from './list-tools.ts';
+import type { BackendCredential } from './credentials/credential-source.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 import { compilePolicy } from './policy/compile-policy.ts';
 import { filterLists } from './policy/list-results.ts';
 import { checkForbidden, checkMessages, forbidden, type Policy, unknownTool } from './policy/policy.ts';
 import type { Catalogue, ReviewedList, ToolCatalogue } from './review/catalogue.ts';
-import { createCatalogue } from './review/create-catalogue.ts';
-import type { PinBoard } from './review/pins.ts';
 import { hintsOf, readToolDefinition } from './review/tool-definition.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import { resourcesOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 
-export interface ServerControlOptions {
-  readonly credentials: CredentialSource;
-  /** `null`: tools are neither reviewed nor compared with what the backend lists. */
-  readonly pins: PinBoard | null;
-  /** All servers. */
-  readonly servers: readonly GatewayServer[];
-  readonly events: (event: { readonly type: string; readonly [member: string]: unknown }) => void;
-  readonly open: OwnSessions;
+export interface ServerControl extends OperationControl {
+  /** Filters the lists in a response. */
+  editResponse(message: unknown, request: GatewayRequest, credential: BackendCredential): unknown;
 }
 
-export interface ServerControl
-  extends Pick<ServedServer, 'editResponse'>,
-    Pick<OperationControl, 'checkRules' | 'decide' | 'filter'> {
-  readonly toolsChanged: (server: GatewayServer) => void;
-}
-
-export function createServerControl(server: GatewayServer, options: ServerControlOptions): ServerControl {
-  const { pins, servers, events, open } = options;
+/** @param catalogue `null`: tools are neither reviewed nor compared with what the backend lists */
+export function createServerControl(
+  server: GatewayServer,
+  servers: readonly GatewayServer[],
+  catalogue: Catalogue | null,
+): ServerControl {
   const resource = resourcesOf(servers).find((one) => one.resource === server.resource);
   const policy = compilePolicy(server, Object.keys(resource?.scopes ?? {}), resource?.grantableTo);
-  const catalogue =
-    pins === null
-      ? null
-      : createCatalogue({
-          list: createListTools(open),
-          pins,
-          now: () => performance.now(),
-          onChange: (_server, changes) => {
-            for (const { tool, state } of changes)
-              events({ type: 'tool.changed', server: server.path, tool, change: state });
-          },
-        });
   const control = createOperationControl(policy, catalogue);
   return {
-    checkRules: control.checkRules,
-    decide: control.decide,
-    filter: control.filter,
+    ...control,
     editResponse: (message: unknown, request: GatewayRequest, credential: BackendCredential) => {
       if (!isMembers(message) || !isMembers(message['result'])) return message;
       const { result } = message;
@@ -59,7 +34,6 @@ export function createServerControl(server: GatewayServer, options: ServerContro
       if (filtered instanceof Promise) return filtered.then((later) => withResult(message, result, later));
       return withResult(message, result, filtered);
     },
-    toolsChanged: (one) => catalogue?.changed(one),
   };
 }
 

@@ -1,7 +1,9 @@
 /** Servers that are added, changed and removed while others are in use. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { answerAll, startBackend } from './support/backend.ts';
+import { callOf, startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -50,6 +52,70 @@ describe('a change of servers', () => {
     gateway.replaceServers([{ path: '/mcp', backend: { url: two.url } }]);
     await gateway.send('alice');
     expect([one.received.length, two.received.length]).toEqual([1, 1]);
+  });
+
+  /** A backend whose calls wait until they are released. */
+  async function startSlow() {
+    const calls: (() => void)[] = [];
+    const backend = await started(
+      startBackend((received, response, request) => {
+        if (!received.body.includes('"slow"')) return answerAll(received, response, request);
+        calls.push(() => void answerAll(received, response, request));
+      }),
+    );
+    return { url: backend.url, calls };
+  }
+
+  const slow = { jsonrpc: '2.0', id: 7, method: 'slow', params: {} };
+
+  it.each([
+    ['name', { name: 'Other' }],
+    ['limits', { limits: { concurrency: 5, firstByte: 7 } }],
+    ['rules', { methods: { '*': [] } }],
+    ['review', { review: 'auto' as const }],
+    ['address', { backend: { url: 'http://127.0.0.1:9/mcp' } }],
+    ['credentials', { backend: { credentials: { as: 'header', name: 'X-Key', value: 'secret' } } }],
+    ['path', { path: '/elsewhere' }],
+  ])('loses no call under way when the %s of its server changes', async (_member, change) => {
+    const { url, calls } = await startSlow();
+    const gateway = await started(startGateway([{ path: '/mcp', backend: { url } }]));
+    const call = gateway.send('alice', { message: slow });
+    await expect.poll(() => calls.length).toBe(1);
+    const backend = { url, ...('backend' in change ? change.backend : {}) };
+    gateway.replaceServers([{ path: '/mcp', ...change, backend } as never]);
+    gateway.replaceServers([{ path: '/mcp', name: 'Again', ...change, backend } as never]);
+    calls[0]?.();
+    const response = await call;
+    expect([response.status, await response.json()]).toEqual([200, { jsonrpc: '2.0', id: 7, result: {} }]);
+  });
+
+  it('applies names, rules and limits to a process that stays', async () => {
+    const backend = { command: TINY };
+    const gateway = await started(startGateway([{ path: '/mcp', backend } as never]));
+    const client = await startSession(gateway, 'alice');
+    const pid = () => client.call('pid');
+    const before = await pid();
+    const limits = { frame: 2048, concurrency: 3 };
+    gateway.replaceServers([
+      { path: '/mcp', name: 'Other', backend, limits, tools: { echo: false, '*': [] } } as never,
+    ]);
+    expect(await pid()).toBe(before);
+    expect((await client.post(callOf('echo'))).status).toBe(403);
+  });
+
+  it('ends the event streams of a backend that is replaced, which their clients open again', async () => {
+    const backend = await started(
+      startBackend((received, response, request) => {
+        if (received.method !== 'GET') return answerAll(received, response, request);
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n');
+      }),
+    );
+    const other = await started(startBackend(answerAll));
+    const gateway = await started(startGateway([{ path: '/mcp', backend: { url: backend.url } }]));
+    const stream = await gateway.send('alice', { method: 'GET' });
+    gateway.replaceServers([{ path: '/mcp', backend: { url: other.url } }]);
+    expect(await stream.text()).toBe(': open\n\n');
+    await expect.poll(() => backend.aborted()).toBe(1);
   });
 
   it('keeps the limits of calls of a server that stays, also of a merged one', async () => {

@@ -26,12 +26,13 @@ export function createCredentialSource(
   clock: () => number = Date.now,
 ): CredentialSource {
   // Reloaded definitions get new credentials.
-  const sources = new WeakMap<GatewayServer, BackendCredentials>();
+  const sources = new WeakMap<object, BackendCredentials>();
   const sourceOf = (server: GatewayServer): BackendCredentials => {
-    const known = sources.get(server);
+    const key = server.backend ?? server;
+    const known = sources.get(key);
     if (known !== undefined) return known;
     const created = createCredentials(server, services, clock);
-    sources.set(server, created);
+    sources.set(key, created);
     return created;
   };
   return {

@@ -75,7 +75,7 @@ export function createPassThrough(
     server,
     definition,
     addresses,
-    uploads: createGauge(Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER))),
+    uploads: createGauge(() => Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER))),
     streams: options.slots.streams,
   };
   return {

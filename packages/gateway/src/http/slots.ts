@@ -19,21 +19,20 @@ export interface ServerSlots {
   readonly takeMemory: (owner: Owner, bytes: number) => () => void;
 }
 
+/** @param server its limits are read at each use: they may change */
 export function createServerSlots(server: Pick<GatewayServer, 'name' | 'limits'>): ServerSlots {
   return {
     takeRequest: createRequestSlots(server),
-    streams: createGauge(server.limits.streamsPerUser),
+    streams: createGauge(() => server.limits.streamsPerUser),
     takeMemory: createBodyMemory(server),
   };
 }
 
-function createBodyMemory({
-  name,
-  limits,
-}: Pick<GatewayServer, 'name' | 'limits'>): ServerSlots['takeMemory'] {
-  const taken = createGauge(Math.max(limits.body, BODY_MEMORY_OF_USER));
-  const all = Math.max(limits.body, BODY_MEMORY_OF_ALL);
+function createBodyMemory(server: Pick<GatewayServer, 'name' | 'limits'>): ServerSlots['takeMemory'] {
+  const taken = createGauge(() => Math.max(server.limits.body, BODY_MEMORY_OF_USER));
   return (owner, bytes) => {
+    const { name, limits } = server;
+    const all = Math.max(limits.body, BODY_MEMORY_OF_ALL);
     if (taken.total + bytes > all) throw unavailable(`${name} is busy: too many long bodies at once.`, 1);
     const release = taken.take(userKey(owner), bytes);
     if (release === null)
@@ -56,9 +55,10 @@ export function takeStream(
   return release;
 }
 
-function createRequestSlots({ name, limits }: Pick<GatewayServer, 'name' | 'limits'>): RequestSlots {
-  const taken = createGauge(limits.concurrency);
+function createRequestSlots(server: Pick<GatewayServer, 'name' | 'limits'>): RequestSlots {
+  const taken = createGauge(() => server.limits.concurrency);
   return (owner) => {
+    const { name, limits } = server;
     const user = userKey(owner);
     const free = limits.concurrency - taken.total;
     const used = taken.used(user);
@@ -70,7 +70,7 @@ function createRequestSlots({ name, limits }: Pick<GatewayServer, 'name' | 'limi
   };
 }
 
-/** Counts slots by key, each key up to a limit. */
+/** Counts slots by key, each key up to a limit, which may change. */
 export interface Gauge {
   /** Acquires slots. @returns an idempotent release function; `null` at the limit */
   take(key: string, amount?: number): (() => void) | null;
@@ -79,13 +79,14 @@ export interface Gauge {
   readonly total: number;
 }
 
-export function createGauge(limit: number): Gauge {
+export function createGauge(limit: number | (() => number)): Gauge {
+  const most = typeof limit === 'number' ? () => limit : limit;
   const counts = new Map<string, number>();
   let total = 0;
   return {
     take(key, amount = 1) {
       const count = counts.get(key) ?? 0;
-      if (count + amount > limit) return null;
+      if (count + amount > most()) return null;
       counts.set(key, count + amount);
       total += amount;
       let isTaken = true;
@@ -107,6 +108,7 @@ export function createGauge(limit: number): Gauge {
 
 /** Limits the calls of one user of a server by tool: a token bucket for each. */
 export interface CallRate {
+  readonly perMinute: number;
   /** Counts a call. @returns 0, or the seconds until the next one is allowed */
   take(key: string, now: number): number;
 }
@@ -134,6 +136,7 @@ export function createCallRate(perMinute: number): CallRate {
   }
 
   return {
+    perMinute,
     take(key, now) {
       const bucket = buckets.get(key);
       if (bucket === undefined) {

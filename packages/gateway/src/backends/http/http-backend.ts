@@ -32,9 +32,7 @@ export function createHttpBackend({
   forward,
 }: HttpBackendOptions): MessageBackend {
   // Over 60 lines: the addresses and sessions of one backend.
-  const { name, limits } = server;
   const connections = createBackendPools(server, addresses, forward);
-  const timeouts = { first: limits.firstByte * 1000, next: limits.idle * 1000 };
   const sessions = new Set<BackendSession>();
 
   return {
@@ -72,7 +70,9 @@ export function createHttpBackend({
     fetch: BackendFetch,
     initialize: InitializeParams,
   ): Promise<BackendSession> {
+    const { name, limits } = server;
     const { frame } = limits;
+    const timeouts = { first: limits.firstByte * 1000, next: limits.idle * 1000 };
     if (protocol === 'stateless') return openStateless({ name, url, fetch, frame, timeouts }, initialize);
     // The exchange and its transport refer to each other.
     let exchange: MessageExchange | null = null;

@@ -1,0 +1,218 @@
+/** Serves each server: its rules in front of its backend, which outlives a change of what it does not depend on. */
+import type { Message } from '@portcullis/http';
+import type { DefinitionPinStore } from '@portcullis/protocol';
+import type { HealthListener } from './addresses/addresses.ts';
+import type { ProcessLog } from './backends/stdio/process.ts';
+import type { CredentialSource } from './credentials/credential-source.ts';
+import { type CallRate, createCallRate, createGauge, createServerSlots } from './http/slots.ts';
+import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits/bounds.ts';
+import { createListTools } from './list-tools.ts';
+import {
+  createMergedBackend,
+  createMergedCheck,
+  createMergedRules,
+  type MergedPart,
+} from './merged/merged-server.ts';
+import { createMessagePath, type MessagePathOptions } from './message-path.ts';
+import { checkHeaderAgreement } from './messages/body-scanner.ts';
+import { createOpenRequests } from './open-requests.ts';
+import { createCatalogue } from './review/create-catalogue.ts';
+import { createPinBoard, type PinBoard } from './review/pins.ts';
+import type { RunningBackend, ServedServer } from './served-server.ts';
+import { createServerControl } from './server-control.ts';
+import { createServerPath, type ServerPath, type ServerPathOptions } from './server-path.ts';
+import type { BackendDefinition, GatewayServer } from './servers/server.ts';
+
+/** What one gateway takes over from the one before it, by resource. */
+export interface Retained {
+  /** Unchanged servers; a merged one only together with all its members. */
+  readonly servers: ReadonlyMap<string, ServedServer>;
+  /** Backends of changed servers whose changes they do not depend on. */
+  readonly backends: ReadonlyMap<string, RunningBackend>;
+  /** Paths that end after their last request. */
+  readonly draining: Map<Pick<ServerPath, 'close'>, Promise<void>>;
+}
+
+export function createRetained(
+  servers: readonly ServedServer[] = [],
+  backends: readonly RunningBackend[] = [],
+  draining: Retained['draining'] = new Map(),
+): Retained {
+  return {
+    servers: new Map(servers.map((one) => [one.server.resource, one])),
+    backends: new Map(backends.map((one) => [one.server.resource, one])),
+    draining,
+  };
+}
+
+/** Options of `createGateway` that concern its servers. */
+export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'commonHeaders'> {
+  readonly servers: readonly GatewayServer[];
+  readonly credentials: CredentialSource;
+  readonly events: (event: { readonly type: string; readonly [member: string]: unknown }) => void;
+  readonly pins?: DefinitionPinStore;
+  readonly probeInterval?: number;
+}
+
+/** What the backends of a gateway share. */
+type Services = Omit<ServerPathOptions, 'edit' | 'slots' | 'onToolsChanged'> & {
+  readonly pins: PinBoard | null;
+  readonly servers: readonly GatewayServer[];
+  readonly events: ServingOptions['events'];
+};
+
+export function serveAll(options: ServingOptions, retained: Retained): readonly ServedServer[] {
+  const { servers } = options;
+  const services = createServices(options);
+  const whole = servers.flatMap((server) => {
+    const { backend: definition } = server;
+    if (definition === null) return [];
+    return [retained.servers.get(server.resource) ?? serveOne(server, definition, services, retained)];
+  });
+  const merged = servers.filter(({ merges }) => merges !== null);
+  return [
+    ...whole,
+    ...merged.map((server) => retained.servers.get(server.resource) ?? serveMerged(server, whole, options)),
+  ];
+}
+
+function createServices(options: ServingOptions): Services {
+  const { servers, events, credentials, sealer, commonHeaders } = options;
+  const pins =
+    options.pins === undefined
+      ? null
+      : createPinBoard(
+          options.pins,
+          () => performance.now(),
+          () => Math.floor(Date.now() / 1000),
+        );
+  const probes = { interval: options.probeInterval ?? PROBE_INTERVAL, slots: createGauge(PROBES_AT_ONCE) };
+  const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
+  const onHealth = createHealthEvents(events);
+  return { servers, events, credentials, sealer, commonHeaders, pins, probes, log, onHealth };
+}
+
+function serveOne(
+  server: GatewayServer,
+  definition: BackendDefinition,
+  services: Services,
+  retained: Retained,
+): ServedServer {
+  const known = retained.backends.get(server.resource);
+  const backend = known ?? startBackend(server, definition, services);
+  if (known !== undefined) updateBackend(known, server, services);
+  const { path, slots, open, control } = backend;
+  const { checkRules, decide, filter, editResponse } = control;
+  return {
+    ...{ server, path, slots, open, editResponse, backend },
+    rate: backend.rate,
+    part: { server, open: path.open, takeRequest: slots.takeRequest, checkRules, decide, filter },
+    checkRules(request, body) {
+      checkHeaderAgreement(body, request.incoming.headers);
+      checkRules(request, body);
+    },
+    checkMessages: decide,
+  };
+}
+
+function startBackend(
+  written: GatewayServer,
+  definition: BackendDefinition,
+  services: Services,
+): RunningBackend {
+  const { credentials, pins, events } = services;
+  const server = { ...written };
+  const slots = createServerSlots(server);
+  const path = createServerPath(server, definition, {
+    ...services,
+    slots,
+    onToolsChanged: () => catalogue?.changed(server),
+    edit: async (response, _method, request) => {
+      const credential = await credentials.for(request.principal, server);
+      return backend.control.editResponse(response, request, credential) as Message;
+    },
+  });
+  const catalogue =
+    pins === null
+      ? null
+      : createCatalogue({
+          list: createListTools(path.listSessions),
+          pins,
+          now: () => performance.now(),
+          onChange: (_server, changes) => {
+            for (const { tool, state } of changes)
+              events({ type: 'tool.changed', server: server.path, tool, change: state });
+          },
+        });
+  const control = createServerControl(server, services.servers, catalogue);
+  const backend: RunningBackend = {
+    server,
+    path,
+    slots,
+    open: createOpenRequests(),
+    catalogue,
+    control,
+    rate: createRate(server.limits.callsPerMinute),
+  };
+  return backend;
+}
+
+function createRate(perMinute: number | null): CallRate | null {
+  return perMinute === null ? null : createCallRate(perMinute);
+}
+
+/** Name, rules, scopes and limits of a backend that stays. Requests under way keep the rules that they began with. */
+function updateBackend(backend: RunningBackend, server: GatewayServer, { servers }: Services): void {
+  Object.assign(backend.server, server);
+  backend.control = createServerControl(server, servers, backend.catalogue);
+  const { callsPerMinute } = server.limits;
+  if (callsPerMinute !== backend.rate?.perMinute) backend.rate = createRate(callsPerMinute);
+}
+
+/** Whether a backend can stay when its server changes: connections are opened with the limits that are compared here. */
+export function hasSameBackend(one: GatewayServer, other: GatewayServer): boolean {
+  const partOf = ({ path, backend, pinnedBackend, limits: { connect, firstByte, idle } }: GatewayServer) =>
+    JSON.stringify([path, backend, pinnedBackend, connect, firstByte, idle]);
+  return partOf(one) === partOf(other);
+}
+
+/** A merged server is created again when one of its members has changed. */
+function serveMerged(
+  server: GatewayServer,
+  others: readonly ServedServer[],
+  { sealer, credentials, commonHeaders }: ServingOptions,
+): ServedServer {
+  const parts = new Map<string, MergedPart>();
+  for (const [prefix, path] of Object.entries(server.merges ?? {})) {
+    const part = others.find((one) => one.server.path === path)?.part;
+    if (part !== undefined && part !== null) parts.set(prefix, part);
+  }
+  const slots = createServerSlots(server);
+  const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
+    ...{ sealer, credentials, commonHeaders, slots },
+    onToolsChanged: () => undefined,
+  });
+  return {
+    server,
+    path,
+    slots,
+    open: createOpenRequests(),
+    backend: null,
+    part: null,
+    rate: createRate(server.limits.callsPerMinute),
+    checkRules: createMergedRules(parts),
+    checkMessages: createMergedCheck(parts, credentials),
+    editResponse: (message) => message,
+  };
+}
+
+function createHealthEvents(events: ServingOptions['events']): HealthListener {
+  return (server, { url }, reason) => {
+    const about = { server: server.path, address: url.origin };
+    events(
+      reason === null
+        ? { type: 'backend.recovered', ...about }
+        : { type: 'backend.failed', ...about, reason },
+    );
+  };
+}
