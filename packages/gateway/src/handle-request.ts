@@ -1,7 +1,7 @@
 /** Handles one authorized request: the effects of `request-phases.ts`. */
 
 import { performance } from 'node:perf_hooks';
-import { allowLongBody } from '@portcullis/http/node';
+import { allowLongBody, onShutdown } from '@portcullis/http/node';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { ConnectionRetries } from './connection-retries.ts';
@@ -11,7 +11,7 @@ import {
   type CredentialSource,
 } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
-import { invalidRequest, tooManyCalls } from './http/error-response.ts';
+import { invalidRequest, shuttingDown, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { isPlainJson } from './http/headers.ts';
 import { type BodyListener, RequestBody } from './http/request-body.ts';
@@ -107,6 +107,7 @@ class Handling implements BodyListener, UploadListener {
   }
 
   start(): void {
+    onShutdown(this.#request.outgoing, this.#onShutdown);
     this.#try(() => {
       const { incoming, server } = this.#request;
       if (!METHODS.includes(incoming.method))
@@ -176,6 +177,12 @@ class Handling implements BodyListener, UploadListener {
   }
 
   readonly #fail = (error: unknown): void => this.#on({ kind: 'failed', error, mayWait: this.#mayWait() });
+
+  /** An event stream ends where its events are written. */
+  readonly #onShutdown = (): void => {
+    if (!this.#request.outgoing.headersSent)
+      this.#on({ kind: 'failed', error: shuttingDown(), mayWait: false });
+  };
 
   #try(work: () => void): void {
     try {

@@ -1,6 +1,7 @@
 /** The message path: exchanges whole messages between clients of both protocol generations and any kind of backend. */
 
-import { type Message, readMessage, statelessVersion } from '@portcullis/http';
+import { isRequest, type Message, readMessage, statelessVersion } from '@portcullis/http';
+import { onShutdown } from '@portcullis/http/node';
 import {
   type BackendSessionOptions,
   type BackendSessions,
@@ -16,7 +17,13 @@ import {
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
 import { STATELESS } from './backends/revisions.ts';
-import { invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
+import {
+  endStreamWithErrors,
+  invalidRequest,
+  sessionNotFound,
+  shuttingDown,
+  unavailable,
+} from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { Forwarding } from './http/pass-through.ts';
 import { type ServerSlots, takeStream } from './http/slots.ts';
@@ -109,6 +116,11 @@ export function createMessagePath(
     const { outgoing, owner } = request;
     const isStream = messages.some(({ method }) => method === 'subscriptions/listen');
     outgoing.once('close', isStream ? takeStream(slots, server, owner) : slots.takeRequest(owner));
+    onShutdown(outgoing, () => {
+      if (!outgoing.headersSent || outgoing.writableEnded) return;
+      const ids = messages.filter(isRequest).map(({ id }) => JSON.stringify(id));
+      endStreamWithErrors(outgoing, ids, shuttingDown());
+    });
     return clientsOf(request, messages).post(request, messages);
   }
 

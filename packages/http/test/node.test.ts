@@ -19,6 +19,7 @@ import {
   type ListeningServer,
   type ListenOptions,
   listen,
+  onShutdown,
   serveFetch,
 } from '../src/node/server.ts';
 
@@ -581,6 +582,43 @@ describe('close', () => {
     // Longer than a test may take.
     expect(await server.close(600_000)).toBe(0);
     agent.destroy();
+  });
+
+  it('close serves a request that was in transit on an idle connection', async () => {
+    const server = await serve(async () => respond(200, {}, 'done'));
+    const agent = new Agent({ keepAlive: true });
+    const ask = async () => {
+      const [response] = await once(send({ port: server.port, host: '127.0.0.1', agent }).end(), 'response');
+      response.resume();
+      await once(response, 'end');
+      return [response.statusCode, response.headers.connection];
+    };
+    expect(await ask()).toEqual([200, 'keep-alive']);
+    const closing = server.close(600_000);
+    expect(await ask()).toEqual([200, 'close']);
+    expect(await closing).toBe(0);
+    agent.destroy();
+  });
+
+  it('each response closes its connection once that was announced, and new connections are served', async () => {
+    const server = await serve(async () => respond(200, {}, 'done'));
+    server.closeAfterResponses();
+    for (const _ of [1, 2]) {
+      const response = await fetch(`http://127.0.0.1:${server.port}/`);
+      expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
+    }
+  });
+
+  it('close lets handlers end what is open at its deadline', async () => {
+    const server = await serve(async () => ({
+      node: (_incoming, outgoing) =>
+        onShutdown(outgoing, () => void outgoing.writeHead(503, { 'retry-after': '1' }).end('the end')),
+    }));
+    const answer = fetch(`http://127.0.0.1:${server.port}/`);
+    await sleep(50);
+    expect(await server.close(50)).toBe(1);
+    const response = await answer;
+    expect([response.status, await response.text()]).toEqual([503, 'the end']);
   });
 
   it('close that keeps idle connections serves one more request on each, and accepts no new one', async () => {

@@ -82,7 +82,7 @@ describe.skipIf(missing || process.platform !== 'linux')('the Helm chart', () =>
     expect(template.spec).toMatchObject({
       automountServiceAccountToken: false,
       enableServiceLinks: false,
-      terminationGracePeriodSeconds: 35,
+      terminationGracePeriodSeconds: 340,
       securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [
         {

@@ -20,7 +20,10 @@ import { startSweeping } from './sweep-expired.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
 export interface Running {
-  /** Stays unready for `milliseconds` while serving: load balancers notice. Immediate if none probes readiness. */
+  /**
+   * Stays unready for `milliseconds` while serving: load balancers notice. Immediate if none probes readiness. Each response closes its
+   * connection from now on.
+   */
   drain(milliseconds: number): Promise<void>;
   /** @see Composition.replaceServers */
   readonly replaceServers: Composition['replaceServers'];
@@ -119,7 +122,10 @@ export async function start(
 
   const everything = opened.move();
   return {
-    drain: composition.drain,
+    drain(milliseconds) {
+      listener.closeAfterResponses();
+      return composition.drain(milliseconds);
+    },
     replaceServers: composition.replaceServers,
     log,
     async stop(grace, idle) {

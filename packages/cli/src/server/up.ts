@@ -17,11 +17,8 @@ import { watchConfiguration } from './reload.ts';
 import { start } from './start.ts';
 import { untilStopSignal } from './stop-signal.ts';
 
-/**
- * Milliseconds for draining and then requests in progress; a drain of more than half of it is followed by that half.
- * Several processes are killed after the drain and all of it.
- */
-const GRACE = 10_000;
+/** Milliseconds after which processes that have not ended are killed. */
+const LAST_EXIT = 5_000;
 
 export function defineUp(program: Command, processContext: ProcessContext): void {
   const command = program
@@ -51,13 +48,13 @@ export async function up(flags: SettingFlags, given: ProcessContext): Promise<vo
   const prepared = await prepare({ flags, environment, folder });
   const { settings } = prepared;
   const drain = settings.drain * 1000;
+  const grace = settings.shutdownTimeout * 1000;
   if (membership === null && processCount(settings) > 1) {
     const { runProcesses } = await import('./processes/run-processes.ts');
-    process.exit(await runProcesses(prepared, processContext, stopSignal, drain + GRACE));
+    process.exit(await runProcesses(prepared, processContext, stopSignal, drain + grace + LAST_EXIT));
   }
   const running = await start(prepared, processContext, membership);
   const stopWatching = watchConfiguration({ flags, environment, folder }, prepared, running, processContext);
-  const grace = Math.max(GRACE - drain, GRACE / 2);
   const reason = await Promise.race([stopSignal, ...(membership === null ? [] : [membership.retired])]);
   stopWatching();
   // A user at a terminal need not wait: load balancers are behind supervisors, which send SIGTERM.

@@ -173,6 +173,14 @@ const programSettings = {
     placeholder: 'seconds',
     note: 'At least as long as load balancers take to notice.',
   }),
+  shutdownTimeout: option(() => wholeNumber(1, 86_400, 'a whole number of seconds'), {
+    section: 'Storage and encryption',
+    default: 25,
+    description:
+      'how long a stopping server waits for requests in progress, after `drain`; what is open then gets an error',
+    placeholder: 'seconds',
+    note: 'Above `limits.firstByte` (300) no call is lost, if the supervisor waits longer than `drain` + `shutdownTimeout` + 5: [operating.md](operating.md#health-and-shutdown).',
+  }),
   key: option(masterKey, {
     section: 'Storage and encryption',
     description: 'master key: 32 random bytes in base64url',

@@ -106,6 +106,23 @@ export function sendError(
   send(outgoing, isAnswer ? 200 : status, `"error":${failure}`, [...common, ...headers], id);
 }
 
+export function shuttingDown(): GatewayError {
+  return unavailable('The server is shutting down. Send the request again.', 1);
+}
+
+/**
+ * Ends an event stream between two events, with an error for each request that it may not have answered.
+ * @param ids JSON texts
+ */
+export function endStreamWithErrors(outgoing: ServerResponse, ids: Iterable<string>, error: unknown): void {
+  const { code, message } = toGatewayError(error);
+  const failure = JSON.stringify({ code, message });
+  const events = [...ids].map(
+    (id) => `event: message\ndata: {"jsonrpc":"2.0","error":${failure},"id":${id}}\n\n`,
+  );
+  outgoing.end(events.join(''));
+}
+
 /** Connections that are closed after a response. */
 const closing = new WeakSet<object>();
 

@@ -1,6 +1,7 @@
 /** One request to an HTTP backend and its response, streamed to the client: the effects of `exchange-phases.ts`. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { onShutdown } from '@portcullis/http/node';
 import type { Dispatcher } from 'undici';
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import { connectionFailure } from '../addresses/connection-failure.ts';
@@ -18,7 +19,14 @@ import {
   type MessageEdit,
   MessageTooLong,
 } from './edited-body.ts';
-import { badGateway, closeUnread, type GatewayError, unavailable } from './error-response.ts';
+import {
+  badGateway,
+  closeUnread,
+  endStreamWithErrors,
+  type GatewayError,
+  shuttingDown,
+  unavailable,
+} from './error-response.ts';
 import { createEventFilter } from './event-ids.ts';
 import {
   type ExchangeEffect,
@@ -91,6 +99,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
   #release: () => void;
   #sentAt = 0;
   #responseBytes = 0;
+  #isBetweenEvents = true;
   /** Bytes of an edited document; `null`: not known. */
   #length: number | null = null;
 
@@ -265,6 +274,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
     if (isEdited) this.#sink = createEditedBody({ isStream, limit, edit, expected, output: this });
     if (!isStream) return;
     this.#takeStreamSlot();
+    onShutdown(this.#request.outgoing, this.#onShutdown);
     const seal = (id: string) => sealer.seal('event', this.#request.owner, joinEventId(expected(), id));
     this.#sink = createEventFilter(seal, () => onToolsChanged(server), this.#sink);
   }
@@ -288,6 +298,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
     if (this.#phase.kind === 'buffering') this.#on(EDITED);
     if (this.#phase.kind !== 'streaming' || bytes.length === 0) return;
     this.#responseBytes += bytes.length;
+    this.#isBetweenEvents = bytes.length > 1 && bytes.at(-1) === NEWLINE && bytes.at(-2) === NEWLINE;
     const { outgoing } = this.#request;
     // Several events of one chunk may be written while the client has to read.
     const isFull = outgoing.writableNeedDrain;
@@ -306,6 +317,12 @@ class Exchange implements BackendRequestListener, EditedOutput {
       error instanceof MessageTooLong ? 'too_long' : 'error',
     );
   }
+
+  /** The rest of an event that has begun is missing: an error behind it could not be read. */
+  readonly #onShutdown = (): void => {
+    if (!this.#isBetweenEvents || this.#phase.kind !== 'streaming') return;
+    endStreamWithErrors(this.#request.outgoing, this.#expected().ids, shuttingDown());
+  };
 
   /** A client that reads nothing for too long loses its response. */
   #waitForClient(): void {
@@ -336,6 +353,7 @@ class Exchange implements BackendRequestListener, EditedOutput {
   }
 }
 
+const NEWLINE = 0x0a;
 const EDITED: ExchangeEvent = { kind: 'edited' };
 
 function unreadable({ name }: GatewayServer, { message }: Error): GatewayError {

@@ -87,9 +87,12 @@ export interface ServerTimeouts {
 /** A listening server. */
 export interface ListeningServer {
   readonly port: number;
+  /** From now on each response has `Connection: close`: clients open new connections elsewhere. */
+  closeAfterResponses(): void;
   /**
    * Accepts no new connections, ends event streams opened by GET, lets other requests in progress finish for at most
-   * `grace` milliseconds, then closes the rest.
+   * `grace` milliseconds, lets their handlers end them (`onShutdown`), then closes the rest. Idle connections are closed after half a second,
+   * in which a request that is in transit is still served.
    * @param idle `kept`: idle connections also stay open, for one more request each, which may already be in transit
    * @returns how many connections were cut off
    */
@@ -140,6 +143,7 @@ export async function listen(handler: HttpHandler, options: ListenOptions): Prom
     throw new Error('The server does not listen on a port.');
   return {
     port: address.port,
+    closeAfterResponses: () => closeAfterResponses(server, openResponses, true),
     close: (grace, idle) => closeServer(server, openResponses, grace, idle === 'kept'),
     replaceCertificate,
   };
@@ -257,36 +261,61 @@ function bind(server: Server, { port, host }: ListenOptions): Promise<void> {
   });
 }
 
+/** Milliseconds for a request in transit on a connection that is idle when the server closes. */
+const TRANSIT = 500;
+/** Milliseconds for the last responses of handlers. */
+const LAST_RESPONSES = 1000;
+
 function closeServer(
   server: Server,
   openResponses: ConnectionSet<ServerResponse>,
   grace: number,
   keepsIdle: boolean,
 ): Promise<number> {
-  const closeAfterResponse = (outgoing: ServerResponse) => {
-    // Without `Connection: close` the connection would stay idle until its timeout.
-    if (!outgoing.headersSent) outgoing.shouldKeepAlive = false;
-    if (!keepsIdle) outgoing.once('close', () => server.closeIdleConnections());
-  };
   return new Promise((resolve) => {
     let cut = 0;
+    let last: NodeJS.Timeout | undefined;
     const deadline = setTimeout(() => {
       cut = openResponses.size();
-      server.closeAllConnections();
+      for (const outgoing of openResponses.all()) outgoing.emit(SHUTDOWN);
+      server.closeIdleConnections();
+      last = setTimeout(() => server.closeAllConnections(), Math.min(grace, LAST_RESPONSES));
     }, grace);
-    const noteEnd = () => {
-      clearTimeout(deadline);
+    const idle = keepsIdle
+      ? undefined
+      : setTimeout(() => server.closeIdleConnections(), Math.min(grace, TRANSIT));
+    // The method of http.Server would close idle connections at once.
+    process.getBuiltinModule('node:net').Server.prototype.close.call(server, () => {
+      for (const timer of [deadline, idle, last]) clearTimeout(timer);
       resolve(cut);
-    };
-    // The method of http.Server closes idle connections, that of net.Server only stops listening.
-    if (keepsIdle) process.getBuiltinModule('node:net').Server.prototype.close.call(server, noteEnd);
-    else server.close(noteEnd);
-    for (const outgoing of openResponses.all()) {
-      if (isEndless(outgoing)) outgoing.destroy();
-      else closeAfterResponse(outgoing);
-    }
-    server.prependListener('request', (_incoming, outgoing) => closeAfterResponse(outgoing));
+    });
+    for (const outgoing of openResponses.all()) if (isEndless(outgoing)) outgoing.destroy();
+    closeAfterResponses(server, openResponses, keepsIdle);
   });
+}
+
+/** @param keepsIdle whether connections stay open that are idle after a response */
+function closeAfterResponses(
+  server: Server,
+  openResponses: ConnectionSet<ServerResponse>,
+  keepsIdle: boolean,
+): void {
+  const closeAfter = (outgoing: ServerResponse) => {
+    // Without `Connection: close` the connection would stay idle until its timeout.
+    if (!outgoing.headersSent) outgoing.shouldKeepAlive = false;
+    // One whose headers were sent before stays open.
+    else if (!keepsIdle)
+      outgoing.once('close', () => setTimeout(() => server.closeIdleConnections(), TRANSIT).unref());
+  };
+  for (const outgoing of openResponses.all()) closeAfter(outgoing);
+  server.prependListener('request', (_incoming, outgoing) => closeAfter(outgoing));
+}
+
+const SHUTDOWN = 'portcullis.shutdown';
+
+/** Calls back when the server stops before the response has ended: the last chance to end it. */
+export function onShutdown(outgoing: ServerResponse, listener: () => void): void {
+  outgoing.once(SHUTDOWN, listener);
 }
 
 /** Whether it is an event stream opened by GET: waiting for its end would only delay the client's reconnection. */
