@@ -56,7 +56,7 @@ describe('deploy/compose.yaml', () => {
       read_only: true,
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
-      stop_grace_period: '15s',
+      stop_grace_period: '330s',
       healthcheck: { test: expect.stringMatching(/^node -e ".*\/readyz.*"$/) },
     });
   });
