@@ -376,11 +376,22 @@ describe('a federated login that ends early or starts again', () => {
     expect([loginCookies(end), files.count('GET /auth')]).toEqual([[], 0]);
   });
 
+  it.each([
+    [{ parameters: { prompt: 'consent' } }, 'login consent'],
+    [{ parameters: { prompt: 'none' } }, 'login'],
+    [{ loginPrompt: 'select_account', parameters: { prompt: 'consent' } }, 'select_account consent'],
+  ] as const)('adds to the configured values of `prompt` for a fresh sign-in: %j', async (more, expected) => {
+    const liar = await startProvider(startMisbehaving, 'liar');
+    const t = await setFederationScene([openId(liar, { id: 'liar', ...more })]);
+    const { left } = await startFederatedLogin(t.visitor, requestOf({ prompt: 'login' }));
+    expect(left?.searchParams.get('prompt')).toBe(expected);
+  });
+
   it('asks the identity provider for a fresh sign-in for prompt=login', async () => {
     const { t } = await setFilesScene();
     await logInByProvider(t.visitor);
     const { left } = await startFederatedLogin(t.visitor, requestOf({ prompt: 'login' }));
-    expect(left?.searchParams.get('prompt')).toBe('login');
+    expect(left?.searchParams.get('prompt')).toBe('login consent');
     const end = await openCallback(t.visitor, await signInAtProvider(t.visitor, left));
     expect(end.left?.searchParams.get('code')).toBeTruthy();
   });

@@ -1,4 +1,5 @@
 /** Options of identity providers: validated at startup, every issue at once; and the presets. */
+
 import { describe, expect, it } from 'vitest';
 import {
   isUserAllowed,
@@ -11,7 +12,12 @@ import {
   upstreamScopesFor,
 } from '../src/federation/provider/identity-provider.ts';
 import { identityProviderOptions } from '../src/federation/provider/options.ts';
-import { responseFormats, translateResponse } from '../src/federation/provider/response-formats.ts';
+import {
+  readGrantedScopes,
+  responseFormats,
+  translateResponse,
+} from '../src/federation/provider/response-formats.ts';
+import { hostsOf } from '../src/federation/provider/transport.ts';
 import { validateIdentityProviders } from '../src/federation/provider/validate-identity-providers.ts';
 import {
   auth0,
@@ -251,6 +257,52 @@ describe('presets', () => {
       expect(validated(preset).clientSecret).toBe('secret');
     },
   );
+
+  it.each([
+    ['https://appleid.apple.com', 'true', true],
+    ['https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_abc', 'true', true],
+    ['https://appleid.apple.com', 'false', 'false'],
+    ['https://appleid.apple.com.evil.example', 'true', 'true'],
+    ['https://sso.example', 'true', 'true'],
+  ])('of %s, `"email_verified": "%s"` is read as %j', (issuer, written, expected) => {
+    const { claims } = readOpenIdConnectUser(issuer, {
+      sub: 'a',
+      email: 'a@example.com',
+      email_verified: written,
+    });
+    expect(claims['email_verified']).toBe(expected);
+  });
+
+  it('Google is asked to let the user choose an account, a value of `prompt` that it documents', () => {
+    expect(validated(google(client)).loginPrompt).toBe('select_account');
+    expect(validated(okta('example.okta.com', client)).loginPrompt).toBe('login');
+  });
+
+  it('scopes count as granted under the names of providers', () => {
+    const google = 'openid https://www.googleapis.com/auth/userinfo.email';
+    expect(readGrantedScopes(google, ['openid', 'email', 'profile'])).toEqual([
+      ...google.split(' '),
+      'email',
+    ]);
+    expect(readGrantedScopes('openid profile', ['openid', 'offline_access', 'Files.Read'])).toEqual([
+      'openid',
+      'profile',
+      'offline_access',
+    ]);
+    expect(readGrantedScopes(undefined, ['openid', 'email'])).toEqual(['openid', 'email']);
+  });
+
+  it('the egress proxy resolves the hosts of the endpoints in the metadata, and no IP address', () => {
+    const server = {
+      issuer: 'https://accounts.google.com',
+      authorization_endpoint: 'https://accounts.google.com/o/oauth2/v2/auth',
+      token_endpoint: 'https://oauth2.googleapis.com/token',
+      userinfo_endpoint: 'https://openidconnect.googleapis.com/v1/userinfo',
+      jwks_uri: 'https://10.0.0.1/certs',
+      revocation_endpoint: 'https://[fd00::1]/revoke',
+    };
+    expect(hostsOf(server)).toEqual(['oauth2.googleapis.com', 'openidconnect.googleapis.com']);
+  });
 
   it('presets can be combined', () => {
     expect(issuesOf(all)).toEqual([]);

@@ -292,6 +292,46 @@ describe('liveness of provider tokens', () => {
     });
   });
 
+  it('keeps a grant whose introspection names the user otherwise than the ID token, as Okta documents', async () => {
+    const liar = await startLiar();
+    liar.at('introspection', {
+      kind: 'members',
+      members: { sub: 'ada@example.com', username: 'ada@example.com' },
+    });
+    const { t, claims } = await signIn(openId(liar, { status: 'introspection' }));
+    t.clock.now += 60;
+    expect(await t.server.isLive(claims)).toBe(true);
+    // Where userinfo names another user, too, it is another user.
+    liar.at('userinfo', { kind: 'members', members: { sub: 'mallory' } });
+    t.clock.now += 60;
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+      reason: 'changed_by_provider',
+    });
+  });
+
+  it.each(['interaction_required', 'consent_required', 'login_required'])(
+    'ends the grant when a refresh is answered with %s, and tells the client to start again',
+    async (error) => {
+      const liar = await startLiar();
+      const { t, claims, refreshToken } = await signIn(openId(liar));
+      t.clock.now += 3590;
+      liar.at('refresh', { kind: 'error', error: 'temporarily_unavailable', status: 503 });
+      await refresh(t, refreshToken);
+      expect(t.events.filter(({ type }) => type === 'provider_token.ended')).toEqual([]);
+      liar.at('refresh', { kind: 'error', error });
+      t.clock.now += 60;
+      expect(await t.server.isLive(claims)).toBe(false);
+      expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
+        reason: 'login_required',
+      });
+      expect((await refresh(t, refreshToken)).body).toMatchObject({
+        error: 'invalid_grant',
+        error_description: expect.stringContaining('Start a new authorization request'),
+      });
+    },
+  );
+
   it('rejects tokens of an identity provider removed from the configuration, without ending their grants', async () => {
     const files = await startFiles();
     const { t, claims } = await signIn(openId(files));

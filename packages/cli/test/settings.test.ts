@@ -347,6 +347,38 @@ it('a variable in place of a key of the file causes a warning, and a key that is
 });
 
 it.each([
+  [{ preset: 'github', allowedUsers: { emailDomains: ['example.com'] } }, 'GitHub'],
+  [{ preset: 'okta', domain: 'example.okta.com', allowedUsers: { emailDomains: ['example.com'] } }, 'Okta'],
+  [
+    {
+      preset: 'microsoft-entra',
+      tenant: '8eaef023-2b34-4da1-9baa-8bc8c9d6a490',
+      allowedUsers: { emails: ['a@example.com'] },
+    },
+    'Microsoft',
+  ],
+  [{ preset: 'google', allowedUsers: { emailDomains: ['example.com'] } }, null],
+  [
+    {
+      preset: 'okta',
+      domain: 'example.okta.com',
+      scopes: ['openid', 'email'],
+      allowedUsers: { emailDomains: ['a.b'] },
+    },
+    null,
+  ],
+])('`config check` of the identity provider %j warns that no address can match: %s', async (entry, name) => {
+  const identityProviders = [{ ...entry, clientId: 'a', clientSecret: 'b' }];
+  const servers = [{ path: '/mcp', backend: { url: 'http://127.0.0.1:9/mcp' } }];
+  const path = file({ identityProviders, servers });
+  const { code, errors } = await runHere(['config', 'check', path], { environment: {}, folder });
+  expect([code, errors]).toEqual([
+    0,
+    name === null ? '' : expect.stringContaining(`${name} sends no verified address`),
+  ]);
+});
+
+it.each([
   [{ preset: 'google' }, 'Google'],
   [{ preset: 'github', allowedUsers: {} }, 'GitHub'],
   [{ preset: 'google', allowedUsers: { emails: ['ada@example.com'] } }, null],

@@ -33,6 +33,16 @@ const RETRY_AFTER = 10;
 const STORE_TRIES = 6;
 
 /** @param lease seconds for which the holder has it */
+/**
+ * The provider wants its user, as Entra does after a change of its policy.
+ * @see OpenID Connect Core 1.0 §3.1.2.6, https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes
+ */
+const NEEDS_USER: ReadonlySet<string> = new Set([
+  'interaction_required',
+  'consent_required',
+  'login_required',
+]);
+
 export function createRefreshWithLease<
   TokensRecord extends UpstreamTokens,
   TokenSet extends ProviderTokenSet,
@@ -73,6 +83,8 @@ export function createRefreshWithLease<
         reason: tokens.leaseHolder === null ? 'revoked_by_provider' : 'refresh_lost',
       };
     }
+    if (error.kind === 'refused' && NEEDS_USER.has(error.code ?? ''))
+      return { kind: 'ended', reason: 'login_required' };
     recordFailure(tokens, error);
     const retryAfter = error.isResponseLost ? lease : (error.retryAfter ?? RETRY_AFTER);
     // If the response was lost, the lease is left to expire, so that the next holder knows.

@@ -47,7 +47,9 @@ export type ProviderTokensEndReason =
   /** The response to a refresh was lost, and the provider no longer accepts the old refresh token. */
   | 'refresh_lost'
   /** The provider's token now belongs to another user, or covers no scope of the grant. */
-  | 'changed_by_provider';
+  | 'changed_by_provider'
+  /** The provider refreshes only after its user has signed in or consented again. */
+  | 'login_required';
 
 /** Tokens of another issuer that a grant uses: encrypted, refreshed by one process at a time, revoked there when they end. Times in epoch seconds. */
 export interface UpstreamTokens {

@@ -12,8 +12,12 @@ interface WarningFacts {
 
 interface OpenProvider {
   readonly name: string;
-  readonly provider: { readonly issuer: string };
-  readonly allowedUsers: object;
+  readonly scopes: readonly string[];
+  readonly provider: { readonly issuer: string; readonly protocol: 'openid' | 'oauth' };
+  readonly allowedUsers: {
+    readonly emails?: readonly string[] | undefined;
+    readonly emailDomains?: readonly string[] | undefined;
+  };
 }
 
 const DAY = 86_400;
@@ -37,6 +41,12 @@ export function findWarnings({
         ({ name }) =>
           `everyone who has an account at ${name} may sign in: to limit that, set allowedUsers in ${nameOf('identityProviders')}`,
       ),
+    ...identityProviders
+      .filter(neverMatches)
+      .map(
+        ({ name }) =>
+          `${name} sends no verified address, so that allowedUsers with emails or emailDomains in ${nameOf('identityProviders')} matches no user: request the scope "email" where it has one, or use claims or subjects`,
+      ),
     ...(accessToken > DAY
       ? [
           `${nameOf('lifetimes', ['accessToken'])} is ${accessToken} seconds, about ${days} ${days === 1 ? 'day' : 'days'}: for that long, guards that verify only signatures accept revoked tokens; 600 are 10 minutes`,
@@ -54,6 +64,20 @@ const WORLDWIDE: ReadonlySet<string> = new Set([
   'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
   'https://slack.com',
 ]);
+
+/** Entra sends no `email_verified`, GitHub and Slack no claims of OpenID Connect. */
+const WITHOUT_ADDRESS: ReadonlySet<string> = new Set([
+  'login.microsoftonline.com',
+  'github.com',
+  'slack.com',
+]);
+
+function neverMatches({ scopes, provider, allowedUsers }: OpenProvider): boolean {
+  const { emails, emailDomains } = allowedUsers;
+  if (emails === undefined && emailDomains === undefined) return false;
+  const isWithout = WITHOUT_ADDRESS.has(URL.parse(provider.issuer)?.hostname ?? '');
+  return isWithout || (provider.protocol === 'openid' && !scopes.includes('email'));
+}
 
 function isOpen({ provider, allowedUsers }: OpenProvider): boolean {
   return WORLDWIDE.has(provider.issuer) && Object.keys(allowedUsers).length === 0;

@@ -67,7 +67,7 @@ export function createProviderClient(
           state,
           code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
-          ...(isOpenId && { nonce, ...(forceLogin && { prompt: 'login' }) }),
+          ...(isOpenId && { nonce, ...(forceLogin && { prompt: withLoginPrompt(identityProvider) }) }),
         };
         for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
         return url.href;
@@ -134,11 +134,23 @@ export function createProviderClient(
         );
         const { active, sub } = await oauth.processIntrospectionResponse(server, client(), response);
         if (!active) return 'dead';
-        return sub === undefined || sub === subject ? 'alive' : 'changed';
+        if (sub === undefined || sub === subject || server.userinfo_endpoint === undefined) return 'alive';
+        // The two may differ, as at Okta, where it is a login name here: only userinfo has to agree with the ID token.
+        // @see RFC 7662 §2.2, OpenID Connect Core 1.0 §5.3.2
+        const owner = await checkUserinfo(transport, server, accessToken, subject).catch(() => 'alive');
+        return owner === 'changed' ? 'changed' : 'alive';
       }),
 
     revoke: (tokens) => withServer((server) => revokeProviderTokens(transport, server, tokens)),
   };
+}
+
+/** Adds to the values that are configured. @see OpenID Connect Core 1.0 §3.1.2.1 */
+function withLoginPrompt({ parameters, loginPrompt }: IdentityProvider): string {
+  const configured = (parameters['prompt'] ?? '')
+    .split(' ')
+    .filter((value) => value !== '' && value !== 'none');
+  return [...new Set([loginPrompt, ...configured])].join(' ');
 }
 
 type Process = (response: Response) => Promise<oauth.TokenEndpointResponse>;

@@ -34,11 +34,27 @@ export function readFederatedUser(
   };
 }
 
+/**
+ * Issuers that document `email_verified` as text. In claims of others text is not a verification: they may pass on what users wrote.
+ * @see https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple
+ * @see https://docs.aws.amazon.com/cognito/latest/developerguide/userinfo-endpoint.html
+ */
+const WITH_TEXT = /^https:\/\/(?:appleid\.apple\.com$|cognito-idp\.[a-z0-9-]+\.amazonaws\.com\/)/;
+
+function withFlag(
+  issuer: string,
+  claims: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const isVerified = claims['email_verified'] === 'true' && WITH_TEXT.test(issuer);
+  return isVerified ? { ...claims, email_verified: true } : claims;
+}
+
 /** A user of an OpenID Connect provider. An email address is used as the name only if it is verified. */
 export function readOpenIdConnectUser(
   issuer: string,
-  claims: Readonly<Record<string, unknown>>,
+  received: Readonly<Record<string, unknown>>,
 ): FederatedUser {
+  const claims = withFlag(issuer, received);
   const email = claims['email_verified'] === true ? claims['email'] : undefined;
   const name = [email, claims['preferred_username'], claims['name']].find(
     (one) => typeof one === 'string' && one !== '',

@@ -2,7 +2,14 @@
 import type { Scopes } from '@portcullis/protocol';
 import type { ProviderClientAuthentication } from './client-authentication.ts';
 import type { ProviderClientKey } from './client-key.ts';
-import type { AllowedUsers, PlainProvider, StatusMethod, UserClaimNames, UserinfoClaims } from './options.ts';
+import type {
+  AllowedUsers,
+  LoginPrompt,
+  PlainProvider,
+  StatusMethod,
+  UserClaimNames,
+  UserinfoClaims,
+} from './options.ts';
 
 export interface IdentityProvider {
   readonly id: string;
@@ -19,6 +26,8 @@ export interface IdentityProvider {
   readonly upstreamScopes: Readonly<Record<string, Scopes>>;
   readonly provider: ProviderProtocol;
   readonly parameters: Readonly<Record<string, string>>;
+  /** The value of `prompt` that makes users sign in again. */
+  readonly loginPrompt: LoginPrompt;
   readonly allowedUsers: AllowedUsers;
   readonly userClaims: UserClaimNames;
   readonly twoFactorValues: readonly string[];

@@ -30,11 +30,14 @@ const PRESETS = [
   'slack',
 ] as const;
 
+export type LoginPrompt = 'login' | 'select_account';
+
 export type PresetName = (typeof PRESETS)[number];
 
 /** What applies where neither an entry nor its preset says otherwise. */
 export const providerDefaults = {
   responseMode: 'query',
+  loginPrompt: 'login',
   statusCheckInterval: 60,
   revocationEnds: 'grant',
 } as const;
@@ -205,6 +208,11 @@ const entrySchema = lazy(() =>
       .optional()
       .describe('response mode')
       .register(optionMeta, { defaultText: `\`${providerDefaults.responseMode}\`` }),
+    loginPrompt: z
+      .enum(['login', 'select_account'])
+      .optional()
+      .describe('value of `prompt` that makes users sign in again, for clients that send `max_age`')
+      .register(optionMeta, { defaultText: `\`${providerDefaults.loginPrompt}\`` }),
     scopes: scopes()
       .optional()
       .describe('scopes to request for every user')

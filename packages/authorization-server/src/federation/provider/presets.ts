@@ -42,6 +42,8 @@ export function google(options: PresetOptions): IdentityProviderOptions {
     name: 'Google',
     scopes: ['openid', 'email'],
     revocationEnds: 'everything',
+    // `login` is none of the values of `prompt` that Google documents.
+    loginPrompt: 'select_account',
     ...options,
     parameters: { access_type: 'offline', prompt: 'consent', ...options.parameters },
     kind: { issuer: 'https://accounts.google.com' },

@@ -163,9 +163,20 @@ export function isJsonObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The granted scopes; those requested if the response has none. @see RFC 6749 §5.1 */
+/** Names in responses of Google for scopes that are requested by those of OpenID Connect. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['email', 'https://www.googleapis.com/auth/userinfo.email'],
+  ['profile', 'https://www.googleapis.com/auth/userinfo.profile'],
+]);
+
+/**
+ * The granted scopes; those requested if the response has none. One that was requested counts as granted under another name, too; and
+ * `offline_access`, which Entra leaves out: the refresh token shows it.
+ * @see RFC 6749 §5.1, https://developers.google.com/identity/protocols/oauth2/scopes
+ */
 export function readGrantedScopes(scope: string | undefined, requested: Scopes): Scopes {
-  return scope === undefined
-    ? intersectScopes(requested, requested)
-    : [...new Set(scope.split(' ').filter((one) => one !== ''))];
+  if (scope === undefined) return intersectScopes(requested, requested);
+  const granted = new Set(scope.split(' ').filter((one) => one !== ''));
+  const isGranted = (one: string) => one === 'offline_access' || granted.has(RENAMED.get(one) ?? one);
+  return [...new Set([...granted, ...requested.filter(isGranted)])];
 }

@@ -50,7 +50,8 @@ export function createProviderTransport(
     options: { outbound },
   } = context;
   const { provider, clientId } = identityProvider;
-  const fetch = createProviderFetch(context, identityProvider);
+  const discovered = new Set<string>();
+  const fetch = createProviderFetch(context, identityProvider, discovered);
   const options: TransportOptions = {
     [oauth.customFetch]: (url, { body, signal, ...init }) =>
       fetch(url, { ...init, ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) }),
@@ -81,7 +82,11 @@ export function createProviderTransport(
       }
       pending += 1;
       try {
-        return await beforeAbort(findServer().then(work), AbortSignal.timeout(limit));
+        const found = findServer().then((server) => {
+          for (const host of hostsOf(server)) discovered.add(host);
+          return work(server);
+        });
+        return await beforeAbort(found, AbortSignal.timeout(limit));
       } catch (error) {
         throw toIdentityProviderError(error);
       } finally {
@@ -91,6 +96,24 @@ export function createProviderTransport(
   };
 }
 
+/** Members of the metadata whose URLs are fetched. */
+const FETCHED = [
+  'token_endpoint',
+  'userinfo_endpoint',
+  'jwks_uri',
+  'introspection_endpoint',
+  'revocation_endpoint',
+] as const;
+
+/**
+ * The hosts of a provider's endpoints, such as `oauth2.googleapis.com`. A proxy resolves their names, as that of the issuer, which the
+ * operator has chosen: behind it there may be no public DNS. IP addresses are checked here.
+ */
+export function hostsOf(server: oauth.AuthorizationServer): readonly string[] {
+  const urls = FETCHED.map((name) => URL.parse(server[name] ?? ''));
+  return urls.flatMap((url) => (url === null || /^[\d.]+$|^\[/.test(url.hostname) ? [] : [url.hostname]));
+}
+
 /**
  * The SSRF-guarded fetch: it may reach the configured origins, wherever they resolve to, and public addresses that the provider's
  * metadata names. A response that reports the provider as unavailable is an outage.
@@ -98,7 +121,9 @@ export function createProviderTransport(
 function createProviderFetch(
   { clock, options: { outbound } }: ServerContext,
   { provider }: IdentityProvider,
+  discovered: ReadonlySet<string>,
 ): OutboundFetch {
+  const { proxy } = outbound;
   const named =
     provider.protocol === 'openid'
       ? [provider.issuer]
@@ -108,7 +133,12 @@ function createProviderFetch(
     allowLoopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),
     allowedPrivateOrigins: urls.map(({ origin }) => origin),
     timeout: outbound.timeout,
-    ...(outbound.proxy !== null && { proxy: outbound.proxy }),
+    ...(proxy !== null && {
+      proxy: {
+        ...proxy,
+        mayResolve: (host: string) => discovered.has(host) || proxy.mayResolve?.(host) === true,
+      },
+    }),
     maxBytes: MAX_RESPONSE_BYTES,
   });
   return async (input, init) => {

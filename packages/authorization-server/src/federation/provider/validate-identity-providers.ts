@@ -150,6 +150,7 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     upstreamScopes: options.upstreamScopes ?? {},
     provider,
     parameters: options.parameters ?? {},
+    loginPrompt: options.loginPrompt ?? providerDefaults.loginPrompt,
     allowedUsers: options.allowedUsers ?? {},
     userClaims: options.userClaims ?? {},
     twoFactorValues: options.twoFactorValues ?? [],
