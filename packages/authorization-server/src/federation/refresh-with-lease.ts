@@ -32,7 +32,6 @@ const RETRY_AFTER = 10;
 /** How often storing the new tokens is tried: there is no other copy. */
 const STORE_TRIES = 6;
 
-/** @param lease seconds for which the holder has it */
 /**
  * The provider wants its user, as Entra does after a change of its policy.
  * @see OpenID Connect Core 1.0 §3.1.2.6, https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes
@@ -43,6 +42,7 @@ const NEEDS_USER: ReadonlySet<string> = new Set([
   'login_required',
 ]);
 
+/** @param lease seconds for which the holder has it */
 export function createRefreshWithLease<
   TokensRecord extends UpstreamTokens,
   TokenSet extends ProviderTokenSet,

@@ -116,9 +116,9 @@ export function createJwtVerifier(
   return { issuers, verify, ...(isLive !== undefined && { isLive }), ...status };
 }
 
-/** The grant of a token, which other clients cannot guess, unlike a user and a client. */
-function holderOf({ grant_id: grantId }: VerifiedClaims): string | undefined {
-  return typeof grantId === 'string' ? grantId : undefined;
+/** The client of a token, and its grant, which other clients cannot guess. */
+function holderOf({ client_id: clientId, grant_id: grantId }: VerifiedClaims): string | undefined {
+  return typeof grantId === 'string' ? JSON.stringify([clientId, grantId]) : undefined;
 }
 
 function invalidToken(reason: string): OAuthError {

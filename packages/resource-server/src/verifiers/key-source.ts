@@ -29,7 +29,7 @@ interface WantedKey {
   readonly keyId: string | undefined;
   /** The latest time of issue in epoch seconds: `iat`, plus the clock tolerance. */
   readonly issuedUntil: number;
-  /** The grant of the token, as it says, if it names one; `null` for what the issuer itself publishes. */
+  /** The client and grant of the token, as it says, if it names them; `null` for what the issuer itself publishes. */
   readonly holder: string | null | undefined;
 }
 
@@ -158,8 +158,7 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
     const isCurrent = isInProcess ? isAllowed : isFirst && state.fetchedAt === now;
     const isYounger = isCurrent || state.fetchedAt > wanted.issuedUntil;
     if (isYounger && state.failure === null) throwUnknownKey();
-    if (keys !== null && (keys.hasId(wanted.keyId) || holders.isJunk(wanted, state.triedAt)))
-      throwUnknownKey();
+    if (keys !== null && (keys.hasId(wanted.keyId) || holders.isJunk(wanted, state))) throwUnknownKey();
     throw temporarilyUnavailable(
       'the keys of the issuer are unavailable',
       Math.max(1, Math.ceil(nextRefresh() - now)),
@@ -188,25 +187,28 @@ function createHolders() {
   const find = ({ holder }: WantedKey): Undecided | undefined =>
     typeof holder === 'string' ? known.get(holder) : undefined;
 
-  return {
+  const holders = {
     isKnown: (wanted: WantedKey) => find(wanted) !== undefined,
     record(holder: string | undefined): void {
       if (holder !== undefined && known.get(holder) === undefined) known.set(holder, { since: 0, count: 0 });
     },
     /**
-     * Whether no key to be published can be the token's, or too many tokens have been left undecided since the last load: of this
-     * holder, or of all holders without a verified token.
-     * @param triedAt epoch seconds of the last load
+     * Whether no key to be published can be the token's, or nothing but the token speaks for it: no token of its holder was
+     * verified, and the last load succeeded; or too many tokens have been left undecided since that load, of this holder or of all
+     * holders without a verified token.
+     * @see seed 5.2(2)
      */
-    isJunk(wanted: WantedKey, triedAt: number): boolean {
+    isJunk(wanted: WantedKey, { triedAt, failure }: Pick<State, 'triedAt' | 'failure'>): boolean {
       if (wanted.keyId === undefined) return true;
       if (wanted.holder === null) return false;
+      if (failure === null && !holders.isKnown(wanted)) return true;
       const undecided = find(wanted) ?? unknownHolders;
       if (undecided.since !== triedAt) Object.assign(undecided, { since: triedAt, count: 0 });
       undecided.count += 1;
       return undecided.count > MAX_UNDECIDED;
     },
   };
+  return holders;
 }
 
 function throwUnknownKey(): never {
