@@ -287,6 +287,19 @@ describe('client assertions', () => {
   });
 });
 
+it('an assertion for the token endpoint is refused with a description that names the right audience', async () => {
+  const t = await startServer({ clients: [...CLIENTS, signer()] });
+  const before = t.snapshot();
+  const { status, body } = await t.post(
+    '/token',
+    formOf(await assertionOf({ aud: 'https://as.example/token' })),
+  );
+  expect([status, body['error'], t.snapshot()]).toEqual([401, 'invalid_client', before]);
+  expect(body['error_description']).toContain(
+    'the audience of the assertion must be the issuer identifier, https://as.example,',
+  );
+});
+
 describe('hostile client keys', () => {
   const bytes = (length: number) => {
     const made = crypto.getRandomValues(new Uint8Array(length));

@@ -120,6 +120,13 @@ describe('an inactive token', () => {
       token.replace(/[^.]*$/, 'A'.repeat(86)),
       token.replace(/^[^.]*/, Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')),
       `${token}.${token}`,
+      // Other spellings of the signature.
+      `${token}=`,
+      `${token}==`,
+      ` ${token}`,
+      `${token}\n`,
+      token.replace(/.$/, (last) => (last === 'A' ? 'B' : String.fromCharCode(last.charCodeAt(0) + 1))),
+      `${token.slice(0, token.lastIndexOf('.') + 4)} ${token.slice(token.lastIndexOf('.') + 4)}`,
     ];
     for (const text of forged) expect((await ask(t, text)).text).toBe(INACTIVE);
     expect((await ask(t, token)).body['active']).toBe(true);

@@ -338,6 +338,23 @@ describe('an ID-JAG of an identity provider', () => {
     expect(claimsOf(silent.body['access_token'])).not.toHaveProperty('acr');
   });
 
+  it('answers 503, not invalid_grant, to a new key while the keys may not be fetched again', async () => {
+    const t = await setScene();
+    expect((await t.redeem(await t.idp.idJag())).status).toBe(200);
+    await t.idp.rotate();
+    t.clock.now += 10;
+    const before = t.snapshot();
+    const early = await t.redeem(await t.idp.idJag());
+    expect([early.status, early.body['error'], early.headers.get('retry-after')]).toEqual([
+      503,
+      'temporarily_unavailable',
+      '20',
+    ]);
+    expect(t.snapshot()).toBe(before);
+    t.clock.now += 20;
+    expect((await t.redeem(await t.idp.idJag())).status).toBe(200);
+  });
+
   it('accepts an ID-JAG of a new key after rotation', async () => {
     const t = await setScene();
     expect((await t.redeem(await t.idp.idJag())).status).toBe(200);

@@ -62,6 +62,15 @@ describe('revoking', () => {
     expect([next.status, await isLive(t, next.body['access_token'])]).toEqual([200, true]);
   });
 
+  it('does not revoke an access token in another spelling', async () => {
+    const t = await startServer();
+    const { body } = await t.signIn();
+    const before = t.snapshot();
+    const answer = await t.post('/revoke', { token: `${body['access_token']}==`, client_id: 'desktop' });
+    expect([answer.status, t.snapshot()]).toEqual([200, before]);
+    expect(await isLive(t, body['access_token'])).toBe(true);
+  });
+
   it('revokes an access token of an application', async () => {
     const t = await startServer();
     const nightly = basic('nightly', 'nightly-secret');

@@ -45,6 +45,13 @@ async function deviceWorld(answers: readonly Told[], authorization: Readonly<Rec
 }
 
 describe('a code for another device', () => {
+  it.each([0, 0.1, -1])('waits a second or more between polls at the interval %j', async (interval) => {
+    const { world, client, slept } = await deviceWorld([refusal('authorization_pending')], { interval });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    for (const milliseconds of slept) expect(milliseconds).toBeGreaterThanOrEqual(1000);
+    expect(slept).toHaveLength(2);
+  });
+
   it('shows the device code and polls at the interval of the server until the user has decided', async () => {
     const pending = refusal('authorization_pending');
     const { world, client, shown, slept } = await deviceWorld([

@@ -13,7 +13,7 @@ export const MAX_BODY_BYTES = 65_536;
 
 /**
  * Reads a form body. Parameters in the query are ignored.
- * @throws OAuthError `invalid_request`: 400, or 413 for more than 64 KiB
+ * @throws OAuthError `invalid_request`: 400, 413 for more than 64 KiB, or 415 for a content coding
  * @see RFC 6749 §3.2, OAuth 2.1 draft 13 §3.2
  */
 export function readFormBody(request: HttpRequest): Promise<Parameters> {
@@ -23,7 +23,7 @@ export function readFormBody(request: HttpRequest): Promise<Parameters> {
 /**
  * Reads a JSON body.
  * @param code the error code of the endpoint for an unusable body
- * @throws OAuthError with that code: 400, or 413 for more than 64 KiB
+ * @throws OAuthError with that code: 400, 413 for more than 64 KiB, or 415 for a content coding
  */
 export function readJsonBody(
   request: HttpRequest,
@@ -61,6 +61,11 @@ async function readBody<T>(
 ): Promise<T> {
   if (!isOfType(request.headers.get('content-type') ?? '', type)) {
     throw new OAuthError(code, `Send the body as ${type}.`);
+  }
+  const coding = request.headers.get('content-encoding') ?? 'identity';
+  if (coding.toLowerCase() !== 'identity') {
+    // @see RFC 9110 §8.4
+    throw new OAuthError(code, 'Send the body without a content coding.', { status: 415 });
   }
   const announced = request.headers.get('content-length');
   if (Number(announced) > MAX_BODY_BYTES) throw bodyTooLargeError(code);

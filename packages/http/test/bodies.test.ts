@@ -113,6 +113,20 @@ describe('readFormBody', () => {
     expect((await refusal(readFormBody(request))).status).toBe(413);
   });
 
+  it.each(['gzip', 'br', 'deflate, identity'])(
+    'rejects a form body with the content coding %s',
+    async (coding) => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': coding };
+      const request = (extra: object) =>
+        new Request('https://a.example', { method: 'POST', headers: { ...headers, ...extra }, body: 'a=b' });
+      const error = await refusal(readFormBody(request({}) as never));
+      expect([error.status, error.code]).toEqual([415, 'invalid_request']);
+      expect((await readFormBody(request({ 'content-encoding': 'identity' }) as never)).required('a')).toBe(
+        'b',
+      );
+    },
+  );
+
   it('T044 stops reading an endless form body', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({

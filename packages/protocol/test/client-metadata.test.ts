@@ -242,6 +242,23 @@ describe('redirect_uris', () => {
   });
 });
 
+it('readClientMetadata drops redirect URIs and response types of a client for devices only', () => {
+  const grantTypes = ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'];
+  const given = {
+    grant_types: grantTypes,
+    redirect_uris: ['http://127.0.0.1/callback'],
+    response_types: ['code'],
+  };
+  expect(readClientMetadata(given, { ...openRegistrationPolicy, grantTypes })).toMatchObject({
+    redirect_uris: [],
+    response_types: [],
+  });
+  const dangerous = { ...given, redirect_uris: ['javascript:alert(1)'] };
+  expect(refusalOf(() => readClientMetadata(dangerous, { ...openRegistrationPolicy, grantTypes })).code).toBe(
+    'invalid_redirect_uri',
+  );
+});
+
 describe('invalid_client_metadata', () => {
   const cases: readonly {
     description: string;

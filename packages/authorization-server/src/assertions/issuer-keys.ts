@@ -1,14 +1,13 @@
 /** Finds the keys of assertion issuers: by OpenID Connect or OAuth discovery, by the SSRF-guarded fetch, cached by this process. */
 import { createOutboundFetch } from '@portcullis/http/outbound';
 import {
-  type ClientKeySet,
   isLoopbackHost,
   isSecureUrl,
   OAuthError,
   readWebUrl,
   serverMetadataUrls,
 } from '@portcullis/protocol';
-import { type ClientKeys, createClientKeys } from '../clients/client-keys.ts';
+import { type ClientKeys, createClientKeys, type FoundKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
 import { FetchJsonError } from '../clients/metadata-document/fetch-json-error.ts';
 import type { ServerContext } from '../context.ts';
@@ -24,7 +23,7 @@ const LARGEST = 65_536;
 export type FindIssuerKeys = (
   issuer: { readonly issuer: string; readonly jwksUri?: string | undefined },
   wanted: 'any' | 'newest',
-) => Promise<ClientKeySet>;
+) => Promise<FoundKeys>;
 
 /** The operator named the issuers, so that their hosts may be in a private network, and on loopback for trials. */
 export function createIssuerKeys({

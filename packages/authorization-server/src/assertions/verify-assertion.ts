@@ -1,6 +1,7 @@
 /** Verifies assertions of trusted issuers: signature, type, audience and lifetime. */
 import { ID_JAG_TYPE, OAuthError } from '@portcullis/protocol';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
+import { KEY_FETCH_PAUSE } from '../clients/client-keys.ts';
 import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
 import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
 import type { ServerContext } from '../context.ts';
@@ -53,8 +54,15 @@ export function createVerifyAssertion(
     issuer: TrustedIssuer,
     use: TrustedIssuer['use'],
   ): Promise<VerifiedAssertion['claims']> {
+    const startedAt = clock();
+    let fetchedAt = startedAt;
+    const find = async (wanted: 'any' | 'newest') => {
+      const keys = await findKeys(issuer, wanted);
+      fetchedAt = keys.fetchedAt ?? startedAt;
+      return keys;
+    };
     try {
-      const { payload } = await verifyJwt(assertion, (wanted) => findKeys(issuer, wanted), true, {
+      const { payload } = await verifyJwt(assertion, find, true, {
         algorithms: [...clientAssertionAlgorithms],
         issuer: issuer.issuer,
         audience: audiences[use],
@@ -64,6 +72,9 @@ export function createVerifyAssertion(
       });
       return payload as VerifiedAssertion['claims'];
     } catch (error) {
+      // The issuer may have published the key since the last fetch, which another assertion with an unknown key has caused.
+      if (error instanceof errors.JWKSNoMatchingKey && fetchedAt < startedAt)
+        throw keysMayBeOld(fetchedAt + KEY_FETCH_PAUSE - startedAt);
       if (error instanceof errors.JOSEError) throw invalidAssertion(error.message);
       throw error;
     }
@@ -82,6 +93,17 @@ export function createVerifyAssertion(
       throw invalidAssertion(`it lives longer than ${MAX_LIFETIME[use]} seconds`);
     }
   }
+}
+
+function keysMayBeOld(retryAfter: number): OAuthError {
+  return new OAuthError(
+    'temporarily_unavailable',
+    'The newest keys of the issuer are not known yet. Try again later.',
+    {
+      reason: 'assertion: no such key in a set that was fetched a moment before',
+      retryAfter: Math.max(1, retryAfter),
+    },
+  );
 }
 
 /** The issuer and type that an assertion claims, which choose its keys and rules. */

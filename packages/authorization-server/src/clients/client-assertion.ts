@@ -1,5 +1,7 @@
 /** Client assertions: client authentication by `private_key_jwt` (RFC 7523). Validates the claims and prevents replay. */
+
 import { hash } from 'node:crypto';
+import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
 import { MAX_ASSERTION_LENGTH } from './read-client-credentials.ts';
@@ -37,7 +39,10 @@ export function createValidateClientAssertion(
       audience: issuer,
       requiredClaims: ['exp', 'jti'],
     });
-    if ('issue' in verified) return `assertion: ${verified.issue}`;
+    if ('issue' in verified) {
+      if (verified.issue.includes('"aud"')) throw wrongAudience(issuer, verified.issue);
+      return `assertion: ${verified.issue}`;
+    }
     const issue = issueOf(verified.payload);
     if (issue !== null) return `assertion: ${issue}`;
     const { jti, exp = 0 } = verified.payload;
@@ -56,4 +61,10 @@ export function createValidateClientAssertion(
     if (iat !== undefined && !(iat <= clock() + CLIENT_CLOCK_TOLERANCE)) return 'it was issued in the future';
     return typeof jti === 'string' && jti !== '' ? null : 'it has no jti';
   }
+}
+
+/** Of a right signature: libraries of earlier revisions name the token endpoint. @see RFC 7523 §3, draft-ietf-oauth-rfc7523bis */
+function wrongAudience(issuer: string, issue: string): OAuthError {
+  const description = `Client authentication failed: the audience of the assertion must be the issuer identifier, ${issuer}, not the token endpoint.`;
+  return new OAuthError('invalid_client', description, { reason: `assertion: ${issue}` });
 }

@@ -17,10 +17,15 @@ const FRESHNESS: FreshnessPolicy = { maxAge: 3600, defaultAge: 300 };
 const LAST_GOOD_FOR = 3600;
 
 /** Seconds before an unknown key causes another fetch. */
-const PAUSE = 30;
+export const KEY_FETCH_PAUSE = 30;
 
 /** Key sets in the cache. */
 const REMEMBERED = 1000;
+
+export interface FoundKeys extends ClientKeySet {
+  /** Epoch seconds; registered keys were not fetched. */
+  readonly fetchedAt?: number;
+}
 
 export interface ClientKeys {
   /**
@@ -33,7 +38,7 @@ export interface ClientKeys {
     metadata: Pick<ClientMetadata, 'jwks' | 'jwks_uri'>,
     wanted: 'any' | 'newest',
     site: string | null,
-  ): Promise<ClientKeySet>;
+  ): Promise<FoundKeys>;
 }
 
 const UNAVAILABLE =
@@ -59,8 +64,10 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
       const copy = copies.get(url);
       const now = clock();
       const isEnough =
-        copy !== undefined && (wanted === 'any' ? now < copy.freshUntil : now < copy.fetchedAt + PAUSE);
-      return (isEnough ? copy : await singleFlight.run(url, () => renew(url, copy, site))).keys;
+        copy !== undefined &&
+        (wanted === 'any' ? now < copy.freshUntil : now < copy.fetchedAt + KEY_FETCH_PAUSE);
+      const { keys, fetchedAt } = isEnough ? copy : await singleFlight.run(url, () => renew(url, copy, site));
+      return { ...keys, fetchedAt };
     },
   };
 

@@ -38,7 +38,10 @@ const rateLimitsSchema = lazy(() =>
       'authorization requests per account, or per site without a session',
     ),
     federatedLogins: limit('federatedLogins', 'federated logins per account, or per authorization request'),
-    signIns: limit('signIns', 'sign-in attempts per account and network'),
+    signIns: limit(
+      'signIns',
+      'sign-in attempts per account and network, right or wrong; end-to-end tests that sign in often need more, such as `{ "burst": 1000, "perMinute": 1000 }`',
+    ),
   }),
 );
 

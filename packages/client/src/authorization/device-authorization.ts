@@ -101,7 +101,7 @@ function readDeviceAuthorization(json: unknown): DeviceAuthorization {
     verificationUri,
     verificationUriComplete: readPageUrl(document['verification_uri_complete']),
     expiresIn: typeof expiresIn === 'number' && expiresIn > 0 ? Math.min(expiresIn, 3600) : 600,
-    interval: typeof interval === 'number' && interval >= 0 ? Math.min(interval, 60) : 5,
+    interval: typeof interval === 'number' && interval >= 0 ? Math.max(1, Math.min(interval, 60)) : 5,
   };
 }
 

@@ -2,8 +2,10 @@
  * Client metadata (RFC 7591): validates and completes what a registration, a metadata document or a configured client
  * says.
  */
+
 import * as z from 'zod';
 import { OAuthError } from '../errors.ts';
+import { DEVICE_CODE } from '../messages/device-authorization.ts';
 import { TOKEN_EXCHANGE } from '../messages/token-exchange.ts';
 import {
   readDocument,
@@ -260,6 +262,7 @@ function checkRedirectUris(
   const accepted = validated.filter(({ validation }) => !('reason' in validation)).map(({ uri }) => uri);
   const needed = grantTypes.includes('authorization_code');
   const isDangerous = validated.some(({ validation }) => validation.kind === 'dangerous');
+  if (isForDevicesOnly(grantTypes) && !isDangerous) return [];
   const isIncomplete = policy.requireAllRedirectUris === true && accepted.length < uris.length;
   if (isDangerous || isIncomplete || (needed && accepted.length === 0)) throw invalidRedirectUris(issues);
   return accepted;
@@ -270,8 +273,14 @@ function invalidRedirectUris(issues: readonly string[]): OAuthError {
   return new OAuthError('invalid_redirect_uri', description);
 }
 
+/** Whether redirect URIs and response types have no use: templates of SDKs send them nevertheless, and RFC 7591 §3.2.1 permits to drop them. */
+function isForDevicesOnly(grantTypes: readonly string[]): boolean {
+  return grantTypes.includes(DEVICE_CODE) && !grantTypes.includes('authorization_code');
+}
+
 /** Response types follow from the grant types; others contradict them. @see RFC 7591 §2.1 */
 function checkResponseTypes(requested: Requested, grantTypes: readonly string[]): readonly string[] {
+  if (isForDevicesOnly(grantTypes)) return [];
   const possible = grantTypes.includes('authorization_code') ? ['code'] : [];
   const declared = requested.response_types ?? possible;
   if (declared.length === 0 && possible.length === 0) return [];
