@@ -13,6 +13,8 @@ export interface ProcessContext {
   readonly write: (text: string) => void;
   /** Writes a one-line warning or error to standard error. */
   readonly complain: (line: string) => void;
+  /** Whether the servers behind the gateway must answer before this one reports that it is ready. */
+  readonly requiresBackends?: boolean;
   /** Whether output goes to a terminal with colours. */
   readonly styled: boolean;
   readonly version: string;

@@ -18,12 +18,19 @@ export type ServerTest =
   | { readonly ok: true; readonly revision: string; readonly tools: number | null }
   | { readonly ok: false; readonly part: FailedPart; readonly reason: string };
 
-/** Opens a session and lists the tools. Only connects to a backend that needs a user's credential. */
-export async function testServer(server: GatewayServer, backend: BackendDefinition): Promise<ServerTest> {
+/**
+ * Opens a session and lists the tools. Only connects to a backend that needs a user's credential.
+ * @param timeout milliseconds of the whole test
+ */
+export async function testServer(
+  server: GatewayServer,
+  backend: BackendDefinition,
+  timeout: number = SERVER_TEST_TIMEOUT,
+): Promise<ServerTest> {
   const needsUser =
     backend.kind !== 'stdio' && ['user', 'exchange', 'enterprise'].includes(backend.credentials.as);
   const opened: MessageBackend[] = [];
-  const stop = AbortSignal.timeout(SERVER_TEST_TIMEOUT);
+  const stop = AbortSignal.timeout(timeout);
   try {
     const session = await Promise.race([open(server, backend, needsUser, opened), rejected(stop)]);
     const { protocolVersion: revision } = session.initialized;

@@ -17,7 +17,8 @@ export function defineProtect(program: Command, processContext: ProcessContext):
     .usage('[options] <url>\n       portcullis protect [options] -- <command...>')
     .description(
       'Runs an authorization server and a gateway in one process, with the MCP server behind it at /mcp. It needs no ' +
-        'change, and must not be reachable in any other way.',
+        'change, and must not be reachable in any other way. It is tried before anything is served: a command has to start and ' +
+        'initialize; a URL that does not answer is reported.',
     );
   for (const name of settingNames.filter((name) => hasFlag(name) && name !== 'app'))
     command.addOption(optionOf(name));
@@ -31,6 +32,7 @@ export function defineProtect(program: Command, processContext: ProcessContext):
     const servers = JSON.stringify([{ path: PATH, ...describe(words, publicUrl) }]);
     return up(flags, {
       ...processContext,
+      requiresBackends: true,
       environment: { ...environment, [variableOf('servers')]: servers },
     });
   });

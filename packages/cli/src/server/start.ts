@@ -3,6 +3,7 @@ import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } f
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
+import { requireBackends } from './backend-check.ts';
 import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
 import { describeStart, reportAddresses } from './introduction.ts';
@@ -100,6 +101,8 @@ export async function start(
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
+  if (isFirst && processContext.requiresBackends === true)
+    await requireBackends(prepared.serversAt(issuer), complain);
   const firstAccount = isFirst ? await createFirstAccount(prepared, composition) : null;
   handler = secure(composition.handle, issuer);
   composed.resolve(handler);

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type McpTransport, parseMessage, type TransportReceiver } from '@portcullis/http';
 import {
   MAX_INVALID_LINES,
+  MAX_LAST_ERROR,
   MAX_LOG_LINE,
   MAX_LOG_LINES,
   MAX_STDIN_BUFFER,
@@ -58,6 +59,7 @@ export function startProcess(
   if (pid !== undefined) groups.add(pid);
   const exited = Promise.withResolvers<boolean>();
   let invalidLines = 0;
+  let lastError = '';
   let reason: string | null = null;
   let isStopped = false;
 
@@ -67,7 +69,10 @@ export function startProcess(
   child.once('exit', () => setTimeout(() => child.stdout.destroy(), TERM_GRACE).unref());
   child.stdin.on('error', () => undefined);
   readLines(child.stdout, frame, receive, () => kill('sent a message that is longer than the limit'));
-  followErrors(child.stderr, (line) => log(name, line));
+  followErrors(child.stderr, (line) => {
+    if (line.trim() !== '') lastError = line.trim();
+    log(name, line);
+  });
   return { pid, exited: exited.promise, kill, send, close };
 
   function receive(line: string): void {
@@ -111,7 +116,9 @@ export function startProcess(
     // Its children are terminated too.
     if (pid !== undefined && groups.delete(pid)) signalGroup(pid, 'SIGKILL');
     log(name, `the process ${reason}`);
-    receiver.fail(new BackendError('unavailable', `The process of ${name} ${reason}.`));
+    const said =
+      lastError === '' ? '' : ` Its last words on standard error: ${lastError.slice(0, MAX_LAST_ERROR)}`;
+    receiver.fail(new BackendError('unavailable', `The process of ${name} ${reason}.${said}`));
     exited.resolve(isStopped);
   }
 }

@@ -1,0 +1,53 @@
+/** Tries the servers behind the gateway before this one reports that it is ready, as `portcullis protect` does. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewayServer, ServerTest } from '@portcullis/gateway';
+import { SettingsError } from '../errors.ts';
+import { cleanLine } from '../terminal/clean.ts';
+
+/** Milliseconds that a server at a URL may take to answer: it may be starting at the same time. */
+const URL_PATIENCE = 5_000;
+/** Milliseconds between attempts. */
+const PAUSE = 500;
+/** Milliseconds for the first start of a command: `npx` may be downloading it. */
+const COMMAND_PATIENCE = 120_000;
+
+/**
+ * Resolves when each server has answered, with a warning for one at a URL that does not, or answers otherwise than expected.
+ * @throws SettingsError for a command that does not start and initialize
+ */
+export async function requireBackends(
+  servers: readonly GatewayServer[],
+  complain: (line: string) => void,
+): Promise<void> {
+  const { testServer } = await import('@portcullis/gateway');
+  await Promise.all(
+    servers.map(async (server) => {
+      const { backend } = server;
+      if (backend === null) return;
+      const isCommand = backend.kind === 'stdio';
+      const test = () => testServer(server, backend, isCommand ? COMMAND_PATIENCE : URL_PATIENCE);
+      const waiting = () =>
+        complain(`${describe(backend)} does not answer yet: waiting for ${URL_PATIENCE / 1000} seconds`);
+      const result = isCommand ? await test() : await untilAnswer(test, waiting);
+      if (result.ok) return;
+      const line = cleanLine(`${describe(backend)}: ${result.reason}`);
+      if (isCommand && result.part === 'backend') throw new SettingsError([line]);
+      complain(isCommand || result.part !== 'backend' ? line : `${line}. Calls get 503 until it answers.`);
+    }),
+  );
+}
+
+/** @param onWait called once */
+async function untilAnswer(test: () => Promise<ServerTest>, onWait: () => void): Promise<ServerTest> {
+  let isWaiting = false;
+  for (const end = performance.now() + URL_PATIENCE; ; await sleep(PAUSE)) {
+    const result = await test();
+    if (result.ok || result.part !== 'backend' || performance.now() > end) return result;
+    if (!isWaiting) onWait();
+    isWaiting = true;
+  }
+}
+
+function describe(backend: NonNullable<GatewayServer['backend']>): string {
+  return backend.kind === 'stdio' ? backend.command.join(' ') : String(backend.urls[0]);
+}

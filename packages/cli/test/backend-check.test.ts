@@ -1,0 +1,66 @@
+/** `portcullis protect` tries what is behind it before it serves anything. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+import { defineServers, serversSchema } from '@portcullis/gateway/options';
+import { expect, it, onTestFinished } from 'vitest';
+import { requireBackends } from '../src/server/backend-check.ts';
+
+async function check(backend: object): Promise<readonly string[]> {
+  const report = createOptionReport();
+  const options = readOption(
+    serversSchema(),
+    [{ path: '/mcp', name: 'Files', backend }],
+    ['servers'],
+    report,
+  );
+  const servers = defineServers(options, { publicUrl: 'http://127.0.0.1', folder: '/' }, report);
+  const complaints: string[] = [];
+  await requireBackends(servers, (line) => complaints.push(line));
+  return complaints;
+}
+
+/** Initializes, and lists no tools. */
+const SERVER = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  const result = method === 'initialize' ? { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'a', version: '1' } } : { tools: [] };
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+})`;
+
+it.each([
+  ['is not found', ['no-such-command'], /^no-such-command: .*ENOENT/],
+  [
+    'ends, with the last line on its standard error',
+    [process.execPath, '-e', 'console.error("first"); console.error("CERT_UNTRUSTED"); process.exit(3)'],
+    /ended \(exit code 3\)\. Its last words on standard error: CERT_UNTRUSTED/,
+  ],
+])('refuses a command that %s', async (_what, command, message) => {
+  await expect(check({ command })).rejects.toThrow(message);
+});
+
+it('accepts a command that starts and initializes', async () => {
+  expect(await check({ command: [process.execPath, '-e', SERVER] })).toEqual([]);
+});
+
+it('warns of a URL that does not answer, and goes on: it may be started later', async () => {
+  expect(await check({ url: 'http://127.0.0.1:1/mcp' })).toEqual([
+    expect.stringContaining('does not answer yet'),
+    expect.stringMatching(/cannot be reached .* Calls get 503 until it answers\.$/),
+  ]);
+});
+
+it('waits for a URL that does not answer yet, and warns of an answer that is not MCP', async () => {
+  const reserved = createServer();
+  await new Promise<void>((resolve) => reserved.listen(0, '127.0.0.1', resolve));
+  const { port } = reserved.address() as AddressInfo;
+  await new Promise((resolve) => reserved.close(resolve));
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const checking = check({ url });
+  const server = createServer((_request, response) => void response.writeHead(404).end());
+  setTimeout(() => server.listen(port, '127.0.0.1'), 200);
+  onTestFinished(() => void server.close());
+  expect(await checking).toEqual([
+    `${url} does not answer yet: waiting for 5 seconds`,
+    expect.stringContaining('404'),
+  ]);
+});
