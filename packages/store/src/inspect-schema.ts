@@ -16,7 +16,7 @@ export interface SchemaState {
 /**
  * Reports the pending migrations of a database, without changing it.
  * @param location as for `openStore`; a missing file lacks every migration, and is not created
- * @throws StoreError when a PostgreSQL database cannot be opened, or a database is newer than this version or of another program
+ * @throws StoreError when a PostgreSQL database cannot be opened, or a database is newer than this version, of a development version or of another program
  */
 export async function inspectSchema(location: string): Promise<SchemaState> {
   const pending = /^postgres(?:ql)?:\/\//i.test(location)

@@ -291,7 +291,7 @@ describe.each([
 
 describe('a database that another process migrates between two reads', () => {
   const ROW = [{ one: 1 }];
-  const NEWEST = [{ number: migrations.at(-1)?.number }];
+  const NEWEST = migrations.slice(-1);
   /** The results of the reads, in order: our tables, other tables, our tables again, the latest migration. */
   const look = (...found: readonly (readonly unknown[])[]) => {
     const left = [...found];
@@ -314,6 +314,16 @@ describe('a database that another process migrates between two reads', () => {
       .flatMap((statement) => /^CREATE TABLE (\w+)/.exec(statement)?.[1] ?? []);
     expect(tables.length).toBeGreaterThan(25);
     expect(tables.filter((table) => !query.includes(`'${table}'`))).toEqual([]);
+  });
+
+  it('distinguishes a database of a development version by the names of its migrations', () => {
+    const recorded = migrations.map(({ number, name }) => ({ number, name }));
+    expect(look(ROW, recorded)()).toEqual([]);
+    expect(look(ROW, recorded.slice(0, -1))()).toEqual([migrations.at(-1)]);
+    const other = recorded.with(-2, { number: recorded.length - 1, name: 'another one' });
+    expect(look(ROW, other)).toThrow(
+      /development version of Portcullis: its schema \d+ is "another one", here it is "[^"]+"\. Restore a backup/,
+    );
   });
 
   it('distinguishes a database of another program and an empty one from a migrated one', () => {

@@ -7,7 +7,7 @@ import { type Migration, migrations } from './migrations.ts';
 /**
  * The migrations that a database lacks. Only reads.
  * @param known every migration of this version
- * @throws StoreError when the database is newer than this version, or belongs to another program
+ * @throws StoreError when the database is newer than this version, of a development version, or of another program
  */
 export function* pendingMigrations(
   dialect: Dialect,
@@ -24,15 +24,28 @@ export function* pendingMigrations(
       );
     }
   }
-  const [found] = (yield newestNumber()) as readonly { readonly number: number }[];
-  const done = found?.number ?? 0;
+  const recorded = (yield recordedMigrations()) as readonly RecordedMigration[];
+  const done = recorded.at(-1)?.number ?? 0;
   const newest = known.at(-1)?.number ?? 0;
   if (done > newest) {
     throw new StoreError(
       `The database was created by a newer version of Portcullis (schema ${done}; this version supports up to ${newest}). Run that version or a later one.`,
     );
   }
+  checkNames(recorded, known);
   return known.filter(({ number }) => number > done);
+}
+
+type RecordedMigration = Pick<Migration, 'number' | 'name'>;
+
+/** A version in development may have had another migration under the same number. */
+function checkNames(recorded: readonly RecordedMigration[], known: readonly Migration[]): void {
+  const names = new Map(known.map(({ number, name }) => [number, name]));
+  const other = recorded.find(({ number, name }) => (names.get(number) ?? name) !== name);
+  if (other === undefined) return;
+  throw new StoreError(
+    `The database was created by a development version of Portcullis: its schema ${other.number} is "${other.name}", here it is "${names.get(other.number)}". Restore a backup from before that version, or give this version an empty database.`,
+  );
 }
 
 /**
@@ -75,6 +88,6 @@ export function* recordMigration(
   yield sql`INSERT INTO portcullis_migrations (number, name, applied_at) VALUES (${number}, ${name}, ${now})`;
 }
 
-function newestNumber(): Query {
-  return sql`SELECT MAX(number) AS number FROM portcullis_migrations`;
+function recordedMigrations(): Query {
+  return sql`SELECT number, name FROM portcullis_migrations ORDER BY number`;
 }
