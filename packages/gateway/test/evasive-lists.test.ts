@@ -54,6 +54,7 @@ describe.each([
     ['in a result in other letters', listOf(HIDDEN).replace('result', 're\u017fult')],
     ['in a result in other, escaped letters', listOf(HIDDEN).replace('result', 're\\u017fult')],
     ['with a tool that has two names', listOf(toolOf('hidden', ',"name":"shown"'))],
+    ['an object', listOf('').replace('[]', `{"0":${HIDDEN}}`)],
     ['in a batch in a batch', `[[${listOf(HIDDEN)}]]`],
   ])('is not passed on when it is %s', async (_what, written) => {
     const { status, text } = await listTools(written, isStream);

@@ -126,6 +126,7 @@ describe('an exchange with a backend', () => {
     ['200 as a stream', 200, stream, {}, 'streaming: writeHead, pipe'],
     ['304', 304, {}, {}, 'streaming: writeHead, pipe'],
     ['a redirect', 307, {}, {}, FAILED],
+    ['a challenge of a proxy', 407, {}, {}, FAILED],
     ['a compressed response', 200, { 'content-encoding': 'gzip' }, {}, FAILED],
     ['404', 404, json, {}, 'streaming: writeHead, pipe'],
     ['404 of an unknown transport', 404, json, { mayTranslate: true }, 'over: drop, end refused'],

@@ -159,6 +159,8 @@ function respond({ name }: SentMessage, head: ResponseHead): Transition {
   const { status, headers } = head;
   if (status === 401)
     return reject(`${name} does not accept the credentials of this gateway: ask its operator.`);
+  if (status === 407)
+    return reject(`${name} is behind a proxy that asks the gateway for credentials (407): ask its operator.`);
   if (status >= 300 && status < 400 && status !== 304)
     return reject(
       `${name} redirects (${status}), which is not followed: the operator has to configure its final URL.`,

@@ -67,6 +67,7 @@ function variantsIn(value: object, folded: ReadonlyMap<string, string>): readonl
 /**
  * Keeps the elements of all lists in a result that are wanted. Returns the same result if all are. What only clients that ignore case
  * take for a list, or for a member of an element, is not kept.
+ * @throws SyntaxError for a list that is an object
  */
 export function filterLists(
   result: unknown,
@@ -77,7 +78,11 @@ export function filterLists(
   for (const name of variantsIn(result, foldedLists)) changed[name] = undefined;
   for (const [name, { operation: offered }] of Object.entries(LISTS)) {
     const elements: unknown = (result as Element)[name];
-    if (!Array.isArray(elements)) continue;
+    if (!Array.isArray(elements)) {
+      // A lenient client may read its members.
+      if (typeof elements === 'object' && elements !== null) throw new SyntaxError(`its ${name} are no list`);
+      continue;
+    }
     const retained = elements.filter((element: unknown) => {
       if (typeof element !== 'object' || element === null) return false;
       const found = variantsIn(element, foldedMembers).length > 0 ? null : offered(element as Element);

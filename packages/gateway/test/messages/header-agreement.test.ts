@@ -42,6 +42,30 @@ const table = [
 ] as const;
 
 describe('checkHeaderAgreement', () => {
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+  it.each([
+    ['2025-03-26', [list], true],
+    ['2025-06-18', [list], false],
+    ['2025-11-25', [list], false],
+    ['2025-11-25', list, true],
+    ['2024-11-05', list, true],
+    ['2099-01-01', list, false],
+    ['latest', list, false],
+    ['', list, false],
+    // Its error lists what the backend supports.
+    [
+      '2099-01-01',
+      { ...call, params: { name: 'a', _meta: { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } } },
+      true,
+    ],
+  ])('decides about MCP-Protocol-Version %j of %j', (version, body, isAccepted) => {
+    const check = () =>
+      checkHeaderAgreement(scanBody(Buffer.from(JSON.stringify(body))), { 'mcp-protocol-version': version });
+    if (isAccepted) expect(check).not.toThrow();
+    else expect(check).toThrow(expect.objectContaining({ status: 400, code: -32_600 }));
+  });
+
   it.each(table)('decides about $what', ({ body, headers, isAccepted }) => {
     const check = () => checkHeaderAgreement(scanBody(Buffer.from(JSON.stringify(body))), headers);
     if (isAccepted) expect(check).not.toThrow();
