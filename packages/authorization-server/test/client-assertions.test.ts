@@ -287,6 +287,18 @@ describe('client assertions', () => {
   });
 });
 
+it.each([
+  ['EdDSA', 'Ed25519'],
+  ['Ed25519', 'EdDSA'],
+])('an assertion of %s is verified by a key whose alg is %s', async (algorithm, alg) => {
+  const own = await makePair(algorithm, 'ed');
+  const more = { jwks: { keys: [{ ...own.jwk, alg }] }, token_endpoint_auth_signing_alg: alg };
+  const t = await startServer({ clients: [...CLIENTS, signer(more)] });
+  expect((await t.post('/token', formOf(await assertionOf({}, {}, own)))).status).toBe(200);
+  const foreign = await makePair(algorithm, 'ed');
+  expect((await t.post('/token', formOf(await assertionOf({}, {}, foreign)))).status).toBe(401);
+});
+
 it('an assertion for the token endpoint is refused with a description that names the right audience', async () => {
   const t = await startServer({ clients: [...CLIENTS, signer()] });
   const before = t.snapshot();

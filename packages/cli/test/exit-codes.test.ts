@@ -14,6 +14,7 @@ const user = {
 };
 
 const cancelled = new ClientError('cancelled', 'The sign-in was not completed.');
+const unregistered = new ClientError('registration_needed', 'Register a client.');
 const invalidScope = new ClientError('authorization_failed', 'No.', { oauthError: 'invalid_scope' });
 
 it.each([
@@ -21,6 +22,8 @@ it.each([
   [cancelled, ['login', 'https://mcp.example', '--no-browser'], ['--device']],
   [cancelled, ['login', 'https://mcp.example', '--device'], []],
   [invalidScope, ['login', 'https://mcp.example'], ['--scope']],
+  [unregistered, ['call', 'https://mcp.example'], ['--client-id', '--client-secret-file', '--port']],
+  [unregistered, ['call', 'https://mcp.example', '--client-id=a'], []],
 ] as const)('the hint for %s after %j advises %j', (error, args, options) => {
   expect(hintFor(error, args).match(/--[\w-]+/g) ?? []).toEqual(options);
 });

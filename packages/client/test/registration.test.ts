@@ -93,11 +93,16 @@ describe('order of the registration methods', () => {
       const world = await createWorld(withoutRegistration);
       const failure = world.client({ registration: settings }).fetch(world.serverUrl);
       await expect(failure).rejects.toMatchObject({ code: 'registration_needed' });
-      await expect(failure).rejects.toThrow(world.user.redirectUri);
+      await expect(failure).rejects.toThrow(redirectUriOf(world.user.redirectUri));
       expect(world.user.opened).toEqual([]);
     }
   });
 });
+
+/** As a person registers it: the port is another one each time. */
+function redirectUriOf(uri: string): string {
+  return `${uri.replace(/:\d+\//, '/')} with any port`;
+}
 
 describe('dynamic registration', () => {
   it('[C-DCR-1 C-DCR-30 C-DCR-31 C-REFRESH-31] registers a native public client with the refresh token grant', async () => {

@@ -61,7 +61,12 @@ export {
 } from './issuer.ts';
 export { decodeBase64url, encodeBase64url, isBase64url } from './jose/base64url.ts';
 export { parseJsonSegment } from './jose/json-segment.ts';
-export { isKeyOfAlgorithm, JWS_ALGORITHMS, type JwsAlgorithm } from './jose/jws-algorithms.ts';
+export {
+  isKeyOfAlgorithm,
+  isSameAlgorithm,
+  JWS_ALGORITHMS,
+  type JwsAlgorithm,
+} from './jose/jws-algorithms.ts';
 export { createLruCache, type LruCache } from './lru-cache.ts';
 export {
   ACCESS_TOKEN_TYPE,

@@ -447,6 +447,21 @@ describe('keys and algorithms', () => {
     },
   );
 
+  it.each([
+    ['EdDSA', 'Ed25519'],
+    ['Ed25519', 'EdDSA'],
+  ] satisfies [JwsAlgorithm, string][])(
+    'verifies %s signatures with a key whose alg is %s',
+    async (algorithm, alg) => {
+      const issuer = await createIssuer(ISSUER, algorithm);
+      const set = { keys: [{ ...issuer.publicJwk, alg }] };
+      const expectation = { resource: RESOURCE, now, clockTolerance: 0 };
+      expect(
+        (await issuer.verifier({ jwks: set }).verify(await issuer.token(), expectation)).claims.sub,
+      ).toBe('alice');
+    },
+  );
+
   it('accepts a token without a key identifier if exactly one key fits', async () => {
     const expectation = { resource: RESOURCE, now, clockTolerance: 0 };
     const anonymous = await old.token({}, { kid: undefined });

@@ -1,4 +1,5 @@
 /** Verifies the signature and registered claims of JWTs that clients sign, with jose, which is loaded with the first one. */
+import { isSameAlgorithm } from '@portcullis/protocol';
 import { errors, type JWTPayload } from 'jose';
 import type { ResolvedClient } from './client.ts';
 import type { ClientKeys } from './client-keys.ts';
@@ -64,7 +65,7 @@ export function createVerifyClientJwt(
       metadata.jwks_uri !== undefined,
       {
         ...claims,
-        algorithms: algorithms.filter((name) => algorithm === undefined || name === algorithm),
+        algorithms: algorithms.filter((name) => algorithm === undefined || isSameAlgorithm(name, algorithm)),
         requiredClaims: [...requiredClaims],
         clockTolerance: tolerance,
         currentDate: new Date(clock() * 1000),

@@ -1,5 +1,5 @@
 /** Verifies a JWT by a key set that may be fetched: an unknown key may be a new one, so the keys are then fetched again. */
-import { type ClientKeySet, OAuthError } from '@portcullis/protocol';
+import { type ClientKeySet, isSameAlgorithm, OAuthError } from '@portcullis/protocol';
 import {
   createLocalJWKSet,
   errors,
@@ -46,8 +46,12 @@ async function verifyWith(
 ): Promise<JWTVerifyResult> {
   // Called after the algorithm was checked, so that no other causes a fetch.
   const keys: JWTVerifyGetKey = async (header, jws) => {
-    const set = await findKeys(wanted);
-    return createLocalJWKSet(structuredClone(set as never))(header, jws);
+    const { keys: found } = await findKeys(wanted);
+    // Under the name of the algorithm that the header has.
+    const named = found.map((key) =>
+      isSameAlgorithm(key['alg'], header.alg) ? { ...key, alg: header.alg } : key,
+    );
+    return createLocalJWKSet(structuredClone({ keys: named } as never))(header, jws);
   };
   try {
     return await jwtVerify(token, keys, options);

@@ -140,6 +140,8 @@ export function hintFor(error: unknown, args: readonly string[]): string {
     return isGiven('--scope')
       ? 'This client is not registered for the scopes of --scope: request others, or change its registration'
       : 'Request scopes that this client is registered for with --scope, or change its registration';
+  if (error.code === 'registration_needed' && !isGiven('--client-id'))
+    return 'Then run it again with --client-id <id>, and with --client-secret-file <file> if it has a secret. If the redirect URI needs a port, choose one with --port <port>';
   if (error.code !== 'cancelled' || isGiven('--device')) return '';
   const device = '--device to sign in on another device';
   return isGiven('--no-browser')

@@ -1,5 +1,5 @@
 /** Registration: how the client obtains its identifier at an issuer, by the methods of the revision in order. */
-import type { RegistrationMethod } from '@portcullis/protocol';
+import { isLoopbackHost, type RegistrationMethod } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { Registration } from '../storage/credentials.ts';
@@ -143,6 +143,14 @@ function registrationInstructions({ discovery, redirectUris }: RegistrationInput
   return (
     `${sanitizeText(discovery.issuer)} does not support dynamic client registration. Register a client there manually ` +
     `(${applicationType(redirectUris)} application, authorization code with PKCE and refresh token, ` +
-    `redirect URI ${redirectUris.join(' and ')}) and configure its client ID.`
+    `redirect URI ${redirectUris.map(describeRedirectUri).join(' and ')}) and configure its client ID.`
   );
+}
+
+/** The port of a loopback redirect URI is another one at each sign-in, which servers allow. @see RFC 8252 §7.3 */
+function describeRedirectUri(uri: string): string {
+  const url = URL.parse(uri);
+  if (url === null || url.port === '' || !isLoopbackHost(url.hostname)) return uri;
+  url.port = '';
+  return `${url.href} with any port`;
 }

@@ -18,6 +18,11 @@ export const JWS_ALGORITHMS = {
 /** A JWS algorithm by its name in headers. @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864 §2.2 */
 export type JwsAlgorithm = keyof typeof JWS_ALGORITHMS;
 
+/** `EdDSA` was the name of what is now `Ed25519`, the only curve of it here. @see RFC 9864 §3.1.1 */
+export function isSameAlgorithm(one: unknown, other: string): boolean {
+  return one === other || [one, other].every((name) => name === 'EdDSA' || name === 'Ed25519');
+}
+
 const SMALLEST_MODULUS_BITS = 2048;
 /** Characters, for 64 bits: larger exponents make verification slow. */
 const LONGEST_EXPONENT = 11;
@@ -30,7 +35,7 @@ export function isKeyOfAlgorithm(jwk: unknown, algorithm: JwsAlgorithm): boolean
   if (kty !== kind.kty || d !== undefined || k !== undefined) return false;
   if (kind.crv !== null && !(kind.crv as readonly unknown[]).includes(crv)) return false;
   if (kty === 'RSA' && !isStrongRsaKey(n, e)) return false;
-  if (alg !== undefined && alg !== algorithm) return false;
+  if (alg !== undefined && !isSameAlgorithm(alg, algorithm)) return false;
   if (use !== undefined && use !== 'sig') return false;
   return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
 }
