@@ -1,7 +1,12 @@
 /** Rules of a refresh token family: live, retried or reused (reuse detection). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FamilyRotations, refreshTokenState, rotateFamily } from '../src/token/refresh-token-family.ts';
+import {
+  createRefreshTokens,
+  type FamilyRotations,
+  refreshTokenState,
+  rotateFamily,
+} from '../src/token/refresh-token-family.ts';
 
 const GRACE = 30;
 
@@ -52,6 +57,45 @@ describe('the state of a refresh token, within a grace period', () => {
     },
   ])('the state of $description is $expect', ({ number, now, expect: active }) => {
     expect(refreshTokenState(number, family, now, GRACE)).toBe(active);
+  });
+});
+
+describe('the text of a refresh token', () => {
+  const refreshTokens = (masterKey: number) =>
+    createRefreshTokens({
+      store: {},
+      events: () => {},
+      options: {
+        masterKey: Buffer.alloc(32, masterKey),
+        previousMasterKeys: [],
+        lifetimes: { refreshIdle: 60, refreshGrace: null },
+        acceptNewerRefreshTokens: false,
+      },
+    } as never);
+  const family = { generation: 0, seed: 'seed', rotations: '', hash: '', issuedAt: 0, expiresAt: 60 };
+  const grant = { id: 'grant_one', expiresAt: 60 };
+  const successor = (masterKey: number, grantId: string, number: number, seed: string) =>
+    refreshTokens(masterKey).successorOf({
+      text: '',
+      number,
+      grant: { ...grant, id: grantId },
+      family: { ...family, generation: number, seed },
+    } as never);
+  const own = successor(1, 'grant_one', 3, 'seed');
+
+  it.each([
+    [
+      'the seed of its family, so that a leaked master key alone computes none',
+      successor(1, 'grant_one', 3, 'other seed'),
+    ],
+    ['the master key, so that a copy of the store alone computes none', successor(2, 'grant_one', 3, 'seed')],
+    ['its grant', successor(1, 'grant_two', 3, 'seed')],
+    ['its number', successor(1, 'grant_one', 4, 'seed')],
+  ])('depends on %s', (_what, other) => {
+    const proof = (text: string) => text.split('~')[2];
+    expect(proof(own)).toMatch(/^[\w-]{43}$/);
+    expect(proof(other)).not.toBe(proof(own));
+    expect(successor(1, 'grant_one', 3, 'seed')).toBe(own);
   });
 });
 

@@ -587,6 +587,19 @@ describe('scopes and resources', () => {
     expect(whole.body['scope']).toBe('notes:read notes:write');
   });
 
+  it.each(['notes:read notes:write', 'notes:write', 'files:read'])(
+    '[AS-REF-64] a refresh never widens the scopes of its grant to %j',
+    async (scope) => {
+      const t = await startServer();
+      const { body } = await t.signIn({ scopes: ['notes:read'] });
+      const before = t.snapshot();
+      const wider = await refresh(t, body['refresh_token'], { scope });
+      expect([wider.status, wider.body['error']]).toEqual([400, 'invalid_scope']);
+      expect(t.snapshot()).toBe(before);
+      expect((await refresh(t, body['refresh_token'])).body['scope']).toBe('notes:read');
+    },
+  );
+
   it('a refresh may request a scope that a granted scope implies', async () => {
     const t = await startServer();
     const { body } = await t.signIn({ scopes: ['notes:write'] });
