@@ -51,6 +51,15 @@ describe('an open request', () => {
     });
   });
 
+  it('gets an event stream when its response is late, so that no proxy cuts it', async () => {
+    const to = await start();
+    const { post, id, response } = await hang(to);
+    const { status, headers, body } = await response;
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+    expect(await new Response(body).text()).toBe('');
+  });
+
   it('that the client cancels ends without a response', async () => {
     const to = await start();
     const { post, id, response } = await hang(to);

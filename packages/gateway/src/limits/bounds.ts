@@ -192,6 +192,9 @@ export const MAX_EVENTS = 500;
 export const MAX_EVENT_CHARACTERS: number = 2 * 1024 * 1024;
 /** Bytes that are buffered for a client that does not read; beyond it, its stream ends and can be resumed. */
 export const MAX_UNREAD_RESPONSE: number = 8 * 1024 * 1024;
+/** Milliseconds until a call of a process or a translated call without a response gets an event stream: nginx, HAProxy and Apache cut silent requests after a minute. */
+export const LATE_RESPONSE = 5_000;
+
 /** Milliseconds between comments that keep silent streams open. */
 export const KEEP_ALIVE_INTERVAL = 25_000;
 

@@ -1,7 +1,7 @@
 /** The response to a client: JSON for one message, an event stream for more. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorCodes, errorResponse, type Message, type MessageId } from '@portcullis/http';
-import { KEEP_ALIVE_INTERVAL, MAX_UNREAD_RESPONSE } from '../../limits/bounds.ts';
+import { KEEP_ALIVE_INTERVAL, LATE_RESPONSE, MAX_UNREAD_RESPONSE } from '../../limits/bounds.ts';
 import { BackendError } from '../backend.ts';
 
 export interface Reply {
@@ -93,6 +93,16 @@ export function createReply(
     outgoing.write(event);
     if (outgoing.writableLength > MAX_UNREAD_RESPONSE) outgoing.destroy();
   }
+}
+
+/**
+ * Opens the event stream of a request that is answered late: its comments keep proxies from closing the connection.
+ * @returns stops waiting
+ */
+export function openWhenLate(incoming: IncomingMessage, reply: () => Reply): () => void {
+  if (incoming.headers.accept?.includes('text/event-stream') !== true) return () => undefined;
+  const timer = setTimeout(() => reply().open(), LATE_RESPONSE).unref();
+  return () => clearTimeout(timer);
 }
 
 /** Responds to a request that failed at the backend. */

@@ -14,7 +14,7 @@ import { RESUME_GRACE } from '../../limits/bounds.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { BackendError } from '../backend.ts';
 import type { LiveSession } from './live-session.ts';
-import { endWithError, type Reply } from './reply.ts';
+import { endWithError, openWhenLate, type Reply } from './reply.ts';
 
 /** Changes a response for its client, such as a list of tools. */
 export type EditResponse = (
@@ -68,6 +68,7 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
   session.responding.add(stream);
   const current = (): Reply => session.resumed.get(stream) ?? reply;
   const stop = onDisappeared(request, reply, () => !session.resumed.has(stream) && controller.abort());
+  const stopWaiting = openWhenLate(request.incoming, current);
   const finish = (response: Message): void => {
     if (isLast) current().end(response);
     else current().send(response);
@@ -85,6 +86,7 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
       endWithError(current(), message.id, error);
     else finish(failureOf(message, error));
   } finally {
+    stopWaiting();
     stop();
     session.requests.delete(message.id);
     session.responding.delete(stream);

@@ -33,7 +33,7 @@ import {
   toStateless,
 } from '../revisions.ts';
 import { checkParameterHeaders } from './parameter-headers.ts';
-import { createReply, endWithError, type Reply } from './reply.ts';
+import { createReply, endWithError, openWhenLate, type Reply } from './reply.ts';
 import type { ClientsOptions, RevisionClients } from './session-clients.ts';
 import { serveSubscription } from './stateless-subscriptions.ts';
 import { createWaitingCalls, type WaitingCalls } from './waiting-calls.ts';
@@ -155,15 +155,18 @@ async function exchange(
   if (refusal !== null) return reply.end(refusal, 400);
   await applyLogLevel(session, message);
   const wantsLog = parameter(message, '_meta', metaKeys.logLevel) !== undefined;
-  const outcome = await calls.exchange({
-    owner,
-    session,
-    message: IN_BOTH.has(message.method) ? withoutRequestMeta(message) : message,
-    signal: controller.signal,
-    send(received) {
-      if (wantsLog || received.method !== 'notifications/message') reply.send(received);
-    },
-  });
+  const stopWaiting = openWhenLate(request.incoming, () => reply);
+  const outcome = await calls
+    .exchange({
+      owner,
+      session,
+      message: IN_BOTH.has(message.method) ? withoutRequestMeta(message) : message,
+      signal: controller.signal,
+      send(received) {
+        if (wantsLog || received.method !== 'notifications/message') reply.send(received);
+      },
+    })
+    .finally(stopWaiting);
   if (outcome === null) return;
   const translated = toStateless(outcome, message.method, session.initialized);
   const response = await edit(translated, message.method, request);
