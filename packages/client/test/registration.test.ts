@@ -99,7 +99,7 @@ describe('order of the registration methods', () => {
   });
 });
 
-/** As a person registers it: the port is another one each time. */
+/** As it is registered manually: the port is another one each time. */
 function redirectUriOf(uri: string): string {
   return `${uri.replace(/:\d+\//, '/')} with any port`;
 }

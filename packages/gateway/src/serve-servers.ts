@@ -16,6 +16,7 @@ import {
 import { createMessagePath, type MessagePathOptions } from './message-path.ts';
 import { checkHeaderAgreement } from './messages/body-scanner.ts';
 import { createOpenRequests } from './open-requests.ts';
+import { checkProtocolVersion } from './protocol-version.ts';
 import { createCatalogue } from './review/create-catalogue.ts';
 import { createPinBoard, type PinBoard } from './review/pins.ts';
 import type { RunningBackend, ServedServer } from './served-server.ts';
@@ -109,6 +110,7 @@ function serveOne(
     part: { server, open: path.open, takeRequest: slots.takeRequest, checkRules, decide, filter },
     checkRules(request, body) {
       checkHeaderAgreement(body, request.incoming.headers);
+      checkProtocolVersion(body, request.incoming.headers);
       checkRules(request, body);
     },
     checkMessages: decide,

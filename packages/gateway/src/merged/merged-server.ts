@@ -16,6 +16,7 @@ import { checkHeaderAgreement } from '../messages/body-scanner.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import { isListMethod } from '../policy/list-results.ts';
 import { forbidden, unknownTool } from '../policy/policy.ts';
+import { checkProtocolVersion } from '../protocol-version.ts';
 import { ownerOf } from '../servers/owner.ts';
 import type { GatewayRequest, OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
@@ -59,6 +60,7 @@ const LISTS: Readonly<Record<string, string>> = {
 export function createMergedRules(parts: MergedParts) {
   return (request: GatewayRequest, body: ScannedBody): void => {
     checkHeaderAgreement(body, request.incoming.headers);
+    checkProtocolVersion(body, request.incoming.headers);
     for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message)))
       part.checkRules(request, { ...body, messages: [own] });
   };

@@ -1,7 +1,6 @@
 /** Scans the JSON-RPC body of a request while it arrives: what it asks for, that every parser reads the same, and headers repeat it. */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
 import type { JsonNode } from './json-projection.ts';
 import { JsonScanner, type ScanLimits } from './json-scanner.ts';
 import { MessageError } from './message-error.ts';
@@ -86,7 +85,7 @@ const HEADER_MISMATCH = -32_020;
 
 /**
  * Headers that are missing are left to the backend, which knows its revision.
- * @throws MessageError for a header that the body contradicts, and a version that does not exist or has no batches
+ * @throws MessageError for a header that the body contradicts
  * @see MCP 2026-07-28, basic/transports, standard request headers
  */
 export function checkHeaderAgreement({ isBatch, messages }: ScannedBody, headers: IncomingHttpHeaders): void {
@@ -98,31 +97,11 @@ export function checkHeaderAgreement({ isBatch, messages }: ScannedBody, headers
   if (name !== undefined && (isBatch || !isNameOf(message, String(name))))
     throw mismatch('Mcp-Name', message);
   const version = headers['mcp-protocol-version'];
-  if (version !== undefined) checkVersion(String(version), isBatch, message);
   for (const one of version === undefined ? [] : messages) {
     if (one.protocolVersion !== null && one.protocolVersion !== version)
       throw mismatch('MCP-Protocol-Version', one);
   }
 }
-
-/**
- * A stateless request that names a version in the body, too, is left to the backend, whose error lists what it supports.
- * @see MCP 2025-06-18, basic/transports, protocol version header
- */
-function checkVersion(version: string, isBatch: boolean, { id, protocolVersion }: ScannedMessage): void {
-  const isKnown = WITH_SESSIONS.has(version) || version === STATELESS || protocolVersion !== null;
-  if (!isKnown)
-    throw new MessageError(
-      INVALID_REQUEST,
-      `MCP-Protocol-Version ${JSON.stringify(version)} is not supported: ${[...WITH_SESSIONS, STATELESS].join(', ')} are.`,
-      { id },
-    );
-  if (isBatch && version > LAST_WITH_BATCHES)
-    throw new MessageError(INVALID_REQUEST, `MCP ${version} has no batches: send one message.`, { id });
-}
-
-/** @see MCP 2025-06-18, key changes */
-const LAST_WITH_BATCHES = '2025-03-26';
 
 /** Whether a header names what the message applies to. A method that applies to nothing has no use for it. */
 function isNameOf({ tool, prompt, resource, task, method }: ScannedMessage, header: string): boolean {

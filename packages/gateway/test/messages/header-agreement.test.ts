@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkHeaderAgreement, scanBody } from '../../src/messages/body-scanner.ts';
+import { checkProtocolVersion } from '../../src/protocol-version.ts';
 
 const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
 const call = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'read_file', _meta: meta } };
@@ -61,7 +62,7 @@ describe('checkHeaderAgreement', () => {
     ],
   ])('decides about MCP-Protocol-Version %j of %j', (version, body, isAccepted) => {
     const check = () =>
-      checkHeaderAgreement(scanBody(Buffer.from(JSON.stringify(body))), { 'mcp-protocol-version': version });
+      checkProtocolVersion(scanBody(Buffer.from(JSON.stringify(body))), { 'mcp-protocol-version': version });
     if (isAccepted) expect(check).not.toThrow();
     else expect(check).toThrow(expect.objectContaining({ status: 400, code: -32_600 }));
   });
