@@ -292,24 +292,6 @@ describe('liveness of provider tokens', () => {
     });
   });
 
-  it('keeps a grant whose introspection names the user otherwise than the ID token, as Okta documents', async () => {
-    const liar = await startLiar();
-    liar.at('introspection', {
-      kind: 'members',
-      members: { sub: 'ada@example.com', username: 'ada@example.com' },
-    });
-    const { t, claims } = await signIn(openId(liar, { status: 'introspection' }));
-    t.clock.now += 60;
-    expect(await t.server.isLive(claims)).toBe(true);
-    // Where userinfo names another user, too, it is another user.
-    liar.at('userinfo', { kind: 'members', members: { sub: 'mallory' } });
-    t.clock.now += 60;
-    expect(await t.server.isLive(claims)).toBe(false);
-    expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
-      reason: 'changed_by_provider',
-    });
-  });
-
   it.each(['interaction_required', 'consent_required', 'login_required'])(
     'ends the grant when a refresh is answered with %s, and tells the client to start again',
     async (error) => {

@@ -132,13 +132,11 @@ export function createProviderClient(
           accessToken,
           options,
         );
-        const { active, sub } = await oauth.processIntrospectionResponse(server, client(), response);
-        if (!active) return 'dead';
-        if (sub === undefined || sub === subject || server.userinfo_endpoint === undefined) return 'alive';
-        // The two may differ, as at Okta, where it is a login name here: only userinfo has to agree with the ID token.
-        // @see RFC 7662 §2.2, OpenID Connect Core 1.0 §5.3.2
-        const owner = await checkUserinfo(transport, server, accessToken, subject).catch(() => 'alive');
-        return owner === 'changed' ? 'changed' : 'alive';
+        const introspected = await oauth.processIntrospectionResponse(server, client(), response);
+        if (!introspected.active) return 'dead';
+        const user = introspected[identityProvider.introspectionSubject];
+        if (user === undefined || user === subject) return 'alive';
+        return (await isOfAnotherUser(transport, server, accessToken, subject)) ? 'changed' : 'alive';
       }),
 
     revoke: (tokens) => withServer((server) => revokeProviderTokens(transport, server, tokens)),
@@ -196,6 +194,21 @@ async function checkUserinfo(
     if (error instanceof IdentityProviderError && error.code === 'invalid_token') return 'dead';
     throw error;
   }
+}
+
+/**
+ * Introspection may name a user otherwise than the ID token does, by login name for example; userinfo MUST NOT. So only a userinfo
+ * response names another user, and one that is missing concludes nothing: the token is active.
+ * @see RFC 7662 §2.2, OpenID Connect Core 1.0 §5.3.2
+ */
+async function isOfAnotherUser(
+  transport: ProviderTransport,
+  server: oauth.AuthorizationServer,
+  accessToken: string,
+  subject: string,
+): Promise<boolean> {
+  const user = await fetchUser(transport, server, accessToken).catch(() => null);
+  return user !== null && user.subject !== subject;
 }
 
 /** The best method that a provider supports to check whether a token is alive. */

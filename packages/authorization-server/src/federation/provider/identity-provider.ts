@@ -33,6 +33,8 @@ export interface IdentityProvider {
   readonly twoFactorValues: readonly string[];
   /** `null`: the best method that the provider supports. */
   readonly status: StatusMethod | null;
+  /** The member of introspection responses that usually equals the user's subject. */
+  readonly introspectionSubject: string;
   readonly statusCheckInterval: number;
   readonly revocationEnds: 'grant' | 'everything';
 }

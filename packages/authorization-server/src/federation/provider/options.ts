@@ -38,6 +38,7 @@ export type PresetName = (typeof PRESETS)[number];
 export const providerDefaults = {
   responseMode: 'query',
   loginPrompt: 'login',
+  introspectionSubject: 'sub',
   statusCheckInterval: 60,
   revocationEnds: 'grant',
 } as const;
@@ -246,6 +247,12 @@ const entrySchema = lazy(() =>
       .optional()
       .describe('how this server learns that a provider token was revoked')
       .register(optionMeta, { defaultText: 'the best way that the provider offers' }),
+    introspectionSubject: text()
+      .optional()
+      .describe(
+        'member of introspection responses that identifies the user as `sub` of ID tokens does. If it differs, userinfo decides whether the token is of another user',
+      )
+      .register(optionMeta, { defaultText: `\`${providerDefaults.introspectionSubject}\`` }),
     statusCheckInterval: seconds(1, 86_400)
       .optional()
       .describe('within how many seconds a revocation at the provider takes effect here')

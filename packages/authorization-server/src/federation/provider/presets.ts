@@ -79,17 +79,20 @@ export function microsoftEntra(tenant: string, options: PresetOptions): Identity
 
 /**
  * Okta. Revoking a refresh token also revokes its access tokens. The grace period of a rotated refresh token is a setting of
- * the client at Okta.
+ * the client at Okta. Introspection of an access token has the login name in `sub`; the user's id, which is `sub` of ID tokens,
+ * is in `uid`.
  * @param domain such as `example.okta.com`
  * @param server id of a custom authorization server, such as `default`. Default: the organization's
  * @see https://developer.okta.com/docs/concepts/auth-servers/
  * @see https://developer.okta.com/docs/guides/revoke-tokens/main/
+ * @see https://developer.okta.com/docs/api/openapi/okta-oauth/oauth/tag/CustomAS/
  */
 export function okta(domain: string, options: PresetOptions, server?: string): IdentityProviderOptions {
   return {
     id: 'okta',
     name: 'Okta',
     scopes: ['openid', 'profile', 'offline_access'],
+    introspectionSubject: 'uid',
     ...options,
     kind: { issuer: `https://${domain}${server === undefined ? '' : `/oauth2/${server}`}` },
   };

@@ -155,6 +155,7 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     userClaims: options.userClaims ?? {},
     twoFactorValues: options.twoFactorValues ?? [],
     status: options.status ?? null,
+    introspectionSubject: options.introspectionSubject ?? providerDefaults.introspectionSubject,
     statusCheckInterval: options.statusCheckInterval ?? providerDefaults.statusCheckInterval,
     revocationEnds: options.revocationEnds ?? providerDefaults.revocationEnds,
   });
