@@ -43,6 +43,34 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
     expect(await migrate(location, '--check')).toEqual({ code: 0, errors: '', output: upToDate });
     expect(await migrate(location)).toEqual({ code: 0, errors: '', output: upToDate });
   });
+
+  it('`migrate` rejects a database of a development version, although its number is that of this version', async () => {
+    await migrate(location);
+    const rename = (name: string) => `UPDATE portcullis_migrations SET name = '${name}' WHERE number = 17`;
+    const name = migrations.find(({ number }) => number === 17)?.name ?? '';
+    await change(rename('another one'));
+    for (const args of [['--check'], []]) {
+      const { code, output, errors } = await migrate(location, ...args);
+      expect([code, output]).toEqual([1, '']);
+      expect(errors).toContain(
+        `development version of Portcullis: its migration 17 is "another one"; in this version it is "${name}".`,
+      );
+    }
+    await change(rename(name));
+    expect((await migrate(location, '--check')).code).toBe(0);
+  });
+
+  async function change(sql: string): Promise<void> {
+    if (kind === 'SQLite') {
+      using database = new DatabaseSync(join(folder, location));
+      database.exec(sql);
+      return;
+    }
+    const client = new Client({ connectionString: location });
+    await client.connect();
+    await client.query(sql);
+    await client.end();
+  }
 });
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('a database on %s that is behind', (kind) => {
@@ -147,10 +175,10 @@ describe('refuses in one line, and changes nothing,', () => {
     const other = new DatabaseSync(join(folder, 'other.db'));
     other.exec('CREATE TABLE IF NOT EXISTS theirs (id TEXT)');
     other.close();
+    if (!existsSync(join(folder, 'newer.db'))) await migrate('newer.db');
     const newer = new DatabaseSync(join(folder, 'newer.db'));
-    newer.exec(
-      'CREATE TABLE IF NOT EXISTS portcullis_migrations (number INTEGER PRIMARY KEY, name TEXT, applied_at INTEGER); INSERT OR IGNORE INTO portcullis_migrations VALUES (999, \'later\', 1)',
-    );
+    // Without a journal, which reading would leave beside it.
+    newer.exec("PRAGMA journal_mode = DELETE; INSERT OR IGNORE INTO portcullis_migrations VALUES (999, 'later', 1)");
     newer.close();
     const before = readdirSync(folder).toSorted();
     for (const args of [['--check'], []]) {

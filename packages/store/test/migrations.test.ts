@@ -291,8 +291,8 @@ describe.each([
 
 describe('a database that another process migrates between two reads', () => {
   const ROW = [{ one: 1 }];
-  const NEWEST = migrations.slice(-1);
-  /** The results of the reads, in order: our tables, other tables, our tables again, the latest migration. */
+  const NEWEST = migrations.map(({ number, name }) => ({ number, name }));
+  /** The results of the reads, in order: our tables, other tables, our tables again, the migrations. */
   const look = (...found: readonly (readonly unknown[])[]) => {
     const left = [...found];
     return () => runSteps(pendingMigrations(postgresDialect), () => left.shift() ?? []);
@@ -317,13 +317,15 @@ describe('a database that another process migrates between two reads', () => {
   });
 
   it('distinguishes a database of a development version by the names of its migrations', () => {
-    const recorded = migrations.map(({ number, name }) => ({ number, name }));
-    expect(look(ROW, recorded)()).toEqual([]);
-    expect(look(ROW, recorded.slice(0, -1))()).toEqual([migrations.at(-1)]);
-    const other = recorded.with(-2, { number: recorded.length - 1, name: 'another one' });
-    expect(look(ROW, other)).toThrow(
-      /development version of Portcullis: its schema \d+ is "another one", here it is "[^"]+"\. Restore a backup/,
-    );
+    expect(look(ROW, NEWEST.slice(0, -1))()).toEqual([migrations.at(-1)]);
+    const named = NEWEST.with(-2, { number: NEXT - 2, name: 'another one' });
+    const says =
+      /by a development version of Portcullis: its migration \d+ is "another one"; in this version it is "[^"]+"\..+Restore a backup/;
+    expect(look(ROW, named)).toThrow(says);
+    // Also with more migrations than this version has: no newer version would help.
+    expect(look(ROW, [...named, { number: NEXT, name: 'more' }])).toThrow(says);
+    expect(look(ROW, NEWEST.toSpliced(-2, 1))).toThrow(`its migration ${NEXT - 2} is missing`);
+    expect(look(ROW, [...NEWEST, { number: NEXT, name: 'more' }])).toThrow('by a newer version');
   });
 
   it('distinguishes a database of another program and an empty one from a migrated one', () => {

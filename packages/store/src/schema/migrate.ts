@@ -25,6 +25,7 @@ export function* pendingMigrations(
     }
   }
   const recorded = (yield recordedMigrations()) as readonly RecordedMigration[];
+  checkNames(recorded, known);
   const done = recorded.at(-1)?.number ?? 0;
   const newest = known.at(-1)?.number ?? 0;
   if (done > newest) {
@@ -32,19 +33,20 @@ export function* pendingMigrations(
       `The database was created by a newer version of Portcullis (schema ${done}; this version supports up to ${newest}). Run that version or a later one.`,
     );
   }
-  checkNames(recorded, known);
   return known.filter(({ number }) => number > done);
 }
 
 type RecordedMigration = Pick<Migration, 'number' | 'name'>;
 
-/** A version in development may have had another migration under the same number. */
+/** A version in development may have had another migration under a number, or lacked one. Numbers alone would not show it. */
 function checkNames(recorded: readonly RecordedMigration[], known: readonly Migration[]): void {
-  const names = new Map(known.map(({ number, name }) => [number, name]));
-  const other = recorded.find(({ number, name }) => (names.get(number) ?? name) !== name);
+  const done = recorded.at(-1)?.number ?? 0;
+  const names = new Map(recorded.map(({ number, name }) => [number, name]));
+  const other = known.find(({ number, name }) => number <= done && names.get(number) !== name);
   if (other === undefined) return;
+  const found = names.get(other.number);
   throw new StoreError(
-    `The database was created by a development version of Portcullis: its schema ${other.number} is "${other.name}", here it is "${names.get(other.number)}". Restore a backup from before that version, or give this version an empty database.`,
+    `The database was created by a development version of Portcullis: its migration ${other.number} is ${found === undefined ? 'missing' : `"${found}"`}; in this version it is "${other.name}". No migration leads from there to this version. Restore a backup from before that version, or name an empty database.`,
   );
 }
 
@@ -88,6 +90,7 @@ export function* recordMigration(
   yield sql`INSERT INTO portcullis_migrations (number, name, applied_at) VALUES (${number}, ${name}, ${now})`;
 }
 
+/** Numbers as 32-bit integers: `pg` returns 64-bit ones as text. */
 function recordedMigrations(): Query {
-  return sql`SELECT number, name FROM portcullis_migrations ORDER BY number`;
+  return sql`SELECT CAST(number AS INTEGER) AS number, name FROM portcullis_migrations ORDER BY number`;
 }
