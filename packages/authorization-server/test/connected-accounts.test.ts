@@ -124,6 +124,15 @@ describe('the tokens of a connected account', () => {
     });
   });
 
+  it('end when their issuer refreshes only after its user has signed in again, so that the account can be connected again', async () => {
+    const refused = new IdentityProviderError('refused', 'it responded', { code: 'interaction_required' });
+    const { t, lookUp } = await setScene({ refresh: () => Promise.reject(refused) });
+    expect(await lookUp()).toMatchObject({ tokens: TOKENS });
+    t.clock.now += 3550;
+    expect(await lookUp()).toBeNull();
+    expect(await t.store.findConnectedAccount(KEY)).toMatchObject({ endReason: 'login_required' });
+  });
+
   it('end when they have expired and cannot be refreshed', async () => {
     const { t, account, lookUp } = await setScene();
     await t.store.leaseConnectedAccount(account, 1, 'us', t.clock.now, t.clock.now + 9);

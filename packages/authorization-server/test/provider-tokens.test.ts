@@ -293,24 +293,25 @@ describe('liveness of provider tokens', () => {
   });
 
   it.each(['interaction_required', 'consent_required', 'login_required'])(
-    'ends the grant when a refresh is answered with %s, and tells the client to start again',
+    'ends the grant with a sentence for the user when a refresh is answered with %s, and not before',
     async (error) => {
       const liar = await startLiar();
       const { t, claims, refreshToken } = await signIn(openId(liar));
       t.clock.now += 3590;
       liar.at('refresh', { kind: 'error', error: 'temporarily_unavailable', status: 503 });
-      await refresh(t, refreshToken);
-      expect(t.events.filter(({ type }) => type === 'provider_token.ended')).toEqual([]);
+      const { status, body } = await refresh(t, refreshToken);
+      expect([status, t.events.filter(({ type }) => type === 'provider_token.ended')]).toEqual([200, []]);
       liar.at('refresh', { kind: 'error', error });
       t.clock.now += 60;
-      expect(await t.server.isLive(claims)).toBe(false);
+      expect((await refresh(t, String(body['refresh_token']))).body).toEqual({
+        error: 'invalid_grant',
+        error_description:
+          'The identity provider asks its user to sign in or to consent again. Start a new authorization request.',
+      });
       expect(t.events.find(({ type }) => type === 'provider_token.ended')).toMatchObject({
         reason: 'login_required',
       });
-      expect((await refresh(t, refreshToken)).body).toMatchObject({
-        error: 'invalid_grant',
-        error_description: expect.stringContaining('Start a new authorization request'),
-      });
+      expect(await t.server.isLive(claims)).toBe(false);
     },
   );
 

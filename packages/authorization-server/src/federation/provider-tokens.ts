@@ -220,11 +220,13 @@ function expiredLogin(): OAuthError {
 }
 
 function ended(reason: string): OAuthError {
-  return new OAuthError(
-    'invalid_grant',
-    'The access at the identity provider has ended. Start a new authorization request.',
-    { reason: `provider tokens: ${reason}` },
-  );
+  const why =
+    reason === 'login_required'
+      ? 'The identity provider asks its user to sign in or to consent again.'
+      : 'The access at the identity provider has ended.';
+  return new OAuthError('invalid_grant', `${why} Start a new authorization request.`, {
+    reason: `provider tokens: ${reason}`,
+  });
 }
 
 function noProviderTokens(reason: string): OAuthError {
