@@ -9,6 +9,7 @@ import {
 import {
   coveredScopes,
   type IdentityProvider,
+  promptForLogin,
   upstreamScopesFor,
 } from '../src/federation/provider/identity-provider.ts';
 import { identityProviderOptions } from '../src/federation/provider/options.ts';
@@ -273,10 +274,16 @@ describe('presets', () => {
     expect(claims['email_verified']).toBe(expected);
   });
 
-  it('Google is asked to let the user choose an account, a value of `prompt` that it documents', () => {
-    expect(validated(google(client)).loginPrompt).toBe('select_account');
-    expect(validated(okta('example.okta.com', client)).loginPrompt).toBe('login');
-  });
+  it.each([
+    { preset: google(client), expected: 'select_account consent' },
+    { preset: google({ ...client, parameters: { prompt: 'select_account' } }), expected: 'select_account' },
+    { preset: okta('example.okta.com', client), expected: 'login' },
+    { preset: auth0('example.auth0.com', { ...client, parameters: { prompt: 'consent' } }), expected: 'login consent' },
+    { preset: microsoftEntra('8eaef023', client), expected: 'login' },
+    { preset: microsoftEntra('8eaef023', { ...client, parameters: { prompt: 'consent' } }), expected: 'login' },
+  ])('the preset of $preset.name asks for a new sign-in with the documented prompt "$expected"', ({ preset, expected }) => {
+    expect(promptForLogin(validated(preset))).toBe(expected);
+  }); // biome-ignore format: a table
 
   it('scopes count as granted under the names of providers', () => {
     const google = 'openid https://www.googleapis.com/auth/userinfo.email';

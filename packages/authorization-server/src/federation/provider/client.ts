@@ -6,7 +6,7 @@ import { IdentityProviderError } from './error.ts';
 import type { FederatedUser } from './federated-user.ts';
 import { renewIdToken } from './id-tokens.ts';
 import { fetchUser, identifyUser } from './identify-user.ts';
-import { type IdentityProvider, upstreamScopesFor } from './identity-provider.ts';
+import { type IdentityProvider, promptForLogin, upstreamScopesFor } from './identity-provider.ts';
 import { readGrantedScopes, translateResponse, withoutIdToken } from './response-formats.ts';
 import { revokeProviderTokens } from './revoke-provider-tokens.ts';
 import type { ProviderTokenResponse, ProviderTokenSet } from './token-set.ts';
@@ -67,7 +67,7 @@ export function createProviderClient(
           state,
           code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
-          ...(isOpenId && { nonce, ...(forceLogin && { prompt: withLoginPrompt(identityProvider) }) }),
+          ...(isOpenId && { nonce, ...(forceLogin && { prompt: promptForLogin(identityProvider) }) }),
         };
         for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
         return url.href;
@@ -141,14 +141,6 @@ export function createProviderClient(
 
     revoke: (tokens) => withServer((server) => revokeProviderTokens(transport, server, tokens)),
   };
-}
-
-/** Adds to the values that are configured. @see OpenID Connect Core 1.0 §3.1.2.1 */
-function withLoginPrompt({ parameters, loginPrompt }: IdentityProvider): string {
-  const configured = (parameters['prompt'] ?? '')
-    .split(' ')
-    .filter((value) => value !== '' && value !== 'none');
-  return [...new Set([loginPrompt, ...configured])].join(' ');
 }
 
 type Process = (response: Response) => Promise<oauth.TokenEndpointResponse>;

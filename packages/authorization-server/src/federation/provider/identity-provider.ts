@@ -56,6 +56,25 @@ export function redirectUriOf(issuer: string, id: string): string {
   return `${URL.parse(issuer)?.origin ?? issuer}/callback/${id}`;
 }
 
+/**
+ * Entra documents a single value of `prompt`, and answers a list with AADSTS90023.
+ * @see https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc#send-the-sign-in-request
+ */
+const WITH_ONE_PROMPT =
+  /^https:\/\/(?:login\.microsoftonline\.(?:com|us)|login\.partner\.microsoftonline\.cn)\//;
+
+/** The `prompt` with which users sign in again: added to the configured values. @see OpenID Connect Core 1.0 §3.1.2.1 */
+export function promptForLogin({
+  parameters,
+  loginPrompt,
+  provider,
+}: Pick<IdentityProvider, 'parameters' | 'loginPrompt' | 'provider'>): string {
+  if (WITH_ONE_PROMPT.test(provider.issuer)) return loginPrompt;
+  const configured = (parameters['prompt'] ?? '').split(' ');
+  // `none` MUST NOT be combined with another value.
+  return [...new Set([loginPrompt, ...configured])].filter((one) => one !== '' && one !== 'none').join(' ');
+}
+
 /** The scopes to request at the provider if the user approved these scopes of ours: its general ones, and those that ours require. */
 export function upstreamScopesFor({ scopes, upstreamScopes }: IdentityProvider, approved: Scopes): Scopes {
   return [
