@@ -103,14 +103,18 @@ async function query(url: string, sql: string): Promise<void> {
   }
 }
 
-/** Starts a server on a free loopback port, with a data folder of its own that `stop` removes. */
+/**
+ * Starts a server on a free loopback port, with a data folder of its own that `stop` removes.
+ * @param binaries the folder of another installation than that of the development dependencies
+ */
 export async function startServer(
   settings: Readonly<Record<string, string>> = TEST_SETTINGS,
+  binaries?: string,
 ): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-postgres-'));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    const server = await startIn(folder, settings);
+    const server = await startIn(folder, settings, binaries);
     return { ...server, stop: () => server.halt().then(remove) };
   } catch (error) {
     await remove();
@@ -121,10 +125,11 @@ export async function startServer(
 async function startIn(
   folder: string,
   settings: Readonly<Record<string, string>>,
+  installed: string | undefined,
 ): Promise<Omit<Server, 'stop'>> {
   const owner = unprivilegedOwner();
   if (owner !== undefined) await chown(folder, owner.uid, owner.gid);
-  const binaries = await placeBinaries(folder, owner !== undefined);
+  const binaries = installed ?? (await placeBinaries(folder, owner !== undefined));
   const options = { ...owner, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } };
   const installation = { folder, binaries, options };
   const data = join(folder, 'data');

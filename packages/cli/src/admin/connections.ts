@@ -52,7 +52,7 @@ export function defineConnections(program: Command, processContext: ProcessConte
     'end',
     end,
     'end connections of an account immediately, or after restoring a backup',
-    'Their provider tokens are revoked at the identity provider. A restored backup brings back connections that were ended after it: --since ends those that were not used since. Run it before the server starts to end them all.',
+    'Their provider tokens are revoked at the identity provider. A restored backup brings back connections that were ended after it: --since, with the time when the restored server started, ends those that were not used since: run it a day later. Before the server starts, it ends them all.',
   )
     .argument('[account]', 'email address or ID of the account')
     .argument('[connection]', 'ID of the connection, as listed')
@@ -173,12 +173,13 @@ async function end(task: Task): Promise<string> {
   return `Ended ${count} ${count === 1 ? 'connection' : 'connections'}.\n`;
 }
 
-/** Ends connections of every account that may have been ended after the backup that was restored. */
+/** Ends connections of every account that may have been ended after the restored backup: they are not used. */
 async function endUnusedSince(time: string, task: Task): Promise<string> {
   const { connections, flags, named } = task;
   const since = Date.parse(time) / 1000;
   if (Number.isNaN(since)) throw new Error('--since must be a time such as 2026-03-01T04:00Z');
-  if (since > Date.now() / 1000) throw new Error('--since must be in the past: it is the time of the backup');
+  if (since > Date.now() / 1000)
+    throw new Error('--since must be in the past: it is when the restored server started');
   if (named.length > 0 || flags.all) throw new Error('--since ends connections of every account: name none');
   let count = 0;
   for (const list of await listAll(task)) {
