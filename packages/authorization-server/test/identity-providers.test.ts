@@ -13,11 +13,7 @@ import {
   upstreamScopesFor,
 } from '../src/federation/provider/identity-provider.ts';
 import { identityProviderOptions } from '../src/federation/provider/options.ts';
-import {
-  readGrantedScopes,
-  responseFormats,
-  translateResponse,
-} from '../src/federation/provider/response-formats.ts';
+import { responseFormats, translateResponse } from '../src/federation/provider/response-formats.ts';
 import { hostsOf } from '../src/federation/provider/transport.ts';
 import { validateIdentityProviders } from '../src/federation/provider/validate-identity-providers.ts';
 import {
@@ -284,20 +280,6 @@ describe('presets', () => {
   ])('the preset of $preset.name asks for a new sign-in with the documented prompt "$expected"', ({ preset, expected }) => {
     expect(promptForLogin(validated(preset))).toBe(expected);
   }); // biome-ignore format: a table
-
-  it('scopes count as granted under the names of providers', () => {
-    const google = 'openid https://www.googleapis.com/auth/userinfo.email';
-    expect(readGrantedScopes(google, ['openid', 'email', 'profile'])).toEqual([
-      ...google.split(' '),
-      'email',
-    ]);
-    expect(readGrantedScopes('openid profile', ['openid', 'offline_access', 'Files.Read'])).toEqual([
-      'openid',
-      'profile',
-      'offline_access',
-    ]);
-    expect(readGrantedScopes(undefined, ['openid', 'email'])).toEqual(['openid', 'email']);
-  });
 
   it('the egress proxy resolves the hosts of the endpoints in the metadata, and no IP address', () => {
     const server = {

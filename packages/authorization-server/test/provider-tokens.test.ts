@@ -380,6 +380,32 @@ describe('lifetimes and scopes', () => {
     expect((await refresh(t, refreshToken)).body).toMatchObject({ scope: 'notes:read' });
   });
 
+  const email = 'https://www.googleapis.com/auth/userinfo.email';
+  const MAIL = ['openid', 'email', 'offline_access'];
+  it.each([
+    { description: 'under its name at Google', requires: 'email', response: { scope: `openid ${email}` } },
+    { description: 'as offline_access at Entra, by its refresh token', requires: 'offline_access', response: { scope: 'openid email' } },
+    { description: 'where the response has no scopes', requires: 'email', response: { scope: undefined } },
+    { description: 'unless it is left out', requires: 'email', response: { scope: 'openid offline_access' }, isDenied: true },
+    { description: 'unless it is Google’s other scope', requires: 'email', response: { scope: 'openid https://www.googleapis.com/auth/userinfo.profile' }, isDenied: true },
+    { description: 'unless there is no refresh token', requires: 'offline_access', response: { scope: 'openid email', refresh_token: undefined }, isDenied: true },
+  ])('[GW-3P-16] a scope of the provider counts as granted $description', async ({ requires, response, isDenied = false }) => {
+    const liar = await startLiar();
+    liar.at('token', { kind: 'members', members: response });
+    const upstreamScopes = { 'notes:write': [requires] };
+    const { t, claims, refreshToken } = await signIn(
+      openId(liar, { scopes: MAIL, upstreamScopes }), {}, requestOf({ scope: 'notes:read notes:write' }),
+    );
+    const scope = isDenied ? 'notes:read' : 'notes:read notes:write';
+    expect(claims.scope).toBe(scope);
+    if (isDenied) return;
+    // The refresh is answered with the same scopes, and without another refresh token.
+    liar.at('refresh', { kind: 'members', members: { ...response, refresh_token: undefined } });
+    t.clock.now += 3590;
+    expect((await refresh(t, refreshToken)).body).toMatchObject({ scope });
+    expect(liar.renewals()).toBe(1);
+  }); // biome-ignore format: a table
+
   it('[GW-3P-16 GW-3P-17] rejects a request of which the provider token covers no scope, and revokes the token', async () => {
     const hub = await startHub();
     hub.grants = [];

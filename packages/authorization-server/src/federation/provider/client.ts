@@ -84,13 +84,10 @@ export function createProviderClient(
         const expected = isOpenId ? { expectedNonce: nonce, requireIdToken: true } : {};
         const process: Process = (response) =>
           oauth.processAuthorizationCodeResponse(server, client(), response, expected);
-        const { tokenResponse, idToken } = await readTokens(
-          transport,
-          server,
-          response,
-          process,
-          upstreamScopesFor(identityProvider, approvedScopes),
-        );
+        const { tokenResponse, idToken } = await readTokens(transport, server, response, process, {
+          scopes: upstreamScopesFor(identityProvider, approvedScopes),
+          refreshToken: null,
+        });
         const user = await identifyUser(transport, server, tokenResponse.tokens.accessToken, idToken).catch(
           async (error: unknown) => {
             // Without a user these tokens can be neither used nor revoked.
@@ -110,11 +107,12 @@ export function createProviderClient(
         const copy = response.clone();
         // The user is not identified again: an invalid ID token must not cost the only copy of the new refresh token.
         const withoutId = await translateResponse(response, withoutIdToken);
-        const { tokenResponse } = await readTokens(transport, server, withoutId, process, scopes);
-        // Without a new refresh token the old one stays valid. @see RFC 6749 §6
+        const { tokenResponse } = await readTokens(transport, server, withoutId, process, {
+          scopes,
+          refreshToken,
+        });
         const tokens = {
           ...tokenResponse.tokens,
-          refreshToken: tokenResponse.tokens.refreshToken ?? refreshToken,
           ...(idToken !== undefined && { idToken: await renewIdToken(transport, server, copy, idToken) }),
         };
         return { ...tokenResponse, tokens };
@@ -145,13 +143,16 @@ export function createProviderClient(
 
 type Process = (response: Response) => Promise<oauth.TokenEndpointResponse>;
 
-/** Reads a token response; the signature of an ID token in it is verified. */
+/**
+ * Reads a token response; the signature of an ID token in it is verified.
+ * @param before the scopes requested, or granted so far, and the refresh token: without a new one it stays valid (RFC 6749 §6)
+ */
 async function readTokens(
   { identityProvider, responseFormat, options }: ProviderTransport,
   server: oauth.AuthorizationServer,
   received: Response,
   process: Process,
-  requested: Scopes,
+  before: { readonly scopes: Scopes; readonly refreshToken: string | null },
 ): Promise<{ readonly tokenResponse: ProviderTokenResponse; readonly idToken: oauth.IDToken | undefined }> {
   const isOpenId = identityProvider.provider.protocol === 'openid';
   const response = isOpenId ? received : await translateResponse(received, responseFormat.readToken);
@@ -161,14 +162,15 @@ async function readTokens(
   }
   const idToken = oauth.getValidatedIdTokenClaims(body);
   if (idToken !== undefined) await oauth.validateApplicationLevelSignature(server, response, options);
+  const refreshToken = body.refresh_token ?? before.refreshToken;
   const tokenResponse: ProviderTokenResponse = {
     tokens: {
       accessToken: body.access_token,
       tokenType: 'Bearer',
-      refreshToken: body.refresh_token ?? null,
+      refreshToken,
       ...(idToken !== undefined && body.id_token !== undefined && { idToken: body.id_token }),
     },
-    scopes: readGrantedScopes(body.scope, requested),
+    scopes: readGrantedScopes(body.scope, before.scopes, refreshToken !== null),
     lifetime: body.expires_in ?? null,
   };
   return { tokenResponse, idToken };

@@ -171,12 +171,17 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
 
 /**
  * The granted scopes; those requested if the response has none. One that was requested counts as granted under another name, too; and
- * `offline_access`, which Entra leaves out: the refresh token shows it.
+ * `offline_access`, which Entra leaves out, if there is a refresh token.
  * @see RFC 6749 §5.1, https://developers.google.com/identity/protocols/oauth2/scopes
  */
-export function readGrantedScopes(scope: string | undefined, requested: Scopes): Scopes {
+export function readGrantedScopes(
+  scope: string | undefined,
+  requested: Scopes,
+  isRefreshable: boolean,
+): Scopes {
   if (scope === undefined) return intersectScopes(requested, requested);
   const granted = new Set(scope.split(' ').filter((one) => one !== ''));
-  const isGranted = (one: string) => one === 'offline_access' || granted.has(RENAMED.get(one) ?? one);
+  const isGranted = (one: string) =>
+    one === 'offline_access' ? isRefreshable : granted.has(RENAMED.get(one) ?? one);
   return [...new Set([...granted, ...requested.filter(isGranted)])];
 }
