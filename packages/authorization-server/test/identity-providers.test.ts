@@ -14,7 +14,6 @@ import {
 } from '../src/federation/provider/identity-provider.ts';
 import { identityProviderOptions } from '../src/federation/provider/options.ts';
 import { responseFormats, translateResponse } from '../src/federation/provider/response-formats.ts';
-import { hostsOf } from '../src/federation/provider/transport.ts';
 import { validateIdentityProviders } from '../src/federation/provider/validate-identity-providers.ts';
 import {
   auth0,
@@ -280,18 +279,6 @@ describe('presets', () => {
   ])('the preset of $preset.name asks for a new sign-in with the documented prompt "$expected"', ({ preset, expected }) => {
     expect(promptForLogin(validated(preset))).toBe(expected);
   }); // biome-ignore format: a table
-
-  it('the egress proxy resolves the hosts of the endpoints in the metadata, and no IP address', () => {
-    const server = {
-      issuer: 'https://accounts.google.com',
-      authorization_endpoint: 'https://accounts.google.com/o/oauth2/v2/auth',
-      token_endpoint: 'https://oauth2.googleapis.com/token',
-      userinfo_endpoint: 'https://openidconnect.googleapis.com/v1/userinfo',
-      jwks_uri: 'https://10.0.0.1/certs',
-      revocation_endpoint: 'https://[fd00::1]/revoke',
-    };
-    expect(hostsOf(server)).toEqual(['oauth2.googleapis.com', 'openidconnect.googleapis.com']);
-  });
 
   it('presets can be combined', () => {
     expect(issuesOf(all)).toEqual([]);

@@ -107,9 +107,9 @@ const FETCHED = [
 
 /**
  * The hosts of a provider's endpoints, such as `oauth2.googleapis.com`. A proxy resolves their names, as that of the issuer, which the
- * operator has chosen: behind it there may be no public DNS. IP addresses are checked here.
+ * operator has chosen: behind it there may be no public DNS. IP addresses and names of private networks are refused all the same.
  */
-export function hostsOf(server: oauth.AuthorizationServer): readonly string[] {
+function hostsOf(server: oauth.AuthorizationServer): readonly string[] {
   const urls = FETCHED.map((name) => URL.parse(server[name] ?? ''));
   return urls.flatMap((url) => (url === null || /^[\d.]+$|^\[/.test(url.hostname) ? [] : [url.hostname]));
 }
