@@ -6,7 +6,7 @@ import {
   createAuthorizationServer,
   defaultRateLimits,
 } from '../src/index.ts';
-import { createRateLimiter } from '../src/rate-limit/limiter.ts';
+import { createFailureLimiter, createLockout, createRateLimiter } from '../src/rate-limit/limiter.ts';
 import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
 import {
   basic,
@@ -147,9 +147,43 @@ describe('a shared rate limiter', () => {
     expect(await shared.take('busy')).toBe(1);
   });
 
+  it('a shared rate limiter blocks what other processes have used up, without asking the store again', async () => {
+    const t = await startServer();
+    const { asked, ...configuration } = counting(t);
+    const [one, other] = [1, 2].map(() => createRateLimiter(configuration, 'test', rate));
+    for (let count = 0; count < 100; count++) await one?.take('busy');
+    for (let count = 0; count < 9; count++) expect(await other?.take('busy')).toBe(0);
+    const before = asked();
+    const wait = Number(await other?.take('busy'));
+    expect([wait > 0, asked()]).toEqual([true, before + 1]);
+    for (let count = 0; count < 50; count++) expect(await other?.take('busy')).toBe(wait);
+    expect(asked()).toBe(before + 1);
+    t.clock.now += wait;
+    expect(await other?.take('busy')).toBe(0);
+  });
+
+  it('a shared limiter of failures blocks a key whose failures other processes have counted', async () => {
+    const t = await startServer();
+    const { asked, ...configuration } = counting(t);
+    const shared = { burst: 3, perMinute: 1 };
+    const create = () =>
+      createFailureLimiter(configuration, 'test', createLockout(generous, configuration.clock), shared);
+    const [one, other] = [create(), create()];
+    for (let count = 0; count < 3; count++) await one.failed('guessed');
+    expect(other.waitOf('guessed')).toBe(0);
+    await other.failed('guessed');
+    const before = asked();
+    expect(other.waitOf('guessed')).toBeGreaterThan(0);
+    expect([other.waitOf('calm'), asked()]).toEqual([0, before]);
+    t.clock.now += other.waitOf('guessed');
+    expect(other.waitOf('guessed')).toBe(0);
+  });
+
+  const generous = { free: 100, firstPause: 1, maxPause: 1, forgetAfter: 3600 };
+
   it('a shared rate limiter limits each process by itself while the store is unavailable', async () => {
     const t = await startServer();
-    const away = { ...t.store, takeTurn: () => Promise.reject(new Error('away')) };
+    const away = { ...t.store, chargeRateLimit: () => Promise.reject(new Error('away')) };
     const shared = createRateLimiter({ store: away, clock: () => t.clock.now }, 'test', rate);
     for (let count = 0; count < 100; count++) expect(await shared.take('busy')).toBe(0);
     expect(await shared.take('busy')).toBe(1);
