@@ -83,4 +83,45 @@ describe('while PostgreSQL is stopped', () => {
     },
     TIMEOUT,
   );
+
+  it(
+    'T139: with `freshness`, a token that was live a moment before is accepted for that time',
+    async ({ onTestFinished: atEnd }) => {
+      const postgres = await startServer();
+      atEnd(postgres.stop);
+      const portcullis = await startPortcullis({
+        database: postgres.url,
+        clients: [robot],
+        freshness: 3,
+        log: 'json',
+      });
+      atEnd(async () => void (await portcullis.stop()));
+      const { grant_types: _grants, token_endpoint_auth_method: _method, ...credentials } = robot;
+      const form = { grant_type: 'client_credentials', resource: portcullis.resource, ...credentials };
+      const issue = async (): Promise<string> => {
+        const response = await fetch(`${portcullis.url}/token`, {
+          method: 'POST',
+          body: new URLSearchParams(form),
+        });
+        return ((await response.json()) as { access_token: string }).access_token;
+      };
+      const [used, unused] = [await issue(), await issue()];
+      const call = async (bearer: string) => {
+        const headers = {
+          authorization: `Bearer ${bearer}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        };
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+        return (await fetch(portcullis.resource, { method: 'POST', headers, body })).status;
+      };
+      expect(await call(used)).toBe(200);
+      await postgres.halt();
+      expect([await call(used), await call(unused)]).toEqual([200, 503]);
+      await expect.poll(() => call(used), { timeout: 30_000, interval: 200 }).toBe(503);
+      await postgres.resume();
+      await expect.poll(() => call(used), { timeout: 30_000 }).toBe(200);
+    },
+    TIMEOUT,
+  );
 });

@@ -28,6 +28,7 @@ import { type CreateGatewayOf, createGatewayFactory, userBackendsOf } from './ga
 import { createLastingServer, type LastingServer } from './lasting-server.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { createOutageTolerance } from './outage-tolerance.ts';
 import type { Parts } from './parts.ts';
 import type { PathHandler } from './path-handler.ts';
 import { type Prepared, serverOptions } from './prepare.ts';
@@ -72,15 +73,24 @@ interface Replaceable {
 export async function compose(given: Parts): Promise<Composition> {
   const { application } = given.prepared;
   const metrics = createMetrics(application?.path ?? null, given.droppedLines, given.databaseMetrics);
-  const parts = { ...given, log: counted(given.log, metrics) };
+  const tolerance = createOutageTolerance(given.prepared.settings.freshness);
+  const log = counted(given.log, metrics);
+  const parts: Parts = {
+    ...given,
+    log(event) {
+      tolerance.note(event);
+      log(event);
+    },
+  };
   const authorizationServer = await createServer(parts);
   let serving = authorizationServer;
-  const lastingServer = createLastingServer(() => serving);
+  const lasts = createLastingServer(() => serving);
+  const lastingServer = { ...lasts, isLive: tolerance.wrap(lasts.isLive) };
   const own = application === null ? null : await createOwn(application, parts, lastingServer);
   const health = () => current.gateway?.health() ?? [];
   const readiness = createReadiness(parts.storage.store, parts.log, health);
   const exposeMetrics = given.membership?.shareMetrics(metrics.expose) ?? metrics.expose;
-  const createGatewayOf = createGatewayFactory(parts, lastingServer);
+  const createGatewayOf = createGatewayFactory(parts, lastingServer, tolerance.wrapPins(parts.storage.store));
   const lasting = { exposeMetrics, readiness, own, lastingServer, createGatewayOf };
   let current = await composeServers(parts, lasting, authorizationServer, null);
   const replaced = createReplaced();

@@ -1,8 +1,10 @@
 /** The gateway of this process, loaded only if servers are configured. */
+
 import type { AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
 import type { CredentialSource, Gateway, GatewayAuditEvent, ToolChangeEvent } from '@portcullis/gateway';
 import { guardResourcesOf } from '@portcullis/gateway/options';
 import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from '@portcullis/http';
+import type { DefinitionPinStore } from '@portcullis/protocol';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
 import { SettingsError } from '../errors.ts';
 import type { LastingServer } from './lasting-server.ts';
@@ -24,8 +26,9 @@ export type CreateGatewayOf = (
 
 /** All gateways share one credential source: those of unchanged servers are retained. */
 export function createGatewayFactory(
-  { issuer, masterKey, previousMasterKeys, storage, log }: Parts,
+  { issuer, masterKey, previousMasterKeys, log }: Parts,
   server: LastingServer,
+  pins: DefinitionPinStore,
 ): CreateGatewayOf {
   let credentials: CredentialSource | null = null;
   return async (prepared, routes, createGuard, previous) => {
@@ -56,7 +59,7 @@ export function createGatewayFactory(
       strippedPrefix: prepared.settings.strippedPrefix,
       masterKey,
       previousMasterKeys,
-      pins: storage.store,
+      pins,
       events: (event) => {
         if (isToolChange(event)) record(event);
         else log(event);

@@ -74,7 +74,7 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
 } & {
   readonly [K in
     | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'strippedPrefix' | 'database' | 'keyFile'
-    | 'previousKeyFile' | 'bootstrapEmail' | 'log' | 'processes' | 'databaseTimeout' | 'databasePoolSize' | 'drain' | 'shutdownTimeout']?: NonNullable<Settings[K]>;
+    | 'previousKeyFile' | 'bootstrapEmail' | 'log' | 'processes' | 'databaseTimeout' | 'databasePoolSize' | 'drain' | 'freshness' | 'shutdownTimeout']?: NonNullable<Settings[K]>;
 }; // biome-ignore format: a list of names
 
 /** A configuration file as read, empty if there is none. */

@@ -173,6 +173,14 @@ const programSettings = {
     placeholder: 'seconds',
     note: 'At least as long as load balancers take to notice.',
   }),
+  freshness: option(() => wholeNumber(0, 60, 'a whole number of seconds'), {
+    section: 'Storage and encryption',
+    default: 0,
+    description:
+      'how long the gateway and an application in this process accept a token after the last answer of the database, while it is away',
+    placeholder: 'seconds',
+    note: 'Some seconds ride out a failover: [when ended access takes effect](operating.md#when-ended-access-takes-effect).',
+  }),
   shutdownTimeout: option(() => wholeNumber(1, 86_400, 'a whole number of seconds'), {
     section: 'Storage and encryption',
     default: 25,
