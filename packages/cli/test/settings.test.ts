@@ -346,37 +346,36 @@ it('a variable in place of a key of the file causes a warning, and a key that is
   ]);
 });
 
+const UNVERIFIED = 'it does not say that it has verified an address; use subjects or claims';
+const NOT_REQUESTED = 'request their addresses with the scope email';
+const inDomain = { allowedUsers: { emailDomains: ['example.com'] } };
+const atOkta = { preset: 'okta', domain: 'example.okta.com' };
+const enterprise = {
+  endpoints: {
+    authorization: 'https://github.example.com/login/oauth/authorize',
+    token: 'https://github.example.com/login/oauth/access_token',
+    userinfo: 'https://github.example.com/api/v3/user',
+  },
+  userinfoClaims: { subject: 'id' },
+  responseFormat: 'github',
+};
+
 it.each([
-  [{ preset: 'github', allowedUsers: { emailDomains: ['example.com'] } }, 'GitHub'],
-  [{ preset: 'okta', domain: 'example.okta.com', allowedUsers: { emailDomains: ['example.com'] } }, 'Okta'],
-  [
-    {
-      preset: 'microsoft-entra',
-      tenant: '8eaef023-2b34-4da1-9baa-8bc8c9d6a490',
-      allowedUsers: { emails: ['a@example.com'] },
-    },
-    'Microsoft',
-  ],
-  [{ preset: 'google', allowedUsers: { emailDomains: ['example.com'] } }, null],
-  [
-    {
-      preset: 'okta',
-      domain: 'example.okta.com',
-      scopes: ['openid', 'email'],
-      allowedUsers: { emailDomains: ['a.b'] },
-    },
-    null,
-  ],
-])('`config check` of the identity provider %j warns that no address can match: %s', async (entry, name) => {
+  [{ preset: 'github', ...inDomain }, `GitHub: ${UNVERIFIED}`],
+  [{ id: 'hub', name: 'Hub', scopes: [], kind: enterprise, ...inDomain }, `Hub: ${UNVERIFIED}`],
+  [{ preset: 'slack', ...inDomain }, `Slack: ${UNVERIFIED}`],
+  [{ preset: 'microsoft-entra', tenant: '8eaef023-2b34-4da1-9baa-8bc8c9d6a490', scopes: ['openid', 'email'], allowedUsers: { emails: ['a@example.com'] } }, `Microsoft: ${UNVERIFIED}`],
+  [{ ...atOkta, ...inDomain }, `Okta: ${NOT_REQUESTED}`],
+  [{ ...atOkta, scopes: ['openid', 'email'], ...inDomain }, null],
+  [{ ...atOkta, allowedUsers: { claims: { groups: ['staff'] } } }, null],
+  [{ preset: 'google', ...inDomain }, null],
+])('`config check` of the identity provider %j warns that no address can match: %s', async (entry, why) => {
   const identityProviders = [{ ...entry, clientId: 'a', clientSecret: 'b' }];
   const servers = [{ path: '/mcp', backend: { url: 'http://127.0.0.1:9/mcp' } }];
   const path = file({ identityProviders, servers });
   const { code, errors } = await runHere(['config', 'check', path], { environment: {}, folder });
-  expect([code, errors]).toEqual([
-    0,
-    name === null ? '' : expect.stringContaining(`${name} sends no verified address`),
-  ]);
-});
+  expect([code, errors]).toEqual([0, why === null ? '' : expect.stringContaining(`match no user of ${why}`)]);
+}); // biome-ignore format: a table
 
 it.each([
   [{ preset: 'google' }, 'Google'],

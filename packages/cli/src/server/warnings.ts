@@ -13,7 +13,10 @@ interface WarningFacts {
 interface OpenProvider {
   readonly name: string;
   readonly scopes: readonly string[];
-  readonly provider: { readonly issuer: string; readonly protocol: 'openid' | 'oauth' };
+  readonly provider: { readonly issuer: string } & (
+    | { readonly protocol: 'openid' }
+    | { readonly protocol: 'oauth'; readonly responseFormat: string }
+  );
   readonly allowedUsers: {
     readonly emails?: readonly string[] | undefined;
     readonly emailDomains?: readonly string[] | undefined;
@@ -41,12 +44,14 @@ export function findWarnings({
         ({ name }) =>
           `everyone who has an account at ${name} may sign in: to limit that, set allowedUsers in ${nameOf('identityProviders')}`,
       ),
-    ...identityProviders
-      .filter(neverMatches)
-      .map(
-        ({ name }) =>
-          `${name} sends no verified address, so that allowedUsers with emails or emailDomains in ${nameOf('identityProviders')} matches no user: request the scope "email" where it has one, or use claims or subjects`,
-      ),
+    ...identityProviders.flatMap((identityProvider) => {
+      const why = whyNoAddressMatches(identityProvider);
+      return why === null
+        ? []
+        : [
+            `emails and emailDomains of allowedUsers in ${nameOf('identityProviders')} match no user of ${identityProvider.name}: ${why}`,
+          ];
+    }),
     ...(accessToken > DAY
       ? [
           `${nameOf('lifetimes', ['accessToken'])} is ${accessToken} seconds, about ${days} ${days === 1 ? 'day' : 'days'}: for that long, guards that verify only signatures accept revoked tokens; 600 are 10 minutes`,
@@ -65,18 +70,21 @@ const WORLDWIDE: ReadonlySet<string> = new Set([
   'https://slack.com',
 ]);
 
-/** Entra sends no `email_verified`, GitHub and Slack no claims of OpenID Connect. */
-const WITHOUT_ADDRESS: ReadonlySet<string> = new Set([
-  'login.microsoftonline.com',
-  'github.com',
-  'slack.com',
-]);
+/** Entra, of any cloud, has no claim `email_verified`. */
+const ENTRA = /^login\.(?:partner\.)?microsoftonline\.(?:com|us|cn)$/;
 
-function neverMatches({ scopes, provider, allowedUsers }: OpenProvider): boolean {
+/** Only verified addresses count. @returns `null`: some may match */
+function whyNoAddressMatches({ scopes, provider, allowedUsers }: OpenProvider): string | null {
   const { emails, emailDomains } = allowedUsers;
-  if (emails === undefined && emailDomains === undefined) return false;
-  const isWithout = WITHOUT_ADDRESS.has(URL.parse(provider.issuer)?.hostname ?? '');
-  return isWithout || (provider.protocol === 'openid' && !scopes.includes('email'));
+  if (emails === undefined && emailDomains === undefined) return null;
+  const isVerifying =
+    provider.protocol === 'openid'
+      ? !ENTRA.test(URL.parse(provider.issuer)?.hostname ?? '')
+      : provider.responseFormat === 'standard';
+  if (!isVerifying) return 'it does not say that it has verified an address; use subjects or claims';
+  return provider.protocol === 'openid' && !scopes.includes('email')
+    ? 'request their addresses with the scope email'
+    : null;
 }
 
 function isOpen({ provider, allowedUsers }: OpenProvider): boolean {
