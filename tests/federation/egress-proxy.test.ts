@@ -94,7 +94,7 @@ async function setProxiedScene(metadata: Readonly<Record<string, string>> = {}):
   provider.at('discovery', { kind: 'members', members });
   provider.lies = { response: { iss: ISSUER }, claims: { iss: ISSUER } };
   const t = await setFederationScene([openId(provider, { kind: { issuer: ISSUER } })], {
-    outbound: { proxy: url, timeout: 2000 },
+    outbound: { proxy: url },
   });
   return { t, provider, connected: () => asked.map(({ url }) => url) };
 }
