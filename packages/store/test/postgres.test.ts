@@ -12,6 +12,7 @@ import {
   newAccount,
   newClient,
   newCode,
+  newHash,
   newKey,
   newRefreshToken,
   RACERS,
@@ -174,14 +175,33 @@ describe('PostgreSQL when an operation waits for another', () => {
       await store.close();
     },
   );
+
+  it('ends the grant of a personal access token that is being saved while all connections of its account end', async () => {
+    const location = await databases();
+    const store = await openStore(location);
+    const { grant } = await createGrant(store);
+    const late = grantOf(newCode({ accountId: grant.accountId }));
+    // The grant is inserted, and waits for its token.
+    const holder = await hold(location, 'LOCK TABLE personal_access_tokens IN ACCESS EXCLUSIVE MODE');
+    const token = { grantId: late.id, hash: newHash(), name: 'CI' };
+    const saved = store.savePersonalAccessToken(token, late);
+    await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 1 }]);
+    const ended = store.revokeAccountGrants(grant.accountId, null, NOW);
+    await expect.poll(() => queryPostgres(location, WAITING), { timeout: 5_000 }).toEqual([{ waiting: 2 }]);
+    await holder.release();
+
+    expect([await saved, await ended]).toEqual([true, 2]);
+    expect((await store.findGrant(late.id))?.grant.revokedAt).toBe(NOW);
+    await store.close();
+  });
 });
 
-/** Locks a row from a separate connection. */
-async function hold(location: string, statement: string, key: string) {
+/** Locks a row or table from a separate connection. */
+async function hold(location: string, statement: string, ...values: readonly string[]) {
   const client = new Client({ connectionString: location });
   await client.connect();
   await client.query('BEGIN');
-  await client.query(statement, [key]);
+  await client.query(statement, [...values]);
   return {
     async release() {
       await client.query('COMMIT');
