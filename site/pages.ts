@@ -22,7 +22,6 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/machine-clients.md',
     'docs/enterprise.md',
     'docs/pages.md',
-    'docs/external-ui.md',
   ],
   Operate: [
     'docs/operating.md',

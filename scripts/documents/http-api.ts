@@ -94,30 +94,6 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
     answers: '`application/statuslist+jwt`',
     setting: 'statusLists',
   },
-  '/headless/ask': {
-    purpose: 'what an application of your own asks about a login or consent',
-    takes: 'signed JSON: [external-ui.md](external-ui.md)',
-    answers: 'what is requested',
-    setting: 'externalUi',
-  },
-  '/headless/accept': {
-    purpose: 'that the user signed in, or what they allowed',
-    takes: 'signed JSON',
-    answers: '`continue`',
-    setting: 'externalUi',
-  },
-  '/headless/refuse': {
-    purpose: 'that the user declined',
-    takes: 'signed JSON',
-    answers: '`continue`',
-    setting: 'externalUi',
-  },
-  '/headless/sign-out': {
-    purpose: 'ends the sessions of a user',
-    takes: 'signed JSON',
-    answers: '`ended`: how many',
-    setting: 'externalUi',
-  },
 };
 
 /** What browsers open. */
@@ -139,7 +115,6 @@ const PAGES: Readonly<Record<string, string>> = {
   '/language': 'chooses the language',
   '/assets/*': 'style sheet, script, logo, icon',
   '/logos/*': 'logos of clients, fetched by this server',
-  '/headless/continue': 'returns from an application of your own (`externalUi`)',
 };
 
 /** Of `portcullis up`, beside the authorization server. */
@@ -158,40 +133,35 @@ interface ServedRoute {
   readonly crossOrigin: boolean;
 }
 
-/** The routes of servers with everything switched on. */
+/** The routes of a server with everything switched on. */
 async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>> {
-  const provider = { id: 'company', name: 'Company', kind: { issuer: 'https://sso.example.com' } };
-  const variants = [
-    {
-      identityProviders: [
-        { ...provider, clientId: 'portcullis', clientSecret: 'secret', scopes: ['openid'] },
-      ],
-    },
-    { externalUi: { loginUrl: 'https://shop.example/in', secrets: ['-'.repeat(32)] } },
-  ];
   const paths = new Map<string, ServedRoute[]>();
-  for (const variant of variants) {
-    const store = await openStore(':memory:');
-    const server = await createAuthorizationServer({
-      issuer: 'https://auth.example.com',
-      masterKey: new Uint8Array(32),
-      store,
-      resources: [
-        { resource: 'https://mcp.example.com/mcp', name: 'Notes', scopes: { notes: 'Read notes' } },
-      ],
-      deviceAuthorization: true,
-      personalAccessTokens: true,
-      statusLists: true,
-      ...variant,
-    });
-    for (const { method, path } of server.routes) {
-      const routes = paths.get(path) ?? [];
-      if (routes.some((route) => route.method === method)) continue;
-      paths.set(path, [...routes, { method, path, crossOrigin: await isCrossOrigin(server, method, path) }]);
-    }
-    await server.close();
-    await store.close();
+  const store = await openStore(':memory:');
+  const server = await createAuthorizationServer({
+    issuer: 'https://auth.example.com',
+    masterKey: new Uint8Array(32),
+    store,
+    resources: [{ resource: 'https://mcp.example.com/mcp', name: 'Notes', scopes: { notes: 'Read notes' } }],
+    identityProviders: [
+      {
+        id: 'company',
+        name: 'Company',
+        kind: { issuer: 'https://sso.example.com' },
+        clientId: 'portcullis',
+        clientSecret: 'secret',
+        scopes: ['openid'],
+      },
+    ],
+    deviceAuthorization: true,
+    personalAccessTokens: true,
+    statusLists: true,
+  });
+  for (const { method, path } of server.routes) {
+    const crossOrigin = await isCrossOrigin(server, method, path);
+    paths.set(path, [...(paths.get(path) ?? []), { method, path, crossOrigin }]);
   }
+  await server.close();
+  await store.close();
   return paths;
 }
 

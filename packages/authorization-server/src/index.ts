@@ -32,7 +32,6 @@ export type {
 } from './connected-accounts/backend.ts';
 export type { ConnectedAccounts } from './connected-accounts/connected-accounts.ts';
 export { defaultLifetimes, type Lifetimes } from './core-options.ts';
-export type { ExternalUiOptions } from './external-ui/options.ts';
 export { IdentityProviderError, toIdentityProviderError } from './federation/provider/error.ts';
 export { redirectUriOf } from './federation/provider/identity-provider.ts';
 export type {

@@ -20,7 +20,6 @@ import { coreOptions, lifetimeOptions } from './core-options.ts';
 import { deviceOptions } from './device/options.ts';
 import { dpopOptions } from './dpop/options.ts';
 import { encryptionOptions } from './encryption/options.ts';
-import { type ExternalUiRules, externalUiOptions, validateExternalUi } from './external-ui/options.ts';
 import type { IdentityProvider } from './federation/provider/identity-provider.ts';
 import { identityProviderOptions } from './federation/provider/options.ts';
 import { validateIdentityProviders } from './federation/provider/validate-identity-providers.ts';
@@ -69,7 +68,6 @@ export const optionDefinitions = {
   ...resourceOptions,
   ...clientPolicyOptions,
   ...brandOptions,
-  ...externalUiOptions,
   ...authorizationOptions,
   ...consentOptions,
   ...identityProviderOptions,
@@ -110,8 +108,6 @@ interface Ruled {
   readonly metadataDocuments: DocumentPolicy | null;
   readonly outbound: Outbound;
   readonly brand: Brand;
-  /** `null`: this server shows every page itself. */
-  readonly externalUi: ExternalUiRules | null;
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
   readonly redirects: RedirectPolicy;
@@ -209,10 +205,6 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
   const clients = validateClients(options.clients, redirects, scopes, report);
   checkNamedClients(definitions, clients, report);
   const outbound = createOutbound(options.outbound, namedHosts(options.metadataDocuments));
-  const externalUi = validateExternalUi(options.externalUi, report);
-  if (externalUi !== null && externalUi.loginUrl !== null && options.identityProviders.length > 0) {
-    report.add(['externalUi', 'loginUrl'], 'must not be combined with identityProviders');
-  }
   const known = { issuer: options.issuer, scopes, clients };
   return {
     assertionIssuers: validateAssertionIssuers(options.assertionIssuers, known, report),
@@ -227,7 +219,6 @@ export function applyRules(options: RuledOptions, report: OptionReport, servesUs
     ),
     outbound,
     brand: createBrand(options.brand, report),
-    externalUi,
     identityProviders: validateIdentityProviders(
       // Without users, there is no login.
       { ...options, localAccounts: options.localAccounts || !servesUsers, resources: definitions },

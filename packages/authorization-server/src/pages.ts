@@ -11,7 +11,6 @@ import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
 import { createDevicePages } from './device/device-pages.ts';
 import { createEncryptor } from './encryption/encryptor.ts';
-import { createExternalUi } from './external-ui/external-ui.ts';
 import { createBrowserCookies } from './http/browser-cookies.ts';
 import { createCsrfTokens } from './http/csrf.ts';
 import { createFrontPageRoute, createNotFoundRoute } from './http/front-page.ts';
@@ -79,11 +78,8 @@ export function createPages(
     links: brand.links,
   });
   const pages = createPageRouter(services, contextIn);
-  const rules = context.options.externalUi;
-  const externalUi = rules === null ? null : createExternalUi(pages, rules, contextIn);
-  const externalLogin = externalUi?.loginRoutes ?? null;
   const local = createLocalAccounts(context);
-  const confirmation = externalLogin === null ? local.confirmation(pages) : null;
+  const confirmation = local.confirmation(pages);
 
   const assetRoute: Route = {
     method: 'GET',
@@ -92,27 +88,24 @@ export function createPages(
   };
   const userRoutes = () => [
     ...createAuthorizationRoutes(pages),
-    ...(confirmation === null ? (externalLogin ?? []) : local.routes(pages, confirmation)),
+    ...local.routes(pages, confirmation),
     createClientLogoRoute(pages),
-    ...createConsentRoutes(pages, externalUi?.redirectToConsent ?? null),
+    ...createConsentRoutes(pages),
     ...createFederatedCallbacks(pages),
     ...(accountRoutes?.(pages) ?? []),
     ...(context.options.deviceAuthorization ? createDevicePages(pages) : []),
     ...createConnectionRoutes(pages),
-    ...(confirmation === null || !context.options.personalAccessTokens
-      ? []
-      : createPersonalAccessTokenRoutes(pages, confirmation)),
-    ...createAccountOverviewRoutes(pages, externalLogin === null ? local : null),
+    ...(context.options.personalAccessTokens ? createPersonalAccessTokenRoutes(pages, confirmation) : []),
+    ...createAccountOverviewRoutes(pages, local),
     ...createAccountRemovalRoutes(pages, confirmation),
     ...createLogoutRoutes(pages),
     createLanguageSwitch(pages),
-    ...(externalUi?.routes ?? []),
   ];
   return {
     routes: [...(context.options.servesUsers ? userRoutes() : []), assetRoute],
     frontPage: createFrontPageRoute(pages).handle,
     missingPage: createNotFoundRoute(pages).handle,
-    setupLink: externalLogin !== null || !localAccounts ? async () => null : local.firstAccount.createLink,
+    setupLink: localAccounts ? local.firstAccount.createLink : async () => null,
     bootstrap: local.firstAccount.bootstrap,
   };
 }

@@ -35,7 +35,6 @@ const IDENTITY_PROVIDER = {
   scopes: ['openid'],
   kind: { issuer: 'https://id.example' },
 };
-const SECRET = 'a secret of thirty-two characters';
 const notes = { resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } };
 const client = { client_id: 'c', redirect_uris: [CALLBACK] };
 
@@ -67,13 +66,6 @@ describe('the options of an authorization server', () => {
     ['a translation into another language', { resources: [{ ...notes, translations: { xx: { name: 'Cahiers' } } as object }] }, /^resources\.0\.translations\.xx: unknown key; /],
     ['a translation of an unknown scope', { resources: [{ ...notes, translations: { de: { scopes: { x: 'X' } } } }] }, /^resources\.0\.translations\.de\.scopes: unknown scope "x"/],
     ['an empty translation', { resources: [{ ...notes, translations: { de: { scopes: { 'notes:read': ' ' } } } }] }, /^resources\.0\.translations\.de\.scopes\.notes:read must not be empty/],
-    ['an external UI without a page', { externalUi: { secrets: [SECRET] } }, /^externalUi needs a loginUrl/],
-    ['an external UI over plain http', { externalUi: { loginUrl: 'http://app.example/login', secrets: [SECRET] } }, /^externalUi\.loginUrl must be an https/],
-    ['an external UI with a script URL', { externalUi: { consentUrl: 'javascript:alert(1)', secrets: [SECRET] } }, /^externalUi\.consentUrl must be an https/],
-    ['an external UI without a secret', { externalUi: { loginUrl: 'https://app.example/login', secrets: [] } }, /^externalUi\.secrets must not be empty/],
-    ['an external UI with a short secret', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET, 'short'] } }, /^externalUi\.secrets\.1 must have at least 32/],
-    ['an external UI that creates accounts without a sign-in page', { externalUi: { consentUrl: 'https://app.example/consent', secrets: [SECRET], createAccounts: true } }, /^externalUi\.createAccounts needs a loginUrl/],
-    ['an external sign-in page together with identity providers', { externalUi: { loginUrl: 'https://app.example/login', secrets: [SECRET] }, identityProviders: [IDENTITY_PROVIDER] }, /^externalUi\.loginUrl must not be combined with identityProviders/],
     ['a client without identifier', { clients: [{ redirect_uris: [CALLBACK] }] }, /^clients\.0\.client_id is required/],
     ['a client that is no object', { clients: [null] as never }, /^clients\.0 must be an object/],
     ['[AS-JWT-64] a client that looks like an account', { clients: [{ ...client, client_id: 'user_1' }] }, /^clients\.0\.client_id must not start with user_/],
@@ -95,7 +87,7 @@ describe('the options of an authorization server', () => {
     [{ resources: [{ ...notes, requireScopes: [] }] }, ['resources.0.requireScopes: unknown key; did you mean requiredScopes?']],
     [{ identityProviders: [{ ...IDENTITY_PROVIDER, alowedUsers: {}, allowedUsers: { subject: ['1'] } }] }, ['identityProviders.0.alowedUsers: unknown key; did you mean allowedUsers?', 'identityProviders.0.allowedUsers.subject: unknown key; did you mean subjects?']],
     [{ registration: { requireInitialAcessToken: true }, metadataDocuments: { host: ['a.example'] } }, ['registration.requireInitialAcessToken: unknown key; did you mean requireInitialAccessToken?', 'metadataDocuments.host: unknown key; did you mean hosts?']],
-    [{ outbound: { allowLopback: true }, externalUi: { loginUrl: 'https://a.example/', secrets: [SECRET], login: '' } }, ['outbound.allowLopback: unknown key; did you mean allowLoopback?', expect.stringMatching(/^externalUi\.login: unknown key; /) as never]],
+    [{ outbound: { allowLopback: true } }, ['outbound.allowLopback: unknown key; did you mean allowLoopback?']],
     [{ brand: { accents: {}, accent: { night: '#000000' }, links: [{ label: 'x', href: 'https://a.example', title: 'y' }] } }, ['brand.accents: unknown key; did you mean accent?', 'brand.accent.night: unknown key; did you mean light?', 'brand.links.0.title: unknown key; expected one of label, href']],
     [{ rateLimits: { signins: { burst: 1, perMinute: 1 }, refreshes: { burst: 1, perMinute: 1, perHour: 1 } } }, ['rateLimits.signins: unknown key; did you mean signIns?', 'rateLimits.refreshes.perHour: unknown key; expected one of burst, perMinute']],
   ])('rejects unknown options: %j', async (options, issues) => {

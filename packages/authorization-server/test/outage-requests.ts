@@ -5,7 +5,6 @@ import { STATUS_LISTS_PATH } from '../src/status-lists/entries.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 import { challengeOf, enrol } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
-import { SECRET, signatureOf } from './external-ui-application.ts';
 import { signInAtProvider } from './federation-scene.ts';
 import { CALLBACK, FILES, ISSUER, redemption } from './server-under-test.ts';
 import {
@@ -305,41 +304,4 @@ export async function prepareStatusLists({ scene, keep, newVisitor }: RequestCap
   const machine = { ...post({ grant_type: 'client_credentials' }), headers };
   keep('POST /token', 'writing', 200, '/token', machine);
   expect(scene.server.owns(STATUS_LISTS_PATH)).toBe(true);
-}
-
-/** Requests for a server with an external UI. */
-export async function prepareExternalUi(desk: RequestCapture): Promise<void> {
-  const { scene, hold, keep, newVisitor } = desk;
-  const signed = (path: string, members: object): RequestInit => {
-    const body = JSON.stringify(members);
-    const signature = signatureOf({ issuer: ISSUER, path, body, at: scene.clock.now, secret: SECRET });
-    const headers = { 'content-type': 'application/json', 'portcullis-signature': signature };
-    return { method: 'POST', headers, body };
-  };
-  const challengeOn = ({ left }: Sight) => left?.searchParams.get('challenge') ?? '';
-  const beginning = async (visitor: Visitor) => challengeOn(await visitor.open(requestOf()));
-  const answerTo = async (challenge: string) => {
-    const { status, body } = await scene.send(
-      '/headless/accept',
-      signed('/headless/accept', { challenge, email: EMAIL }),
-    );
-    expect(status).toBe(200);
-    const url = new URL(String(body['continue']));
-    return url.pathname + url.search;
-  };
-  const ask = (path: string, members: object) =>
-    keep(`POST ${path}`, 'writing', 200, path, signed(path, members));
-
-  ask('/headless/ask', { challenge: await beginning(newVisitor()) });
-  ask('/headless/accept', { challenge: await beginning(newVisitor()), email: EMAIL });
-  ask('/headless/refuse', { challenge: await beginning(newVisitor()) });
-  const visitor = newVisitor();
-  const back = await answerTo(await beginning(visitor));
-  await hold('GET /headless/continue', 'writing', 303, () => visitor.open(back));
-  const known = newVisitor();
-  const consent = challengeOn(await known.open(await answerTo(await beginning(known))));
-  ask('/headless/ask', { challenge: consent });
-  await hold('GET /login', 'reading', 303, () => known.open('/login'));
-  for (const path of ['/setup', '/invitation', '/reset']) keep(`GET ${path}`, 'nothing', 303, path);
-  ask('/headless/sign-out', { email: EMAIL });
 }

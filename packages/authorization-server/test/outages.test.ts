@@ -8,11 +8,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startServer as startPostgres } from '../../../tests/support/postgres.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
-import { SECRET } from './external-ui-application.ts';
 import { plain, startProvider } from './federation-scene.ts';
 import {
   type Prepared,
-  prepareExternalUi,
   prepareOwnPages,
   prepareStatusLists,
   type RequestCapture,
@@ -62,12 +60,6 @@ const locked: Away = {
   },
 };
 
-const headless = {
-  loginUrl: 'https://shop.example/sign-in',
-  consentUrl: 'https://shop.example/consent',
-  secrets: [SECRET],
-};
-
 interface Kind {
   readonly kind: string;
   options(): Promise<Partial<AuthorizationServerOptions>>;
@@ -83,17 +75,6 @@ const ownPages: Kind = {
   asked: (routes) => routes,
 };
 
-/** Its other routes are tested with the other kinds. */
-const elsewhereShown: Kind = {
-  kind: 'with an external UI',
-  options: async () => ({ externalUi: headless }),
-  prepare: prepareExternalUi,
-  asked: (routes) =>
-    routes.filter(
-      (route) => route.includes('/headless/') || /^GET \/(?:login|setup|invitation|reset)$/.test(route),
-    ),
-};
-
 const statusShown: Kind = {
   kind: 'with status lists',
   options: async () => ({ statusLists: true }),
@@ -102,7 +83,7 @@ const statusShown: Kind = {
 };
 
 describe.each([stopped, locked])('while $name', ({ prepare, stillReads }) => {
-  it.each([ownPages, elsewhereShown, statusShown])(
+  it.each([ownPages, statusShown])(
     '[AS-REVOKE-64] T139: every route of a server $kind answers 503 with Retry-After, and works afterwards',
     async (kind) => {
       const { location, begin, end } = await prepare();

@@ -118,9 +118,7 @@ describe('consequential issues', () => {
     ['opaque tokens', { ...good, resources: [{ ...opaque, introspectionClients: [] }] }, { resources: [{ ...opaque, introspectionClients: 'robot' }] }, /^resources\.0\.accessTokens .* must be jwt without introspectionClients/],
     ['no sign-in method', { ...good, localAccounts: false, identityProviders: [] }, { identityProviders: {} }, /^localAccounts .* must be true unless/],
     ['an OpenID scope', { ...good, identityProviders: [{ ...sso, scopes: ['files'] }] }, { identityProviders: [{ ...sso, scopes: ['files'], kind: 'okta' }] }, /^identityProviders\.0\.scopes .* must include openid/],
-    ['all secrets of a headless application', { ...good, identityProviders: [], externalUi: { loginUrl: 'https://app.example', secrets: [] } }, { externalUi: { loginUrl: 'https://app.example', secrets: ['short'] } }, /^externalUi\.secrets (?!.*openssl).* must /],
     ['hosts of documents', { ...good, metadataDocuments: { hosts: ['https://x'] } }, { metadataDocuments: { hosts: [7] } }, /^metadataDocuments\.hosts .* invalid host/],
-    ['pages of a headless application', { ...good, externalUi: { secrets: ['s'.repeat(32)] } }, { externalUi: { secrets: ['s'.repeat(32)], loginUrl: 7 } }, /^externalUi .* needs a loginUrl/],
   ])('an issue that may only follow from another is not reported: %s', async (_what, told, hidden, issue) => {
     expect(await issuesOf(told)).toEqual([expect.stringMatching(issue)]);
     const issues = await issuesOf({ ...told, ...hidden });

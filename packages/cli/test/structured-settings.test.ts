@@ -64,7 +64,6 @@ describe('the page', () => {
       metadataDocuments: 'metadataDocuments',
       outbound: 'outbound',
       brand: 'brand',
-      externalUi: 'externalUi',
       workspaces: 'workspaces',
       backends: null,
       offerOtherScopes: 'offerOtherScopes',

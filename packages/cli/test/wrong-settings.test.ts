@@ -156,7 +156,6 @@ const rich = {
     texts: { en: {} },
     links: [{ label: 'x', href: 'https://x.example' }],
   },
-  externalUi: { consentUrl: 'https://ui.example/c', secrets: ['s'.repeat(40)] },
   rateLimits: { signIns: { burst: 5, perMinute: 5 } },
   trustedProxies: ['10.0.0.0/8'],
 };

@@ -7,14 +7,12 @@ import {
   readFormBody,
 } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
-import { hasExternalLogin } from '../external-ui/options.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
 import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
 import { type AccountSection, loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
-import { redirectByPage } from '../ui/message-page.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 
@@ -69,11 +67,7 @@ export function createAccountRoutes(
       pages.route('POST', path, async (context, request, connection) => {
         const parameters = await readFormBody(request);
         const user = await sessions.find(request);
-        if (needsLogin(user)) {
-          return hasExternalLogin(options)
-            ? redirectByPage(context.layout, redirectToLogin())
-            : redirectToLogin();
-        }
+        if (needsLogin(user)) return redirectToLogin();
         const isOurs = csrfTokens.matches(parameters.one('token'), 'account', user.sessionHash);
         if (!isOurs || isCrossSiteForm(request, options.issuer)) {
           const action = {

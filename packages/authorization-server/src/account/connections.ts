@@ -1,5 +1,4 @@
 /** The connections page: lists the grants of a user, and revokes one or all. */
-import { hasExternalLogin } from '../external-ui/options.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
 import type { PageContext, PageRouter } from '../page-context.ts';
@@ -62,8 +61,7 @@ export function createConnectionRoutes(pages: PageRouter): readonly Route[] {
 
 /** Whether this user can create personal access tokens here. */
 async function createsTokens(context: PageContext, user: User): Promise<boolean> {
-  const { options } = context;
-  return options.personalAccessTokens && !hasExternalLogin(options) && (await hasLocalLogin(context, user));
+  return context.options.personalAccessTokens && (await hasLocalLogin(context, user));
 }
 
 /** Characters of a search that count. */

@@ -15,17 +15,13 @@ interface LocalLoginMethods {
   readonly passkeys: Passkeys | null;
 }
 
-/** @param methods `null`: users log in at the operator's application */
 export function createAccountOverviewRoutes(
   pages: PageRouter,
-  methods: LocalLoginMethods | null,
+  { factors, passkeys }: LocalLoginMethods,
 ): readonly Route[] {
   const { store, clock, events, csrfTokens } = pages;
   const routes = createAccountRoutes(pages, 'account');
-  const describeSignIn = async (
-    { factors, passkeys }: LocalLoginMethods,
-    accountId: string,
-  ): Promise<LoginSettings> => ({
+  const describeSignIn = async (accountId: string): Promise<LoginSettings> => ({
     recoveryCodes: (await factors.isEnabled(accountId)) ? await factors.countRecoveryCodes(accountId) : null,
     passkeys: passkeys === null ? null : await store.listPasskeys(accountId),
   });
@@ -43,10 +39,7 @@ export function createAccountOverviewRoutes(
       const page = accountPage(context.layout, {
         email: user.account.email,
         sessions: browsers,
-        login:
-          methods !== null && (await hasLocalLogin(context, user))
-            ? await describeSignIn(methods, user.account.id)
-            : null,
+        login: (await hasLocalLogin(context, user)) ? await describeSignIn(user.account.id) : null,
         now: clock(),
         notice: readAccountNotice(parameters.one('news')),
         logoutToken: csrfTokens.issue('logout', user.sessionHash),

@@ -22,11 +22,7 @@ const REMOVE: ConfirmedChange = {
   isDangerous: true,
 };
 
-/** @param confirmation `null`: users log in at the operator's application, so a recent login is enough */
-export function createAccountRemovalRoutes(
-  pages: PageRouter,
-  confirmation: Confirmation | null,
-): readonly Route[] {
+export function createAccountRemovalRoutes(pages: PageRouter, confirmation: Confirmation): readonly Route[] {
   const { store, clock, events, sessions } = pages;
   const routes = createAccountRoutes(pages, 'account', 'recent');
   return [
@@ -40,7 +36,7 @@ export function createAccountRemovalRoutes(
     routes.form(REMOVE.action, async (visit) => {
       const { context, request, user } = visit;
       const { layout } = context;
-      if (confirmation !== null && (await hasLocalLogin(context, user))) {
+      if (await hasLocalLogin(context, user)) {
         const confirmed = await confirmation.check(visit, { ...REMOVE, subject: user.account.email });
         if ('response' in confirmed) return confirmed.response;
       }

@@ -235,26 +235,6 @@ export async function findTransaction(
   };
 }
 
-/** Loads a transaction outside its browser, for the API of an external UI; `null` when it is no longer open. */
-export async function loadTransaction(
-  context: Pick<PageContext, 'store' | 'clock' | 'options' | 'findClient' | 'encryptor'>,
-  id: string,
-): Promise<AuthorizationTransaction | null> {
-  const record = await context.store.findTransaction(id, context.clock());
-  const clientRequest = record === null ? null : await restoreClientRequest(context, record);
-  const restored = record === null ? null : decryptState(context, record);
-  if (record === null || restored === null || clientRequest === null) return null;
-  return {
-    record,
-    ...restored,
-    ...clientRequest,
-    identityProvider: null,
-    accountId: null,
-    decision: null,
-    authentication: null,
-  };
-}
-
 /** Proves client and redirect URI again: both may have changed since the transaction was opened. */
 async function restoreClientRequest(
   { findClient, options }: Pick<PageContext, 'options' | 'findClient'>,

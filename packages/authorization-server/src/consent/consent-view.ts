@@ -168,7 +168,7 @@ export function shortIdOf(clientId: string): string {
  * The warning that a user needs: `here`, any local program could impersonate the app that the user connects for the first time;
  * `elsewhere`, the redirect goes to another host than that of the app's metadata document.
  */
-export function findConsentWarning({
+function findConsentWarning({
   verifiedBy,
   returnTo,
   redirectsElsewhere: isElsewhere,

@@ -1,4 +1,4 @@
-/** Describes a consent request in the language of a page: for the consent page and for an external UI. */
+/** Describes a consent request in the language of the page. */
 import type { RedirectTarget, Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName, displayName } from '../display-name.ts';
@@ -10,8 +10,8 @@ import { clientLogoPath } from './client-logos.ts';
 import type { ConsentRequest } from './consent-request.ts';
 import type { ConsentPage, DescribedResource } from './consent-view.ts';
 
-/** The parts that the page and the API have in common. */
-export type DescribedConsent = Omit<
+/** What the consent page shows of the request itself. */
+type DescribedConsent = Omit<
   ConsentPage,
   'account' | 'connections' | 'othersPath' | 'error' | 'chosen' | 'fields' | 'now'
 >;
@@ -48,7 +48,7 @@ interface DescribedClientRequest {
   readonly target: RedirectTarget;
 }
 
-export function describeClient(
+function describeClient(
   layout: Layout,
   { client, target }: DescribedClientRequest,
 ): Pick<

@@ -34,17 +34,7 @@ interface PendingConsent {
   readonly afresh: boolean;
 }
 
-/** Redirects a signed-in user to a consent page outside of this server. */
-export type RedirectToConsent = (
-  context: PageContext,
-  pending: Pick<PendingConsent, 'transaction' | 'consentRequest' | 'afresh'> & { readonly accountId: string },
-) => HttpResponse;
-
-/** @param redirectToConsent in place of our page, for users who are signed in; `null`: this server asks them */
-export function createConsentRoutes(
-  pages: PageRouter,
-  redirectToConsent: RedirectToConsent | null,
-): readonly Route[] {
+export function createConsentRoutes(pages: PageRouter): readonly Route[] {
   return [
     pages.route('GET', '/consent', async (context, request) => {
       const parameters = readParameters(queryOf(request));
@@ -56,10 +46,7 @@ export function createConsentRoutes(
       if (isNothingGrantable(transaction, consentRequest)) {
         return rejectRequest(context, { ...transaction, isSilent: false }, user, notGrantable('user'));
       }
-      if (redirectToConsent === null || transaction.identityProvider !== null || user === null) {
-        return show(context, pending);
-      }
-      return redirectToConsent(context, { ...pending, accountId: user.account.id });
+      return show(context, pending);
     }),
 
     pages.route('POST', '/consent', async (context, request) => {

@@ -2,7 +2,6 @@
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
 import type { PageContext } from '../page-context.ts';
 import type { AccountRecord } from '../store/index.ts';
-import { redirectByPage } from '../ui/message-page.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { LoginTarget } from './login-target.ts';
 
@@ -18,22 +17,13 @@ export type CompleteLogin = (
 ) => Promise<HttpResponse>;
 
 export function createCompleteLogin(deviceCookies: DeviceCookies): CompleteLogin {
-  return async (
-    { events, options, layout, sessions },
-    request,
-    connection,
-    loginTarget,
-    account,
-    methods,
-  ) => {
+  return async ({ events, sessions }, request, connection, loginTarget, account, methods) => {
     const about = {
       accountId: account.id,
       ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
     };
     events({ type: 'login.succeeded', ...about });
     const session = await sessions.start(request, connection, account.id, { methods });
-    const response = await loginTarget.resumeAs(account.id, [session, deviceCookies.issue(request, account)]);
-    const hasExternalConsent = options.externalUi !== null && options.externalUi.consentUrl !== null;
-    return hasExternalConsent ? redirectByPage(layout, response) : response;
+    return loginTarget.resumeAs(account.id, [session, deviceCookies.issue(request, account)]);
   };
 }

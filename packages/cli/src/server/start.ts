@@ -141,13 +141,12 @@ export async function start(
 /** Creates the first account from the settings, or a one-time link that creates it. */
 async function createFirstAccount(
   {
-    settings: { bootstrapEmail: email, bootstrapPassword: password, externalUi, ...settings },
+    settings: { bootstrapEmail: email, bootstrapPassword: password, ...settings },
     identityProviders,
     nameOf,
   }: Prepared,
   { authorizationServer }: Composition,
 ): Promise<FirstAccount> {
-  if (externalUi?.loginUrl !== undefined) return { state: 'elsewhere', names: [externalUi.loginUrl] };
   if (!settings.localAccounts) {
     return { state: 'elsewhere', names: identityProviders.map(({ name }) => name) };
   }

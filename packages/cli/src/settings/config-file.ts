@@ -54,7 +54,7 @@ type Options = Omit<
 >;
 
 /** The contents of a configuration file. */
-export type FileConfiguration = Omit<Options, 'identityProviders' | 'registration' | 'externalUi' | 'brand' | 'profiles'> & {
+export type FileConfiguration = Omit<Options, 'identityProviders' | 'registration' | 'brand' | 'profiles'> & {
   readonly $schema?: string;
   readonly resources?: AuthorizationServerOptions['resources'];
   readonly servers?: readonly WrittenServer[];
@@ -62,7 +62,6 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly workspaces?: string | FindWorkspaces;
   readonly identityProviders?: readonly WrittenProvider[];
   readonly registration?: WithSecrets<NonNullable<Options['registration']>, 'initialAccessTokens'>;
-  readonly externalUi?: WithSecrets<NonNullable<Options['externalUi']>, 'secrets'>;
   /** The logo is a file, or its bytes. */
   readonly brand?: Omit<NonNullable<Options['brand']>, 'logo'> & { readonly logo?: string | Uint8Array };
   /** By date, or the profiles themselves. */
