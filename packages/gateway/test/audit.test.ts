@@ -1,9 +1,10 @@
 /** The audit of calls: what is recorded of each request, and that recording disturbs none. */
+
 import type { Principal } from '@portcullis/resource-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { retainedArguments } from '../src/audit/call-audit.ts';
+import type { CallRecord } from '../src/audit/call-record.ts';
 import {
-  type CallRecord,
   createCallAudit,
   type GatewayAuditEvent,
   type GatewayServer,

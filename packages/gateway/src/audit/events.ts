@@ -35,7 +35,7 @@ export type ToolChangeEvent = ComponentEvent & {
 };
 
 /** An operator approved or rejected a pending tool. */
-export type ToolDecisionEvent = ComponentEvent & {
+type ToolDecisionEvent = ComponentEvent & {
   readonly type: 'tool.approved' | 'tool.rejected';
   readonly server: string;
   readonly tool: string;

@@ -66,7 +66,7 @@ export interface StdioBackendDefinition {
 }
 
 /** Limits of the processes of one stdio backend. */
-export interface ProcessLimits {
+interface ProcessLimits {
   /** Processes at once. */
   readonly processes: number;
   /** Seconds without a call after which a process ends. */
@@ -76,7 +76,7 @@ export interface ProcessLimits {
 }
 
 /** Limits of a server; `null` for no limit. */
-export type ServerLimits = Omit<OutputOf<typeof limitsSchema>, 'callsPerMinute'> & {
+type ServerLimits = Omit<OutputOf<typeof limitsSchema>, 'callsPerMinute'> & {
   readonly callsPerMinute: number | null;
 };
 

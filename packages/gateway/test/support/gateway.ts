@@ -1,12 +1,14 @@
 /** A gateway on a port of its own, with a guard whose tokens are the names of users. */
+
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
+import type { CallRecord } from '../../src/audit/call-record.ts';
 import type { CredentialSource } from '../../src/credentials/credential-source.ts';
-import { type CallRecord, createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
+import { createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
 import {
   defineServers,
   type GatewayServer,
