@@ -47,7 +47,7 @@ export const lifetimesSchema = lazy(() =>
 export type Lifetimes = OutputOf<typeof lifetimesSchema>;
 
 /** Lifetimes that apply unless the options replace them, in seconds. */
-export const defaultLifetimes: Lifetimes = readDefaults(lifetimesSchema());
+const defaultLifetimes: Lifetimes = readDefaults(lifetimesSchema());
 
 export const coreOptions = {
   /** The issuer identifier, used byte for byte. @see RFC 8414 §2 */

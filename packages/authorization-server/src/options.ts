@@ -87,14 +87,11 @@ export const optionDefinitions = {
 
 type Definitions = typeof optionDefinitions;
 
-/** The name of an option. */
-export type OptionName = keyof Definitions;
-
 /** Options of `createAuthorizationServer`; docs/configuration.md describes them. */
 export interface AuthorizationServerOptions extends GivenOptions<Definitions> {}
 
 /** Options with their defaults, before the rules between them are checked. */
-export interface ParsedOptions extends ParsedOf<Definitions> {}
+interface ParsedOptions extends ParsedOf<Definitions> {}
 
 /** What the rules make of options. */
 interface Ruled {
@@ -160,7 +157,7 @@ export function validateOptions(
  * Reads each option by its schema and fills in the defaults.
  * @param names the options to read; all by default
  */
-export function parseOptions(
+function parseOptions(
   options: Readonly<Partial<Record<string, unknown>>>,
   report: OptionReport,
 ): ParsedOptions {
@@ -182,7 +179,7 @@ export function parseOptions(
 }
 
 /** Options that the rules read: all but those that only code can set. */
-export type RuledOptions = Omit<
+type RuledOptions = Omit<
   ParsedOptions,
   'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'workspaces' | 'backends'
 >;
@@ -235,13 +232,3 @@ function namedHosts(documents: RuledOptions['metadataDocuments']): readonly stri
 
 /** A status is kept for a day after its token expired. */
 const MAX_STATUS_SECONDS = 43_200;
-
-export {
-  accessConditionMembers,
-  accessConditionNames,
-  reportUnknownClaims,
-} from './access-condition-schema.ts';
-export { createRedirectPolicy } from './clients/known-hosts.ts';
-export * from './option-fields.ts';
-export * from './option-reader.ts';
-export { MORE_RESOURCES } from './resources/options.ts';

@@ -1,6 +1,8 @@
 /** Branding: logo, accent colour, texts and links, and what is rejected at startup. */
+
 import { describe, expect, it } from 'vitest';
-import { type BrandOptions, ConfigurationError } from '../src/index.ts';
+import { ConfigurationError } from '../src/index.ts';
+import type { BrandOptions } from '../src/ui/brand.ts';
 import { startServer } from './server-under-test.ts';
 import { requestOf, setScene, textOf } from './visitor.ts';
 

@@ -1,8 +1,10 @@
 /** Device cookies (OWASP): owners log in from known browsers while an attacker guesses passwords. */
+
 import { describe, expect, it } from 'vitest';
-import { createAuthorizationServer, defaultRateLimits } from '../src/index.ts';
+import { createAuthorizationServer } from '../src/index.ts';
 import type { ServerOptions } from '../src/options.ts';
 import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
+import { defaultRateLimits } from '../src/rate-limit/policies.ts';
 import { createDeviceCookies } from '../src/users/device-cookie.ts';
 import { ACCOUNT, CLIENTS, ISSUER, MASTER_KEY, RESOURCES, startServer } from './server-under-test.ts';
 import {

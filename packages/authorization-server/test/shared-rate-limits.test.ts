@@ -1,13 +1,14 @@
 /** Rate limits shared by servers on one store, at no cost for keys far below their limit. */
+
 import { describe, expect, it } from 'vitest';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
   createAuthorizationServer,
-  defaultRateLimits,
 } from '../src/index.ts';
 import { createFailureLimiter, createLockout, createRateLimiter } from '../src/rate-limit/limiter.ts';
 import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
+import { defaultRateLimits } from '../src/rate-limit/policies.ts';
 import {
   basic,
   CLIENTS,

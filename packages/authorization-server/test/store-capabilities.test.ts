@@ -1,9 +1,11 @@
 /** A server on a store without optional capabilities: what it serves, and what startup rejects. */
+
 import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AuthorizationServer, createAuthorizationServer, type OptionsForStore } from '../src/index.ts';
+import { type AuthorizationServer, createAuthorizationServer } from '../src/index.ts';
 import { completeStore, readCapabilities } from '../src/store/capabilities.ts';
 import type { AuthorizationStore, CoreStore } from '../src/store/index.ts';
+import type { OptionsForStore } from '../src/store-options.ts';
 
 const ISSUER = 'https://as.example';
 const RESOURCE = 'https://mcp.example/mcp';

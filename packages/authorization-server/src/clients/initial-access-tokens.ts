@@ -7,7 +7,7 @@ import type { InitialAccessTokenRecord } from '../store/index.ts';
 export type ListedInitialAccessToken = Omit<InitialAccessTokenRecord, 'hash'>;
 
 /** A new initial access token, with the secret that is only shown once. */
-export interface NewInitialAccessToken extends ListedInitialAccessToken {
+interface NewInitialAccessToken extends ListedInitialAccessToken {
   /** The bearer token that one client registers with. @see RFC 7591 §3 */
   readonly token: string;
 }

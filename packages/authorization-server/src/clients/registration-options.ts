@@ -1,16 +1,7 @@
 /** Options of dynamic client registration: who may register, and what a registration can obtain. */
 import { issuerError } from '@portcullis/protocol';
 import * as z from 'zod';
-import {
-  checkedText,
-  type InputOf,
-  lazy,
-  list,
-  type OutputOf,
-  optionMeta,
-  secret,
-  wholeNumber,
-} from '../option-fields.ts';
+import { checkedText, lazy, list, type OutputOf, optionMeta, secret, wholeNumber } from '../option-fields.ts';
 import { type OptionReport, readDefaults } from '../option-reader.ts';
 import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
@@ -45,9 +36,6 @@ export const registrationSchema = lazy(() =>
       .describe('whether clients may read, change and delete their registrations (RFC 7592)'),
   }),
 );
-
-/** Options of dynamic client registration. @see RFC 7591 */
-export type RegistrationOptions = InputOf<typeof registrationSchema>;
 
 /** Validated registration options. */
 export interface RegistrationRules

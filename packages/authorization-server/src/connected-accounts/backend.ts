@@ -33,7 +33,7 @@ export interface BackendConnectionRequest {
 }
 
 /** The redirect of a browser to the authorization server of a backend. */
-export interface BackendRedirect {
+interface BackendRedirect {
   readonly url: string;
   /** The `state` parameter. */
   readonly state: string;

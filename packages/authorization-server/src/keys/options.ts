@@ -42,7 +42,7 @@ export const keysSchema = lazy(() =>
 );
 
 /** Algorithm and rotation of signing keys. */
-export type KeyOptions = InputOf<typeof keysSchema>;
+type KeyOptions = InputOf<typeof keysSchema>;
 
 export const keyOptions = {
   /** Algorithm and rotation of signing keys. */

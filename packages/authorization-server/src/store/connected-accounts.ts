@@ -13,7 +13,7 @@ export interface ConnectedAccountRecord extends UpstreamTokens {
 export type ConnectedAccountKey = Pick<ConnectedAccountRecord, 'grantId' | 'backend'>;
 
 /** The registration of this server as a client at the authorization server of a backend. */
-export interface BackendRegistrationRecord {
+interface BackendRegistrationRecord {
   /** The path of the backend's server. */
   readonly backend: string;
   /** The client whose users it is for; `null`: all. */

@@ -52,7 +52,7 @@ export interface AccountLinkRecord {
 }
 
 /** A session together with its account. */
-export interface FoundSession {
+interface FoundSession {
   readonly session: SessionRecord;
   readonly account: AccountRecord;
 }

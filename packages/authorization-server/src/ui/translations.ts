@@ -24,9 +24,9 @@ export const translationsSchema = lazy(() => {
 });
 
 /** Texts of a protected server in one language. Missing ones fall back to the untranslated text. */
-export type Translation = InputOf<typeof translationSchema>;
+type Translation = InputOf<typeof translationSchema>;
 /** Texts of a protected server, by the tag of the language. */
-export type Translations = InputOf<typeof translationsSchema>;
+type Translations = InputOf<typeof translationsSchema>;
 
 /** The texts of a protected server that users see. */
 interface DescribedServer {

@@ -299,7 +299,7 @@ export type IdentityProviderOptions = PresetOptions &
   };
 
 /** An OpenID provider, discovered by its issuer identifier. */
-export interface OpenIdProvider {
+interface OpenIdProvider {
   readonly issuer: string;
 }
 
