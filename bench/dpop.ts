@@ -3,14 +3,16 @@
  * own, and in the store that `portcullis up` shares with its authorization server. Processor time of the whole process, by sixteen
  * requests at once, against the same guard with bearer tokens. `node --conditions=portcullis-source bench/dpop.ts [requests] [rounds]`.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createGuard, createReplayCache, type ReplayStore } from '@portcullis/resource-server';
+import { createGuard, type ReplayStore } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
 import { limitedReplayStore, sqliteReplayStore } from '@portcullis/resource-server/replays';
 import { openStore } from '@portcullis/store';
+import { createReplayCache } from '../packages/resource-server/src/dpop/replay-cache.ts';
 import { createHolder } from '../packages/resource-server/test/support/holder.ts';
 import { createIssuer, NOW, RESOURCE } from '../packages/resource-server/test/support/issuer.ts';
 

@@ -1,7 +1,19 @@
-/** The names that a package exports from its entry points, with the docstrings of their declarations. */
-import { readFileSync } from 'node:fs';
+/** The names that a package exports from its entry points: where they are declared, documented, and named by others. */
+import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Comment, type Program, parseSync } from 'oxc-parser';
+
+/** Sources and what users read; tests and benches do not count as users of a name. */
+const READERS = [
+  'packages/*/src/**/*.ts',
+  'examples/*/*.{ts,md}',
+  'examples/*/src/**/*.ts',
+  'README.md',
+  'packages/*/README.md',
+  'docs/*.md',
+  'docs/{guides,hosts}/**/*.md',
+  'site/*.ts',
+];
 
 export interface PublicName {
   readonly name: string;
@@ -38,6 +50,17 @@ export function publicNames(file: string): readonly PublicName[] {
     const isDocumented = hasDocstring(text, comments, statement.start);
     return declaredNames(declaration).map((name) => ({ name, file, isDocumented }));
   });
+}
+
+/** The folders of packages whose texts name a word; a document of the repository itself is `.`. */
+export function readersOfNames(): ReadonlyMap<string, ReadonlySet<string>> {
+  const readers = new Map<string, Set<string>>();
+  for (const path of globSync(READERS)) {
+    const folder = /^packages\/[^/]+(?=\/src\/)/.exec(path)?.[0] ?? '.';
+    for (const word of new Set(readFileSync(path, 'utf8').match(/[\w$]+/g)))
+      readers.set(word, (readers.get(word) ?? new Set()).add(folder));
+  }
+  return readers;
 }
 
 /** Doc comments that do not stand directly above what they describe, by line: above another one, or apart. */

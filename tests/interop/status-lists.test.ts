@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createGuard, jwtVerifier, type StatusListOptions } from '@portcullis/resource-server';
+import { createGuard, type JwtVerifierOptions, jwtVerifier } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/express';
 import { protectNode } from '@portcullis/resource-server/node';
 import express from 'express';
@@ -56,7 +56,7 @@ beforeAll(async () => {
       revocationDelay: bound,
     })),
   });
-  const guardOf = ({ resource }: Elsewhere, statusList: StatusListOptions | true) =>
+  const guardOf = ({ resource }: Elsewhere, statusList: NonNullable<JwtVerifierOptions['statusList']>) =>
     createGuard({ resource, verifier: jwtVerifier({ issuer: portcullis.url, statusList }) });
   const plain = protectNode(guardOf(quick, { freshness: quick.bound }), (_request, response) => {
     response.end('{}');

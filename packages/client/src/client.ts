@@ -23,7 +23,7 @@ import { createTokenSource } from './tokens/token-source.ts';
 import type { Fetch, Transport } from './transport.ts';
 
 /** Options of a sign-in. */
-export interface SignInOptions {
+interface SignInOptions {
   /** Value of the `prompt` parameter, for example `select_account`. */
   readonly prompt?: string;
   /** Requested in addition to those of the session; `confirmStepUp` may decline. */

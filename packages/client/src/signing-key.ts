@@ -31,7 +31,7 @@ const ALGORITHMS = {
 } as const;
 
 /** JOSE algorithm name. @see RFC 7518 §3.1, RFC 8037 §3.1 */
-export type ClientSigningAlgorithm = keyof typeof ALGORITHMS;
+type ClientSigningAlgorithm = keyof typeof ALGORITHMS;
 
 /** A private key as WebCrypto holds it. */
 type PrivateKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;

@@ -2,12 +2,8 @@
  * The protocol steps for hosts with their own transport: `…Request` creates a request as data, `process…Response` validates
  * its response. Nothing here sends, waits or stores; it runs wherever WebCrypto does. Other types are in the main entry.
  */
-export { clientCredentialsTokenRequest, type GrantInput } from './authorization/machine-grants.ts';
-export {
-  type AuthorizationRequestInput,
-  authorizationRequest,
-  type StartedAuthorization,
-} from './authorization/request.ts';
+export { clientCredentialsTokenRequest } from './authorization/machine-grants.ts';
+export { authorizationRequest, type StartedAuthorization } from './authorization/request.ts';
 export { codeTokenRequest, processAuthorizationResponse } from './authorization/response.ts';
 export { planScopes } from './authorization/scope-plan.ts';
 export { challengeRequest, processChallengeResponse } from './discovery/challenge.ts';
@@ -17,13 +13,9 @@ export {
   resourceMetadataRequests,
   serverMetadataRequests,
 } from './discovery/discover.ts';
-export { buildDiscoveryResult, type ProfileSelection, selectProfile } from './discovery/discovery-result.ts';
+export { buildDiscoveryResult, selectProfile } from './discovery/discovery-result.ts';
 export { createDpopKey } from './dpop.ts';
-export {
-  type DynamicRegistrationRequest,
-  processRegistrationResponse,
-  registrationRequest,
-} from './registration/dynamic-registration.ts';
+export { processRegistrationResponse, registrationRequest } from './registration/dynamic-registration.ts';
 export { findPreregistered, metadataDocumentRegistration } from './registration/register.ts';
 export { type ClientContext, createClientContext } from './token-endpoint/client-context.ts';
 export { authenticatedRequest } from './token-endpoint/endpoint-request.ts';

@@ -1,4 +1,5 @@
 /** The credential store: file permissions, concurrency, locks, and encryption. */
+
 import {
   chmodSync,
   lstatSync,
@@ -19,9 +20,9 @@ import {
   createMemoryStore,
   createWebStore,
   type PendingAuthorization,
-  type WebStorage,
 } from '../src/index.ts';
 import { type FileStore, type FileStoreOptions, openFileStore } from '../src/node.ts';
+import type { WebStorage } from '../src/storage/web-store.ts';
 import { shareSession } from './support/shared-session.ts';
 
 let folder: string;

@@ -1,4 +1,5 @@
 /** The encryption key of the credential file: in the system keychain, otherwise in its own file. */
+
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CredentialRecord } from '../src/index.ts';
-import { findKeychainKey } from '../src/node/keychain.ts';
-import { type OpenKeychainEntry, openCredentialStore, openFileStore } from '../src/node.ts';
+import { findKeychainKey, type OpenKeychainEntry } from '../src/node/keychain.ts';
+import { openCredentialStore, openFileStore } from '../src/node.ts';
 
 let folder: string;
 

@@ -12,7 +12,6 @@ export {
   withCookies,
   withHeaders,
 } from './http-response.ts';
-export { readEvents, type ServerEvent } from './mcp/event-stream.ts';
 export {
   CLIENT_INFO_KEY,
   errorCodes,
@@ -33,9 +32,9 @@ export {
   VERSION_KEY,
   withMeta,
 } from './mcp/json-rpc.ts';
-export { connectLegacySse, type LegacySseOptions, resolveEndpoint } from './mcp/legacy-sse.ts';
+export { connectLegacySse, resolveEndpoint } from './mcp/legacy-sse.ts';
 export { createStandardHeaders, type StandardHeaders } from './mcp/standard-headers.ts';
-export { createStreamableHttp, type StreamableHttpOptions } from './mcp/streamable-http.ts';
+export { createStreamableHttp } from './mcp/streamable-http.ts';
 export {
   type HttpTransportOptions,
   IncompleteResponse,
@@ -48,14 +47,7 @@ export {
   type TransportReceiver,
   type TransportRequest,
 } from './mcp/transport.ts';
-export {
-  type EndpointResponseOptions,
-  type JsonOptions,
-  respondCorsJson,
-  respondError,
-  respondJson,
-  respondSeeOther,
-} from './responses.ts';
+export { respondCorsJson, respondError, respondJson, respondSeeOther } from './responses.ts';
 export {
   addSecurityHeaders,
   HTTPS_SECURITY_HEADERS,

@@ -1,7 +1,7 @@
 /** The store port of definition pins: which definitions of a server behind a gateway an operator has approved. */
 
 /** What a pinned definition describes. */
-export type DefinitionKind = 'tool';
+type DefinitionKind = 'tool';
 
 /** Definitions of one kind, as one backend lists them. */
 export interface DefinitionList {

@@ -3,7 +3,6 @@
 export {
   ACCESS_CONDITION_MEMBERS,
   type AccessCondition,
-  type AccessConditionMember,
   type AccessSubject,
   claimsOfConditions,
   joinConditions,
@@ -24,7 +23,6 @@ export {
 export { createBatch } from './batch.ts';
 export { beforeAbort, readBytes } from './bounded-reading.ts';
 export type {
-  DefinitionKind,
   DefinitionList,
   DefinitionPinRecord,
   DefinitionPinStore,
@@ -41,7 +39,6 @@ export {
   type VerifiedProof,
 } from './dpop/proof-verifier.ts';
 export {
-  type ErrorDocument,
   errorDocument,
   OAuthError,
   type OAuthErrorCode,
@@ -52,7 +49,6 @@ export {
 export { createEs256 } from './es256.ts';
 export {
   authorizationBaseUrl,
-  type DefaultEndpoints,
   defaultEndpoints,
   issuerError,
   resourceMetadataUrls,
@@ -71,19 +67,16 @@ export { createLruCache, type LruCache } from './lru-cache.ts';
 export {
   ACCESS_TOKEN_TYPE,
   type AccessTokenClaims,
-  type AccessTokenExpectations,
-  type AccessTokenInput,
   type Actor,
   accessTokenClaims,
   checkAccessToken,
   isAccessTokenType,
   scopesOf,
 } from './messages/access-token.ts';
-export { type AuthorizationHeader, readAuthorizationHeader } from './messages/authorization-header.ts';
+export { readAuthorizationHeader } from './messages/authorization-header.ts';
 export {
   AUTHORIZATION_PARAMETERS,
   type AuthorizationRequest,
-  type AuthorizationRequestParameters,
   authorizationRequestUrl,
   checkAuthorizationRequest,
   type Prompt,
@@ -91,9 +84,7 @@ export {
   RESPONSE_TYPES,
 } from './messages/authorization-request.ts';
 export {
-  type AuthorizationResponse,
   type AuthorizationResponseContext,
-  type AuthorizationResponseExpectations,
   codeResponseUrl,
   errorResponseUrl,
   readAuthorizationResponse,
@@ -107,17 +98,10 @@ export {
   parseChallenges,
 } from './messages/challenge.ts';
 export { DEVICE_CODE, type DeviceAuthorizationResponse } from './messages/device-authorization.ts';
-export {
-  ID_JAG_PROFILE,
-  ID_JAG_TYPE,
-  JWT_BEARER,
-  type JwtBearerRequest,
-  readJwtBearerRequest,
-} from './messages/jwt-bearer.ts';
+export { ID_JAG_PROFILE, ID_JAG_TYPE, JWT_BEARER, readJwtBearerRequest } from './messages/jwt-bearer.ts';
 export {
   type McpOperation,
   type OperationParameters,
-  type OperationTarget,
   readOperationTarget,
 } from './messages/mcp-operation.ts';
 export {
@@ -137,12 +121,9 @@ export {
   tokenExchangeResponse,
 } from './messages/token-exchange.ts';
 export {
-  type AuthorizationCodeRequest,
   authorizationCodeForm,
-  type ClientCredentialsRequest,
   clientCredentialsForm,
   type GrantType,
-  type RefreshRequest,
   readAuthorizationCodeRequest,
   readClientCredentialsRequest,
   readRefreshRequest,
@@ -152,7 +133,6 @@ export type { TokenResponse } from './messages/token-response.ts';
 export type { AuthorizationServerMetadata } from './metadata/authorization-server-metadata.ts';
 export type { ClientKeySet } from './metadata/client-keys.ts';
 export type {
-  ApplicationType,
   ClientAuthenticationMethod,
   ClientMetadata,
   RegistrationPolicy,
@@ -178,10 +158,9 @@ export {
   parseCidrBlock,
   sitePrefixOf,
 } from './parsing/ip-address.ts';
-export type { ParseResult } from './parsing/json-document.ts';
 export { type Parameters, readParameters } from './parsing/parameters.ts';
-export { isDisguised, type JsonLimits, readStrictJson } from './parsing/strict-json.ts';
-export { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from './parsing/web-url.ts';
+export { isDisguised, readStrictJson } from './parsing/strict-json.ts';
+export { isLoopbackHost, isSecureUrl, readWebUrl } from './parsing/web-url.ts';
 export {
   base64url,
   CODE_CHALLENGE_METHOD,
@@ -202,15 +181,12 @@ export {
   profiles,
   type RegistrationMethod,
   readProtocolVersion,
-  type ServerPolicy,
 } from './profiles.ts';
 export {
   checkRedirectUri,
   matchesRedirectUri,
   type RedirectPolicy,
   type RedirectTarget,
-  type RedirectUriValidation,
-  strictRedirectPolicy,
   validateRedirectUri,
 } from './redirect-uri.ts';
 export { canonicalResource, coversResource, findResource, resourceOfServer } from './resource.ts';

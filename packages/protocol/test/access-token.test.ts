@@ -1,8 +1,7 @@
 /** The claims of an access token: built by the authorization server, validated by the resource server. */
+
 import {
   ACCESS_TOKEN_TYPE,
-  type AccessTokenExpectations,
-  type AccessTokenInput,
   accessTokenClaims,
   checkAccessToken,
   isAccessTokenType,
@@ -10,6 +9,7 @@ import {
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AccessTokenExpectations, AccessTokenInput } from '../src/messages/access-token.ts';
 import { answerOf, refusalOf } from './refusal.ts';
 
 const facts: AccessTokenInput = {

@@ -1,12 +1,9 @@
 /** The authorization request: what the authorization server rejects, and what the client writes. */
-import {
-  type AuthorizationRequestParameters,
-  authorizationRequestUrl,
-  checkAuthorizationRequest,
-  readParameters,
-} from '@portcullis/protocol';
+
+import { authorizationRequestUrl, checkAuthorizationRequest, readParameters } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AuthorizationRequestParameters } from '../src/messages/authorization-request.ts';
 import { answerOf, refusalOf } from './refusal.ts';
 import { wholeText } from './texts.ts';
 

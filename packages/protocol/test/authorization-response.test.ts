@@ -1,6 +1,6 @@
 /** The authorization response: what the server writes, and what the client accepts. */
+
 import {
-  type AuthorizationResponseExpectations,
   checkRedirectUri,
   codeResponseUrl,
   errorResponseUrl,
@@ -10,6 +10,7 @@ import {
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AuthorizationResponseExpectations } from '../src/messages/authorization-response.ts';
 import { wholeText } from './texts.ts';
 
 const target = (uri: string, schemes: readonly string[] = []): RedirectTarget =>

@@ -1,4 +1,5 @@
 /** The four protocol revisions as values, compared with what each of them states. */
+
 import {
   combineProfiles,
   findProfile,
@@ -9,10 +10,10 @@ import {
   profileD,
   profiles,
   readProtocolVersion,
-  type ServerPolicy,
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ServerPolicy } from '../src/profiles.ts';
 
 /** The facts of a later profile that the earlier one does not have. */
 function changes(earlier: Profile, later: Profile): Partial<Profile> {

@@ -1,14 +1,15 @@
 /** Redirect URIs: which may be registered, which match, and which are accepted. */
+
 import {
   checkRedirectUri,
   isLoopbackHost,
   matchesRedirectUri,
   type RedirectPolicy,
-  readUrl,
   validateRedirectUri,
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readUrl } from '../src/parsing/web-url.ts';
 import { answerOf, refusalOf } from './refusal.ts';
 
 const scripts = [

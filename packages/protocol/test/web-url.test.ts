@@ -1,7 +1,9 @@
 /** Web URLs: which are accepted at all. */
-import { isLoopbackHost, isSecureUrl, readUrl, readWebUrl } from '@portcullis/protocol';
+
+import { isLoopbackHost, isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readUrl } from '../src/parsing/web-url.ts';
 import { anyText } from './texts.ts';
 
 describe('readWebUrl', () => {

@@ -7,44 +7,25 @@ export {
   type McpOperation,
 } from '@portcullis/protocol';
 export type { DpopOptions } from './dpop/dpop-options.ts';
-export { createReplayCache, type ReplayCacheLimits, type ReplayStore } from './dpop/replay-cache.ts';
-export type { GuardEvent, GuardEventSink } from './events.ts';
-export { readOperations } from './guard/operations.ts';
+export type { ReplayStore } from './dpop/replay-cache.ts';
+export type { GuardEvent } from './events.ts';
 export { createGuard, type Guard, type GuardDecision, type RequestInfo } from './guard.ts';
 export type { GuardResponse } from './guard-response.ts';
-export {
-  type JwtVerifierOptions,
-  jwtVerifier,
-  type StatusListOptions,
-} from './jwt-verifier-with-status-list.ts';
-export type {
-  CertificateOptions,
-  GuardOptions,
-  ResourceOptions,
-  SharedGuardOptions,
-  StreamOptions,
-} from './options.ts';
-export type { AllowedOrigins } from './origin-policy.ts';
+export { type JwtVerifierOptions, jwtVerifier } from './jwt-verifier-with-status-list.ts';
+export type { GuardOptions, ResourceOptions, SharedGuardOptions } from './options.ts';
 export type { Principal, VerifiedClaims } from './principal.ts';
 export {
   createHandleTable,
   createSignedHandles,
   type HandleTable,
-  type HandleTableOptions,
   type SignedHandles,
 } from './session-binding/handles.ts';
-export type { StreamWatch } from './streams/stream-watch.ts';
-export {
-  dangerouslyAcceptAudiences,
-  dangerouslyAcceptTypes,
-  type TokenCompatibilityOptions,
-} from './verifiers/check-claims.ts';
+export { dangerouslyAcceptAudiences, dangerouslyAcceptTypes } from './verifiers/check-claims.ts';
 export { combineVerifiers, confirmVerifier } from './verifiers/combined-verifier.ts';
 export {
   type IntrospectionVerifierOptions,
   introspectionVerifier,
 } from './verifiers/introspection-verifier.ts';
-export type { KeyLimits } from './verifiers/key-source.ts';
-export { type OpaqueTokenVerifierOptions, opaqueTokenVerifier } from './verifiers/opaque-token-verifier.ts';
+export { opaqueTokenVerifier } from './verifiers/opaque-token-verifier.ts';
 export type { KeySet } from './verifiers/public-keys.ts';
 export type { TokenExpectation, TokenVerifier, VerificationResult } from './verifiers/token-verifier.ts';

@@ -3,7 +3,8 @@ import { base64url } from 'jose';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costHere } from '../../../tests/support/cost.ts';
 import { protect } from '../src/adapters/fetch.ts';
-import { createGuard, createReplayCache, type DpopOptions, type GuardEvent } from '../src/index.ts';
+import { createReplayCache } from '../src/dpop/replay-cache.ts';
+import { createGuard, type DpopOptions, type GuardEvent } from '../src/index.ts';
 import { createHolder, type Holder } from './support/holder.ts';
 import { createIssuer, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 

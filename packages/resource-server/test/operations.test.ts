@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createGuard, type GuardEvent, type GuardOptions, readOperations } from '../src/index.ts';
+import { readOperations } from '../src/guard/operations.ts';
+import { createGuard, type GuardEvent, type GuardOptions } from '../src/index.ts';
 import { createIssuer, NOW, RESOURCE } from './support/issuer.ts';
 
 const none = { tool: null, prompt: null, resource: null };

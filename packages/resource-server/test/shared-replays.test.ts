@@ -1,4 +1,5 @@
 /** Replay stores: the contract that each must satisfy, and guards in separate processes that share one. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,8 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
+import { createReplayCache } from '../src/dpop/replay-cache.ts';
 import { postgresReplayStore, sqliteReplayStore } from '../src/dpop/sql/sql-replay-store.ts';
-import { createReplayCache, type ReplayStore } from '../src/index.ts';
+import type { ReplayStore } from '../src/index.ts';
 import { createHolder } from './support/holder.ts';
 import { createIssuer, NOW, type TestIssuer } from './support/issuer.ts';
 

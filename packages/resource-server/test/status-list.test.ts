@@ -1,8 +1,10 @@
 /** Status lists at a remote guard: which it accepts, for how long, and attacks by lists (SSRF, decompression bombs). */
+
 import { deflateSync } from 'node:zlib';
 import { type CryptoKey, SignJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ConfigurationError, combineVerifiers, createGuard, type StatusListOptions } from '../src/index.ts';
+import { ConfigurationError, combineVerifiers, createGuard } from '../src/index.ts';
+import type { StatusListOptions } from '../src/jwt-verifier-with-status-list.ts';
 import { createIssuer, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
 const URI = `${ISSUER}/status-lists/0`;

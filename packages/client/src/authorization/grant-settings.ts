@@ -1,7 +1,7 @@
 /** The grants a client can use, each with what it needs: on whose behalf the client acts. */
 
 /** A user in a browser. */
-export interface UserGrant {
+interface UserGrant {
   readonly kind: 'user';
 }
 

@@ -11,7 +11,7 @@ export interface OpenerCommand {
 }
 
 /** Starts a detached process. */
-export type StartProcess = (program: string, args: readonly string[], options: SpawnOptions) => Promise<void>;
+type StartProcess = (program: string, args: readonly string[], options: SpawnOptions) => Promise<void>;
 
 /** Openers by platform; each receives the URL as a separate argument. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, (url: string) => OpenerCommand>>> = {

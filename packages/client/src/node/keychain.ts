@@ -4,7 +4,7 @@ import { type FileStore, openFileStore } from './file-store.ts';
 import { createPrivateFile, readPrivateFile, storeUnusable } from './private-file.ts';
 
 /** One entry of a keychain. */
-export interface KeychainEntry {
+interface KeychainEntry {
   /** `null`: there is none. Throws where the keychain is unavailable. */
   getPassword(): string | null;
   setPassword(text: string): void;

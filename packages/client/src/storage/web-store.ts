@@ -13,7 +13,7 @@ export interface WebStorage {
 }
 
 /** The part of `navigator.locks` in use. */
-export interface WebLocks {
+interface WebLocks {
   request(name: string, hold: () => Promise<void>): Promise<unknown>;
 }
 

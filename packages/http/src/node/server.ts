@@ -71,7 +71,7 @@ export interface ListenOptions {
  * Timeouts in milliseconds. Responses of fetch applications are not limited: they may be streams open for
  * hours.
  */
-export interface ServerTimeouts {
+interface ServerTimeouts {
   /** For the headers of a request, from its first byte. */
   readonly headersTimeout: number;
   /** For a whole request with its body, unless its handler limits the time of the body (`allowLongBody`). */

@@ -26,7 +26,7 @@ export type ClientAuthenticationMethod =
   | 'private_key_jwt';
 
 /** Where a client runs: on a server, or on the user's device. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
-export type ApplicationType = 'web' | 'native';
+type ApplicationType = 'web' | 'native';
 
 /** Complete metadata, defaults included, by the names in the RFC. @see RFC 7591 §2 */
 export interface ClientMetadata {

@@ -6,7 +6,7 @@ import { addHeaders, nodeRequestInfo, sendGuardResponse, takeNodeRequest } from 
 import { nodeStreamWatcher } from './node-stream.ts';
 import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
 
-export { principalOf, type RouteOptions } from './route.ts';
+export { principalOf } from './route.ts';
 
 /** The part of an Express request that the guard needs. */
 type ExpressRequest = IncomingMessage & {

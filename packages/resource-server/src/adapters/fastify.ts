@@ -8,7 +8,7 @@ import { type AdapterInfo, nodeRequestInfo, takeNodeRequest } from './node-reque
 import { nodeStreamWatcher } from './node-stream.ts';
 import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
 
-export { principalOf, type RouteOptions } from './route.ts';
+export { principalOf } from './route.ts';
 
 /** The part of a Fastify request that the guard needs. */
 interface FastifyRequest {

@@ -6,7 +6,7 @@ import { takeWebRequest, toWebResponse, withMissingHeaders } from './web-request
 import { endStreamWithToken } from './web-stream.ts';
 
 /** The protected handler. The request that it gets contains no token. */
-export type ProtectedHandler = (request: Request, principal: Principal) => Response | Promise<Response>;
+type ProtectedHandler = (request: Request, principal: Principal) => Response | Promise<Response>;
 
 /**
  * Protects a handler. The result also serves protected resource metadata and preflights. An `OAuthError` that the

@@ -12,7 +12,7 @@ import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOption
 import { takeWebRequest, toWebResponse, webBodyReader, withMissingHeaders } from './web-request.ts';
 import { endStreamWithToken } from './web-stream.ts';
 
-export { principalOf, type RouteOptions } from './route.ts';
+export { principalOf } from './route.ts';
 
 /** The part of a Hono context that the guard needs. */
 interface HonoContext {

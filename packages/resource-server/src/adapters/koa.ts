@@ -7,7 +7,7 @@ import { type AdapterInfo, addHeaders, nodeRequestInfo, takeNodeRequest } from '
 import { nodeStreamWatcher } from './node-stream.ts';
 import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
 
-export { principalOf, type RouteOptions } from './route.ts';
+export { principalOf } from './route.ts';
 
 /** The part of a Koa context that the guard needs. */
 interface KoaContext {

@@ -57,7 +57,7 @@ export function protectMcp(guard: Guard, handler: McpHandler): (request: Request
 }
 
 /** A request as transports of `@modelcontextprotocol/sdk` 1.x expect it. */
-export type AuthenticatedRequest = IncomingMessage & { auth: AuthInfo };
+type AuthenticatedRequest = IncomingMessage & { auth: AuthInfo };
 
 /** Protects a handler that passes its request to a transport of `@modelcontextprotocol/sdk` 1.x. */
 export function protectMcpNode(

@@ -6,10 +6,10 @@ import { addHeaders, sendGuardResponse, takeNodeRequest } from './node-request.t
 import { nodeStreamWatcher } from './node-stream.ts';
 
 export { nodeRequestInfo, takeNodeRequest } from './node-request.ts';
-export { nodeStreamWatcher, type WatchResponse } from './node-stream.ts';
+export { nodeStreamWatcher } from './node-stream.ts';
 
 /** The protected handler. The request that it gets contains no token; its body is still unread. */
-export type ProtectedNodeHandler = (
+type ProtectedNodeHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   principal: Principal,

@@ -15,8 +15,6 @@ import { createExchangeCache } from './exchange-cache.ts';
 import { createTokenExchange } from './token-exchange.ts';
 import { tokenExchangeError, type UpstreamAccessToken, type UpstreamTokenRequest } from './upstream-token.ts';
 
-export type { UpstreamAccessToken, UpstreamTokenRequest } from './upstream-token.ts';
-
 /** The source of tokens with which a protected server acts at identity providers. */
 export interface UpstreamTokenSource {
   /**

@@ -1,6 +1,7 @@
 /** Event streams that would outlive their token. */
+
 import { describe, expect, it } from 'vitest';
-import type { StreamOptions } from '../../src/index.ts';
+import type { StreamOptions } from '../../src/options.ts';
 import { NOW } from '../support/issuer.ts';
 import type { Received, Reply, Started } from '../support/server.ts';
 import { bearer, type Stage } from './stage.ts';

@@ -3,18 +3,18 @@ import { tooManyRequests } from '@portcullis/protocol';
 import type { ReplayStore } from '../replay-cache.ts';
 
 /** The part of `DatabaseSync` of `node:sqlite`, or of a similar driver, that is used. */
-export interface SqliteDatabase {
+interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): { run(...values: (string | number)[]): { readonly changes: number | bigint } };
 }
 
 /** The part of a `Pool` or `Client` of `pg`, or of a similar driver, that is used. */
-export interface PostgresDatabase {
+interface PostgresDatabase {
   query(sql: string, values?: (string | number)[]): Promise<{ readonly rowCount: number | null }>;
 }
 
 /** Options of a shared replay store. */
-export interface SqlReplayOptions {
+interface SqlReplayOptions {
   /** The table, of letters, digits and underscores; `dpop_proofs` by default. Created if it does not exist. */
   readonly table?: string;
   /**
