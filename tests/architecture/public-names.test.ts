@@ -26,7 +26,7 @@ describe('public names', () => {
         .filter(({ name }) => ![...(readers.get(name) ?? [])].some((reader) => reader !== folder))
         .map(({ name, file }) => `${file}: ${name}`),
     );
-    expect(unnamed.length, unnamed.join('\n')).toBe(50);
+    expect(unnamed.length, unnamed.join('\n')).toBeLessThanOrEqual(50);
   });
 
   it('have doc comments that stand above what they describe', () => {

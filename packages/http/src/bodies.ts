@@ -32,14 +32,6 @@ export function readJsonBody(
   return readBody(request, 'application/json', code, (text) => parse(text, code));
 }
 
-/** Reads a JSON body and returns its text too, byte for byte as sent. Throws as `readJsonBody`. */
-export function readJsonBodyText(
-  request: HttpRequest,
-  code: OAuthErrorCode = 'invalid_request',
-): Promise<{ readonly document: unknown; readonly text: string }> {
-  return readBody(request, 'application/json', code, (text) => ({ document: parse(text, code), text }));
-}
-
 function parse(text: string, code: OAuthErrorCode): unknown {
   try {
     return parseStrictJson(text);
