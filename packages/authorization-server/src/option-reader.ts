@@ -151,12 +151,12 @@ function readIssue(issue: z.core.$ZodIssue, parent: Path): readonly FoundIssue[]
   }
   if (issue.code === 'invalid_union') {
     // The branch whose type fits, and not the value inside.
-    const fitting = issue.errors.filter((errors) =>
+    const matching = issue.errors.filter((errors) =>
       errors.every(
         ({ code, path: at }) => at.length > 0 || (code !== 'invalid_type' && code !== 'invalid_value'),
       ),
     );
-    if (fitting.length === 1) return (fitting[0] ?? []).flatMap((error) => readIssue(error, path));
+    if (matching.length === 1) return (matching[0] ?? []).flatMap((error) => readIssue(error, path));
   }
   return [{ path, message: issue.message }];
 }

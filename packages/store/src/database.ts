@@ -51,7 +51,7 @@ export interface InTransaction {
 
 /** All methods reject with `temporarily_unavailable` during an outage. Row types are not checked: the schema proves them. */
 export interface Database {
-  /** Whether audit events have a table a day. */
+  /** Whether audit events are partitioned into daily tables. */
   readonly partitionsEvents: boolean;
   /** Runs a statement that only reads. */
   read<Row>(query: Query): Promise<readonly Row[]>;

@@ -89,11 +89,11 @@ function createLogoLoader({
   const cache = createLruCache<{ readonly logo: Logo | null; readonly until: number }>({
     entries: MAX_LOGOS,
   });
-  const flights = createSingleFlight<Logo | null>(outbound.timeout);
+  const loads = createSingleFlight<Logo | null>(outbound.timeout);
   return async (url) => {
     const known = cache.get(url);
     if (known !== undefined && known.until > clock()) return known.logo;
-    return flights.run(url, async () => {
+    return loads.run(url, async () => {
       const logo = await fetchLogo(url, outbound).catch(() => null);
       cache.set(url, { logo, until: clock() + (logo === null ? CACHE_TIME.failed : CACHE_TIME.found) });
       return logo;

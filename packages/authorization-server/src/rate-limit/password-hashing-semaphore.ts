@@ -29,7 +29,7 @@ export function createPasswordHashingSemaphore({
   let free = running;
   let knownInARow = 0;
 
-  /** Passes the turn on, or returns it. */
+  /** Passes the slot to the next waiter, or frees it. */
   const release = () => {
     const queues = knownInARow < KNOWN_IN_A_ROW ? [known, unknown] : [unknown, known];
     const queue = queues.find(({ isEmpty }) => !isEmpty());
@@ -90,7 +90,7 @@ function createFairQueue(slots: number): FairQueue {
     startNext() {
       const [[key, own] = ['', []]] = waiters;
       waiters.delete(key);
-      // A key that has more waiters goes to the end of the round.
+      // A key with more waiters goes to the end of the queue.
       const next = own.shift();
       if (own.length > 0) waiters.set(key, own);
       size--;

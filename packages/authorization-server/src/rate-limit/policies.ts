@@ -53,7 +53,7 @@ export interface RateLimitOptions {
 
 export type RateLimitPolicies = Readonly<Required<RateLimitOptions>>;
 
-/** Generous: no honest client or user meets one of these. */
+/** Generous: no honest client or user reaches one of these. */
 export const defaultRateLimits: RateLimitPolicies = {
   refreshes: { burst: 300, perMinute: 60 },
   clientTokens: { burst: 600, perMinute: 600 },
@@ -95,7 +95,7 @@ export const loginFailures: {
     process: { free: 30, firstPause: 15, maxPause: 900, forgetAfter: 3600 },
     shared: { burst: 100, perMinute: 4 },
   },
-  /** By site, likewise. A rate and no pauses: behind one address may be a whole university. */
+  /** By site, likewise. A rate and no pauses: a whole university may share one address. */
   site: { process: { burst: 100, perMinute: 30 }, shared: { burst: 300, perMinute: 60 } },
   /** By device cookie, instead of all others: a thief of the cookie gets five guesses, and one more a day. */
   device: { burst: 5, perMinute: 60 / 86_400 },

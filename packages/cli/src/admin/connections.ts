@@ -173,7 +173,7 @@ async function end(task: Task): Promise<string> {
   return `Ended ${count} ${count === 1 ? 'connection' : 'connections'}.\n`;
 }
 
-/** Ends connections of every account that may have been ended after the restored backup: they are not used. */
+/** Ends the unused connections of every account: some may have been ended already, after the backup that was restored. */
 async function endUnusedSince(time: string, task: Task): Promise<string> {
   const { connections, flags, named } = task;
   const since = Date.parse(time) / 1000;

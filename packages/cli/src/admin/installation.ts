@@ -136,7 +136,7 @@ async function withSettingsOf(
 }
 
 /**
- * The environment of a server, where its settings and the secrets are that they name; empty where the system does not expose it.
+ * The environment of a running server, which has its settings and the secrets they name; empty if the system does not expose it.
  * @see proc_pid_environ(5)
  */
 async function environmentOf({ pid }: RunningServer): Promise<Context['environment']> {

@@ -83,7 +83,7 @@ async function decide(
     const pending = await findPending(tools, path);
     const unknown = names.find((name) => !pending.some((pin) => pin.name === name));
     if (unknown !== undefined || pending.length === 0) throw nothingWaits(path, unknown, processContext);
-    // Each approval is of what was reviewed, so all that waits is approved only by its own flag.
+    // Only reviewed tools are approved by name; approving all that are pending requires a flag.
     if (names.length === 0 && flags.all !== true) throw noneNamed(decision, path, pending);
     const chosen = pending.filter(({ name }) => flags.all === true || names.includes(name));
     for (const pin of chosen) await decideOne(tools, decision, pin);

@@ -28,14 +28,14 @@ export function createOutageTolerance(
     wrap(isLive) {
       if (freshness === 0) return isLive;
       return async (claims) => {
-        const askedAt = now();
+        const requestedAt = now();
         const known = live;
         try {
           const isStillLive = await isLive(claims);
-          known.set(claims.jti, isStillLive ? askedAt : Number.NEGATIVE_INFINITY);
+          known.set(claims.jti, isStillLive ? requestedAt : Number.NEGATIVE_INFINITY);
           return isStillLive;
         } catch (error) {
-          if (!isOutage(error) || !isFresh(live.get(claims.jti), askedAt)) throw error;
+          if (!isOutage(error) || !isFresh(live.get(claims.jti), requestedAt)) throw error;
           return true;
         }
       };

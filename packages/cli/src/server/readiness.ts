@@ -29,7 +29,7 @@ export function createReadiness(
   const checkWrite = createCached(() => store.checkWritable(Math.floor(Date.now() / 1000)));
   let failure: string | null = null;
   let isDraining = false;
-  let lastAsked = Number.NEGATIVE_INFINITY;
+  let lastProbe = Number.NEGATIVE_INFINITY;
 
   function note(reason: string | null): void {
     if ((reason === null) !== (failure === null)) {
@@ -50,7 +50,7 @@ export function createReadiness(
 
   return {
     async respond() {
-      lastAsked = performance.now();
+      lastProbe = performance.now();
       if (isDraining) return respondUnready('draining');
       const reason = await findFailure();
       note(reason);
@@ -60,7 +60,7 @@ export function createReadiness(
     },
     async drain(milliseconds) {
       isDraining = true;
-      if (performance.now() - lastAsked > PROBES_EXPECTED) return;
+      if (performance.now() - lastProbe > PROBES_EXPECTED) return;
       await new Promise((resolve) => setTimeout(resolve, milliseconds));
     },
   };

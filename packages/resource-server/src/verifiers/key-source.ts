@@ -99,24 +99,24 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
   function refresh(now: number): Promise<void> {
     if (isInFlight(now) && state.inFlight !== null) return state.inFlight;
     state.triedAt = now;
-    const begun: Promise<void> = load().then(
-      (keys) => settle(begun, { keys, fetchedAt: now, failure: null, inFlight: null }),
-      (failure: unknown) => settle(begun, { failure, inFlight: null }),
+    const started: Promise<void> = load().then(
+      (keys) => settle(started, { keys, fetchedAt: now, failure: null, inFlight: null }),
+      (failure: unknown) => settle(started, { failure, inFlight: null }),
     );
-    state.inFlight = begun;
-    return begun;
+    state.inFlight = started;
+    return started;
   }
 
   /** A load that counted as lost, and ends after another has started, is ignored. */
-  function settle(begun: Promise<void>, outcome: Partial<State>): void {
-    if (state.inFlight === begun) Object.assign(state, outcome);
+  function settle(started: Promise<void>, outcome: Partial<State>): void {
+    if (state.inFlight === started) Object.assign(state, outcome);
   }
 
-  async function waitFor(begun: Promise<void>): Promise<void> {
+  async function waitFor(started: Promise<void>): Promise<void> {
     try {
-      await withDeadline(begun, timeout);
+      await withDeadline(started, timeout);
     } catch (failure) {
-      settle(begun, { failure });
+      settle(started, { failure });
     }
   }
 

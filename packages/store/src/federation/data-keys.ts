@@ -61,7 +61,7 @@ function* removeUnused(before: number): Steps<number> {
   return removed;
 }
 
-/** Without the tokens nothing can be revoked at their issuer, so no revocation job is due. Connected accounts end alone. */
+/** Without the tokens nothing can be revoked at their issuer, so no revocation job is due. Connected accounts end without their grants. */
 function* discard(ids: readonly string[], at: number): Steps<number> {
   let count = 0;
   for (const id of ids) {

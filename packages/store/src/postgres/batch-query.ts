@@ -14,7 +14,7 @@ export interface BatchError extends Error {
 interface Columns {
   readonly names: readonly string[];
   readonly parsers: readonly ((text: string) => unknown)[];
-  /** All columns: a copy is made faster than a row column by column. */
+  /** All columns: copying it is faster than building each row column by column. */
   readonly blank: Row;
 }
 

@@ -25,7 +25,7 @@ interface Pending<Item, Outcome> {
 
 /**
  * @param runAll runs statements in one transaction; when one fails, none has taken effect
- * @param failedAt the index of the statement of which an error is; `null`: nothing is known of any of them
+ * @param failedAt the index of the statement that caused an error; `null` if none is known to have
  * @param beforeBatch may add statements
  */
 export function createBatches<Item, Outcome>(

@@ -1,6 +1,6 @@
-/** Messages to PostgreSQL, encoded one after another into one buffer: the driver makes a buffer of each. */
+/** Messages to PostgreSQL, encoded one after another into one buffer: the driver allocates one for each. */
 
-/** A statement of a batch; with a name it is prepared once a connection. */
+/** A statement of a batch; with a name it is prepared once per connection. */
 export interface Statement {
   readonly name: string | undefined;
   readonly text: string;

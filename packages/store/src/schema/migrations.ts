@@ -212,8 +212,8 @@ export const migrations: readonly Migration[] = [
 
 /**
  * Tokens and registrations of users at backends were rows of other tables, with a key of several parts in one column: `grant_id` was
- * grant and backend, `backend` was backend and client, with a space between them. Servers of the version before may still run: what
- * they read stays, empty.
+ * grant and backend, `backend` was backend and client, with a space between them. Servers of the previous version may
+ * still run: what they read remains, empty.
  */
 function moveConnectedAccounts({ text, integer, bytes, table, position }: Dialect): readonly string[] {
   const tokens = `account_id, encrypted_tokens, data_key_id, scopes, expires_at, is_refreshable, refresh_from, checked_at, version,
@@ -270,7 +270,7 @@ function moveConnectedAccounts({ text, integer, bytes, table, position }: Dialec
 
 /**
  * Path and backend of a server were one column, with a space between them, and a tool had one approved definition. Servers of the
- * version before may still run: what they read stays.
+ * previous version may still run: what they read remains.
  */
 function moveToolPins({ text, integer, table, position }: Dialect): readonly string[] {
   const space = `${position}(server, ' ')`;

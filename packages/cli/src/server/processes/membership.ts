@@ -39,7 +39,7 @@ function join(slot: Slot): Membership {
   const stopped = Promise.withResolvers<StopSignal>();
   const retired = Promise.withResolvers<'retired'>();
   const released = Promise.withResolvers<void>();
-  const asked = new Map<number, (text: string) => void>();
+  const pending = new Map<number, (text: string) => void>();
   let readMetrics = () => '';
   let lastId = 0;
   const report = (message: ProcessReport) => process.send?.(message);
@@ -55,8 +55,8 @@ function join(slot: Slot): Membership {
       case 'metrics wanted':
         return report({ type: 'metrics', id: message.id, text: readMetrics() });
       case 'metrics':
-        asked.get(message.id)?.(message.text);
-        asked.delete(message.id);
+        pending.get(message.id)?.(message.text);
+        pending.delete(message.id);
     }
   });
   // Terminals and some supervisors signal the whole process group. The parent process decides, and outlives this one.
@@ -76,7 +76,7 @@ function join(slot: Slot): Membership {
       return () => {
         lastId += 1;
         const { promise, resolve } = Promise.withResolvers<string>();
-        asked.set(lastId, resolve);
+        pending.set(lastId, resolve);
         report({ type: 'metrics wanted', id: lastId });
         return promise;
       };

@@ -15,23 +15,23 @@ export function collectMetrics(
   >();
   let lastId = 0;
   return {
-    ask(asker: Worker, askedId: number): void {
+    ask(requester: Worker, requestId: number): void {
       lastId += 1;
       const id = lastId;
       const texts = new Map<number, string>();
       const finish = () => {
         clearTimeout(timer);
         if (open.delete(id))
-          instruct(asker, {
+          instruct(requester, {
             type: 'metrics',
-            id: askedId,
+            id: requestId,
             text: mergeMetrics(new Map([...texts].sort(([one], [other]) => one - other))),
           });
       };
       const timer = setTimeout(finish, METRICS_TIMEOUT);
-      const asked = all();
-      open.set(id, { texts, finish, missing: asked.length });
-      for (const [, { worker }] of asked) instruct(worker, { type: 'metrics wanted', id });
+      const members = all();
+      open.set(id, { texts, finish, missing: members.length });
+      for (const [, { worker }] of members) instruct(worker, { type: 'metrics wanted', id });
     },
     add(id: number, number: number, text: string): void {
       const collection = open.get(id);
