@@ -26,11 +26,6 @@ const INSTALLED = 'tests/installed/*.test.ts';
 /** The image and a clean Debian, which need root, debootstrap, buildah and podman: `npm run container` */
 const CONTAINER = 'tests/container/*.test.ts';
 
-/** Packages whose tests set no global state, so that their files share a process and load each module once. */
-const SHARED = ['authorization-server', 'gateway', 'http', 'protocol', 'resource-server', 'store'].map(
-  (name) => `packages/${name}/test/**/*.test.ts`,
-);
-
 /** The longest files start first, so that no worker waits for one of them alone at the end. */
 const LONGEST = [
   'tests/interop/agents/agents.test.ts',
@@ -42,10 +37,11 @@ const LONGEST = [
   'tests/interop/backends/backends.test.ts',
   'tests/interop/mcp-remote.test.ts',
   'tests/resilience/readiness.test.ts',
-  'tests/interop/gateway/doctor.test.ts',
   'packages/cli/test/processes.test.ts',
-  'packages/store/test/postgres.test.ts',
   'packages/store/test/contract.test.ts',
+  'packages/cli/test/up.test.ts',
+  'packages/cli/test/client.test.ts',
+  'packages/store/test/postgres.test.ts',
   'packages/authorization-server/test/device-cookies.test.ts',
   'packages/resource-server/test/adapters.test.ts',
 ];
@@ -65,10 +61,10 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     projects: [
-      { extends: true, test: { name: 'shared', include: SHARED, exclude: EXHAUSTIVE, isolate: false } },
       {
         extends: true,
-        test: { name: 'isolated', include: ALL, exclude: [...SHARED, ...EXHAUSTIVE, INSTALLED, CONTAINER] },
+        // Tests change no global state, so that their files share a few processes, which load each module once.
+        test: { name: 'main', include: ALL, exclude: [...EXHAUSTIVE, INSTALLED, CONTAINER], isolate: false },
       },
       { extends: true, test: { name: 'exhaustive', include: EXHAUSTIVE } },
       { extends: true, test: { name: 'container', include: [CONTAINER] } },
@@ -83,13 +79,13 @@ const config: ViteUserConfig = defineConfig({
     ],
     sequence: { sequencer: LongestFirst },
     globalSetup: ['tests/support/global-setup.ts'],
-    setupFiles: ['tests/support/cheap-password-hashes.ts'],
+    setupFiles: ['tests/support/compile-cache.ts', 'tests/support/cheap-password-hashes.ts'],
     // One more than there are cores, because these tests also wait for clocks, processes and browsers.
     maxWorkers: 3,
-    // Many tests start processes, which take seconds on a busy machine; the limit is for what never ends.
-    testTimeout: 120_000,
-    expect: { poll: { timeout: 30_000 } },
-    hookTimeout: 120_000,
+    // Many tests start processes, which take half a minute on a very busy machine; the limits are for what never ends.
+    testTimeout: 240_000,
+    expect: { poll: { timeout: 100_000 } },
+    hookTimeout: 240_000,
   },
 });
 

@@ -2,12 +2,13 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createNodeClient } from '@portcullis/client/node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { createUser } from '../support/user.ts';
 
-let server: Portcullis;
+let server: PortcullisHere;
 beforeAll(async () => {
-  server = await startPortcullis();
+  server = await startPortcullisHere();
 });
 afterAll(() => server.stop());
 

@@ -7,7 +7,8 @@ import { openCallback } from '../support/callback.ts';
 import { startGithub } from '../support/identity-providers/github.ts';
 import { startOidc } from '../support/identity-providers/oidc.ts';
 import { likeGithub, likeOidc } from '../support/identity-providers/settings.ts';
-import { owner, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { startPortcullisHere } from '../support/portcullis-here.ts';
 import { PROVIDER_PASSWORD, userAt } from './stage.ts';
 
 let browser: Browser;
@@ -18,7 +19,7 @@ afterAll(() => browser.close());
 
 async function setStage() {
   const [hub, company, callback] = await Promise.all([startGithub(), startOidc(), openCallback()]);
-  const portcullis = await startPortcullis(
+  const portcullis = await startPortcullisHere(
     {
       identityProviders: [
         { ...likeGithub(hub), upstreamScopes: { 'files:list': ['repo'] } },

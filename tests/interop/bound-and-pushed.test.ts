@@ -3,7 +3,8 @@ import { exportJWK, generateKeyPair } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { createUser } from '../support/user.ts';
 import { callTool, readResult } from './tools.ts';
 
@@ -16,7 +17,7 @@ describe.each([
   ['offers nonces', false],
   ['requires nonces', true],
 ])('a server that %s', (_name, requireDpopNonces) => {
-  let server: Portcullis;
+  let server: PortcullisHere;
   beforeAll(async () => {
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }] };
     const signer = {
@@ -35,7 +36,7 @@ describe.each([
       grant_types: ['authorization_code', 'refresh_token'],
       token_endpoint_auth_method: 'none',
     };
-    server = await startPortcullis({ clients: [signer, native], requireDpopNonces });
+    server = await startPortcullisHere({ clients: [signer, native], requireDpopNonces });
   });
   afterAll(() => server.stop());
 

@@ -4,17 +4,18 @@ import { text } from 'node:stream/consumers';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createComputer } from '../../packages/cli/test/support/command.ts';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { visit } from '../support/visit.ts';
 
 const loopback = { [oauth.allowInsecureRequests]: true } as const;
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code';
 const answers = { email: owner.email, password: owner.password, decision: 'allow' };
 
-let server: Portcullis;
+let server: PortcullisHere;
 
 beforeAll(async () => {
-  server = await startPortcullis({
+  server = await startPortcullisHere({
     deviceAuthorization: true,
     clients: [
       { client_id: 'tv', grant_types: [DEVICE, 'refresh_token'], token_endpoint_auth_method: 'none' },

@@ -4,7 +4,8 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Organization, startOrganization } from '../support/organization.ts';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { createUser } from '../support/user.ts';
 import { visit } from '../support/visit.ts';
 import { callTool, readResult } from './tools.ts';
@@ -22,12 +23,12 @@ const redirectUri = 'http://127.0.0.1:33420/callback';
 const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
 
 let organization: Organization;
-let server: Portcullis;
+let server: PortcullisHere;
 
 beforeAll(async () => {
   organization = await startOrganization();
   const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }] };
-  server = await startPortcullis({
+  server = await startPortcullisHere({
     deviceAuthorization: true,
     clients: [
       { client_id: 'agent', client_secret: secret, grant_types: [JWT_BEARER] },

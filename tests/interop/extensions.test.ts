@@ -12,7 +12,8 @@ import { openStore } from '@portcullis/store';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Organization, startOrganization } from '../support/organization.ts';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { reservePort } from '../support/ports.ts';
 import { createUser } from '../support/user.ts';
 import { sessionOf } from './sdks.ts';
@@ -30,14 +31,14 @@ const signingKey = await readSigningKey(
 
 let organization: Organization;
 let identityProvider: { readonly url: string; stop(): Promise<void> };
-let server: Portcullis;
-let nonced: Portcullis;
+let server: PortcullisHere;
+let nonced: PortcullisHere;
 
 beforeAll(async () => {
   organization = await startOrganization();
   const port = await reservePort();
   const employer = `http://127.0.0.1:${port}`;
-  server = await startPortcullis({
+  server = await startPortcullisHere({
     clients: [
       { client_id: 'basic', client_secret: secret, grant_types: [CLIENT_CREDENTIALS], scope: 'notes:read' },
       {
@@ -61,7 +62,7 @@ beforeAll(async () => {
       },
     ],
   });
-  nonced = await startPortcullis({ requireDpopNonces: true });
+  nonced = await startPortcullisHere({ requireDpopNonces: true });
   identityProvider = await startIdentityProvider(employer, port);
 });
 
@@ -141,7 +142,7 @@ interface Extension {
   readonly name: string;
   readonly options: () => Promise<Partial<NodeClientOptions>>;
   /** The server to use. */
-  readonly at?: () => Portcullis;
+  readonly at?: () => PortcullisHere;
   readonly expected: object;
 }
 

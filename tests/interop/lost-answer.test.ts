@@ -1,16 +1,17 @@
 /** A host that ends after it received refreshed tokens and before it saved them: it continues an hour later with the tokens it has. */
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { createUser } from '../support/user.ts';
 import { createRecorder } from './exchanges.ts';
 import { createMemoryProvider, type MemoryProvider } from './memory-provider.ts';
 import { sdks } from './sdks.ts';
 
-let server: Portcullis;
+let server: PortcullisHere;
 
 beforeAll(async () => {
-  server = await startPortcullis();
+  server = await startPortcullisHere();
 });
 
 afterAll(async () => {

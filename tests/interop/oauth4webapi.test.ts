@@ -1,7 +1,8 @@
 /** `oauth4webapi`, unmodified, step by step: it checks every response strictly by its RFC. */
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { createUser } from '../support/user.ts';
 import { callTool, readResult } from './tools.ts';
 
@@ -18,13 +19,13 @@ const robot = {
   scope: 'notes:read',
 } as const;
 
-let server: Portcullis;
+let server: PortcullisHere;
 let issuer: URL;
 let resource: URL;
 let as: oauth.AuthorizationServer;
 
 beforeAll(async () => {
-  server = await startPortcullis({ clients: [robot] });
+  server = await startPortcullisHere({ clients: [robot] });
   issuer = new URL(server.url);
   resource = new URL(server.resource);
   as = await discover('oauth2');

@@ -1,7 +1,8 @@
 /** `openid-client`, a client library of many applications. */
 import * as client from 'openid-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { createUser } from '../support/user.ts';
 import { callTool } from './tools.ts';
 
@@ -29,10 +30,10 @@ const options: client.DiscoveryRequestOptions = {
   algorithm: 'oauth2',
 };
 
-let server: Portcullis;
+let server: PortcullisHere;
 
 beforeAll(async () => {
-  server = await startPortcullis({ clients: [robot, web] });
+  server = await startPortcullisHere({ clients: [robot, web] });
 });
 
 afterAll(async () => {

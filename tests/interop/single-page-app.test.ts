@@ -7,7 +7,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../support/browser.ts';
 import { openBrowserFor } from '../support/chromium-user.ts';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 
 declare global {
   /** The state of the page. */
@@ -22,13 +23,13 @@ import * as oauth from '/oauth4webapi.js';
 globalThis.app = { oauth };
 </script>`;
 
-let server: Portcullis;
+let server: PortcullisHere;
 let browser: Browser;
 let site: Server;
 let origin: string;
 
 beforeAll(async () => {
-  [server, browser, site] = await Promise.all([startPortcullis(), launchChromium(), openSite()]);
+  [server, browser, site] = await Promise.all([startPortcullisHere(), launchChromium(), openSite()]);
   const address = site.address();
   if (address === null || typeof address === 'string') throw new Error('the site has no address');
   origin = `http://localhost:${address.port}`;

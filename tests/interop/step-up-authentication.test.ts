@@ -3,15 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Computer, createComputer } from '../../packages/cli/test/support/command.ts';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { TOO_OLD } from '../support/recent-notes.ts';
 import { createUser } from '../support/user.ts';
 
-let server: Portcullis;
+let server: PortcullisHere;
 let computer: Computer;
 
 beforeAll(async () => {
-  server = await startPortcullis({}, fileURLToPath(new URL('../support/recent-notes.ts', import.meta.url)));
+  server = await startPortcullisHere(
+    {},
+    fileURLToPath(new URL('../support/recent-notes.ts', import.meta.url)),
+  );
   computer = createComputer(createUser(owner));
   expect(await computer.run(['login', server.resource])).toMatchObject({ code: 0 });
 });

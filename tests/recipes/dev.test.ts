@@ -1,4 +1,4 @@
-/** `npm run dev` restarts the server after a change of a source. */
+/** `npm run dev` restarts the server after a change of a source, and then reloads the pages in the browser. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,10 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
+import { launchChromium } from '../support/browser.ts';
+import { reservePort } from '../support/ports.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-it('npm run dev restarts the server after a change of a file that it loads', async () => {
+it('npm run dev restarts the server after a change of a file that it loads, and reloads open pages', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-dev-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const app = join(folder, 'app.js');
@@ -25,7 +27,7 @@ it('npm run dev restarts the server after a change of a file that it loads', asy
       PATH: process.env['PATH'],
       HOME: folder,
       XDG_CONFIG_HOME: folder,
-      PORTCULLIS_PORT: '0',
+      PORTCULLIS_PORT: String(await reservePort()),
       PORTCULLIS_DATABASE: ':memory:',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -40,8 +42,17 @@ it('npm run dev restarts the server after a change of a file that it loads', asy
   });
   const urls = () => [...output.matchAll(/^ready (\S+)$/gm)].map(([, url = '']) => url);
   await expect.poll(() => urls().length).toBe(1);
+  const [url] = urls();
+  const browser = await launchChromium();
+  onTestFinished(() => browser.close());
+  const page = await browser.newPage();
+  await page.goto(`${url}/account`);
+  const title = await page.title();
+  const reload = page.waitForEvent('load', { timeout: 0 });
+
   writeFileSync(app, `${source}// changed\n`);
-  await expect.poll(() => urls().length).toBe(2);
-  const [, second] = urls();
-  expect((await fetch(`${second}/readyz`)).status).toBe(200);
+  await expect.poll(() => urls()).toEqual([url, url]);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  await reload;
+  expect(await page.title()).toBe(title);
 });

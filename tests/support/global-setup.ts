@@ -1,18 +1,13 @@
-/** Shared set-up of a test run: one PostgreSQL, a temporary folder, and the compile cache. */
+/** Shared set-up of a test run: one PostgreSQL, and a temporary folder. */
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { chmod, mkdtemp, statfs, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SHARED_POSTGRES, startServer } from './postgres.ts';
 
 export async function setup(): Promise<() => Promise<void>> {
-  // Hundreds of processes load the same few hundred files.
-  process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
-    new URL('../../node_modules/.cache/compiled', import.meta.url),
-  );
   const leave = await keepFilesInMemory();
   const end = await lendPostgres();
   return async () => {

@@ -71,21 +71,7 @@ export function startProtect(
 }
 
 async function start(configuration: FileConfiguration, args: readonly string[]): Promise<Portcullis> {
-  const folder = await mkdtemp(join(tmpdir(), 'portcullis-'));
-  const database = configuration.database ?? join(folder, 'portcullis.db');
-  const file = join(folder, 'config.json');
-  await writeFile(file, JSON.stringify(configuration));
-  const environment = {
-    ...withoutSettings(process.env),
-    XDG_CONFIG_HOME: folder,
-    PORTCULLIS_CONFIG: file,
-    PORTCULLIS_DATABASE: database,
-    PORTCULLIS_KEY_FILE: join(folder, 'portcullis.key'),
-    ...(configuration.localAccounts !== false && {
-      PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
-      PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
-    }),
-  };
+  const { folder, database, environment } = await createInstallation(configuration);
   // The same port after a restart.
   const port = await reservePort();
   const settings = { ...environment, PORTCULLIS_PORT: String(port) };
@@ -112,6 +98,30 @@ async function start(configuration: FileConfiguration, args: readonly string[]):
       return code;
     },
   };
+}
+
+/** The folder of an installation with its configuration file, and the environment that names both. */
+export async function createInstallation(configuration: FileConfiguration): Promise<{
+  readonly folder: string;
+  readonly database: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}> {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-'));
+  const database = configuration.database ?? join(folder, 'portcullis.db');
+  const file = join(folder, 'config.json');
+  await writeFile(file, JSON.stringify(configuration));
+  const environment = {
+    ...withoutSettings(process.env),
+    XDG_CONFIG_HOME: folder,
+    PORTCULLIS_CONFIG: file,
+    PORTCULLIS_DATABASE: database,
+    PORTCULLIS_KEY_FILE: join(folder, 'portcullis.key'),
+    ...(configuration.localAccounts !== false && {
+      PORTCULLIS_BOOTSTRAP_EMAIL: owner.email,
+      PORTCULLIS_BOOTSTRAP_PASSWORD: owner.password,
+    }),
+  };
+  return { folder, database, environment };
 }
 
 /** An environment without the developer's own settings. */

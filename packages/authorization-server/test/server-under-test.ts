@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { OutboundError } from '@portcullis/http/outbound';
-import { openStore } from '@portcullis/store';
 import { onTestFinished } from 'vitest';
+import { openMigratedStore } from '../../../tests/support/migrated-store.ts';
 import {
   type AuthorizationEvent,
   type AuthorizationServer,
@@ -110,7 +110,7 @@ export async function startServer(
 ): Promise<ServerUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
   const file = join(folder, 'store.db');
-  const store = options.store ?? (await openStore(file));
+  const store = options.store ?? (await openMigratedStore(file));
   // Also if the server fails to start; the last registered runs first.
   onTestFinished(async () => {
     await store.close();

@@ -2,14 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { owner } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer } from './support/command.ts';
 
 const SECRET = 'kept-in-a-file-and-nowhere-else-0123456789';
 
-let server: Portcullis;
+let server: PortcullisHere;
 let computer: Computer;
 
 beforeAll(async () => {
@@ -19,7 +20,7 @@ beforeAll(async () => {
     grant_types: ['client_credentials'],
     scope,
   });
-  server = await startPortcullis({
+  server = await startPortcullisHere({
     clients: [program('report', 'notes:read'), program('backup', 'notes:read notes:write')],
   });
 });

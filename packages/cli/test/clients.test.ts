@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { runHere } from './support/in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-clients-'));
@@ -16,9 +16,9 @@ const configured = {
   grant_types: ['client_credentials'],
 };
 
-let portcullis: Portcullis;
+let portcullis: PortcullisHere;
 beforeAll(async () => {
-  portcullis = await startPortcullis({ clients: [configured] });
+  portcullis = await startPortcullisHere({ clients: [configured] });
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ clients: [configured] }));
   await clients('add', '--id', 'taken', '--redirect-uri', 'https://taken.example/');
 });
@@ -185,7 +185,7 @@ describe('scopes of an added client', () => {
 
 describe('initial access tokens', () => {
   it('[AS-DCR-67] initial access tokens are created, listed, accepted once where required, and revoked', async () => {
-    const closed = await startPortcullis({ registration: { requireInitialAccessToken: true } });
+    const closed = await startPortcullisHere({ registration: { requireInitialAccessToken: true } });
     const location = ['--database', closed.database];
     const invite = async (...more: readonly string[]): Promise<{ id: string; token: string }> =>
       JSON.parse((await clients('invite', '--json', ...more, ...location)).output);

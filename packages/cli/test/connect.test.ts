@@ -9,7 +9,8 @@ import { StdioClientTransport as TransportTwo } from '@modelcontextprotocol/clie
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { owner } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, followRedirects, main } from './support/command.ts';
@@ -39,11 +40,11 @@ function parameters(computer: Computer, ...args: readonly string[]) {
 }
 
 describe('with a real server', () => {
-  let server: Portcullis;
+  let server: PortcullisHere;
   /** Signed in once for all revisions. */
   let computer: Computer;
   beforeAll(async () => {
-    server = await startPortcullis();
+    server = await startPortcullisHere();
     computer = createComputer(createUser(owner));
   });
   afterAll(async () => {

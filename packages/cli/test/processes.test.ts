@@ -77,12 +77,11 @@ function keepRequesting(url: string): { end(): Promise<readonly string[]> } {
     }
   };
   const loops = Promise.all([
-    loop(retained, 0),
-    loop(retained, 5),
+    loop(retained, 1),
+    loop(retained, 10),
     loop(retained, 50),
     loop(retained, 200),
-    loop(false, 0),
-    loop(false, 10),
+    loop(false, 5),
   ]);
   return {
     async end() {
@@ -148,21 +147,16 @@ describe.each(['SQLite', 'PostgreSQL'])('several processes on %s', (store) => {
 });
 
 describe('several processes', () => {
-  it('show the metrics of all, labelled by process', async () => {
+  it('are one server to clients and commands: they show the metrics of all, and have one run file', async () => {
     const several = await startSeveral('');
     const read = async () => (await fetch(`${several.url}/metrics`)).text();
-    const samples = (await read())
-      .split('\n')
-      .filter((line) => line.startsWith('process_start_time_seconds'));
-    expect(samples.map((line) => line.replace(/ .*/, ''))).toEqual([
-      'process_start_time_seconds{process="1"}',
-      'process_start_time_seconds{process="2"}',
-    ]);
-    expect(await several.stop()).toBe(0);
-  });
+    const samples = async () =>
+      (await read()).split('\n').flatMap((line) => /^process_start_time_seconds\S+/.exec(line) ?? []);
+    // A process that is busy is missing from the metrics of that moment.
+    await expect
+      .poll(samples)
+      .toEqual(['process_start_time_seconds{process="1"}', 'process_start_time_seconds{process="2"}']);
 
-  it('are one server to the commands that look for it', async () => {
-    const several = await startSeveral('');
     const folder = join(several.configHome, 'portcullis/running');
     expect(readdirSync(folder)).toEqual([`${several.child.pid}.json`]);
     const { pid, url } = JSON.parse(readFileSync(join(folder, `${several.child.pid}.json`), 'utf8'));

@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { checkSelf } from '../src/server/self-check.ts';
 
 const OAUTH = '/.well-known/oauth-authorization-server';
@@ -28,7 +28,7 @@ interface Proxy {
 
 let proxy: Proxy = {};
 let front: Server;
-let server: Portcullis;
+let server: PortcullisHere;
 let url: string;
 let behind: number;
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => front.listen(0, 'localhost', resolve));
   url = `http://localhost:${(front.address() as AddressInfo).port}`;
-  server = await startPortcullis({ publicUrl: url });
+  server = await startPortcullisHere({ publicUrl: url });
   behind = Number(/, port (\d+)/.exec(server.output())?.[1]);
 });
 afterEach(() => {

@@ -4,18 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { owner } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { runHere } from './support/in-process.ts';
 
 const run = (words: readonly string[], environment: Readonly<Record<string, string>>) =>
   runHere(['users', ...words], { environment, folder: tmpdir() });
 
 describe('portcullis users', () => {
-  let portcullis: Portcullis;
+  let portcullis: PortcullisHere;
   const users = (...args: readonly string[]) =>
     run(args, { PORTCULLIS_DATABASE: portcullis.database, PORTCULLIS_PUBLIC_URL: portcullis.url });
   beforeAll(async () => {
-    portcullis = await startPortcullis();
+    portcullis = await startPortcullisHere();
   });
   afterAll(() => portcullis.stop());
 

@@ -3,16 +3,17 @@ import * as modern from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { owner } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { ClientError, createMemoryStore } from '../src/index.ts';
 import { createMcpProvider } from '../src/mcp.ts';
 import { createNodeClient, type NodeClientOptions } from '../src/node.ts';
 
-let server: Portcullis;
+let server: PortcullisHere;
 
 beforeAll(async () => {
-  server = await startPortcullis();
+  server = await startPortcullisHere();
 });
 
 afterAll(() => server.stop());

@@ -6,7 +6,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { openBrowserFor } from '../../../tests/support/chromium-user.ts';
-import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { owner } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import type * as Core from '../src/index.ts';
 
 declare global {
@@ -29,13 +30,13 @@ const page = `<!doctype html><title>App</title>
 globalThis.core = await import('/packages/client/src/index.ts');
 </script>`;
 
-let server: Portcullis;
+let server: PortcullisHere;
 let browser: Browser;
 let site: Server;
 let origin: string;
 
 beforeAll(async () => {
-  [server, browser, site] = await Promise.all([startPortcullis(), launchChromium(), openSite()]);
+  [server, browser, site] = await Promise.all([startPortcullisHere(), launchChromium(), openSite()]);
   const address = site.address();
   origin = `http://localhost:${typeof address === 'object' && address !== null ? address.port : 0}`;
 });

@@ -1,21 +1,31 @@
 /** Both databases pass the contract: SQLite in memory and in a file, and a real PostgreSQL. */
 import { type FullStore, openStore } from '@portcullis/store';
 import { describeDefinitionPinContract, describeStoreContract } from '@portcullis/store/testing';
-import { postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
+import { Client } from 'pg';
+import { afterAll } from 'vitest';
+import { openMigratedStore } from '../../../tests/support/migrated-store.ts';
+import { postgresDatabases, sqliteFiles } from './databases.ts';
 
 const files = sqliteFiles();
 
 const databases = postgresDatabases();
-let location: string | undefined;
+let database: { readonly location: string; readonly client: Client } | undefined;
+afterAll(() => database?.client.end());
+
 async function openPostgres(): Promise<FullStore> {
-  if (location === undefined) location = await databases();
-  else await queryPostgres(location, EMPTY);
-  return openStore(location);
+  if (database === undefined) {
+    const location = await databases();
+    database = { location, client: new Client({ connectionString: location }) };
+    await database.client.connect();
+  } else {
+    await database.client.query(EMPTY);
+  }
+  return openStore(database.location);
 }
 
 const stores: Readonly<Record<string, () => Promise<FullStore>>> = {
   'SQLite in memory': () => openStore(':memory:'),
-  'a SQLite file': async () => openStore(await files()),
+  'a SQLite file': async () => openMigratedStore(await files()),
   PostgreSQL: openPostgres,
 };
 for (const [name, open] of Object.entries(stores)) {

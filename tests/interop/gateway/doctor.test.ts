@@ -1,9 +1,6 @@
 /** `portcullis doctor` walks through the gateway to the backend, and says whose failure it is. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createMemoryStore } from '@portcullis/client';
 import { afterEach, expect, it } from 'vitest';
 import { examine } from '../../../packages/cli/src/doctor/examine.ts';
@@ -11,7 +8,7 @@ import type { Report } from '../../../packages/cli/src/doctor/report.ts';
 import { createTestBrowser } from '../../../packages/gateway/test/support/browser.ts';
 import { startEverythingServer } from '../../conformance/server/everything-server.ts';
 import { owner } from '../../support/portcullis.ts';
-import { startCommand } from '../../support/protect.ts';
+import { startGatewayHere } from '../../support/portcullis-here.ts';
 import { createUser } from '../../support/user.ts';
 
 const closing: (() => unknown)[] = [];
@@ -61,22 +58,15 @@ async function examineAt(
   return examine({ client: { serverUrl, store: createMemoryStore(), browser }, signIn, version: '1' });
 }
 
-async function startProtected(backend: string): Promise<string> {
-  const gateway = await startCommand(['protect', backend]);
+async function startGateway(servers: readonly object[], requiresBackends = false): Promise<string> {
+  const gateway = await startGatewayHere(servers, requiresBackends);
   closing.push(() => gateway.stop());
   return `${gateway.url}/mcp`;
 }
 
-/** The path `/mcp` of `portcullis up` with a configuration. */
-async function startUp(servers: readonly object[]): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'portcullis-doctor-'));
-  closing.push(() => rm(folder, { recursive: true }));
-  const config = join(folder, 'portcullis.json');
-  await writeFile(config, JSON.stringify({ servers }));
-  const gateway = await startCommand(['up', '--config', config]);
-  closing.push(() => gateway.stop());
-  return `${gateway.url}/mcp`;
-}
+/** As `portcullis protect` does. */
+const startProtected = (backend: string) =>
+  startGateway([{ path: '/mcp', name: new URL(backend).host, backend: { url: backend } }], true);
 
 const atCall = ({ findings }: Report) => findings.filter(({ step }) => step === 'call');
 
@@ -115,13 +105,13 @@ it.each([
   ['hides every tool', { tools: { '*': false } }],
 ])('blames the gateway for a rule that %s', async (_name, rules) => {
   const backend = { url: await startMcpBackend() };
-  const server = await startUp([{ path: '/mcp', name: 'Everything', backend, ...rules }]);
+  const server = await startGateway([{ path: '/mcp', name: 'Everything', backend, ...rules }]);
   expect(atCall(await examineAt(server, true))).toMatchObject([{ owner: 'gateway' }]);
 });
 
 it('tells the user to connect an account that the backend wants', async () => {
   const backend = await startProtected(await startMcpBackend());
-  const server = await startUp([
+  const server = await startGateway([
     { path: '/mcp', name: 'Hub', backend: { url: backend, credentials: { as: 'user' } } },
   ]);
   const findings = atCall(await examineAt(server, true, declineAtBackend));

@@ -5,7 +5,7 @@ import { createServer, request } from 'node:https';
 import { expect, it, onTestFinished } from 'vitest';
 import { startEverythingServer } from '../../conformance/server/everything-server.ts';
 import { machineClient, machineCredentials } from '../../support/machine-client.ts';
-import { startPortcullis } from '../../support/portcullis.ts';
+import { startPortcullisHere } from '../../support/portcullis-here.ts';
 import { reservePort } from '../../support/ports.ts';
 
 const fixture = (name: string) =>
@@ -71,7 +71,7 @@ it('a server behind a TLS proxy that removes a prefix is discovered, authorized 
   onTestFinished(() => backend.stop());
   const port = await reservePort();
   const publicUrl = `https://localhost:${port}`;
-  const portcullis = await startPortcullis({
+  const portcullis = await startPortcullisHere({
     publicUrl,
     trustedProxies: ['127.0.0.1'],
     strippedPrefix: '/tools',

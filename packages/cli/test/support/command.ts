@@ -41,6 +41,9 @@ export interface Computer {
   close(): void;
 }
 
+/** Standard error without the progress of steps that take long, as on a busy computer. */
+export const withoutProgress = (errors: string): string => errors.replaceAll(/^.* …\n/gm, '');
+
 /** A user of a stub server, whose pages redirect at once. */
 export const followRedirects: User = {
   authorize: async (url) => new URL((await fetch(url, { redirect: 'manual' })).headers.get('location') ?? ''),

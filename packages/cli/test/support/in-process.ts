@@ -1,10 +1,11 @@
 /** Runs a command in the process of the test, for what it prints and does: a process costs half a second, and few tests are about it. */
 import { Readable, Writable } from 'node:stream';
+import type { ProcessContext } from '../../src/process-context.ts';
 import { run } from '../../src/program.ts';
 import type { Ended } from './command.ts';
 
 interface RunContext {
-  readonly environment: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** The working directory. */
   readonly folder: string;
   /** The content of standard input, which is empty without it. */
@@ -12,10 +13,17 @@ interface RunContext {
 }
 
 /** Runs a command to its end, without a terminal. */
-export async function runHere(
-  args: readonly string[],
-  { environment, folder, input }: RunContext,
-): Promise<Ended> {
+export async function runHere(args: readonly string[], given: RunContext): Promise<Ended> {
+  const { processContext, written } = createContext(given);
+  const code = await run(args, processContext);
+  return { code: code ?? 0, ...written };
+}
+
+/** The process context of a command that runs here, and what it has written so far. */
+export function createContext({ environment, folder, input }: RunContext): {
+  readonly processContext: ProcessContext;
+  readonly written: { readonly output: string; readonly errors: string };
+} {
   const written = { output: '', errors: '' };
   const into = (name: keyof typeof written) =>
     new Writable({
@@ -30,7 +38,7 @@ export async function runHere(
     output: into('output'),
     errors: into('errors'),
   };
-  const code = await run(args, {
+  const processContext: ProcessContext = {
     // Without the run files of the developer's own servers.
     environment: { XDG_CONFIG_HOME: folder, ...environment },
     folder,
@@ -41,6 +49,6 @@ export async function runHere(
     version: '0.0.0',
     command: 'npm run -s portcullis --',
     launch: ['node', 'bin.js'],
-  });
-  return { code: code ?? 0, ...written };
+  };
+  return { processContext, written };
 }
