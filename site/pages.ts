@@ -25,6 +25,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   Operate: [
     'docs/operating.md',
+    'docs/guides/reverse-proxy.md',
     'docs/guides/revoke.md',
     'docs/guides/rotate.md',
     'docs/guides/back-up.md',

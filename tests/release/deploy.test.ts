@@ -1,9 +1,11 @@
-/** The container image and the compose file, as far as their text shows it. They are built and run by `npm run container`. */
+/** The container image, the compose file and the systemd unit, as far as their text shows it. Image and file are built and run by `npm run container`. */
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { runHere } from '../../packages/cli/test/support/in-process.ts';
@@ -76,5 +78,36 @@ describe('deploy/compose.yaml', () => {
     expect(await runHere(['config', 'check'], { folder, environment: settings })).toMatchObject({
       errors: '',
     });
+  });
+});
+
+describe('deploy/portcullis.service', () => {
+  const unit = read('deploy/portcullis.service');
+  const analyze = (...words: readonly string[]) =>
+    promisify(execFile)('systemd-analyze', [...words]).then(
+      ({ stdout, stderr }) => stdout + stderr,
+      (error: { readonly stdout?: string; readonly stderr?: string }) =>
+        `failed: ${error.stdout}${error.stderr}`,
+    );
+
+  it('leaves calls in progress their time: only the first process is told to stop, and killed after all others', () => {
+    const seconds = (name: string) => Number(new RegExp(`${name}=(\\d+)$`, 'm').exec(unit)?.[1]);
+    const drain = 3;
+    expect(seconds('PORTCULLIS_SHUTDOWN_TIMEOUT')).toBeGreaterThan(300);
+    expect(seconds('TimeoutStopSec')).toBeGreaterThan(seconds('PORTCULLIS_SHUTDOWN_TIMEOUT') + drain + 5);
+    expect(unit).toMatch(/^KillMode=mixed$/m);
+    expect(unit).toMatch(/^ExecReload=\/bin\/kill -HUP \$MAINPID$/m);
+  });
+
+  it('is accepted by systemd, which finds little exposure (skipped where systemd is not installed)', async ({
+    skip,
+  }) => {
+    if ((await analyze('--version')).startsWith('failed')) skip();
+    const folder = await mkdtemp(join(tmpdir(), 'portcullis-systemd-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'portcullis.service');
+    await writeFile(file, unit.replace('/usr/local/bin/portcullis', process.execPath));
+    expect(await analyze('verify', file)).toBe('');
+    expect(await analyze('security', '--offline=true', '--threshold=15', file)).not.toContain('failed');
   });
 });

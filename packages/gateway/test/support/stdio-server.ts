@@ -17,6 +17,7 @@ const tools = {
   cwd: (_, id) => text(id, process.cwd()),
   capabilities: (_, id) => text(id, JSON.stringify(capabilities)),
   hang: () => console.error('hanging'),
+  wait: ({ seconds }, id) => setTimeout(() => text(id, 'waited'), seconds * 1000),
   block: () => { for (;;); },
   crash: () => process.exit(3),
   garbage: (_, id) => { process.stdout.write('not JSON\n{"also": "no message"}\n'); text(id, 'after garbage'); },
