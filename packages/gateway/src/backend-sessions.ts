@@ -1,10 +1,10 @@
 /** Sessions at a backend: of clients, and of the gateway for its own lists. */
 import type { BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
+import { type OwnSessions, ownInitialize } from './catalogue/list-tools.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
-import { type OwnSessions, ownInitialize } from './list-tools.ts';
-import { ownerKey } from './servers/owner.ts';
 import type { OwnedRequest } from './servers/request.ts';
+import { ownerKey } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 
 export interface BackendSessionOptions {

@@ -4,7 +4,7 @@ import { MAY_ASK, metaKeys, STATELESS } from './backends/revisions.ts';
 import type { ConnectionRequired } from './credentials/credential-source.ts';
 import { GatewayError, InputRequired } from './http/error-response.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
-import type { Owner } from './servers/owner.ts';
+import type { Owner } from './servers/request.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
 /** The request of a client that was asked, sent again. */

@@ -9,11 +9,12 @@ import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.
 import { createConnectionRetries } from './connection-retries.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest } from './handle-request.ts';
-import { closeUnread, followsLast, invalidRequest, sendError } from './http/error-response.ts';
+import { invalidRequest, sendError } from './http/error-response.ts';
+import { closeUnread, followsLast } from './http/headers.ts';
 import { createRetained, hasSameBackend, type Retained, serveAll } from './serve-servers.ts';
 import type { ServedServer } from './served-server.ts';
-import { ownerOf } from './servers/owner.ts';
 import type { GatewayRequest } from './servers/request.ts';
+import { ownerOf } from './servers/request.ts';
 import { partsOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { createSealer } from './sessions/sealer.ts';

@@ -13,15 +13,24 @@ import {
 import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, shuttingDown, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
-import { isPlainJson } from './http/headers.ts';
+import { checkHeaderAgreement, checkProtocolVersion, isPlainJson } from './http/headers.ts';
 import { type BodyListener, RequestBody } from './http/request-body.ts';
 import { StreamedBody, type UploadListener } from './http/streamed-body.ts';
-import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits/bounds.ts';
+import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
-import { type ExpectedResponses, expectedResponses, NO_RESPONSES } from './messages/expected-responses.ts';
+import {
+  checkResponses,
+  createLongWatch,
+  type ExpectedResponses,
+  expectedResponses,
+  isListMethod,
+  mayHoldHandles,
+  mayHoldLists,
+  NO_RESPONSES,
+} from './messages/check-responses.ts';
 import { MessageError } from './messages/message-error.ts';
+import { holdsHandles } from './messages/read-message.ts';
 import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
-import { checkResponses, createLongWatch, isListMethod, mayHoldLists } from './policy/list-results.ts';
 import {
   CREATED,
   type KnownBody,
@@ -41,7 +50,6 @@ import {
   isPlainNotification,
   isTaskMethod,
   type MessageHandles,
-  mayHoldHandles,
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
@@ -94,7 +102,6 @@ class Handling implements BodyListener, UploadListener {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
   readonly #request: GatewayRequest;
-  readonly #identifiers: MessageHandles;
   #phase: RequestPhase = CREATED;
   /** Releases the memory of a long body. */
   #freeMemory: () => void = NOTHING;
@@ -103,7 +110,6 @@ class Handling implements BodyListener, UploadListener {
     this.#services = services;
     this.#served = served;
     this.#request = request;
-    this.#identifiers = createMessageHandles(services.sealer, request.owner);
   }
 
   start(): void {
@@ -125,6 +131,10 @@ class Handling implements BodyListener, UploadListener {
       const body = new RequestBody(incoming, server.limits.body, createBodyScanner(), this);
       this.#on({ kind: 'body', body });
     });
+  }
+
+  get #identifiers(): MessageHandles {
+    return createMessageHandles(this.#services.sealer, this.#request.owner);
   }
 
   #on(event: RequestEvent): void {
@@ -265,6 +275,10 @@ class Handling implements BodyListener, UploadListener {
 
   #checkWhole({ bytes, scanned }: Whole, isCounted: boolean): void {
     this.#check(scanned, isCounted);
+    if (!holdsHandles(scanned)) {
+      this.#on({ kind: 'opened', sent: bytes, retry: null });
+      return;
+    }
     const retry = this.#services.retries.readRetry(this.#request.owner, scanned, bytes);
     this.#on({ kind: 'opened', sent: retry?.body ?? this.#identifiers.open(bytes, scanned), retry });
   }
@@ -272,6 +286,8 @@ class Handling implements BodyListener, UploadListener {
   #check(scanned: ScannedBody, isCounted: boolean): void {
     refuseTaskLists(this.#served.server, scanned);
     if (!isCounted) this.#count(scanned);
+    checkHeaderAgreement(scanned, this.#request.incoming.headers);
+    checkProtocolVersion(scanned, this.#request.incoming.headers);
     this.#served.checkRules(this.#request, scanned);
   }
 

@@ -16,8 +16,7 @@ export {
   type GatewayOptions,
   type ServerHealth,
 } from './gateway.ts';
-export type { Owner } from './servers/owner.ts';
-export type { GatewayRequest } from './servers/request.ts';
+export type { GatewayRequest, Owner } from './servers/request.ts';
 export type { GatewayServer } from './servers/server.ts';
 export { createSealer, type Sealer } from './sessions/sealer.ts';
 export { type FailedPart, type ServerTest, testServer } from './test-server.ts';

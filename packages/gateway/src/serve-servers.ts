@@ -3,10 +3,18 @@ import type { Message } from '@portcullis/http';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import type { HealthListener } from './addresses/addresses.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
+import { createCatalogue } from './catalogue/create-catalogue.ts';
+import { createListTools } from './catalogue/list-tools.ts';
+import { createPinBoard, type PinBoard } from './catalogue/pins.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
-import { type CallRate, createCallRate, createGauge, createServerSlots } from './http/slots.ts';
-import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits/bounds.ts';
-import { createListTools } from './list-tools.ts';
+import {
+  type CallRate,
+  createCallRate,
+  createGauge,
+  createOpenRequests,
+  createServerSlots,
+} from './http/slots.ts';
+import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
 import {
   createMergedBackend,
   createMergedCheck,
@@ -14,11 +22,6 @@ import {
   type MergedPart,
 } from './merged/merged-server.ts';
 import { createMessagePath, type MessagePathOptions } from './message-path.ts';
-import { checkHeaderAgreement } from './messages/body-scanner.ts';
-import { createOpenRequests } from './open-requests.ts';
-import { checkProtocolVersion } from './protocol-version.ts';
-import { createCatalogue } from './review/create-catalogue.ts';
-import { createPinBoard, type PinBoard } from './review/pins.ts';
 import type { RunningBackend, ServedServer } from './served-server.ts';
 import { createServerControl } from './server-control.ts';
 import { createServerPath, type ServerPath, type ServerPathOptions } from './server-path.ts';
@@ -108,11 +111,7 @@ function serveOne(
     ...{ server, path, slots, open, editResponse, backend },
     rate: backend.rate,
     part: { server, open: path.open, takeRequest: slots.takeRequest, checkRules, decide, filter },
-    checkRules(request, body) {
-      checkHeaderAgreement(body, request.incoming.headers);
-      checkProtocolVersion(body, request.incoming.headers);
-      checkRules(request, body);
-    },
+    checkRules,
     checkMessages: decide,
   };
 }

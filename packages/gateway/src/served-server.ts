@@ -1,10 +1,10 @@
 /** A server of the gateway as it serves requests, and the backend behind it. */
+
+import type { Catalogue } from './catalogue/catalogue.ts';
 import type { BackendCredential } from './credentials/credential-source.ts';
-import type { CallRate, ServerSlots } from './http/slots.ts';
+import type { CallRate, OpenRequests, ServerSlots } from './http/slots.ts';
 import type { MergedPart } from './merged/merged-server.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
-import type { OpenRequests } from './open-requests.ts';
-import type { Catalogue } from './review/catalogue.ts';
 import type { ServerControl } from './server-control.ts';
 import type { ServerPath } from './server-path.ts';
 import type { GatewayRequest } from './servers/request.ts';
@@ -24,7 +24,7 @@ export interface ServedServer {
   /** `null`: calls are not limited. */
   readonly rate: CallRate | null;
   /**
-   * Checks that need neither a credential nor the backend: headers that contradict the body, operations that are never allowed.
+   * Checks that need neither a credential nor the backend: operations that are never allowed.
    * @throws MessageError
    */
   readonly checkRules: (request: GatewayRequest, body: ScannedBody) => void;

@@ -7,7 +7,7 @@ import { createHttpBackend } from './backends/http/http-backend.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
 import { noCredential } from './credentials/credential-source.ts';
 import { createCredentialSource } from './credentials/credentials.ts';
-import { SERVER_TEST_TIMEOUT } from './limits/bounds.ts';
+import { SERVER_TEST_TIMEOUT } from './limits.ts';
 import type { BackendDefinition, GatewayServer } from './servers/server.ts';
 
 /** Location of a failure. */

@@ -1,7 +1,7 @@
 /** Responses that a backend sends to another request than it was asked: clients take a response by its id. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { joinEventId, NO_RESPONSES, splitEventId } from '../src/messages/expected-responses.ts';
+import { joinEventId, NO_RESPONSES, splitEventId } from '../src/messages/check-responses.ts';
 import { startBackend } from './support/backend.ts';
 import { callOf } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createSessionTable } from '../src/backends/clients/session-table.ts';
-import { MAX_DELETED_SESSIONS } from '../src/limits/bounds.ts';
+import { MAX_DELETED_SESSIONS } from '../src/limits.ts';
 import type { GatewayRequest } from '../src/servers/request.ts';
 import { createSealer } from '../src/sessions/sealer.ts';
 

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEditedBody, type EditedOutput } from '../src/http/edited-body.ts';
 import { createEventFilter } from '../src/http/event-ids.ts';
-import { NO_RESPONSES } from '../src/messages/expected-responses.ts';
+import { NO_RESPONSES } from '../src/messages/check-responses.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
 import { callOf, INITIALIZE } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { Pool } from 'undici';
-import { CLOSE_GRACE, FIRST_PAUSE, LONGEST_PAUSE, MAX_RESPONSE_HEADER } from '../limits/bounds.ts';
+import { CLOSE_GRACE, FIRST_PAUSE, LONGEST_PAUSE, MAX_RESPONSE_HEADER } from '../limits.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 
 /** One address of a backend. */

@@ -2,7 +2,7 @@
 
 import { performance } from 'node:perf_hooks';
 import { buildConnector } from 'undici';
-import { PROBE_RETRY, PROBE_START } from '../limits/bounds.ts';
+import { PROBE_RETRY, PROBE_START } from '../limits.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Address, Addresses } from './addresses.ts';
 import { connectionFailure } from './connection-failure.ts';

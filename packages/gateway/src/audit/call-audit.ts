@@ -1,6 +1,6 @@
 /** Turns calls into audit events outside the request path: a bounded queue, drained in later turns of the event loop. */
 import { hash } from 'node:crypto';
-import { AUDIT_BATCH, MAX_AUDIT_ARGUMENTS, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits/bounds.ts';
+import { AUDIT_BATCH, MAX_AUDIT_ARGUMENTS, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits.ts';
 import type { ArgumentAudit } from '../servers/server.ts';
 import type { CallAudit, CallRecord } from './call-record.ts';
 import type { CallEvent, GatewayAuditEvent } from './events.ts';

@@ -13,7 +13,7 @@ import {
   type BackendCredential,
   ConnectionRequired,
 } from '../credentials/credential-source.ts';
-import type { Owner } from '../servers/owner.ts';
+import type { Owner } from '../servers/request.ts';
 
 /** Parameters of `initialize`, as the client sent them. */
 export interface InitializeParams {

@@ -14,7 +14,7 @@ import {
 } from '@portcullis/client';
 import { createOutboundFetch, OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
 import { isLoopbackHost, OAuthError, type Scopes, temporarilyUnavailable } from '@portcullis/protocol';
-import { AUTHORIZATION_SERVER_TIMEOUT } from '../limits/bounds.ts';
+import { AUTHORIZATION_SERVER_TIMEOUT } from '../limits.ts';
 import type { BackendClient } from '../servers/credential-options.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { SESSION_ACCOUNT } from './session-store.ts';

@@ -9,7 +9,7 @@ import {
   protectedResourceHeaders,
 } from '@portcullis/client/steps';
 import type { Principal } from '@portcullis/resource-server';
-import { DEFAULT_TOKEN_LIFETIME, MAX_CACHED_TOKENS, TOKEN_TOO_NEW } from '../limits/bounds.ts';
+import { DEFAULT_TOKEN_LIFETIME, MAX_CACHED_TOKENS, TOKEN_TOO_NEW } from '../limits.ts';
 import type { BackendAnswer, BackendCredential, ConnectionRequired } from './credential-source.ts';
 
 /** Credentials for one backend. */

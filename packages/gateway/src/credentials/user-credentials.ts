@@ -4,7 +4,7 @@ import type { CredentialRecord } from '@portcullis/client';
 import { createClientContext } from '@portcullis/client/steps';
 import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
-import { MAX_CACHED_TOKENS, USER_TOKEN_TOO_NEW, USER_TOKENS_CACHED_FOR } from '../limits/bounds.ts';
+import { MAX_CACHED_TOKENS, USER_TOKEN_TOO_NEW, USER_TOKENS_CACHED_FOR } from '../limits.ts';
 import { type BackendCredential, ConnectionRequired } from './credential-source.ts';
 import { type BackendCredentials, credentialOf, readAnswer } from './token-credential.ts';
 

@@ -1,8 +1,8 @@
 /** Edits the JSON-RPC responses in a body: of a JSON document, or of an event stream, event by event. */
 
-import { EVENT_BEGINNING } from '../limits/bounds.ts';
+import { EVENT_BEGINNING } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
-import { type ExpectedResponses, mayHoldResponse } from '../messages/expected-responses.ts';
+import { type ExpectedResponses, mayHoldResponse } from '../messages/check-responses.ts';
 
 /** Changes the messages of a response. */
 export interface MessageEdit {

@@ -1,8 +1,9 @@
 /** Errors of the gateway as JSON-RPC error responses with an HTTP status. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { BackendError } from '../backends/backend.ts';
 import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../credentials/credential-source.ts';
 import { MessageError } from '../messages/message-error.ts';
+import { closeUnread } from './headers.ts';
 
 /** An error that ends a request. The response reveals nothing else. */
 export class GatewayError extends Error {
@@ -121,21 +122,6 @@ export function endStreamWithErrors(outgoing: ServerResponse, ids: Iterable<stri
     (id) => `event: message\ndata: {"jsonrpc":"2.0","error":${failure},"id":${id}}\n\n`,
   );
   outgoing.end(events.join(''));
-}
-
-/** Connections that are closed after a response. */
-const closing = new WeakSet<object>();
-
-/** Closes the connection after a response to a body that was not read to its end. */
-export function closeUnread(outgoing: ServerResponse): void {
-  if (outgoing.req.complete) return;
-  outgoing.shouldKeepAlive = false;
-  closing.add(outgoing.req.socket);
-}
-
-/** Whether a request followed one that closes its connection: its client gets no response and retries it. @see RFC 9112 §9.6 */
-export function followsLast({ socket }: IncomingMessage): boolean {
-  return closing.has(socket);
 }
 
 function send(

@@ -1,5 +1,5 @@
 /** Rewrites the `id` lines of an event stream and detects `tools/list_changed`; all other bytes pass unchanged. */
-import { MAX_EVENT_ID_LINE } from '../limits/bounds.ts';
+import { MAX_EVENT_ID_LINE } from '../limits.ts';
 import type { ByteSink } from './edited-body.ts';
 
 const LINE_FEED = 0x0a;

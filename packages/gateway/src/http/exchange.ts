@@ -6,9 +6,9 @@ import type { Dispatcher } from 'undici';
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import { connectionFailure } from '../addresses/connection-failure.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
-import { type ExpectedResponses, joinEventId } from '../messages/expected-responses.ts';
-import { userKey } from '../servers/owner.ts';
+import { type ExpectedResponses, joinEventId } from '../messages/check-responses.ts';
 import type { GatewayRequest } from '../servers/request.ts';
+import { userKey } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
@@ -21,7 +21,6 @@ import {
 } from './edited-body.ts';
 import {
   badGateway,
-  closeUnread,
   endStreamWithErrors,
   type GatewayError,
   shuttingDown,
@@ -37,7 +36,7 @@ import {
   type ResponseHead,
   type SentMessage,
 } from './exchange-phases.ts';
-import { contentTypeOf, isStreamType, responseHeaders, withFields } from './headers.ts';
+import { closeUnread, contentTypeOf, isStreamType, responseHeaders, withFields } from './headers.ts';
 import type { Gauge } from './slots.ts';
 import { StreamedBody } from './streamed-body.ts';
 

@@ -1,5 +1,8 @@
-/** Which headers pass, in each direction. */
-import type { IncomingHttpHeaders } from 'node:http';
+/** Which headers pass, in each direction, which have to agree with the body, and after which response the connection closes. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
+import { MessageError } from '../messages/message-error.ts';
+import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 
 /**
  * Request headers that are forwarded, besides those of MCP (`mcp-*`). No others: `authorization`, `cookie` and `dpop` are for this
@@ -102,4 +105,87 @@ export function isPlainJson(headers: IncomingHttpHeaders): boolean {
 
 export function isStreamType(type: unknown): boolean {
   return typeof type === 'string' && /^\s*text\/event-stream\s*(?:;|$)/i.test(type);
+}
+
+const HEADER_MISMATCH = -32_020;
+
+/**
+ * Headers that are missing are left to the backend, which knows its revision.
+ * @throws MessageError for a header that the body contradicts
+ * @see MCP 2026-07-28, basic/transports, standard request headers
+ */
+export function checkHeaderAgreement({ isBatch, messages }: ScannedBody, headers: IncomingHttpHeaders): void {
+  const [message] = messages;
+  if (message === undefined) return;
+  const method = headers['mcp-method'];
+  const name = headers['mcp-name'];
+  if (method !== undefined && (isBatch || method !== message.method)) throw mismatch('Mcp-Method', message);
+  if (name !== undefined && (isBatch || !isNameOf(message, String(name))))
+    throw mismatch('Mcp-Name', message);
+  const version = headers['mcp-protocol-version'];
+  for (const one of version === undefined ? [] : messages) {
+    if (one.protocolVersion !== null && one.protocolVersion !== version)
+      throw mismatch('MCP-Protocol-Version', one);
+  }
+}
+
+/** Whether a header names what the message applies to. A method that applies to nothing has no use for it. */
+function isNameOf({ tool, prompt, resource, task, method }: ScannedMessage, header: string): boolean {
+  const target = tool ?? prompt ?? resource ?? task?.value ?? null;
+  if (target === null || method === 'completion/complete') return true;
+  return decode(header) === target;
+}
+
+/** A value that is no plain header text is written as base64 between markers. */
+function decode(header: string): string | null {
+  const encoded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];
+  if (encoded === undefined) return header;
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64') === encoded ? bytes.toString() : null;
+}
+
+function mismatch(header: string, { id }: ScannedMessage): MessageError {
+  return new MessageError(HEADER_MISMATCH, `The header ${header} does not agree with the body.`, { id });
+}
+
+const INVALID_REQUEST = -32_600;
+
+/** @see MCP 2025-06-18, key changes */
+const LAST_WITH_BATCHES = '2025-03-26';
+
+/**
+ * A stateless request that names a version in the body, too, is left to the backend, whose error lists what it supports.
+ * @throws MessageError for a version that does not exist, or has no batches
+ * @see MCP 2025-06-18, basic/transports, protocol version header
+ */
+export function checkProtocolVersion(
+  { isBatch, messages: [message] }: ScannedBody,
+  headers: IncomingHttpHeaders,
+): void {
+  const header = headers['mcp-protocol-version'];
+  if (header === undefined || message === undefined) return;
+  const version = String(header);
+  const { id, protocolVersion } = message;
+  const all = [...WITH_SESSIONS, STATELESS];
+  if (protocolVersion === null && !all.includes(version)) {
+    const text = `MCP-Protocol-Version ${JSON.stringify(version)} is not supported: ${all.join(', ')} are.`;
+    throw new MessageError(INVALID_REQUEST, text, { id });
+  }
+  if (isBatch && version > LAST_WITH_BATCHES)
+    throw new MessageError(INVALID_REQUEST, `MCP ${version} has no batches: send one message.`, { id });
+}
+
+/** Connections that are closed after a response. */
+const closing = new WeakSet<object>();
+
+/** Closes the connection after a response to a body that was not read to its end. */
+export function closeUnread(outgoing: ServerResponse): void {
+  if (outgoing.req.complete) return;
+  outgoing.shouldKeepAlive = false;
+  closing.add(outgoing.req.socket);
+}
+
+/** Whether a request followed one that closes its connection: its client gets no response and retries it. @see RFC 9112 §9.6 */
+export function followsLast({ socket }: IncomingMessage): boolean {
+  return closing.has(socket);
 }

@@ -2,10 +2,10 @@
 
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
-import { UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits/bounds.ts';
-import { type ExpectedResponses, splitEventId } from '../messages/expected-responses.ts';
-import { userKey } from '../servers/owner.ts';
+import { UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits.ts';
+import { type ExpectedResponses, splitEventId } from '../messages/check-responses.ts';
 import type { GatewayRequest } from '../servers/request.ts';
+import { userKey } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import type { MessageEdit } from './edited-body.ts';

@@ -1,6 +1,6 @@
 /** Receives the body of a request within its limit: buffered until complete, or streamed to a sink. */
 import type { IncomingMessage } from 'node:http';
-import { SHORT_BODY } from '../limits/bounds.ts';
+import { SHORT_BODY } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';

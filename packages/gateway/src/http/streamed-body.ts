@@ -2,7 +2,7 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { MAX_RETAINED_BODY, SHORT_BODY } from '../limits/bounds.ts';
+import { MAX_RETAINED_BODY, SHORT_BODY } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import type { MessageHandles } from '../sessions/message-handles.ts';

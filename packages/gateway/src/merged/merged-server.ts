@@ -11,14 +11,12 @@ import {
 } from '../backends/backend.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import type { RequestSlots } from '../http/slots.ts';
-import { MAX_LIST_PAGES } from '../limits/bounds.ts';
-import { checkHeaderAgreement } from '../messages/body-scanner.ts';
+import { MAX_LIST_PAGES } from '../limits.ts';
+import { isListMethod } from '../messages/check-responses.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
-import { isListMethod } from '../policy/list-results.ts';
-import { forbidden, unknownTool } from '../policy/policy.ts';
-import { checkProtocolVersion } from '../protocol-version.ts';
-import { ownerOf } from '../servers/owner.ts';
+import { forbidden, unknownTool } from '../server-control.ts';
 import type { GatewayRequest, OwnedRequest } from '../servers/request.ts';
+import { ownerOf } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { prefixNotification, prefixResult, splitMessage, splitName, splitUri } from './namespaces.ts';
 
@@ -59,8 +57,6 @@ const LISTS: Readonly<Record<string, string>> = {
 /** Refuses what a member's rules never allow, and names without a member. */
 export function createMergedRules(parts: MergedParts) {
   return (request: GatewayRequest, body: ScannedBody): void => {
-    checkHeaderAgreement(body, request.incoming.headers);
-    checkProtocolVersion(body, request.incoming.headers);
     for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message)))
       part.checkRules(request, { ...body, messages: [own] });
   };

@@ -1,6 +1,5 @@
-/** Scans the JSON-RPC body of a request while it arrives: what it asks for, that every parser reads the same, and headers repeat it. */
+/** Scans the JSON-RPC body of a request while it arrives: what it asks for, and that every parser reads the same. */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonNode } from './json-projection.ts';
 import { JsonScanner, type ScanLimits } from './json-scanner.ts';
 import { MessageError } from './message-error.ts';
@@ -79,45 +78,4 @@ function unreadable(error: unknown): unknown {
     PARSE_ERROR,
     `The body must be JSON that can be read in one way only: ${error.message}.`,
   );
-}
-
-const HEADER_MISMATCH = -32_020;
-
-/**
- * Headers that are missing are left to the backend, which knows its revision.
- * @throws MessageError for a header that the body contradicts
- * @see MCP 2026-07-28, basic/transports, standard request headers
- */
-export function checkHeaderAgreement({ isBatch, messages }: ScannedBody, headers: IncomingHttpHeaders): void {
-  const [message] = messages;
-  if (message === undefined) return;
-  const method = headers['mcp-method'];
-  const name = headers['mcp-name'];
-  if (method !== undefined && (isBatch || method !== message.method)) throw mismatch('Mcp-Method', message);
-  if (name !== undefined && (isBatch || !isNameOf(message, String(name))))
-    throw mismatch('Mcp-Name', message);
-  const version = headers['mcp-protocol-version'];
-  for (const one of version === undefined ? [] : messages) {
-    if (one.protocolVersion !== null && one.protocolVersion !== version)
-      throw mismatch('MCP-Protocol-Version', one);
-  }
-}
-
-/** Whether a header names what the message applies to. A method that applies to nothing has no use for it. */
-function isNameOf({ tool, prompt, resource, task, method }: ScannedMessage, header: string): boolean {
-  const target = tool ?? prompt ?? resource ?? task?.value ?? null;
-  if (target === null || method === 'completion/complete') return true;
-  return decode(header) === target;
-}
-
-/** A value that is no plain header text is written as base64 between markers. */
-function decode(header: string): string | null {
-  const encoded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];
-  if (encoded === undefined) return header;
-  const bytes = Buffer.from(encoded, 'base64');
-  return bytes.toString('base64') === encoded ? bytes.toString() : null;
-}
-
-function mismatch(header: string, { id }: ScannedMessage): MessageError {
-  return new MessageError(HEADER_MISMATCH, `The header ${header} does not agree with the body.`, { id });
 }

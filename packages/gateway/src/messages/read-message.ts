@@ -2,7 +2,7 @@
 import { type OperationParameters, readOperationTarget } from '@portcullis/protocol';
 import { type JsonNode, type JsonShape, shapeOf } from './json-projection.ts';
 import { MessageError } from './message-error.ts';
-import type { ByteRange, ScannedMessage, ScannedText } from './scanned-message.ts';
+import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from './scanned-message.ts';
 
 const text: JsonShape = { text: true };
 
@@ -64,6 +64,14 @@ export function readOpenMessage(node: JsonNode): ScannedMessage | null {
     if (error instanceof MessageError) return null;
     throw error;
   }
+}
+
+/** Whether sealed IDs have to be opened in a body. */
+export function holdsHandles({ messages }: ScannedBody): boolean {
+  return messages.some(
+    ({ task, requestState, relatedTask, serverRequest }) =>
+      (task ?? requestState ?? relatedTask ?? serverRequest) !== null,
+  );
 }
 
 const nothing = {

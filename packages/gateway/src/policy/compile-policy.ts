@@ -8,9 +8,32 @@ import {
   unionScopes,
   unmetCondition,
 } from '@portcullis/protocol';
+import type { Principal } from '@portcullis/resource-server';
 import type { AccessRule, ConditionalAccessRule, GatewayServer, RuleTable } from '../servers/server.ts';
-import type { AccessDecision, Caller, Policy, ToolHints } from './policy.ts';
 import { nameVariants, uriReadings } from './resource-uris.ts';
+
+/** Annotations of a tool that propose scopes when no rule is configured. They are the backend's own claims about itself. */
+export interface ToolHints {
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+}
+
+/** The decision of a policy about one call. */
+export type AccessDecision =
+  | { readonly kind: 'allow' }
+  /** The token may do it with more scopes. */
+  | { readonly kind: 'insufficient_scope'; readonly needed: Scopes }
+  /** No scope would help. `reason` is for the audit log. */
+  | { readonly kind: 'deny'; readonly reason: string };
+
+/** Who performs an operation: what rules can name. */
+export type Caller = Pick<Principal, 'clientId' | 'scopes' | 'groups' | 'claims'>;
+
+/** The compiled rules of a server. Pure. */
+export interface Policy {
+  /** @param hints of the tool; `null` when it is unknown, or the operation is none of a tool */
+  decide(operation: McpOperation, caller: Caller, hints: ToolHints | null): AccessDecision;
+}
 
 /** What a rule demands. A string: why it is never met by this caller. */
 type Demand = Scopes | string;
@@ -32,8 +55,8 @@ export function compilePolicy(
   offered: Scopes,
   limits: ScopeLimits = {},
 ): Policy {
-  const tools = compileRules(rules.tools, nameVariants);
-  const prompts = compileRules(rules.prompts, nameVariants);
+  const tools = compileRules(rules.tools, formsOfName);
+  const prompts = compileRules(rules.prompts, formsOfName);
   const resources = compileRules(rules.resources, uriReadings);
   const methods = compileRules(rules.methods);
   const reading = proposedScopes(`${id}:read`, offered);
@@ -95,6 +118,12 @@ function isNeverGranted(scope: string, caller: Caller, limits: ScopeLimits): boo
 
 /** The rule for each form of a name; `null` where no pattern matches. */
 type FindRules = (name: string) => readonly (AccessRule | null)[];
+
+const PLAIN = /^[\x21-\x7e]*$/;
+
+function formsOfName(name: string): readonly string[] {
+  return PLAIN.test(name) ? [name] : nameVariants(name);
+}
 
 /** The forms in which a name may be read; the first is the name itself. */
 type FormsOf = (name: string) => readonly string[];

@@ -1,13 +1,10 @@
 /** The readings of a resource's URI: a backend may take any of them for the URI, so that each has to be allowed. */
 
-const PLAIN = /^[\x21-\x7e]*$/;
-
 /**
  * A name, and what it is after Unicode normalization and without invisible characters.
  * @see UAX #15
  */
 export function nameVariants(name: string): readonly string[] {
-  if (PLAIN.test(name)) return [name];
   return [...new Set([name, name.normalize('NFKC').replace(/[\p{Cc}\p{Cf}\s]/gu, '')])];
 }
 

@@ -1,7 +1,6 @@
-/** An authorized request to a server: the input of every later step of the gateway. */
+/** An authorized request to a server, and its owner: sealed IDs, limits, credentials and audit records are bound to it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '@portcullis/resource-server';
-import type { Owner } from './owner.ts';
 import type { GatewayServer } from './server.ts';
 
 /** The owner and the server of a request. */
@@ -18,4 +17,42 @@ export interface GatewayRequest extends OwnedRequest {
   readonly outgoing: ServerResponse;
   /** Milliseconds of `performance.now()` at which it arrived. */
   readonly startedAt: number;
+}
+
+/** The user of a client at one server. The same user with another client is another owner. */
+export interface Owner {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly subject: string;
+  /** The resource of the server. */
+  readonly resource: string;
+}
+
+/** The guard returns the same principal for each request with a token. */
+const owners = new WeakMap<Principal, Owner>();
+
+export function ownerOf(principal: Principal, { resource }: Pick<GatewayServer, 'resource'>): Owner {
+  const known = owners.get(principal);
+  if (known?.resource === resource) return known;
+  const { issuer, clientId, subject } = principal;
+  const owner = { issuer, clientId, subject, resource };
+  owners.set(principal, owner);
+  return owner;
+}
+
+/** A key that identifies an owner, unambiguously. */
+export function ownerKey(owner: Owner): string {
+  const known = keys.get(owner);
+  if (known !== undefined) return known;
+  const { issuer, clientId, subject, resource } = owner;
+  const key = JSON.stringify([issuer, clientId, subject, resource]);
+  keys.set(owner, key);
+  return key;
+}
+
+const keys = new WeakMap<Owner, string>();
+
+/** A key that identifies a user, with whatever client. */
+export function userKey({ issuer, subject }: Pick<Owner, 'issuer' | 'subject'>): string {
+  return JSON.stringify([issuer, subject]);
 }

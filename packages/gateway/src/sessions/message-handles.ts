@@ -3,7 +3,7 @@ import { isMembers, type JsonFields } from '@portcullis/http';
 import { MessageError } from '../messages/message-error.ts';
 import { RELATED_TASK } from '../messages/read-message.ts';
 import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from '../messages/scanned-message.ts';
-import type { Owner } from '../servers/owner.ts';
+import type { Owner } from '../servers/request.ts';
 import type { SealedKind, Sealer } from './sealer.ts';
 
 /** Seals and opens the IDs in messages of one owner. */
@@ -29,16 +29,6 @@ interface BodyPart {
 }
 
 const WHOLE: BodyPart = { from: 0, keepsLength: false };
-
-/** Whether bytes may hold an ID that is sealed. Names inside a JSON string are escaped: only structured output has them as well. */
-export function mayHoldHandles(bytes: Buffer): boolean {
-  // Without the opening quote, which every message contains: searching for it takes four times as long.
-  return (
-    bytes.includes('taskId"') ||
-    bytes.includes('requestState"') ||
-    (bytes.includes('method"') && (bytes.includes('id"') || bytes.includes('requestId"')))
-  );
-}
 
 /** Whether a message of a backend is a notification that names no server request: neither a list nor such a request itself. */
 export function isPlainNotification(method: string | null): boolean {

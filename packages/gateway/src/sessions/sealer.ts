@@ -9,8 +9,8 @@ import {
   randomBytes,
 } from 'node:crypto';
 import { createLruCache, type LruCache } from '@portcullis/protocol';
-import { MAX_OPENED_IDS, MAX_OWNER_KEYS } from '../limits/bounds.ts';
-import { type Owner, ownerKey } from '../servers/owner.ts';
+import { MAX_OPENED_IDS, MAX_OWNER_KEYS } from '../limits.ts';
+import { type Owner, ownerKey } from '../servers/request.ts';
 
 /** The kind of a sealed ID; one kind never opens as another. */
 export type SealedKind = 'session' | 'event' | 'task' | 'request' | 'question';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkHeaderAgreement, scanBody } from '../../src/messages/body-scanner.ts';
-import { checkProtocolVersion } from '../../src/protocol-version.ts';
+import { checkHeaderAgreement, checkProtocolVersion } from '../../src/http/headers.ts';
+import { scanBody } from '../../src/messages/body-scanner.ts';
 
 const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
 const call = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'read_file', _meta: meta } };

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scanBody } from '../../src/messages/body-scanner.ts';
 import { MessageError } from '../../src/messages/message-error.ts';
-import { compilePolicy, compileRules } from '../../src/policy/compile-policy.ts';
-import { checkMessages, type ToolHints } from '../../src/policy/policy.ts';
+import { compilePolicy, compileRules, type ToolHints } from '../../src/policy/compile-policy.ts';
+import { checkMessages } from '../../src/server-control.ts';
 import type { AccessRules, RuleTable } from '../../src/servers/server.ts';
 
 const scopes = ['files:read', 'files:write'];

@@ -1,7 +1,7 @@
 /** Events of a session, retained for a client that resumes a stream, bounded in number and size. */
 import { randomBytes } from 'node:crypto';
 import type { Message } from '@portcullis/http';
-import { MAX_EVENT_CHARACTERS, MAX_EVENTS } from '../../limits/bounds.ts';
+import { MAX_EVENT_CHARACTERS, MAX_EVENTS } from '../../limits.ts';
 
 export interface EventLog {
   /** Retains a message of a stream. @returns its event id */

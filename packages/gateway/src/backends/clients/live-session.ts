@@ -1,7 +1,7 @@
 /** The state of a client's session in this process: the session at the backend, open requests, streams. */
 
 import type { Message, MessageId } from '@portcullis/http';
-import { MAX_UNDELIVERED } from '../../limits/bounds.ts';
+import { MAX_UNDELIVERED } from '../../limits.ts';
 import { BackendError, type BackendSession, type InitializeParams } from '../backend.ts';
 import type { PoolEntry } from '../idle-pool.ts';
 import { createEventLog, type EventLog } from './events.ts';

@@ -9,7 +9,7 @@ import {
   type RequestMessage,
   type StandardHeaders,
 } from '@portcullis/http';
-import { HEADER_LIST_TIMEOUT } from '../../limits/bounds.ts';
+import { HEADER_LIST_TIMEOUT } from '../../limits.ts';
 import type { BackendSession } from '../backend.ts';
 
 /** The arguments that headers have to repeat, by session: its tools are listed at the first call. */

@@ -1,7 +1,7 @@
 /** The response to a client: JSON for one message, an event stream for more. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorCodes, errorResponse, type Message, type MessageId } from '@portcullis/http';
-import { KEEP_ALIVE_INTERVAL, LATE_RESPONSE, MAX_UNREAD_RESPONSE } from '../../limits/bounds.ts';
+import { KEEP_ALIVE_INTERVAL, LATE_RESPONSE, MAX_UNREAD_RESPONSE } from '../../limits.ts';
 import { BackendError } from '../backend.ts';
 
 export interface Reply {

@@ -9,7 +9,7 @@ import {
   type Message,
   type RequestMessage,
 } from '@portcullis/http';
-import { MAX_INITIALIZE } from '../../limits/bounds.ts';
+import { MAX_INITIALIZE } from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { createMessageHandles } from '../../sessions/message-handles.ts';
 import type { Sealer } from '../../sessions/sealer.ts';

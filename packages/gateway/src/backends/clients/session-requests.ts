@@ -10,7 +10,7 @@ import {
   type RequestMessage,
 } from '@portcullis/http';
 import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../../credentials/credential-source.ts';
-import { RESUME_GRACE } from '../../limits/bounds.ts';
+import { RESUME_GRACE } from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { BackendError } from '../backend.ts';
 import type { LiveSession } from './live-session.ts';

@@ -7,9 +7,9 @@ import {
   MAX_SESSIONS_OF_USER,
   SESSION_IDLE,
   SESSION_SWEEP,
-} from '../../limits/bounds.ts';
-import { userKey } from '../../servers/owner.ts';
+} from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
+import { userKey } from '../../servers/request.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { BackendSession, InitializeParams } from '../backend.ts';
 import { createIdlePool } from '../idle-pool.ts';

@@ -18,9 +18,9 @@ import {
   MAX_SHARED_SESSIONS_OF_USER,
   SHARED_SESSION_IDLE,
   SHARED_SESSION_SWEEP,
-} from '../../limits/bounds.ts';
-import { ownerKey, userKey } from '../../servers/owner.ts';
+} from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
+import { ownerKey, userKey } from '../../servers/request.ts';
 import type { BackendSession } from '../backend.ts';
 import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {

@@ -16,8 +16,8 @@ import {
   MAX_WAITING_CALLS,
   MAX_WAITING_CALLS_OF_USER,
   SERVER_REQUEST_DELAY,
-} from '../../limits/bounds.ts';
-import { type Owner, ownerKey, userKey } from '../../servers/owner.ts';
+} from '../../limits.ts';
+import { type Owner, ownerKey, userKey } from '../../servers/request.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import { BackendError, type BackendSession } from '../backend.ts';
 import { INPUT_METHODS, MAY_ASK } from '../revisions.ts';

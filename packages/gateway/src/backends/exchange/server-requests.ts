@@ -8,7 +8,7 @@ import {
   parameter,
   type RequestMessage,
 } from '@portcullis/http';
-import { MAX_SERVER_REQUESTS } from '../../limits/bounds.ts';
+import { MAX_SERVER_REQUESTS } from '../../limits.ts';
 import { BackendError } from '../backend.ts';
 import {
   areOfOneClient,

@@ -8,7 +8,7 @@ import {
   type Message,
   type RequestMessage,
 } from '@portcullis/http';
-import { INPUT_RETRY_DELAY, MAX_INPUT_REQUESTS } from '../../limits/bounds.ts';
+import { INPUT_RETRY_DELAY, MAX_INPUT_REQUESTS } from '../../limits.ts';
 import { BackendError, type Call } from '../backend.ts';
 import { notPending } from '../exchange/server-requests.ts';
 import { INPUT_METHODS, toSession } from '../revisions.ts';

@@ -7,7 +7,7 @@ import {
   readBodyMessages,
   withMeta,
 } from '@portcullis/http';
-import { FIRST_STREAM_DELAY, LAST_STREAM_DELAY } from '../../limits/bounds.ts';
+import { FIRST_STREAM_DELAY, LAST_STREAM_DELAY } from '../../limits.ts';
 import { metaKeys } from '../revisions.ts';
 
 export interface Subscription {

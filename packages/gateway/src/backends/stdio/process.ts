@@ -11,7 +11,7 @@ import {
   MAX_STDIN_BUFFER,
   STDIN_END_GRACE,
   TERM_GRACE,
-} from '../../limits/bounds.ts';
+} from '../../limits.ts';
 import type { StdioBackendDefinition } from '../../servers/server.ts';
 import { BackendError } from '../backend.ts';
 import { wrapCommand } from './isolation.ts';

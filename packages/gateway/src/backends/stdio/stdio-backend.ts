@@ -13,8 +13,8 @@ import {
   RESTART_PATIENCE,
   SLOW_START,
   STABLE_AFTER,
-} from '../../limits/bounds.ts';
-import { type Owner, userKey } from '../../servers/owner.ts';
+} from '../../limits.ts';
+import { type Owner, userKey } from '../../servers/request.ts';
 import type { GatewayServer, StdioBackendDefinition } from '../../servers/server.ts';
 import {
   BackendError,

@@ -1,11 +1,11 @@
 /** Lists the tools of a backend for the catalogue, in sessions of the user's owner that declare every capability. */
 
 import { errorCodes, errorResponse, isMembers, isRequest, type Message } from '@portcullis/http';
-import { BackendError, type BackendSession, type InitializeParams } from './backends/backend.ts';
-import { MAX_LIST_PAGES } from './limits/bounds.ts';
-import type { ListedRevisions, ListTools } from './review/catalogue.ts';
-import { readToolDefinition, type ToolDefinition } from './review/tool-definition.ts';
-import type { OwnedRequest } from './servers/request.ts';
+import { BackendError, type BackendSession, type InitializeParams } from '../backends/backend.ts';
+import { MAX_LIST_PAGES } from '../limits.ts';
+import type { OwnedRequest } from '../servers/request.ts';
+import type { ListedRevisions, ListTools } from './catalogue.ts';
+import { readToolDefinition, type ToolDefinition } from './tool-definition.ts';
 
 /** A session in which a list is read. */
 interface ListSession {

@@ -1,6 +1,6 @@
 /** Tool definitions: what is pinned of them, and their hints. */
 import { createHash } from 'node:crypto';
-import type { ToolHints } from '../policy/policy.ts';
+import type { ToolHints } from '../policy/compile-policy.ts';
 
 /** A definition, as the backend sent it. */
 export type ToolDefinition = Readonly<Record<string, unknown>> & { readonly name: string };

@@ -5,8 +5,8 @@ import {
   CATALOGUE_READS_AT_ONCE,
   CATALOGUE_REFRESH_AT,
   MAX_CATALOGUE_ENTRIES,
-} from '../limits/bounds.ts';
-import type { ToolHints } from '../policy/policy.ts';
+} from '../limits.ts';
+import type { ToolHints } from '../policy/compile-policy.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Catalogue, CataloguedTool, ListTools, ReviewedList, ToolCatalogue } from './catalogue.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../src/review/tool-definition.ts';
+import { canonicalJson } from '../../src/catalogue/tool-definition.ts';
 
 describe('canonicalJson', () => {
   it('formats the example of RFC 8785 §3.2.2', () => {

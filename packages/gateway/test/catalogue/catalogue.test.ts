@@ -6,11 +6,11 @@ import { DatabaseSync } from 'node:sqlite';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createCatalogue } from '../../src/catalogue/create-catalogue.ts';
+import { createPinBoard, type ToolChange } from '../../src/catalogue/pins.ts';
+import { canonicalJson, type ToolDefinition } from '../../src/catalogue/tool-definition.ts';
 import { scanBody } from '../../src/messages/body-scanner.ts';
 import { compilePolicy } from '../../src/policy/compile-policy.ts';
-import { createCatalogue } from '../../src/review/create-catalogue.ts';
-import { createPinBoard, type ToolChange } from '../../src/review/pins.ts';
-import { canonicalJson, type ToolDefinition } from '../../src/review/tool-definition.ts';
 import { createOperationControl } from '../../src/server-control.ts';
 import type { GatewayRequest } from '../../src/servers/request.ts';
 

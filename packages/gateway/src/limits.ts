@@ -69,7 +69,7 @@ export const PROBES_AT_ONCE = 16;
 /** Milliseconds before a probe without a free slot is retried. */
 export const PROBE_RETRY = 200;
 
-// Lists and definitions of tools (review/, merged/)
+// Lists and definitions of tools (catalogue/, merged/)
 
 /** Pages of one list: a backend that has more repeats its cursor. */
 export const MAX_LIST_PAGES = 200;

@@ -1,5 +1,5 @@
 /** The catalogue: the tools that a backend offers to a credential, and which of their definitions are approved. */
-import type { ToolHints } from '../policy/policy.ts';
+import type { ToolHints } from '../policy/compile-policy.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 

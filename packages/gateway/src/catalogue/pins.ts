@@ -6,8 +6,8 @@ import type {
   DefinitionPinStore,
   ListedDefinition,
 } from '@portcullis/protocol';
-import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits/bounds.ts';
-import type { ToolHints } from '../policy/policy.ts';
+import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits.ts';
+import type { ToolHints } from '../policy/compile-policy.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { ToolState } from './catalogue.ts';
 import { hintsOf, membersHashOf, readToolDefinition } from './tool-definition.ts';

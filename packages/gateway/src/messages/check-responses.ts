@@ -1,0 +1,215 @@
+/**
+ * Which responses a backend may send, and that all clients read them the same: clients take a response by its id, whatever request its body answers. Another id would be that
+ * of a request that is open elsewhere, whose response is checked there.
+ * @see MCP 2025-11-25, Streamable HTTP, Sending Messages to the Server
+ */
+import { MAX_EXPECTED_ID } from '../limits.ts';
+import { type JsonNode, type JsonShape, shapeOf } from './json-projection.ts';
+import { JsonScanner, type ScanLimits } from './json-scanner.ts';
+import type { ScannedBody } from './scanned-message.ts';
+
+/** The requests that a body may answer. */
+export interface ExpectedResponses {
+  /** Their ids, in one form for all spellings. */
+  readonly ids: ReadonlySet<string>;
+  readonly isBatch: boolean;
+}
+
+/** For notifications, and for streams that answer nothing. */
+export const NO_RESPONSES: ExpectedResponses = { ids: new Set(), isBatch: false };
+
+export function expectedResponses({ messages, isBatch }: ScannedBody): ExpectedResponses {
+  const ids = messages.flatMap(({ kind, id }) => (kind === 'request' && id !== null ? [formOf(id)] : []));
+  return { ids: new Set(ids), isBatch };
+}
+
+/** Equal for `"a"` and `"\u0061"`, and for `1` and `1.0`. @param json a string or a number */
+function formOf(json: string): string {
+  return JSON.stringify(JSON.parse(json));
+}
+
+/** `result"` or `error"`: as it is, in other case (also with the long s, U+017F), or escaped; or in another encoding than UTF-8. */
+const RESPONSE_MEMBER = /(?:re(?:s|\xc5\xbf)ult|error)"|\\u(?:00[4-7]|017f)|\0/i;
+
+/** Whether bytes may hold an ID that is sealed. Names inside a JSON string are escaped: only structured output has them as well. */
+export function mayHoldHandles(bytes: Buffer): boolean {
+  // Without the opening quote, which every message contains: searching for it takes four times as long.
+  return (
+    bytes.includes('taskId"') ||
+    bytes.includes('requestState"') ||
+    (bytes.includes('method"') && (bytes.includes('id"') || bytes.includes('requestId"')))
+  );
+}
+
+/** Whether bytes may hold a response. */
+export function mayHoldResponse(bytes: Buffer): boolean {
+  return RESPONSE_MEMBER.test(bytes.toString('latin1'));
+}
+
+/**
+ * Checks one message, or as much of it as has arrived.
+ * @param message its members `id`, `method`, `result` and `error`, as far as they are known
+ * @throws SyntaxError for a response to none of the requests
+ */
+export function checkResponse({ members }: JsonNode, { ids }: ExpectedResponses, isComplete: boolean): void {
+  const [id, result, error] = ['id', 'result', 'error'].map((name) => members.get(name));
+  if (result === undefined && error === undefined) return;
+  if (members.has('method')) throw new SyntaxError('it is a request and a response');
+  if (id === undefined ? !isComplete : id.end === -1) return;
+  // An error whose request could not be read answers none.
+  if (result === undefined && (id === undefined || id.text === 'null')) return;
+  if (id === undefined || !ids.has(textOf(id))) throw new SyntaxError('it answers another request');
+}
+
+/** Whether a complete message is the response to one of the requests. */
+export function answersOneOf({ members }: JsonNode, ids: ReadonlySet<string>): boolean {
+  const id = members.get('id');
+  return (members.has('result') || members.has('error')) && id !== undefined && ids.has(textOf(id));
+}
+
+function textOf({ type, text }: JsonNode): string {
+  if (type === 'string') return JSON.stringify(text);
+  return type === 'scalar' ? formOf(text) : '';
+}
+
+/** The ID of an event, with what its stream answers: a client resumes the stream by it. */
+export function joinEventId({ ids, isBatch }: ExpectedResponses, id: string): string {
+  const retained = isBatch ? [] : [...ids].filter((one) => one.length <= MAX_EXPECTED_ID);
+  return JSON.stringify([...retained, id]);
+}
+
+/** An ID of an earlier version is that of the backend alone: its stream may send no response. */
+export function splitEventId(text: string): { readonly id: string; readonly expected: ExpectedResponses } {
+  const parts = readParts(text) ?? [text];
+  return { id: parts.at(-1) ?? '', expected: { ids: new Set(parts.slice(0, -1)), isBatch: false } };
+}
+
+function readParts(text: string): readonly string[] | null {
+  try {
+    const parts: unknown = JSON.parse(text);
+    return Array.isArray(parts) && parts.every((part) => typeof part === 'string') ? parts : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Members of an element that decide, or that users and models read. */
+export const ELEMENT_MEMBERS: readonly string[] = [
+  'name',
+  'title',
+  'description',
+  'inputSchema',
+  'outputSchema',
+  'annotations',
+  'icons',
+  'execution',
+  '_meta',
+  'uri',
+  'uriTemplate',
+];
+/** The members of a result that are lists. */
+export const LIST_NAMES: readonly string[] = ['tools', 'prompts', 'resources', 'resourceTemplates'];
+
+const METHODS: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+]);
+
+/** Whether the result of a method is filtered. */
+export function isListMethod(method: string): boolean {
+  return METHODS.has(method);
+}
+
+/**
+ * The name of a list, in bytes: as it is, in other case (also with the long s, U+017F), or escaped; or a zero byte, which other
+ * encodings than UTF-8 have.
+ */
+const LIST_NAME = /(?:tool|prompt|re(?:s|\xc5\xbf)ource(?:template)?)(?:s|\xc5\xbf)"|\\u(?:00[4-7]|017f)|\0/i;
+
+/** Whether bytes of a response may hold a list. */
+export function mayHoldLists(bytes: Buffer): boolean {
+  return LIST_NAME.test(bytes.toString('latin1'));
+}
+
+const shapeOfAll = (names: readonly string[], shape: JsonShape): JsonShape =>
+  shapeOf(Object.fromEntries(names.map((name) => [name, shape])));
+const withBatches = (message: JsonShape): JsonShape => ({ ...message, elements: message });
+const listShape: JsonShape = { elements: shapeOfAll(ELEMENT_MEMBERS, {}) };
+const messageShape = (result: JsonShape): JsonShape =>
+  withBatches(shapeOf({ id: { text: true }, method: { text: true }, result, error: {} }));
+const responseShape = messageShape(shapeOfAll(LIST_NAMES, listShape));
+const longShape = messageShape(shapeOfAll(LIST_NAMES, {}));
+const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 100_000 };
+/** No batch is longer. */
+const longLimits: ScanLimits = { ...limits, elements: 1000 };
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Checks a document, or the data of an event: that all clients read the same response and the same lists, and that it is one to a
+ * request that it may answer. Clients ignore a byte order mark.
+ * @throws SyntaxError for responses in what is no JSON, no UTF-8, or has a member twice; and for a response to another request
+ * @see RFC 8259 §4, §8.1
+ */
+export function checkResponses(bytes: Buffer, expected: ExpectedResponses, isStream: boolean): void {
+  const isAnswer = !isStream && expected.ids.size > 0;
+  if (!isAnswer && !mayHoldResponse(bytes) && !mayHoldLists(bytes)) return;
+  const scanner = new JsonScanner(responseShape, limits);
+  scanner.push(bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0));
+  const root = scanner.end();
+  const messages = messagesIn(root);
+  if (messages.some(({ type, variants }) => type !== 'object' || variants.size > 0))
+    throw new SyntaxError('it is no message, or has a member in other case');
+  if (!isStream) checkDocument(root, expected);
+  for (const message of messages) checkResponse(message, expected, true);
+}
+
+/** A request is answered by one response, and a batch by one or several. */
+function checkDocument(root: JsonNode | null, { ids, isBatch }: ExpectedResponses): void {
+  if (ids.size === 0) return;
+  if (root?.type === 'array' && !isBatch) throw new SyntaxError('it is a batch, and answers one request');
+  if (!messagesIn(root).every((message) => answersOneOf(message, ids)))
+    throw new SyntaxError('it is no response to the request');
+}
+
+function messagesIn(root: JsonNode | null): readonly JsonNode[] {
+  if (root === null) return [];
+  return root.type === 'array' ? root.elements : [root];
+}
+
+/**
+ * Watches a message that is too long to be edited, piece by piece.
+ * @param mayPass whether a message with this method may pass as it is
+ * @returns call it before a piece is passed on; @throws SyntaxError once the message has another method or a list, answers another
+ * request, and where that cannot be known
+ */
+export function createLongWatch(
+  mayPass: (method: string) => boolean,
+  expected: ExpectedResponses,
+  isStream: boolean,
+): (bytes: Buffer) => void {
+  const scanner = new JsonScanner(longShape, longLimits);
+  return (bytes) => {
+    try {
+      if (!scanner.isDone) scanner.push(bytes);
+    } catch (error) {
+      // Behind the message are other fields of its event.
+      if (!scanner.isDone) throw error;
+    }
+    const messages = messagesIn(scanner.found);
+    if (messages.some(holdsList)) throw new SyntaxError('it is too long, and holds a list');
+    const method = messages
+      .map(({ members }) => members.get('method')?.text)
+      .find((text) => text !== undefined && !mayPass(text));
+    if (method !== undefined) throw new SyntaxError('it is too long, and no result or notification');
+    if (scanner.isDone && !isStream) checkDocument(scanner.found, expected);
+    for (const message of messages) checkResponse(message, expected, scanner.isDone);
+  };
+}
+
+function holdsList({ members, variants }: JsonNode): boolean {
+  const result = members.get('result');
+  return variants.size > 0 || (result !== undefined && result.members.size + result.variants.size > 0);
+}
