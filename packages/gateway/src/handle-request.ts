@@ -14,8 +14,8 @@ import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, shuttingDown, tooManyCalls } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { checkHeaderAgreement, checkProtocolVersion, isPlainJson } from './http/headers.ts';
-import { type BodyListener, RequestBody } from './http/request-body.ts';
-import { StreamedBody, type UploadListener } from './http/streamed-body.ts';
+import { RequestBody } from './http/request-body.ts';
+import { StreamedBody } from './http/streamed-body.ts';
 import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import {
@@ -98,7 +98,7 @@ function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message
   return message.method !== 'initialize';
 }
 
-class Handling implements BodyListener, UploadListener {
+class Handling {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
   readonly #request: GatewayRequest;
@@ -128,7 +128,12 @@ class Handling implements BodyListener, UploadListener {
       }
       if (!isPlainJson(incoming.headers))
         throw invalidRequest(415, 'Send the body as application/json in UTF-8, not compressed.');
-      const body = new RequestBody(incoming, server.limits.body, createBodyScanner(), this);
+      const body = new RequestBody(incoming, {
+        limit: server.limits.body,
+        scanner: createBodyScanner(),
+        mayStream: (scanned) => mayPassEarly(this.#request, scanned),
+        report: this.#on,
+      });
       this.#on({ kind: 'body', body });
     });
   }
@@ -137,16 +142,19 @@ class Handling implements BodyListener, UploadListener {
     return createMessageHandles(this.#services.sealer, this.#request.owner);
   }
 
-  #on(event: RequestEvent): void {
+  readonly #on = (event: RequestEvent): void => {
     const [phase, ...effects] = nextRequest(this.#phase, event);
     this.#phase = phase;
     for (const effect of effects) this.#perform(effect);
-  }
+  };
 
   #perform(effect: RequestEffect): void {
     switch (effect.do) {
       case 'receive':
         effect.body.receive();
+        break;
+      case 'takeUpload':
+        this.#takeUpload(effect.scanned);
         break;
       case 'takeMemory':
         this.#try(() => this.#takeMemory(effect.body));
@@ -215,28 +223,7 @@ class Handling implements BodyListener, UploadListener {
 
   readonly #onDue = (): void => this.#on({ kind: this.#request.outgoing.destroyed ? 'gone' : 'due' });
 
-  whole(bytes: Buffer, scanned: ScannedBody): void {
-    this.#on({ kind: 'whole', bytes, scanned });
-  }
-
-  arrived(scanned: ScannedBody): void {
-    this.#on({ kind: 'arrived', scanned });
-  }
-
-  fail(error: unknown): void {
-    this.#fail(error);
-  }
-
-  /** Streams a long body once its operation is known. */
-  long(): void {
-    const phase = this.#phase;
-    if (phase.kind !== 'receiving') return;
-    const mayPass = phase.intake === 'short' || phase.intake === 'long';
-    const scanned = mayPass ? phase.body.body.peek() : null;
-    if (scanned === null || !mayPassEarly(this.#request, scanned)) {
-      this.#on({ kind: 'long' });
-      return;
-    }
+  #takeUpload(scanned: ScannedBody): void {
     const release = this.#served.path.takeUpload(this.#request);
     if (release !== null) this.#request.outgoing.once('close', release);
     this.#on(release === null ? { kind: 'busy' } : { kind: 'known', scanned });
@@ -260,12 +247,12 @@ class Handling implements BodyListener, UploadListener {
       return;
     }
     const upload = new StreamedBody({
-      ...{ source: incoming, buffered: body.buffered, scanner: body, scanned },
+      ...{ source: incoming, buffered: body.buffered, scanned },
       // The length of opened request states is not known in advance.
       declared: incoming.headers['mcp-protocol-version'] === STATELESS ? null : body.declared,
       identifiers: this.#identifiers,
       idle: server.limits.idle,
-      listener: this,
+      report: this.#on,
     });
     body.divert(upload);
     this.#freeMemory();

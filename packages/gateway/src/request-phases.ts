@@ -21,8 +21,8 @@ import type { CallOutcome } from './audit/call-record.ts';
 import type { ConnectionRetry } from './connection-retries.ts';
 import { type BackendCredential, ConnectionRequired } from './credentials/credential-source.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
-import type { RequestBody } from './http/request-body.ts';
-import type { StreamedBody } from './http/streamed-body.ts';
+import type { BodyEvent, RequestBody } from './http/request-body.ts';
+import type { StreamedBody, UploadEvent } from './http/streamed-body.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 
@@ -86,29 +86,30 @@ export type RequestPhase =
 export type RequestEvent =
   | { readonly kind: 'bodiless' }
   | { readonly kind: 'body'; readonly body: RequestBody }
-  /** A body exceeds the bytes that are always buffered; its operation is not known yet, or needs all of it. */
-  | { readonly kind: 'long' }
-  /** The operation of a long body is known, but no slot is free to stream it. */
-  | { readonly kind: 'busy' }
-  /** The operation of a long body is known, and it may be streamed. */
+  /** Progress of a body that is received. */
+  | BodyEvent
+  /** A slot was acquired to stream a long body. */
   | { readonly kind: 'known'; readonly scanned: ScannedBody }
-  | { readonly kind: 'whole'; readonly bytes: Buffer; readonly scanned: ScannedBody }
+  /** No slot is free to stream a long body. */
+  | { readonly kind: 'busy' }
   /** The rules allow a whole body, and its sealed identifiers were opened. */
   | { readonly kind: 'opened'; readonly sent: Buffer; readonly retry: ConnectionRetry | null }
   | { readonly kind: 'allowed'; readonly credential: BackendCredential; readonly upload: StreamedBody | null }
-  /** All of an upload has arrived. */
-  | { readonly kind: 'arrived'; readonly scanned: ScannedBody }
+  /** Progress of a body that is streamed. */
+  | UploadEvent
   | { readonly kind: 'rechecked' }
   /** The next lookup of the connected account is due. */
   | { readonly kind: 'due' }
   | { readonly kind: 'ended'; readonly end: ExchangeSummary; readonly mayWait: boolean }
-  /** @param mayWait whether the client is still connected and may keep waiting */
-  | { readonly kind: 'failed'; readonly error: unknown; readonly mayWait: boolean }
+  /** @param mayWait whether the client is still connected and may keep waiting; absent if its own body failed */
+  | { readonly kind: 'failed'; readonly error: unknown; readonly mayWait?: boolean }
   /** The client disappeared. */
   | { readonly kind: 'gone' };
 
 export type RequestEffect =
   | { readonly do: 'receive'; readonly body: RequestBody }
+  /** Acquires a slot to stream a long body whose operation is known. */
+  | { readonly do: 'takeUpload'; readonly scanned: ScannedBody }
   /** Reserves memory for a whole body. */
   | { readonly do: 'takeMemory'; readonly body: RequestBody }
   | { readonly do: 'preview'; readonly body: Previewed }
@@ -140,7 +141,7 @@ export const CREATED: RequestPhase = { kind: 'created', body: NO_BODY };
 
 export function nextRequest(phase: RequestPhase, event: RequestEvent): Transition {
   if (phase.kind === 'over') return [phase];
-  if (event.kind === 'failed') return fail(phase, event.error, event.mayWait);
+  if (event.kind === 'failed') return fail(phase, event.error, 'mayWait' in event && event.mayWait === true);
   if (event.kind === 'ended') return end(phase, event.end, event.mayWait);
   switch (phase.kind) {
     case 'created':
@@ -199,12 +200,13 @@ function receive(phase: PhaseOf<'receiving'>, event: RequestEvent): Transition {
   const { body } = arriving;
   switch (event.kind) {
     case 'long':
-      return intake === 'short'
-        ? [
-            { ...phase, intake: 'long' },
-            { do: 'takeMemory', body },
-          ]
-        : [phase];
+      if (intake === 'buffered' || intake === 'counted') return [phase];
+      if (event.scanned !== null) return [phase, { do: 'takeUpload', scanned: event.scanned }];
+      if (intake === 'long') return [phase];
+      return [
+        { ...phase, intake: 'long' },
+        { do: 'takeMemory', body },
+      ];
     case 'busy':
       if (intake === 'short')
         return [

@@ -35,7 +35,7 @@ const events: Readonly<Record<string, ExchangeEvent>> = {
   head: { kind: 'head', head: headOf(200, json) },
   renewed: { kind: 'renewed', credential: noCredential },
   final: { kind: 'final' },
-  edited: { kind: 'edited' },
+  bytes: { kind: 'bytes', bytes: Buffer.from('{}'), length: 2 },
   ended: { kind: 'ended' },
   'unreached, with another address': { kind: 'unreached', address, hasAlternative: true, error },
   'unreached, with no other': { kind: 'unreached', address, hasAlternative: false, error },
@@ -56,8 +56,8 @@ const CANCELLED = 'over: drop, end cancelled';
 
 /**
  * A row for each phase. Why events are ignored: nothing is reported of an attempt that was dropped (`head`, `unreached` and `failed` come
- * from the current one); a outcome (`renewed`, `final`) may arrive after the client has gone or the connection failed; an editor may finish
- * (`edited`, `ended`) after a later part of the response failed. What cannot happen, such as the end of a response without a head, is
+ * from the current one); an outcome (`renewed`, `final`) may arrive after the client has gone or the connection failed; an edited body may
+ * report (`bytes`, `ended`) after a later part of the response failed. What cannot happen, such as the end of a response without a head, is
  * ignored as well: it must not end another request's process.
  */
 const table: Readonly<Record<ExchangePhase['kind'], Readonly<Record<string, string>>>> = {
@@ -65,7 +65,7 @@ const table: Readonly<Record<ExchangePhase['kind'], Readonly<Record<string, stri
     head: 'buffering: pipe',
     renewed: '-',
     final: '-',
-    edited: '-',
+    bytes: '-',
     ended: '-',
     'unreached, with another address': 'sending: send',
     'unreached, with no other': FAILED,
@@ -76,7 +76,7 @@ const table: Readonly<Record<ExchangePhase['kind'], Readonly<Record<string, stri
     head: '-',
     renewed: 'sending: drop, send',
     final: 'streaming: writeHead, pipe, resume',
-    edited: '-',
+    bytes: '-',
     ended: '-',
     'unreached, with another address': FAILED,
     'unreached, with no other': FAILED,
@@ -87,7 +87,7 @@ const table: Readonly<Record<ExchangePhase['kind'], Readonly<Record<string, stri
     head: '-',
     renewed: '-',
     final: '-',
-    edited: 'streaming: writeHead',
+    bytes: 'streaming: writeHead, write',
     ended: '-',
     'unreached, with another address': FAILED,
     'unreached, with no other': FAILED,
@@ -98,7 +98,7 @@ const table: Readonly<Record<ExchangePhase['kind'], Readonly<Record<string, stri
     head: '-',
     renewed: '-',
     final: '-',
-    edited: '-',
+    bytes: 'streaming: write',
     ended: 'over: end answered',
     'unreached, with another address': FAILED,
     'unreached, with no other': FAILED,

@@ -39,11 +39,12 @@ const phases: Readonly<Record<RequestPhase['kind'], RequestPhase>> = {
 };
 
 const events: Readonly<
-  Record<RequestEvent['kind'] | 'account missing' | 'ended, account missing', RequestEvent>
+  Record<RequestEvent['kind'] | 'long, known' | 'account missing' | 'ended, account missing', RequestEvent>
 > = {
   bodiless: { kind: 'bodiless' },
   body: { kind: 'body', body },
-  long: { kind: 'long' },
+  long: { kind: 'long', scanned: null },
+  'long, known': { kind: 'long', scanned },
   busy: { kind: 'busy' },
   known: { kind: 'known', scanned },
   whole: { kind: 'whole', bytes, scanned },
@@ -86,6 +87,7 @@ const table: Readonly<Record<RequestPhase['kind'], Readonly<Record<string, strin
   },
   receiving: {
     long: 'receiving: takeMemory',
+    'long, known': 'receiving: takeUpload',
     busy: 'receiving: takeMemory',
     known: 'previewing: preview',
     whole: 'checking: checkRules',
@@ -147,12 +149,16 @@ describe('a request', () => {
 
   it.each([
     ['short', 'long', 'receiving: takeMemory', 'long'],
+    ['short', 'long, known', 'receiving: takeUpload', 'short'],
     ['short', 'busy', 'receiving: takeMemory', 'buffered'],
     ['long', 'long', '-', 'long'],
+    ['long', 'long, known', 'receiving: takeUpload', 'long'],
     ['long', 'busy', 'receiving: ', 'buffered'],
     ['buffered', 'long', '-', 'buffered'],
+    ['buffered', 'long, known', '-', 'buffered'],
     ['buffered', 'known', '-', 'buffered'],
     ['counted', 'long', '-', 'counted'],
+    ['counted', 'long, known', '-', 'counted'],
     ['counted', 'known', '-', 'counted'],
   ] as const)('takes the memory of a body once: %s, %s', (intake, event, expected, after) => {
     const before: RequestPhase = { kind: 'receiving', body: { kind: 'arriving', body }, intake };

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createEditedBody, type EditedOutput } from '../src/http/edited-body.ts';
+import { createEditedBody, type EditedEvent } from '../src/http/edited-body.ts';
 import { createEventFilter } from '../src/http/event-ids.ts';
 import { NO_RESPONSES } from '../src/messages/check-responses.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
@@ -158,6 +158,7 @@ describe('an event of enormous size', () => {
   it.each([512, 4096, 65_536])('is searched once for its end, in chunks of %i bytes', (size) => {
     let [length, hasFailed] = [0, false];
     const body = createEditedBody({
+      name: 'Files',
       isStream: true,
       limit: 4 * 1024 * 1024,
       edit: {
@@ -168,15 +169,9 @@ describe('an event of enormous size', () => {
         watchLong: () => () => undefined,
       },
       expected: () => NO_RESPONSES,
-      output: {
-        expectLength: () => {},
-        write: (bytes) => {
-          length += bytes.length;
-        },
-        end: () => {},
-        fail: () => {
-          hasFailed = true;
-        },
+      report: (event) => {
+        if (event.kind === 'bytes') length += event.bytes.length;
+        if (event.kind === 'failed') hasFailed = true;
       },
     });
     const startedAt = performance.now();
@@ -188,8 +183,11 @@ describe('an event of enormous size', () => {
   });
 });
 
-function outputTo({ resolve, reject }: PromiseWithResolvers<void>): EditedOutput {
-  return { expectLength: () => {}, write: () => {}, end: resolve, fail: reject };
+function reportTo({ resolve, reject }: PromiseWithResolvers<void>): (event: EditedEvent) => void {
+  return (event) => {
+    if (event.kind === 'ended') resolve();
+    if (event.kind === 'failed') reject(event.error);
+  };
 }
 
 it('an event is edited wherever its bytes are divided', async () => {
@@ -198,6 +196,7 @@ it('an event is edited wherever its bytes are divided', async () => {
     const edited: unknown[] = [];
     const finished = Promise.withResolvers<void>();
     const body = createEditedBody({
+      name: 'Files',
       isStream: true,
       limit: 100,
       edit: {
@@ -211,7 +210,7 @@ it('an event is edited wherever its bytes are divided', async () => {
         watchLong: () => () => undefined,
       },
       expected: () => NO_RESPONSES,
-      output: outputTo(finished),
+      report: reportTo(finished),
     });
     for (let at = 0; at < text.length; at += size) body.write(Buffer.from(text.slice(at, at + size)));
     body.end();
@@ -225,6 +224,7 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
   const messages: unknown[] = [];
   const finished = Promise.withResolvers<void>();
   const body = createEditedBody({
+    name: 'Files',
     isStream,
     limit: 1000,
     edit: {
@@ -238,7 +238,7 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
       watchLong: () => () => undefined,
     },
     expected: () => NO_RESPONSES,
-    output: outputTo(finished),
+    report: reportTo(finished),
   });
   body.write(Buffer.from(text));
   body.end();

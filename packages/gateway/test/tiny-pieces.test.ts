@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { RequestBody } from '../src/http/request-body.ts';
+import { type BodyEvent, RequestBody } from '../src/http/request-body.ts';
 import { StreamedBody } from '../src/http/streamed-body.ts';
 import { createBodyScanner } from '../src/messages/body-scanner.ts';
 
@@ -23,14 +23,17 @@ function usedBytes(): number {
 function receiveBody(onLong: (body: RequestBody, incoming: PassThrough) => void) {
   const incoming = Object.assign(new PassThrough(), { headers: {} });
   const whole: Buffer[] = [];
-  const listener = {
-    whole: (body: Buffer) => void whole.push(body),
-    long: () => onLong(body, incoming),
-    fail: (error: unknown) => expect.unreachable(String(error)),
+  const report = (event: BodyEvent): void => {
+    if (event.kind === 'whole') whole.push(event.bytes);
+    else if (event.kind === 'long') onLong(body, incoming);
+    else expect.unreachable(String(event.error));
   };
   const scanned = { isBatch: false, messages: [], length: 0 };
   const scanner = { push: () => undefined, peek: () => scanned, end: () => scanned };
-  const body = new RequestBody(incoming as unknown as IncomingMessage, MIB, scanner, listener);
+  const body = new RequestBody(incoming as unknown as IncomingMessage, {
+    ...{ limit: MIB, scanner, report },
+    mayStream: () => true,
+  });
   body.receive();
   return { incoming, whole };
 }
@@ -53,11 +56,11 @@ it('a body that passes keeps what may be sent again without its pieces', async (
   const streamed = Promise.withResolvers<StreamedBody>();
   const { incoming } = receiveBody((body, source) => {
     const upload = new StreamedBody({
-      ...{ source, buffered: body.buffered, declared: null, scanner: body, scanned, idle: 60 },
+      ...{ source, buffered: body.buffered, declared: null, scanned, idle: 60 },
       identifiers: { open: (bytes) => bytes },
-      listener: {
-        arrived: () => upload.finish(scanned),
-        fail: (error) => expect.unreachable(String(error)),
+      report: (event) => {
+        if (event.kind === 'arrived') upload.finish(scanned);
+        else expect.unreachable(String(event.error));
       },
     });
     body.divert(upload);

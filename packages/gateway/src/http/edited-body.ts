@@ -3,6 +3,7 @@
 import { EVENT_BEGINNING } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import { type ExpectedResponses, mayHoldResponse } from '../messages/check-responses.ts';
+import { badGateway } from './error-response.ts';
 
 /** Changes the messages of a response. */
 export interface MessageEdit {
@@ -24,27 +25,32 @@ export interface ByteSink {
   end(): void;
 }
 
+/** What is reported of an edited body, in order. */
+export type EditedEvent =
+  /** The next bytes for the client. @param length bytes of the whole document; `null`: not known */
+  | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly length: number | null }
+  /** All bytes have been reported. */
+  | { readonly kind: 'ended' }
+  /** The body cannot be parsed, or must not be forwarded. Nothing follows. */
+  | { readonly kind: 'failed'; readonly error: unknown; readonly outcome: 'too_long' | 'error' };
+
+const ENDED: EditedEvent = { kind: 'ended' };
+
 /** A message that has to be edited is longer than the limit. */
-export class MessageTooLong extends Error {
+class MessageTooLong extends Error {
   override readonly name: string = 'MessageTooLong';
 }
 
 export interface EditedBodyOptions {
+  /** Display name of the server. */
+  readonly name: string;
   readonly isStream: boolean;
   /** Bytes of a document or an event. */
   readonly limit: number;
   readonly edit: MessageEdit;
   /** The requests that the body may answer, as far as they are known. */
   readonly expected: () => ExpectedResponses;
-  readonly output: EditedOutput;
-}
-
-/** Receives a body after it was edited. */
-export interface EditedOutput extends ByteSink {
-  /** A whole document is written next. @param length bytes */
-  expectLength(length: number): void;
-  /** The body cannot be parsed, or must not be forwarded. */
-  fail(error: unknown): void;
+  readonly report: (event: EditedEvent) => void;
 }
 
 /** An event ends with an empty line, and a line with CR, LF, or both, however they are mixed. @see HTML §9.2.5 */
@@ -82,11 +88,10 @@ class Editor implements ByteSink {
   }
 
   end(): void {
-    const { isStream, output } = this.#options;
     const rest = this.#buffered.bytes;
-    if (isStream || this.#watch !== null) this.#send(rest);
+    if (this.#options.isStream || this.#watch !== null) this.#send(rest);
     else this.#run(() => this.#sendDocument(rest));
-    this.#run(() => output.end());
+    this.#run(() => this.#options.report(ENDED));
   }
 
   /** Runs in order; at once when nothing is being edited. */
@@ -101,7 +106,7 @@ class Editor implements ByteSink {
   #wait(done: Promise<void>): void {
     const settled = done
       .catch((error: unknown) => {
-        if (!this.#hasFailed) this.#options.output.fail(error);
+        if (!this.#hasFailed) this.#options.report(failureOf(this.#options.name, error));
         this.#hasFailed = true;
       })
       .then(() => {
@@ -112,23 +117,22 @@ class Editor implements ByteSink {
 
   /** Sends an event, or a piece of a long message. */
   #send(bytes: Buffer): void {
-    const { edit, expected, output } = this.#options;
+    const { edit, expected } = this.#options;
     if (this.#watch !== null) {
       this.#passWatched(bytes, this.#watch);
       return;
     }
     this.#run(() =>
       mayMatter(bytes, edit)
-        ? editEvent(bytes, edit, expected()).then((changed) => output.write(changed))
-        : output.write(bytes),
+        ? editEvent(bytes, edit, expected()).then((changed) => this.#report(changed))
+        : this.#report(bytes),
     );
   }
 
   async #sendDocument(bytes: Buffer): Promise<void> {
-    const { edit, expected, output } = this.#options;
+    const { edit, expected } = this.#options;
     const changed = await editDocument(bytes, edit, expected(), false);
-    output.expectLength(changed.length);
-    output.write(changed);
+    this.#report(changed, changed.length);
   }
 
   #passWatched(bytes: Buffer, watch: (bytes: Buffer) => void): void {
@@ -138,9 +142,13 @@ class Editor implements ByteSink {
       } catch (error) {
         return Promise.reject(error);
       }
-      this.#options.output.write(bytes);
+      this.#report(bytes);
       return undefined;
     });
+  }
+
+  #report(bytes: Buffer, length: number | null = null): void {
+    this.#options.report({ kind: 'bytes', bytes, length });
   }
 
   /** Sends the buffered event if it ends in this chunk. @returns the bytes after it; `null`: it continues */
@@ -185,7 +193,7 @@ class Editor implements ByteSink {
   }
 
   #pass(bytes: Buffer): void {
-    if (bytes.length > 0) this.#run(() => this.#options.output.write(bytes));
+    if (bytes.length > 0) this.#run(() => this.#report(bytes));
   }
 
   #takeLong(): void {
@@ -201,6 +209,16 @@ class Editor implements ByteSink {
     this.#send(bytes);
     this.#buffered.drop(bytes.length);
   }
+}
+
+function failureOf(name: string, error: unknown): EditedEvent {
+  const isTooLong = error instanceof MessageTooLong;
+  const isUnreadable = isTooLong || error instanceof SyntaxError;
+  return {
+    kind: 'failed',
+    error: isUnreadable ? badGateway(`A response of ${name} is not passed on: ${error.message}.`) : error,
+    outcome: isTooLong ? 'too_long' : 'error',
+  };
 }
 
 function* eventEnds(bytes: Buffer): Generator<number> {

@@ -3,7 +3,7 @@
  *
  *          unreached, another address is up
  *                 ┌──────┐
- *                 ▼      │   head                              edited             ended
+ *                 ▼      │   head                              bytes              ended
  *   create ────▶ sending ┴───────────┬──▶ buffering (a document) ─────▶ streaming ──────▶ over (answered)
  *                 ▲  │ head 401, 403 │                                     ▲
  *         renewed │  ▼               └─────────────────────────────────────┤
@@ -20,6 +20,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Address } from '../addresses/addresses.ts';
 import type { CallOutcome } from '../audit/call-record.ts';
 import type { BackendCredential } from '../credentials/credential-source.ts';
+import type { EditedEvent } from './edited-body.ts';
 import { badGateway } from './error-response.ts';
 import { contentTypeOf, isCompressed, isStreamType } from './headers.ts';
 import type { StreamedBody } from './streamed-body.ts';
@@ -63,10 +64,8 @@ export type ExchangeEvent =
   | { readonly kind: 'renewed'; readonly credential: BackendCredential }
   /** There is no other credential to try. */
   | { readonly kind: 'final' }
-  /** The first bytes of an edited document are ready. */
-  | { readonly kind: 'edited' }
-  /** The last bytes have been written. */
-  | { readonly kind: 'ended' }
+  /** The body of the response: bytes for the client, or their end. */
+  | EditedEvent
   /** No connection was made, and nothing sent. */
   | {
       readonly kind: 'unreached';
@@ -91,7 +90,14 @@ export type ExchangeEffect =
   | { readonly do: 'send' }
   /** Tries to obtain another credential. */
   | { readonly do: 'negotiate'; readonly credential: BackendCredential; readonly head: ResponseHead }
-  | { readonly do: 'writeHead'; readonly head: ResponseHead; readonly isEdited: boolean }
+  /** @param length bytes of an edited document; `null`: not known, or not changed */
+  | {
+      readonly do: 'writeHead';
+      readonly head: ResponseHead;
+      readonly isEdited: boolean;
+      readonly length: number | null;
+    }
+  | { readonly do: 'write'; readonly bytes: Buffer }
   /** Sets up the pipeline of bytes to the client. */
   | { readonly do: 'pipe'; readonly isStream: boolean; readonly isEdited: boolean }
   /** Reads on after a pause. */
@@ -133,9 +139,16 @@ export function nextExchange(phase: ExchangePhase, event: ExchangeEvent): Transi
       const [next, ...effects] = respond(phase.message, phase.head);
       return next === OVER ? [next, ...effects] : [next, ...effects, { do: 'resume' }];
     }
-    case 'edited':
+    case 'bytes': {
+      const { bytes, length } = event;
+      if (phase.kind === 'streaming') return [phase, { do: 'write', bytes }];
       if (phase.kind !== 'buffering') return [phase];
-      return [STREAMING, { do: 'writeHead', head: phase.head, isEdited: true }];
+      return [
+        STREAMING,
+        { do: 'writeHead', head: phase.head, isEdited: true, length },
+        { do: 'write', bytes },
+      ];
+    }
     case 'ended':
       return phase.kind === 'streaming' ? [OVER, { do: 'end', end: { kind: 'answered' } }] : [phase];
   }
@@ -171,7 +184,7 @@ function respond({ name }: SentMessage, head: ResponseHead): Transition {
   const isEdited = status < 300 && headers['content-length'] !== '0';
   const pipe: ExchangeEffect = { do: 'pipe', isStream, isEdited };
   if (isEdited && !isStream) return [{ kind: 'buffering', head }, pipe];
-  return [STREAMING, { do: 'writeHead', head, isEdited }, pipe];
+  return [STREAMING, { do: 'writeHead', head, isEdited, length: null }, pipe];
 }
 
 function reject(reason: string): Transition {

@@ -12,20 +12,8 @@ import { userKey } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
-import {
-  type ByteSink,
-  createEditedBody,
-  type EditedOutput,
-  type MessageEdit,
-  MessageTooLong,
-} from './edited-body.ts';
-import {
-  badGateway,
-  endStreamWithErrors,
-  type GatewayError,
-  shuttingDown,
-  unavailable,
-} from './error-response.ts';
+import { type ByteSink, createEditedBody, type EditedEvent, type MessageEdit } from './edited-body.ts';
+import { endStreamWithErrors, type GatewayError, shuttingDown, unavailable } from './error-response.ts';
 import { createEventFilter } from './event-ids.ts';
 import {
   type ExchangeEffect,
@@ -82,7 +70,7 @@ export function exchange(services: ExchangeServices, sending: Sending): Promise<
   return new Promise((resolve) => new Exchange(services, sending, resolve).start());
 }
 
-class Exchange implements BackendRequestListener, EditedOutput {
+class Exchange implements BackendRequestListener {
   readonly #services: ExchangeServices;
   readonly #request: GatewayRequest;
   readonly #session: OpenSession | null;
@@ -93,14 +81,12 @@ class Exchange implements BackendRequestListener, EditedOutput {
   readonly #resolve: (summary: ExchangeSummary) => void;
   #phase: ExchangePhase;
   #backendRequest: BackendRequest | null = null;
-  /** The first stage for the bytes of the response; the last one writes them here. */
-  #sink: ByteSink = this;
+  /** The first stage for the bytes of the response; the last one reports them. */
+  #sink: ByteSink = NO_SINK;
   #release: () => void;
   #sentAt = 0;
   #responseBytes = 0;
   #isBetweenEvents = true;
-  /** Bytes of an edited document; `null`: not known. */
-  #length: number | null = null;
 
   constructor(
     services: ExchangeServices,
@@ -129,11 +115,11 @@ class Exchange implements BackendRequestListener, EditedOutput {
 
   readonly #onClose = (): void => this.#on({ kind: 'closed' });
 
-  #on(event: ExchangeEvent): void {
+  readonly #on = (event: ExchangeEvent): void => {
     const [phase, ...effects] = nextExchange(this.#phase, event);
     this.#phase = phase;
     for (const effect of effects) this.#perform(effect);
-  }
+  };
 
   #perform(effect: ExchangeEffect): void {
     switch (effect.do) {
@@ -144,7 +130,10 @@ class Exchange implements BackendRequestListener, EditedOutput {
         void this.#negotiate(effect.credential, effect.head);
         break;
       case 'writeHead':
-        this.#writeHead(effect.head, effect.isEdited);
+        this.#writeHead(effect.head, effect.isEdited, effect.length);
+        break;
+      case 'write':
+        this.#write(effect.bytes);
         break;
       case 'pipe':
         this.#pipe(effect.isStream, effect.isEdited);
@@ -241,12 +230,12 @@ class Exchange implements BackendRequestListener, EditedOutput {
     }
   }
 
-  #writeHead({ status, headers }: ResponseHead, isEdited: boolean): void {
+  #writeHead({ status, headers }: ResponseHead, isEdited: boolean, length: number | null): void {
     const { outgoing } = this.#request;
     const isStream = isStreamType(contentTypeOf(headers));
     const fields = responseHeaders(headers, isStream || isEdited);
     for (const field of this.#services.commonHeaders) fields.push(field);
-    if (this.#length !== null) fields.push('content-length', String(this.#length));
+    if (length !== null) fields.push('content-length', String(length));
     this.#addSession(headers['mcp-session-id'], fields);
     // A response has arrived: the body is not retried, and its rest not read.
     this.#upload?.keepNothing();
@@ -268,9 +257,11 @@ class Exchange implements BackendRequestListener, EditedOutput {
 
   #pipe(isStream: boolean, isEdited: boolean): void {
     const { server, onToolsChanged, sealer } = this.#services;
-    const limit = server.limits.frame;
-    const [edit, expected] = [this.#edit, this.#expected];
-    if (isEdited) this.#sink = createEditedBody({ isStream, limit, edit, expected, output: this });
+    const { name, limits } = server;
+    const [edit, expected, report] = [this.#edit, this.#expected, this.#on];
+    this.#sink = isEdited
+      ? createEditedBody({ name, isStream, limit: limits.frame, edit, expected, report })
+      : new UneditedBody(report);
     if (!isStream) return;
     this.#takeStreamSlot();
     onShutdown(this.#request.outgoing, this.#onShutdown);
@@ -289,32 +280,14 @@ class Exchange implements BackendRequestListener, EditedOutput {
     this.#release = release;
   }
 
-  expectLength(length: number): void {
-    this.#length = length;
-  }
-
-  write(bytes: Buffer): void {
-    if (this.#phase.kind === 'buffering') this.#on(EDITED);
-    if (this.#phase.kind !== 'streaming' || bytes.length === 0) return;
+  #write(bytes: Buffer): void {
+    if (bytes.length === 0) return;
     this.#responseBytes += bytes.length;
     this.#isBetweenEvents = bytes.length > 1 && bytes.at(-1) === NEWLINE && bytes.at(-2) === NEWLINE;
     const { outgoing } = this.#request;
     // Several events of one chunk may be written while the client has to read.
     const isFull = outgoing.writableNeedDrain;
     if (!outgoing.write(bytes) && !isFull) this.#waitForClient();
-  }
-
-  end(): void {
-    this.#on(EDITED);
-    this.#on({ kind: 'ended' });
-  }
-
-  fail(error: unknown): void {
-    const isUnreadable = error instanceof SyntaxError || error instanceof MessageTooLong;
-    this.#fail(
-      isUnreadable ? unreadable(this.#services.server, error) : error,
-      error instanceof MessageTooLong ? 'too_long' : 'error',
-    );
   }
 
   /** The rest of an event that has begun is missing: an error behind it could not be read. */
@@ -353,10 +326,24 @@ class Exchange implements BackendRequestListener, EditedOutput {
 }
 
 const NEWLINE = 0x0a;
-const EDITED: ExchangeEvent = { kind: 'edited' };
 
-function unreadable({ name }: GatewayServer, { message }: Error): GatewayError {
-  return badGateway(`A response of ${name} is not passed on: ${message}.`);
+/** Of a request that has no response yet. */
+const NO_SINK: ByteSink = { write: () => undefined, end: () => undefined };
+
+class UneditedBody implements ByteSink {
+  readonly #report: (event: EditedEvent) => void;
+
+  constructor(report: (event: EditedEvent) => void) {
+    this.#report = report;
+  }
+
+  write(bytes: Buffer): void {
+    this.#report({ kind: 'bytes', bytes, length: null });
+  }
+
+  end(): void {
+    this.#report({ kind: 'ended' });
+  }
 }
 
 function renewed({ name }: GatewayServer): GatewayError {

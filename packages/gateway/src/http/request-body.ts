@@ -5,39 +5,44 @@ import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
 
-/** Receives the progress of a body. Nothing is called if the client disappears. */
-export interface BodyListener {
-  whole(bytes: Buffer, scanned: ScannedBody): void;
-  /** More of a long body has arrived, and not all of it. */
-  long(): void;
+/** What a body reports. Nothing is reported once the client has disappeared. */
+export type BodyEvent =
+  | { readonly kind: 'whole'; readonly bytes: Buffer; readonly scanned: ScannedBody }
+  /** More of a long body has arrived, and not all of it. @param scanned what is known of it; `null`: it cannot be streamed yet */
+  | { readonly kind: 'long'; readonly scanned: ScannedBody | null }
   /** Receiving has stopped: the body is too long, or the scanner refuses it. */
-  fail(error: unknown): void;
-}
+  | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Receives the scanned chunks of a body. */
 export interface BodySink {
-  take(chunk: Buffer): void;
+  /** @param known the scan so far. @see BodyScanner */
+  take(chunk: Buffer, known: ScannedBody | null): void;
   end(scanned: ScannedBody): void;
+}
+
+interface RequestBodyOptions {
+  /** Bytes. */
+  readonly limit: number;
+  readonly scanner: BodyScanner;
+  /** Whether it can be sent before it is complete, by what is known of it. */
+  readonly mayStream: (scanned: ScannedBody) => boolean;
+  readonly report: (event: BodyEvent) => void;
 }
 
 export class RequestBody {
   readonly #incoming: IncomingMessage;
-  readonly #limit: number;
-  readonly #scanner: BodyScanner;
-  readonly #listener: BodyListener;
+  readonly #options: RequestBodyOptions;
   /** Its `Content-Length`; `null` without one. */
   readonly declared: number | null;
   readonly #buffered = new BufferedBytes();
   #sink: BodySink | null = null;
   #length = 0;
 
-  constructor(incoming: IncomingMessage, limit: number, scanner: BodyScanner, listener: BodyListener) {
+  constructor(incoming: IncomingMessage, options: RequestBodyOptions) {
     const length = incoming.headers['content-length'];
     this.declared = length === undefined ? null : Number(length);
     this.#incoming = incoming;
-    this.#limit = limit;
-    this.#scanner = scanner;
-    this.#listener = listener;
+    this.#options = options;
   }
 
   /** Bytes that have arrived. */
@@ -51,13 +56,9 @@ export class RequestBody {
   }
 
   receive(): void {
-    if ((this.declared ?? 0) > this.#limit) this.#listener.fail(tooLong(this.#limit));
+    const { limit } = this.#options;
+    if ((this.declared ?? 0) > limit) this.#fail(tooLong(limit));
     else this.#incoming.on('data', this.#take).on('end', this.#finish);
-  }
-
-  /** The scan before the end of the body. @see BodyScanner */
-  peek(): ScannedBody | null {
-    return this.#scanner.peek();
   }
 
   /** Streams the rest to a sink, and frees the buffered chunks. */
@@ -81,29 +82,32 @@ export class RequestBody {
   }
 
   readonly #take = (chunk: Buffer): void => {
+    const { limit, scanner, mayStream, report } = this.#options;
     this.#length += chunk.length;
     try {
-      if (this.#length > this.#limit) throw tooLong(this.#limit);
-      this.#scanner.push(chunk);
+      if (this.#length > limit) throw tooLong(limit);
+      scanner.push(chunk);
     } catch (error) {
       this.stop();
-      this.#listener.fail(error);
+      this.#fail(error);
       return;
     }
     if (this.#sink !== null) {
-      this.#sink.take(chunk);
+      this.#sink.take(chunk, scanner.peek());
       return;
     }
     this.#buffered.add(chunk);
-    if (this.#length > SHORT_BODY && this.#length !== this.declared) this.#listener.long();
+    if (this.#length <= SHORT_BODY || this.#length === this.declared) return;
+    const known = scanner.peek();
+    report({ kind: 'long', scanned: known !== null && mayStream(known) ? known : null });
   };
 
   readonly #finish = (): void => {
     let scanned: ScannedBody;
     try {
-      scanned = this.#scanner.end();
+      scanned = this.#options.scanner.end();
     } catch (error) {
-      this.#listener.fail(error);
+      this.#fail(error);
       return;
     }
     if (this.#sink !== null) {
@@ -112,8 +116,12 @@ export class RequestBody {
     }
     const { bytes } = this.#buffered;
     this.#buffered.drop(bytes.length);
-    this.#listener.whole(bytes, scanned);
+    this.#options.report({ kind: 'whole', bytes, scanned });
   };
+
+  #fail(error: unknown): void {
+    this.#options.report({ kind: 'failed', error });
+  }
 }
 
 function tooLong(limit: number): GatewayError {

@@ -4,17 +4,16 @@ import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { MAX_RETAINED_BODY, SHORT_BODY } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
-import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
+import type { ScannedBody } from '../messages/scanned-message.ts';
 import type { MessageHandles } from '../sessions/message-handles.ts';
 import { invalidRequest } from './error-response.ts';
 import type { BodySink } from './request-body.ts';
 
-/** Receives the progress of an upload. */
-export interface UploadListener {
+/** What an upload reports. */
+export type UploadEvent =
   /** All of it has arrived: `finish` or `cancel` has to follow. */
-  arrived(scanned: ScannedBody): void;
-  fail(error: unknown): void;
-}
+  | { readonly kind: 'arrived'; readonly scanned: ScannedBody }
+  | { readonly kind: 'failed'; readonly error: unknown };
 
 export interface StreamedBodyOptions {
   /** The paused body to receive. */
@@ -23,14 +22,13 @@ export interface StreamedBodyOptions {
   readonly buffered: Buffer;
   /** The declared length, before sealed identifiers are opened; `null`: chunked transfer. */
   readonly declared: number | null;
-  readonly scanner: Pick<BodyScanner, 'peek'>;
   /** The scan so far: the body is inside a value that is irrelevant to decisions. */
   readonly scanned: ScannedBody;
   /** Opens sealed identifiers in parts of the body. */
   readonly identifiers: Pick<MessageHandles, 'open'>;
   /** Seconds in which 64 KiB of it, or its end, have to arrive. */
   readonly idle: number;
-  readonly listener: UploadListener;
+  readonly report: (event: UploadEvent) => void;
 }
 
 class Cancelled extends Error {
@@ -107,14 +105,13 @@ export class StreamedBody implements BodySink {
     this.#sent = null;
   }
 
-  take(chunk: Buffer): void {
+  take(chunk: Buffer, scanned: ScannedBody | null): void {
     this.#arrived += chunk.length;
     // A client that trickles bytes would occupy its slot for ever.
     if (this.#arrived >= SHORT_BODY) this.#expectMore();
     this.#buffered.add(chunk);
-    const scanned = this.#options.scanner.peek();
     if (scanned === null && this.#buffered.length > MAX_RETAINED_BODY)
-      this.#options.listener.fail(
+      this.#fail(
         invalidRequest(
           413,
           `White space between the members of a message must not exceed ${MAX_RETAINED_BODY} bytes.`,
@@ -124,13 +121,13 @@ export class StreamedBody implements BodySink {
     try {
       this.#pass(this.#open(scanned, this.length !== null));
     } catch (error) {
-      this.#options.listener.fail(error);
+      this.#fail(error);
     }
   }
 
   end(scanned: ScannedBody): void {
     clearTimeout(this.#timer);
-    this.#options.listener.arrived(scanned);
+    this.#options.report({ kind: 'arrived', scanned });
   }
 
   /**
@@ -219,6 +216,10 @@ export class StreamedBody implements BodySink {
   readonly #onIdle = (): void => {
     // The backend has time limits of its own.
     if (this.#options.source.isPaused()) this.#timer.refresh();
-    else this.#options.listener.fail(invalidRequest(408, 'The rest of the body did not arrive in time.'));
+    else this.#fail(invalidRequest(408, 'The rest of the body did not arrive in time.'));
   };
+
+  #fail(error: unknown): void {
+    this.#options.report({ kind: 'failed', error });
+  }
 }
