@@ -11,7 +11,13 @@ import { type CredentialSource, noCredential } from './credentials/credential-so
 import { type HandlingServices, handleRequest } from './handle-request.ts';
 import { invalidRequest, sendError } from './http/error-response.ts';
 import { closeUnread, followsLast } from './http/headers.ts';
-import { createRetained, hasSameBackend, type Retained, serveAll } from './serve-servers.ts';
+import {
+  createRetained,
+  hasSameBackend,
+  type Retained,
+  type ServingOptions,
+  serveAll,
+} from './serve-servers.ts';
 import type { ServedServer } from './served-server.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import { ownerOf } from './servers/request.ts';
@@ -78,26 +84,64 @@ const withoutCredentials: CredentialSource = {
   rejected: async () => 'final',
 };
 
-/** Creates a gateway for servers as `defineServers` returns them. */
+/** Servers by their resource. */
+type ServedServers = ReadonlyMap<string, ServedServer>;
+
+/**
+ * Creates a gateway for servers as `defineServers` returns them.
+ */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { servers, guard, audit = noAudit, credentials = withoutCredentials } = options;
+  const { servers, guard, credentials = withoutCredentials } = options;
   const commonHeaders = Object.entries(options.headers ?? {}).flat();
   const sealer = createSealer(options.masterKey, options.previousMasterKeys);
   const retained = options.previous?.findRetained(servers) ?? createRetained();
-  const served = new Map(
-    serveAll({ ...options, credentials, sealer, commonHeaders }, retained).map((one) => [
-      one.server.resource,
-      one,
-    ]),
-  );
+  const all = serveAll({ ...options, credentials, sealer, commonHeaders }, retained);
   options.previous?.release(retained);
+  const served = new Map(all.map((one) => [one.server.resource, one]));
   let isReleased = false;
+  const proceed = createHandler(options, { credentials, sealer, commonHeaders }, served);
+  const prefix = options.strippedPrefix ?? '';
+  const isServed = createPathCheck(servers);
+
+  return {
+    servers,
+    belongs: (path) =>
+      isServed(path) || path.startsWith(METADATA) || (prefix !== '' && isServed(prefix + path)),
+    handle(incoming, outgoing) {
+      if (followsLast(incoming)) return;
+      const { url = '' } = incoming;
+      if (prefix !== '' && !url.startsWith(METADATA) && !isServed(pathOf(url))) incoming.url = prefix + url;
+      const decision = guard.authorize(takeNodeRequest(incoming));
+      if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing);
+      else decision.then((later) => proceed(later, incoming, outgoing));
+    },
+    health: () => all.map(healthOf),
+    findRetained: (next) => findRetained(all, servers, next, retained.draining),
+    release(next) {
+      isReleased = true;
+      drainEnded(all, next);
+    },
+    async close() {
+      const paths = isReleased ? [] : all.map(({ path }) => path);
+      await Promise.all([...paths, ...retained.draining.keys()].map((path) => path.close()));
+    },
+  };
+}
+
+type Proceed = (decision: GuardDecision, incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+/** Serves what the guard has authorized, and sends its refusals. */
+function createHandler(
+  { guard, audit = noAudit }: GatewayOptions,
+  { credentials, sealer, commonHeaders }: Pick<ServingOptions, 'credentials' | 'sealer' | 'commonHeaders'>,
+  served: ServedServers,
+): Proceed {
   const respondError = createErrorResponder(guard, commonHeaders);
   const retries = createConnectionRetries(sealer);
   const services: HandlingServices = { credentials, sealer, audit, retries, respondError };
   const watch = nodeStreamWatcher(guard);
 
-  function proceed(decision: GuardDecision, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  return (decision, incoming, outgoing) => {
     if (!decision.authorized) {
       sendGuardResponse(outgoing, decision.response, commonHeaders);
       return;
@@ -112,55 +156,39 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
     found.open.add(incoming, outgoing);
     handleRequest(services, found, createRequest(found.server, principal, incoming, outgoing));
-  }
-
-  const prefix = options.strippedPrefix ?? '';
-  const isServed = createPathCheck(servers);
-  return {
-    servers,
-    belongs: (path) =>
-      isServed(path) || path.startsWith(METADATA) || (prefix !== '' && isServed(prefix + path)),
-    handle(incoming, outgoing) {
-      if (followsLast(incoming)) return;
-      const { url = '' } = incoming;
-      if (prefix !== '' && !url.startsWith(METADATA) && !isServed(pathOf(url))) incoming.url = prefix + url;
-      const decision = guard.authorize(takeNodeRequest(incoming));
-      if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing);
-      else decision.then((later) => proceed(later, incoming, outgoing));
-    },
-    health: () => [...served.values()].map(healthOf),
-    findRetained(next) {
-      const texts = new Set(next.map((server) => JSON.stringify(server)));
-      const isUnchanged = (server: GatewayServer) => texts.has(JSON.stringify(server));
-      const isRetained = ({ server }: ServedServer) =>
-        [server, ...partsOf(server, servers)].every(isUnchanged);
-      const found = [...served.values()].filter(isRetained);
-      const backends = [...served.values()].flatMap(({ server, backend }) => {
-        const changed = next.find((one) => one.resource === server.resource);
-        return backend !== null && changed !== undefined && hasSameBackend(server, changed) ? [backend] : [];
-      });
-      return createRetained(found, backends, retained.draining);
-    },
-    release({ servers: unchanged, backends, draining }) {
-      isReleased = true;
-      const ended = [...served.values()].filter(
-        ({ server: { resource } }) => !unchanged.has(resource) && !backends.has(resource),
-      );
-      // A merged server uses the backends of its members as long as it has requests.
-      for (const { server, path, open } of ended.toSorted(mergedFirst)) {
-        const others = server.merges === null ? [...draining.values()] : [];
-        const closed = Promise.all([open.drain(drainLimit(server)), ...others]).then(path.close);
-        draining.set(
-          path,
-          closed.finally(() => draining.delete(path)),
-        );
-      }
-    },
-    async close() {
-      const paths = isReleased ? [] : [...served.values()].map(({ path }) => path);
-      await Promise.all([...paths, ...retained.draining.keys()].map((path) => path.close()));
-    },
   };
+}
+
+function findRetained(
+  served: readonly ServedServer[],
+  servers: readonly GatewayServer[],
+  next: readonly GatewayServer[],
+  draining: Retained['draining'],
+): Retained {
+  const texts = new Set(next.map((server) => JSON.stringify(server)));
+  const isUnchanged = (server: GatewayServer) => texts.has(JSON.stringify(server));
+  const found = served.filter(({ server }) => [server, ...partsOf(server, servers)].every(isUnchanged));
+  const backends = served.flatMap(({ server, backend }) => {
+    const changed = next.find((one) => one.resource === server.resource);
+    return backend !== null && changed !== undefined && hasSameBackend(server, changed) ? [backend] : [];
+  });
+  return createRetained(found, backends, draining);
+}
+
+/** Closes what the next gateway does not reuse after the last request that uses it. */
+function drainEnded(served: readonly ServedServer[], { servers, backends, draining }: Retained): void {
+  const ended = served.filter(
+    ({ server: { resource } }) => !servers.has(resource) && !backends.has(resource),
+  );
+  // A merged server uses the backends of its members as long as it has requests.
+  for (const { server, path, open } of ended.toSorted(mergedFirst)) {
+    const others = server.merges === null ? [...draining.values()] : [];
+    const closed = Promise.all([open.drain(drainLimit(server)), ...others]).then(path.close);
+    draining.set(
+      path,
+      closed.finally(() => draining.delete(path)),
+    );
+  }
 }
 
 /** Whether a path is that of a server, or below one. */

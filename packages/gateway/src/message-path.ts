@@ -71,6 +71,8 @@ export function createMessagePath(
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
 
+  const dispatch = createDispatch(server, slots, sessions, stateless);
+
   return {
     takeUpload: () => null,
     async forward(request, { body }) {
@@ -102,14 +104,20 @@ export function createMessagePath(
       await backend.close();
     },
   };
+}
 
-  async function dispatch(request: GatewayRequest, body: unknown): Promise<void> {
-    const { outgoing, incoming } = request;
-    if (incoming.method === 'POST') return post(request, readBodyMessages(body));
-    const clients = clientsOf(request, []);
-    if (incoming.method === 'DELETE') return clients.delete(request);
-    outgoing.once('close', takeStream(slots, server, request.owner));
-    return clients.get(request);
+/** Serves a request by the clients of its revision. */
+function createDispatch(
+  server: GatewayServer,
+  slots: ServerSlots,
+  sessions: RevisionClients,
+  stateless: RevisionClients,
+): (request: GatewayRequest, body: unknown) => Promise<void> {
+  function clientsOf({ incoming }: GatewayRequest, messages: readonly Message[]): RevisionClients {
+    const isStateless = incoming.headers['mcp-protocol-version'] === STATELESS;
+    return isStateless || messages.some((message) => statelessVersion(message) !== null)
+      ? stateless
+      : sessions;
   }
 
   function post(request: GatewayRequest, messages: readonly Message[]): Promise<void> {
@@ -124,12 +132,14 @@ export function createMessagePath(
     return clientsOf(request, messages).post(request, messages);
   }
 
-  function clientsOf({ incoming }: GatewayRequest, messages: readonly Message[]): RevisionClients {
-    const isStateless = incoming.headers['mcp-protocol-version'] === STATELESS;
-    return isStateless || messages.some((message) => statelessVersion(message) !== null)
-      ? stateless
-      : sessions;
-  }
+  return async (request, body) => {
+    const { outgoing, incoming } = request;
+    if (incoming.method === 'POST') return post(request, readBodyMessages(body));
+    const clients = clientsOf(request, []);
+    if (incoming.method === 'DELETE') return clients.delete(request);
+    outgoing.once('close', takeStream(slots, server, request.owner));
+    return clients.get(request);
+  };
 }
 
 /** @throws GatewayError */

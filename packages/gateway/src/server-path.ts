@@ -1,14 +1,19 @@
 /** The path of a server: passes bytes through to a backend that speaks the client's protocol, and whole messages to any other. */
 
-import { createAddresses, type HealthListener } from './addresses/addresses.ts';
+import { type Addresses, createAddresses, type HealthListener } from './addresses/addresses.ts';
 import { type ProbeOptions, startProbes } from './addresses/probes.ts';
 import type { MessageBackend } from './backends/backend.ts';
 import { type BackendProtocol, createHttpBackend } from './backends/http/http-backend.ts';
-import { type BackendProtocols, createProtocolDetection } from './backends/http/protocol-detection.ts';
+import {
+  type BackendProtocols,
+  createProtocolDetection,
+  type ProtocolDetection,
+} from './backends/http/protocol-detection.ts';
 import { STATELESS } from './backends/revisions.ts';
 import { describeIsolation, detectIsolation } from './backends/stdio/isolation.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
+import type { CredentialSource } from './credentials/credential-source.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import {
   createPassThrough,
@@ -79,21 +84,29 @@ function createHttpPath(
   const stopProbes = startProbes(addresses, server, options.probes);
   const passThrough = createPassThrough(server, definition, addresses, options);
   const detection = createProtocolDetection(server, addresses);
-  const translations = new Map<BackendProtocol, MessagePath>();
-  const { forward } = definition;
+  const translations = createTranslations(server, addresses, definition.forward, options);
+
+  async function forwardDetected(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary> {
+    const protocols = detection.known() ?? (await detection.detect(forwarding.credential));
+    const own = isStateless(request) ? 'stateless' : 'sessions';
+    const other = protocols?.[own] === false ? protocolOf(protocols) : undefined;
+    // The response of a backend that refuses everything shows the reason.
+    if (other === undefined) return passThrough.forward(request, forwarding, false);
+    return translations.of(other).forward(request, forwarding);
+  }
 
   return {
     isUp: passThrough.isUp,
     checkHandles(request) {
-      if (!isTranslated(request)) passThrough.checkHandles(request);
+      if (!translations.has(request)) passThrough.checkHandles(request);
     },
     takeUpload(request) {
       const isOwn = !isStateless(request) || detection.known()?.stateless === true;
-      return isOwn && !isTranslated(request) ? passThrough.takeUpload(request) : null;
+      return isOwn && !translations.has(request) ? passThrough.takeUpload(request) : null;
     },
     forward(request, forwarding) {
       const { body } = forwarding;
-      if (isTranslated(request)) return forwardDetected(request, forwarding);
+      if (translations.has(request)) return forwardDetected(request, forwarding);
       const isPlain = !isStateless(request) && !isInitialize(request, body);
       if (isPlain || body instanceof StreamedBody) return passThrough.forward(request, forwarding, false);
       if (isStateless(request) || detection.known() !== null) return forwardDetected(request, forwarding);
@@ -102,56 +115,75 @@ function createHttpPath(
         .forward(request, forwarding, true)
         .then((end) => (end.kind === 'refused' ? forwardDetected(request, forwarding) : end));
     },
+    ...createDetectedSessions(server, detection, translations, options.credentials),
+    async close() {
+      stopProbes();
+      await Promise.all([passThrough, detection, ...translations.all()].map((one) => one.close()));
+    },
+  };
+}
+
+/** The message paths to one backend, by the protocol that it speaks. */
+interface Translations {
+  of(protocol: BackendProtocol): MessagePath;
+  /** Whether the session of a request is one of a message path: its ID contains the parameters of `initialize`. */
+  has(request: GatewayRequest): boolean;
+  all(): readonly MessagePath[];
+}
+
+function createTranslations(
+  server: GatewayServer,
+  addresses: Addresses,
+  forward: readonly string[],
+  options: ServerPathOptions,
+): Translations {
+  const paths = new Map<BackendProtocol, MessagePath>();
+  return {
+    of(protocol) {
+      const path =
+        paths.get(protocol) ??
+        createMessagePath(server, createHttpBackend({ server, addresses, protocol, forward }), options);
+      paths.set(protocol, path);
+      return path;
+    },
+    has({ incoming, owner }) {
+      const sealed = incoming.headers['mcp-session-id'];
+      if (sealed === undefined) return false;
+      return options.sealer.open('session', owner, String(sealed))?.startsWith('[') === true;
+    },
+    all: () => [...paths.values()],
+  };
+}
+
+/** Sessions of the gateway itself, and of merged servers. */
+function createDetectedSessions(
+  server: GatewayServer,
+  detection: ProtocolDetection,
+  translations: Translations,
+  credentials: CredentialSource,
+): Pick<ServerPath, 'listSessions' | 'open'> {
+  async function detect({ principal }: OwnedRequest): Promise<BackendProtocols | null> {
+    const credential = await credentials.for(principal, server);
+    return detection.known() ?? detection.detect(credential);
+  }
+
+  return {
     async listSessions(request, revisions) {
-      const protocols = await protocolsFor(request);
+      const protocols = await detect(request);
       const found = protocols === null ? [] : PROTOCOLS.filter((protocol) => protocols[protocol]);
       const sessions = found.map(async (protocol) => {
-        const ofPath = await pathOf(protocol).listSessions(request, revisions);
+        const ofPath = await translations.of(protocol).listSessions(request, revisions);
         return protocol === 'stateless' ? ofPath.slice(0, 1) : ofPath;
       });
       return sessions.length === 0
-        ? pathOf('sessions').listSessions(request, 'newest')
+        ? translations.of('sessions').listSessions(request, 'newest')
         : (await Promise.all(sessions)).flat();
     },
     async open(request, initialize) {
-      const protocols = await protocolsFor(request);
-      return pathOf((protocols && protocolOf(protocols)) ?? 'sessions').open(request, initialize);
-    },
-    async close() {
-      stopProbes();
-      await Promise.all([passThrough, detection, ...translations.values()].map((one) => one.close()));
+      const protocols = await detect(request);
+      return translations.of((protocols && protocolOf(protocols)) ?? 'sessions').open(request, initialize);
     },
   };
-
-  /** Session IDs of the message path contain the parameters of `initialize`. */
-  function isTranslated({ incoming, owner }: GatewayRequest): boolean {
-    const sealed = incoming.headers['mcp-session-id'];
-    return (
-      sealed !== undefined && options.sealer.open('session', owner, String(sealed))?.startsWith('[') === true
-    );
-  }
-
-  async function forwardDetected(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary> {
-    const protocols = detection.known() ?? (await detection.detect(forwarding.credential));
-    const own = isStateless(request) ? 'stateless' : 'sessions';
-    const other = protocols?.[own] === false ? protocolOf(protocols) : undefined;
-    // The response of a backend that refuses everything shows the reason.
-    if (other === undefined) return passThrough.forward(request, forwarding, false);
-    return pathOf(other).forward(request, forwarding);
-  }
-
-  function pathOf(protocol: BackendProtocol): MessagePath {
-    const path =
-      translations.get(protocol) ??
-      createMessagePath(server, createHttpBackend({ server, addresses, protocol, forward }), options);
-    translations.set(protocol, path);
-    return path;
-  }
-
-  async function protocolsFor({ principal }: OwnedRequest): Promise<BackendProtocols | null> {
-    const credential = await options.credentials.for(principal, server);
-    return detection.known() ?? detection.detect(credential);
-  }
 }
 
 const PROTOCOLS: readonly BackendProtocol[] = ['sessions', 'stateless', 'sse'];

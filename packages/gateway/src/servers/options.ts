@@ -81,69 +81,74 @@ export const commandDefaults = { process: 'user', processes: 32, idle: 300 } as 
 
 const systemId = () => wholeNumber(1, 4_294_967_294);
 
-const backendSchema = lazy(() =>
-  z.strictObject({
-    url: z
-      .union([backendUrl(), list(backendUrl(), 1, 16)])
-      .register(optionMeta, { kind: 'a URL, or a list of URLs' })
-      .optional()
-      .describe('address of an MCP server over HTTP; of several, the next is used while one is down'),
-    transport: z
-      .enum(['http', 'sse'])
-      .optional()
-      .describe('`sse` for the HTTP+SSE transport of 2024-11-05')
-      .register(optionMeta, { defaultText: '`http`' }),
-    credentials: credentialSchema()
-      .optional()
-      .describe('how the gateway authenticates itself there')
-      .register(optionMeta, { defaultText: '`{ "as": "none" }`' }),
-    forward: list(headerName())
-      .optional()
-      .describe('further request headers that are forwarded, besides those of MCP and of content'),
-    command: list(text('a word of a command'), 1).optional().describe('command of an MCP server over stdio'),
-    folder: text('a folder')
-      .optional()
-      .describe('`command`: its working directory')
-      .register(optionMeta, { defaultText: 'the working directory' }),
-    environment: record(secret(), 'an object, a value for each variable')
-      .optional()
-      .describe(
-        '`command`: its environment, besides `PATH` and `HOME`; values may be `{ "file": … }` or `{ "variable": … }`',
-      ),
-    process: z
-      .enum(['user', 'shared'])
-      .optional()
-      .describe('`command`: a process for each user, or one for all')
-      .register(optionMeta, { defaultText: `\`${commandDefaults.process}\`` }),
-    processes: wholeNumber(1, 10_000)
-      .optional()
-      .describe('`command`: processes at once')
-      .register(optionMeta, { defaultText: String(commandDefaults.processes) }),
-    idle: seconds(1, 86_400)
-      .optional()
-      .describe('`command`: seconds without a call after which a process ends')
-      .register(optionMeta, { defaultText: duration(commandDefaults.idle) }),
-    memory: wholeNumber(16, 1_048_576, 'a whole number of MiB')
-      .optional()
-      .describe('`command`: MiB of memory of one process')
-      .register(optionMeta, { defaultText: 'no limit' }),
-    isolation: z
-      .enum(['none', 'namespace'])
-      .optional()
-      .describe('`command`: on Linux, `namespace` hides all other processes of this system from it')
-      .register(optionMeta, { defaultText: '`none`' }),
-    identity: z
-      .strictObject({
-        uid: systemId().describe('number of the user'),
-        gid: systemId().describe('number of the group'),
-      })
-      .optional()
-      .describe(
-        '`command`: user and group of the system that its processes run as; the server itself has to run as root',
-      )
-      .register(optionMeta, { defaultText: 'those of this process' }),
-  }),
-);
+/** Members of a backend over HTTP. */
+const httpMembers = () => ({
+  url: z
+    .union([backendUrl(), list(backendUrl(), 1, 16)])
+    .register(optionMeta, { kind: 'a URL, or a list of URLs' })
+    .optional()
+    .describe('address of an MCP server over HTTP; of several, the next is used while one is down'),
+  transport: z
+    .enum(['http', 'sse'])
+    .optional()
+    .describe('`sse` for the HTTP+SSE transport of 2024-11-05')
+    .register(optionMeta, { defaultText: '`http`' }),
+  credentials: credentialSchema()
+    .optional()
+    .describe('how the gateway authenticates itself there')
+    .register(optionMeta, { defaultText: '`{ "as": "none" }`' }),
+  forward: list(headerName())
+    .optional()
+    .describe('further request headers that are forwarded, besides those of MCP and of content'),
+});
+
+/** Members of a backend over stdio. */
+const processMembers = () => ({
+  command: list(text('a word of a command'), 1).optional().describe('command of an MCP server over stdio'),
+  folder: text('a folder')
+    .optional()
+    .describe('`command`: its working directory')
+    .register(optionMeta, { defaultText: 'the working directory' }),
+  environment: record(secret(), 'an object, a value for each variable')
+    .optional()
+    .describe(
+      '`command`: its environment, besides `PATH` and `HOME`; values may be `{ "file": … }` or `{ "variable": … }`',
+    ),
+  process: z
+    .enum(['user', 'shared'])
+    .optional()
+    .describe('`command`: a process for each user, or one for all')
+    .register(optionMeta, { defaultText: `\`${commandDefaults.process}\`` }),
+  processes: wholeNumber(1, 10_000)
+    .optional()
+    .describe('`command`: processes at once')
+    .register(optionMeta, { defaultText: String(commandDefaults.processes) }),
+  idle: seconds(1, 86_400)
+    .optional()
+    .describe('`command`: seconds without a call after which a process ends')
+    .register(optionMeta, { defaultText: duration(commandDefaults.idle) }),
+  memory: wholeNumber(16, 1_048_576, 'a whole number of MiB')
+    .optional()
+    .describe('`command`: MiB of memory of one process')
+    .register(optionMeta, { defaultText: 'no limit' }),
+  isolation: z
+    .enum(['none', 'namespace'])
+    .optional()
+    .describe('`command`: on Linux, `namespace` hides all other processes of this system from it')
+    .register(optionMeta, { defaultText: '`none`' }),
+  identity: z
+    .strictObject({
+      uid: systemId().describe('number of the user'),
+      gid: systemId().describe('number of the group'),
+    })
+    .optional()
+    .describe(
+      '`command`: user and group of the system that its processes run as; the server itself has to run as root',
+    )
+    .register(optionMeta, { defaultText: 'those of this process' }),
+});
+
+const backendSchema = lazy(() => z.strictObject({ ...httpMembers(), ...processMembers() }));
 
 const MIB = 1024 * 1024;
 
