@@ -40,16 +40,57 @@ interface Entry {
 }
 
 export function createCatalogue(options: CatalogueOptions): Catalogue {
+  const lists = createListCache(options);
+
+  async function compareList(server: GatewayServer, listed: readonly ListedTool[]): Promise<ReviewedList> {
+    // What changed for a client may have changed in the gateway's own list.
+    if (await compare(options, server, listed)) lists.changed(server);
+    return approvedOf(listed, await currentPins(options, server));
+  }
+
+  return {
+    changed: lists.changed,
+    tools(request, credentialKey) {
+      const entry = lists.find(request, credentialKey);
+      return mapLater(entry, (found) =>
+        mapLater(currentPins(options, request.server), (pins) => viewOf(found, pins)),
+      );
+    },
+    review(request, credentialKey, elements) {
+      const { server } = request;
+      const listed = readList(elements);
+      return mapLater(currentPins(options, server), (pins) => {
+        // At first use, the gateway's own list is pinned, whatever the client can do.
+        if (pins.isEmpty && listed.length > 0)
+          return lists.load(request, credentialKey).then(() => compareList(server, listed));
+        const isKnown = listed.every(({ name, hash }) => pins.has(name, hash));
+        return isKnown ? approvedOf(listed, pins) : compareList(server, listed);
+      });
+    },
+  };
+}
+
+/** The gateway's own lists, by server and credential. */
+interface ListCache {
+  /** Immediately when cached; renewed in the background before its lifetime ends. */
+  find(request: OwnedRequest, credentialKey: string): Entry | Promise<Entry>;
+  /** Reads a list from the backend; one reading at a time for each key. */
+  load(request: OwnedRequest, credentialKey: string): Promise<Entry>;
+  changed(server: Pick<GatewayServer, 'path'>): void;
+}
+
+function createListCache(options: CatalogueOptions): ListCache {
   const { now, lifetime = CATALOGUE_LIFETIME } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry>>();
   const generations = new Map<string, number>();
   const turn = createSemaphore(options.concurrency ?? CATALOGUE_READS_AT_ONCE);
 
-  function load(request: OwnedRequest, key: string): Promise<Entry> {
+  function load(request: OwnedRequest, credentialKey: string): Promise<Entry> {
+    const { path } = request.server;
+    const key = keyOf(path, credentialKey);
     const running = loading.get(key);
     if (running !== undefined) return running;
-    const { path } = request.server;
     const generation = generations.get(path);
     const result = turn(() => readEntry(options, request))
       .then((entry) => {
@@ -70,46 +111,25 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
     entries.set(key, entry);
   }
 
-  function withPins(server: GatewayServer, entry: Entry): ToolCatalogue | Promise<ToolCatalogue> {
-    return mapLater(currentPins(options, server), (pins) => viewOf(entry, pins));
-  }
-
-  function changed({ path }: Pick<GatewayServer, 'path'>): void {
-    generations.set(path, (generations.get(path) ?? 0) + 1);
-    for (const key of entries.keys()) if (key.startsWith(`${path} `)) entries.delete(key);
-    for (const key of loading.keys()) if (key.startsWith(`${path} `)) loading.delete(key);
-  }
-
   return {
-    changed,
-    tools(request, credentialKey) {
-      const { server } = request;
-      const key = `${server.path} ${credentialKey}`;
-      const entry = entries.get(key);
+    load,
+    find(request, credentialKey) {
+      const entry = entries.get(keyOf(request.server.path, credentialKey));
       const age = entry === undefined ? Number.POSITIVE_INFINITY : now() - entry.at;
-      if (entry === undefined || age >= lifetime)
-        return load(request, key).then((loaded) => withPins(server, loaded));
-      if (age >= lifetime * CATALOGUE_REFRESH_AT) load(request, key).catch(() => {});
-      return withPins(server, entry);
+      if (entry === undefined || age >= lifetime) return load(request, credentialKey);
+      if (age >= lifetime * CATALOGUE_REFRESH_AT) load(request, credentialKey).catch(() => {});
+      return entry;
     },
-    review(request, credentialKey, elements) {
-      const { server } = request;
-      const listed = readList(elements);
-      return mapLater(currentPins(options, server), (pins) => {
-        // At first use, the gateway's own list is pinned, whatever the client can do.
-        if (pins.isEmpty && listed.length > 0)
-          return load(request, `${server.path} ${credentialKey}`).then(() => compareList(server, listed));
-        const isKnown = listed.every(({ name, hash }) => pins.has(name, hash));
-        return isKnown ? approvedOf(listed, pins) : compareList(server, listed);
-      });
+    changed({ path }) {
+      generations.set(path, (generations.get(path) ?? 0) + 1);
+      for (const key of entries.keys()) if (key.startsWith(`${path} `)) entries.delete(key);
+      for (const key of loading.keys()) if (key.startsWith(`${path} `)) loading.delete(key);
     },
   };
+}
 
-  async function compareList(server: GatewayServer, listed: readonly ListedTool[]): Promise<ReviewedList> {
-    // What changed for a client may have changed in the gateway's own list.
-    if (await compare(options, server, listed)) changed(server);
-    return approvedOf(listed, await currentPins(options, server));
-  }
+function keyOf(path: string, credentialKey: string): string {
+  return `${path} ${credentialKey}`;
 }
 
 /** Reads every revision as long as nothing is pinned: what differs between them is approved together. */

@@ -28,9 +28,10 @@ interface BeginSecrets {
 export function createUserBackend(
   backend: ProtectedBackend,
   definition: UserDefinition,
-  { clientName, clock }: UserBackendOptions,
+  options: UserBackendOptions,
 ): UserBackend {
   const { id, name, url } = backend;
+  const { clientName, clock } = options;
 
   async function open(content: SessionContent, request: Partial<BackendConnectionRequest> = {}) {
     const store = await createSessionStore(url, content);
@@ -50,7 +51,28 @@ export function createUserBackend(
     name,
     host: new URL(url).host,
     hasConfiguredClient: definition.client !== null,
+    ...connecting(url, open, clock),
+    ...connected(open, clock),
+    clientDocument: (documentUrl, redirectUri) =>
+      buildMetadataDocument({ url: documentUrl, clientName, redirectUris: [redirectUri] }),
+  };
+}
 
+type OpenClient = (
+  content: SessionContent,
+  request?: Partial<BackendConnectionRequest>,
+) => Promise<{
+  readonly store: SessionStore;
+  readonly client: Awaited<ReturnType<typeof createBackendClient>>;
+}>;
+
+/** The redirect of a user to the authorization server of the backend, and back. */
+function connecting(
+  server: string,
+  open: OpenClient,
+  clock: () => number,
+): Pick<UserBackend, 'begin' | 'complete'> {
+  return {
     begin: (request) =>
       classified(async () => {
         const { store, client } = await open({ registrations: request.registrations }, request);
@@ -60,19 +82,24 @@ export function createUserBackend(
         const secrets: BeginSecrets = { pending };
         return { url: location, state: pending.state, secrets };
       }),
-
     complete: (secrets, response) =>
       classified(async () => {
         const { pending } = secrets as BeginSecrets;
-        const key = { server: url, issuer: pending.issuer, account: pending.account, kind: 'user' } as const;
+        const { issuer, account, registration } = pending;
+        const key = { server, issuer, account, kind: 'user' } as const;
         const { store, client } = await open({
           pending,
-          record: { key, registration: pending.registration, tokens: null, since: null },
+          record: { key, registration, tokens: null, since: null },
         });
         await client.complete(response);
         return responseOf(store, clock());
       }),
+  };
+}
 
+/** What happens to the tokens of a connected account. */
+function connected(open: OpenClient, clock: () => number): Pick<UserBackend, 'refresh' | 'revoke'> {
+  return {
     refresh: ({ session }) =>
       classified(async () => {
         const record = session as CredentialRecord;
@@ -83,7 +110,6 @@ export function createUserBackend(
         if ((await client.accessToken()) === null) throw ended();
         return responseOf(store, clock());
       }),
-
     revoke: ({ session }) =>
       classified(async () => {
         const { client } = await open({ record: session as CredentialRecord });
@@ -92,9 +118,6 @@ export function createUserBackend(
         if ((await client.signOut()) === 'revoked') return 'revoked';
         throw new IdentityProviderError('outage', 'the tokens were not revoked');
       }),
-
-    clientDocument: (documentUrl, redirectUri) =>
-      buildMetadataDocument({ url: documentUrl, clientName, redirectUris: [redirectUri] }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Credentials of users who connected accounts: those of the grant, refreshed when rejected, or a link to connect one. */
 import type { ConnectedAccounts, ConnectedAccountTokens } from '@portcullis/authorization-server';
 import type { CredentialRecord } from '@portcullis/client';
-import { createClientContext } from '@portcullis/client/steps';
+import { type ClientContext, createClientContext } from '@portcullis/client/steps';
 import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import { MAX_CACHED_TOKENS, USER_TOKEN_TOO_NEW, USER_TOKENS_CACHED_FOR } from '../limits.ts';
@@ -28,39 +28,13 @@ export interface UserCredentialsOptions {
 export function createUserCredentials(options: UserCredentialsOptions): BackendCredentials {
   const { id, name, accounts, clock } = options;
   const context = createClientContext({ clock });
-  const cache = new Map<string, CachedCredential>();
-  /** The tokens that a credential was made of: concurrent requests are rejected together. */
-  const sources = new WeakMap<BackendCredential, ConnectedAccountTokens>();
+  const cache = createCredentialCache(options, context);
 
   async function find(grantId: string): Promise<BackendCredential> {
     const found = await accounts.find(grantId, id);
-    if (found === null) {
-      cache.delete(grantId);
-      throw await connectionRequired(grantId, []);
-    }
-    return remember(grantId, found);
-  }
-
-  function remember(grantId: string, found: ConnectedAccountTokens): BackendCredential {
-    const { tokens } = found.tokens.session as CredentialRecord;
-    if (tokens === null) throw new TypeError('A stored session has tokens.');
-    const known = cache.get(grantId);
-    const credential =
-      known?.found.version === found.version
-        ? known.credential
-        : credentialOf(context, tokens, JSON.stringify([id, grantId]));
-    sources.set(credential, found);
-    cache.delete(grantId);
-    cache.set(grantId, {
-      credential,
-      found,
-      until: Math.min(found.until * 1000, clock() + USER_TOKENS_CACHED_FOR),
-    });
-    for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED_TOKENS) break;
-      cache.delete(oldest);
-    }
-    return credential;
+    if (found !== null) return cache.remember(grantId, found);
+    cache.forget(grantId);
+    throw await connectionRequired(grantId, []);
   }
 
   async function connectionRequired(grantId: string, scopes: Scopes): Promise<Error> {
@@ -76,8 +50,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
   return {
     for(principal) {
       const grantId = grantOf(principal, name);
-      const cached = cache.get(grantId);
-      return cached !== undefined && clock() < cached.until ? cached.credential : find(grantId);
+      return cache.find(grantId) ?? find(grantId);
     },
 
     async rejected(principal, answer, credential) {
@@ -85,12 +58,12 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
       if (result.kind === 'retry') return 'retry';
       if (result.kind === 'accepted') return 'final';
       const grantId = grantOf(principal, name);
-      if (cache.get(grantId)?.credential === credential) cache.delete(grantId);
+      cache.forget(grantId, credential);
       const current = await accounts.find(grantId, id);
       if (current === null) return ask(grantId, []);
       // A new connection or a refresh, here or in another process, has replaced it meanwhile.
-      if (current.version !== sources.get(credential)?.version) {
-        remember(grantId, current);
+      if (current.version !== cache.versionOf(credential)) {
+        cache.remember(grantId, current);
         return 'retry';
       }
       if (result.kind === 'insufficient_scope')
@@ -99,6 +72,54 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
       const replaced = await accounts.replace(grantId, id, current.version);
       return replaced === null ? ask(grantId, current.scopes) : 'retry';
     },
+  };
+}
+
+/** Credentials of connected accounts by grant, for some seconds. */
+interface CredentialCache {
+  find(grantId: string): BackendCredential | null;
+  remember(grantId: string, found: ConnectedAccountTokens): BackendCredential;
+  /** @param credential forgets only this one */
+  forget(grantId: string, credential?: BackendCredential): void;
+  /** The version of the tokens that a credential was made of. */
+  versionOf(credential: BackendCredential): ConnectedAccountTokens['version'] | undefined;
+}
+
+function createCredentialCache(
+  { id, clock }: UserCredentialsOptions,
+  context: ClientContext,
+): CredentialCache {
+  const cache = new Map<string, CachedCredential>();
+  /** The tokens that a credential was made of: concurrent requests are rejected together. */
+  const sources = new WeakMap<BackendCredential, ConnectedAccountTokens>();
+
+  return {
+    find(grantId) {
+      const cached = cache.get(grantId);
+      return cached !== undefined && clock() < cached.until ? cached.credential : null;
+    },
+    remember(grantId, found) {
+      const { tokens } = found.tokens.session as CredentialRecord;
+      if (tokens === null) throw new TypeError('A stored session has tokens.');
+      const known = cache.get(grantId);
+      const credential =
+        known?.found.version === found.version
+          ? known.credential
+          : credentialOf(context, tokens, JSON.stringify([id, grantId]));
+      sources.set(credential, found);
+      cache.delete(grantId);
+      const until = Math.min(found.until * 1000, clock() + USER_TOKENS_CACHED_FOR);
+      cache.set(grantId, { credential, found, until });
+      for (const oldest of cache.keys()) {
+        if (cache.size <= MAX_CACHED_TOKENS) break;
+        cache.delete(oldest);
+      }
+      return credential;
+    },
+    forget(grantId, credential) {
+      if (credential === undefined || cache.get(grantId)?.credential === credential) cache.delete(grantId);
+    },
+    versionOf: (credential) => sources.get(credential)?.version,
   };
 }
 
