@@ -29,7 +29,7 @@ function expectedOutput(code: string): readonly string[] {
 describe('the examples in docstrings', () => {
   it('exist for the main entry points', () => {
     expect(new Set(examples.map(({ path }) => path.split('/')[1]))).toEqual(
-      new Set(['authorization-server', 'client', 'http', 'protocol', 'resource-server', 'store']),
+      new Set(['authorization-server', 'client', 'gateway', 'http', 'protocol', 'resource-server', 'store']),
     );
   });
 

@@ -89,6 +89,35 @@ type ServedServers = ReadonlyMap<string, ServedServer>;
 
 /**
  * Creates a gateway for servers as `defineServers` returns them.
+ * @example
+ * ```ts
+ * import { once } from 'node:events';
+ * import { createServer } from 'node:http';
+ * import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+ * import { createGateway } from '@portcullis/gateway';
+ * import { defineServers, guardResourcesOf, serversSchema } from '@portcullis/gateway/options';
+ * import { createGuard, jwtVerifier } from '@portcullis/resource-server';
+ *
+ * const report = createOptionReport(); // collects every issue of the options
+ * const written = [{ path: '/files', name: 'Files', backend: { url: 'http://127.0.0.1:3000/mcp' } }];
+ * const options = readOption(serversSchema(), written, ['servers'], report);
+ * const servers = defineServers(options, { publicUrl: 'https://mcp.example', folder: '.' }, report);
+ * const gateway = createGateway({
+ *   servers,
+ *   guard: createGuard({
+ *     resources: guardResourcesOf(servers),
+ *     verifier: jwtVerifier({ issuer: 'https://auth.example' }),
+ *   }),
+ *   masterKey: crypto.getRandomValues(new Uint8Array(32)), // the same at each start, stored elsewhere
+ *   events: (event) => console.error(event),
+ * });
+ * const http = createServer(gateway.handle).listen();
+ * await once(http, 'listening');
+ * const response = await fetch(`http://localhost:${http.address().port}/files`, { method: 'POST' });
+ * console.log(response.status); // 401
+ * http.close();
+ * await gateway.close();
+ * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const { servers, guard, credentials = withoutCredentials } = options;
