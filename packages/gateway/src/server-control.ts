@@ -146,7 +146,7 @@ const POSSIBLE_HINTS: readonly (ToolHints | null)[] = [null, { readOnly: true, d
  * asked.
  * @throws MessageError 403
  */
-export function checkForbidden(policy: Policy, { messages }: ScannedBody, caller: Caller): void {
+function checkForbidden(policy: Policy, { messages }: ScannedBody, caller: Caller): void {
   for (const message of messages) {
     if (message.kind === 'response') continue;
     const isForbidden = operationsOf(message).some((operation) =>

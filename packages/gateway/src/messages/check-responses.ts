@@ -51,7 +51,7 @@ export function mayHoldResponse(bytes: Buffer): boolean {
  * @param message its members `id`, `method`, `result` and `error`, as far as they are known
  * @throws SyntaxError for a response to none of the requests
  */
-export function checkResponse({ members }: JsonNode, { ids }: ExpectedResponses, isComplete: boolean): void {
+function checkResponse({ members }: JsonNode, { ids }: ExpectedResponses, isComplete: boolean): void {
   const [id, result, error] = ['id', 'result', 'error'].map((name) => members.get(name));
   if (result === undefined && error === undefined) return;
   if (members.has('method')) throw new SyntaxError('it is a request and a response');
@@ -62,7 +62,7 @@ export function checkResponse({ members }: JsonNode, { ids }: ExpectedResponses,
 }
 
 /** Whether a complete message is the response to one of the requests. */
-export function answersOneOf({ members }: JsonNode, ids: ReadonlySet<string>): boolean {
+function answersOneOf({ members }: JsonNode, ids: ReadonlySet<string>): boolean {
   const id = members.get('id');
   return (members.has('result') || members.has('error')) && id !== undefined && ids.has(textOf(id));
 }

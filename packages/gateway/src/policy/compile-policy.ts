@@ -19,7 +19,7 @@ export interface ToolHints {
 }
 
 /** The decision of a policy about one call. */
-export type AccessDecision =
+type AccessDecision =
   | { readonly kind: 'allow' }
   /** The token may do it with more scopes. */
   | { readonly kind: 'insufficient_scope'; readonly needed: Scopes }
