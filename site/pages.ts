@@ -63,6 +63,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'packages/client/README.md',
     'packages/store/README.md',
     'packages/http/README.md',
+    'packages/policy/README.md',
     'packages/protocol/README.md',
   ],
   Results: [

@@ -23,15 +23,25 @@ export type Manifests = Readonly<Record<string, Manifest>>;
 /** "May import", from a package to those below it. Siblings do not know each other. */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
+  policy: ['protocol'],
   http: ['protocol'],
-  'resource-server': ['protocol'],
-  'authorization-server': ['protocol', 'http'],
+  'resource-server': ['protocol', 'policy'],
+  'authorization-server': ['protocol', 'policy', 'http'],
   client: ['protocol', 'http'],
   store: ['protocol', 'authorization-server'],
-  gateway: ['protocol', 'http', 'resource-server', 'authorization-server', 'client'],
+  gateway: ['protocol', 'policy', 'http', 'resource-server', 'authorization-server', 'client'],
   // Starts the command, and imports nothing.
   'create-portcullis': [],
-  cli: ['protocol', 'http', 'store', 'resource-server', 'authorization-server', 'client', 'gateway'],
+  cli: [
+    'protocol',
+    'policy',
+    'http',
+    'store',
+    'resource-server',
+    'authorization-server',
+    'client',
+    'gateway',
+  ],
 };
 
 /** Arrows that are open for one entry and for types only. */
@@ -43,7 +53,7 @@ const typesOnly: Readonly<Record<string, string>> = {
 const loadsByName = ['cli'];
 
 /** Packages that know no platform. */
-const withoutNode = ['protocol'];
+const withoutNode = ['protocol', 'policy'];
 
 /** Entries that a browser loads: neither they nor what they reach may need Node. */
 const browserSafe = ['@portcullis/client', '@portcullis/client/steps'];

@@ -1,10 +1,6 @@
 /** The options schema of conditions of access, derived from their table, and the rule about their claims. */
-import {
-  ACCESS_CONDITION_MEMBERS,
-  type AccessCondition,
-  USER_CLAIMS,
-  unavailableClaims,
-} from '@portcullis/protocol';
+import { ACCESS_CONDITION_MEMBERS, type AccessCondition, unavailableClaims } from '@portcullis/policy';
+import { USER_CLAIMS } from '@portcullis/protocol';
 import type * as z from 'zod';
 import { list, optionMeta, record, text } from './option-fields.ts';
 import type { OptionReport } from './option-reader.ts';

@@ -1,18 +1,6 @@
 /** The types and pure rules of MCP authorization that every role shares: no I/O, no clock, no randomness. */
 
 export {
-  ACCESS_CONDITION_MEMBERS,
-  type AccessCondition,
-  type AccessSubject,
-  claimsOfConditions,
-  joinConditions,
-  USER_CLAIMS,
-  type UserClaim,
-  unavailableClaims,
-  unmetByClient,
-  unmetCondition,
-} from './access-condition.ts';
-export {
   type AuthenticationRequirement,
   acrOf,
   ONE_FACTOR,
@@ -72,6 +60,8 @@ export {
   checkAccessToken,
   isAccessTokenType,
   scopesOf,
+  USER_CLAIMS,
+  type UserClaim,
 } from './messages/access-token.ts';
 export { readAuthorizationHeader } from './messages/authorization-header.ts';
 export {

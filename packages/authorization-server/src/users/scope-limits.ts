@@ -3,14 +3,10 @@ import {
   type AccessCondition,
   type AccessSubject,
   claimsOfConditions,
-  impliedScopes,
-  missingScopes,
-  OAuthError,
-  type Scopes,
-  type UserClaim,
   unmetByClient,
   unmetCondition,
-} from '@portcullis/protocol';
+} from '@portcullis/policy';
+import { impliedScopes, missingScopes, OAuthError, type Scopes, type UserClaim } from '@portcullis/protocol';
 import type { ResourceDefinition } from '../resources/options.ts';
 import type { AuthorizationStore } from '../store/index.ts';
 import { readUserClaims } from './user-claims.ts';

@@ -1,13 +1,7 @@
 /** Compiles the rules of a server: the same decision for what is listed and for what is called. */
 
-import {
-  type AccessCondition,
-  type McpOperation,
-  missingScopes,
-  type Scopes,
-  unionScopes,
-  unmetCondition,
-} from '@portcullis/protocol';
+import { type AccessCondition, unmetCondition } from '@portcullis/policy';
+import { type McpOperation, missingScopes, type Scopes, unionScopes } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import type { AccessRule, ConditionalAccessRule, GatewayServer, RuleTable } from '../servers/server.ts';
 import { nameVariants, uriReadings } from './resource-uris.ts';

@@ -1,7 +1,7 @@
 /** Definitions of servers from their options: the rules between members, and complete defaults. */
 import { resolve } from 'node:path';
 import { type OptionReport, reportUnknownClaims } from '@portcullis/authorization-server/options';
-import { type AccessCondition, unavailableClaims } from '@portcullis/protocol';
+import { type AccessCondition, unavailableClaims } from '@portcullis/policy';
 import { defineCredentials } from './credential-options.ts';
 import { commandDefaults, type ReadBackend, type ReadServer } from './options.ts';
 import type { AccessRules, BackendDefinition, GatewayServer, RuleTable } from './server.ts';

@@ -1,10 +1,6 @@
 /** The protected resources of the gateway, as the authorization server issues tokens for them. */
-import {
-  type AccessCondition,
-  claimsOfConditions,
-  joinConditions,
-  type UserClaim,
-} from '@portcullis/protocol';
+import { type AccessCondition, claimsOfConditions, joinConditions } from '@portcullis/policy';
+import type { UserClaim } from '@portcullis/protocol';
 import type { ResourceOptions } from '@portcullis/resource-server';
 import type { AccessRule, GatewayServer } from './server.ts';
 

@@ -1,6 +1,6 @@
 /** A configured server of the gateway: validated, frozen, pure data. Compiled policies are separate. */
 import type { OutputOf } from '@portcullis/authorization-server/options';
-import type { AccessCondition } from '@portcullis/protocol';
+import type { AccessCondition } from '@portcullis/policy';
 import type { CredentialDefinition } from './credential-options.ts';
 import type { limitsSchema } from './options.ts';
 

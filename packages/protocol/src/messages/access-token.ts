@@ -15,6 +15,12 @@ export function isAccessTokenType(type: unknown): boolean {
   return typeof type === 'string' && /^(?:application\/)?at\+jwt$/i.test(type);
 }
 
+/** A claim about the user. @see OpenID Connect Core 1.0 §5.1, RFC 9068 §2.2.3.1 */
+export type UserClaim = 'email' | 'name' | 'groups';
+
+/** The claims that servers may learn about users. */
+export const USER_CLAIMS: readonly UserClaim[] = ['email', 'name', 'groups'];
+
 /** The claims, by their names in the RFC; times in epoch seconds. @see RFC 9068 §2.2 */
 export interface AccessTokenClaims {
   readonly iss: string;

@@ -1,4 +1,5 @@
 /** Conditions on the client and the user: one table says how each member is described, checked and joined. */
+import { USER_CLAIMS, type UserClaim } from '@portcullis/protocol';
 
 /** Every given member must hold; an empty list holds for no client and no user. */
 export interface AccessCondition {
@@ -18,12 +19,6 @@ export interface AccessSubject {
   readonly groups: readonly string[];
   readonly claims: Readonly<Record<string, unknown>>;
 }
-
-/** A claim about the user. @see OpenID Connect Core 1.0 §5.1, RFC 9068 §2.2.3.1 */
-export type UserClaim = 'email' | 'name' | 'groups';
-
-/** The claims that servers may learn about users. */
-export const USER_CLAIMS: readonly UserClaim[] = ['email', 'name', 'groups'];
 
 /** What options schemas and documents say about a member. */
 export interface AccessConditionMember {

@@ -1,0 +1,85 @@
+/** The arguments of a call as conditions read them: one reading, the same for every parser of the same bytes. */
+import { readStrictJson } from '@portcullis/protocol';
+
+/** The arguments of a call, parsed when a condition reads them. */
+export interface CallArguments {
+  /** @throws SyntaxError for arguments that parsers read differently, or that are no object */
+  read(): ReadArguments;
+}
+
+/** Parsed arguments. */
+export interface ReadArguments {
+  /** Integers that a double does not represent exactly are of type bigint. */
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Values, and texts in pieces of {@link TEXT_UNIT} characters. */
+  readonly size: number;
+  /** The names of all members, folded as by parsers that ignore case → as written. */
+  readonly names: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+const LIMITS = { depth: 64, members: 10_000, values: 100_000 };
+
+/** Characters of a text that cost as much as one value. */
+const TEXT_UNIT = 256;
+
+/** @param text the JSON of the arguments as sent to the server; `null`: the call has none */
+export function createCallArguments(text: () => string | null): CallArguments {
+  let known: ReadArguments | null = null;
+  return {
+    read() {
+      known ??= readArguments(text() ?? '{}');
+      return known;
+    },
+  };
+}
+
+/** For operations without arguments. */
+export const NO_ARGUMENTS: CallArguments = createCallArguments(() => null);
+
+function readArguments(text: string): ReadArguments {
+  const strict = readStrictJson(text, LIMITS);
+  const value = LONG_NUMBER.test(text) ? readExactly(text) : strict;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new SyntaxError('the arguments are no object');
+  const names = new Map<string, Set<string>>();
+  return { value: value as ReadArguments['value'], size: measure(value, names), names };
+}
+
+/** Shorter numbers are exact, or have a fraction; an exponent makes any number large. */
+const LONG_NUMBER = /\d{16}|\d[eE]\+?\d/;
+
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** A server with other numbers might read what the condition did not see. */
+function readExactly(text: string): unknown {
+  const revive = (_name: string, value: unknown, { source }: { readonly source?: string }): unknown => {
+    if (typeof value !== 'number' || (Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER))
+      return value;
+    const integer = /^-?\d{1,19}$/.test(source ?? '') ? BigInt(source ?? '') : null;
+    if (integer === null || integer > INT64_MAX || integer < -INT64_MAX)
+      throw new SyntaxError('the arguments have a number that is too large to compare exactly');
+    return integer;
+  };
+  return (JSON.parse as (text: string, revive: unknown) => unknown)(text, revive);
+}
+
+/** Counts values, and collects names. Nesting is limited. */
+function measure(value: unknown, names: Map<string, Set<string>>): number {
+  if (typeof value === 'string') return 1 + Math.floor(value.length / TEXT_UNIT);
+  if (typeof value !== 'object' || value === null) return 1;
+  if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + measure(one, names), 1);
+  let size = 1;
+  for (const [name, member] of Object.entries(value)) {
+    const folded = foldName(name);
+    const written = names.get(folded);
+    if (written === undefined) names.set(folded, new Set([name]));
+    else written.add(name);
+    size += measure(member, names);
+  }
+  return size;
+}
+
+/** A name as parsers that ignore case compare it. */
+export function foldName(name: string): string {
+  return name.normalize('NFKC').toUpperCase().toLowerCase();
+}

@@ -1,0 +1,271 @@
+/** Conditions: what compiles, what they read, how arguments are read, and what an evaluation may cost. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  type AccessRequest,
+  type CompileCondition,
+  ConditionError,
+  claimsOfRules,
+  createCallArguments,
+  loadConditions,
+} from '../src/index.ts';
+
+let compile: CompileCondition;
+beforeAll(async () => {
+  compile = await loadConditions();
+});
+
+const REQUEST: AccessRequest = {
+  principal: {
+    subject: 'ada',
+    clientId: 'editor',
+    scopes: ['read'],
+    groups: ['writers', 'leads'],
+    claims: {
+      ...{ email: 'ada@example.com', name: 'Ada', department: 'x', acr: '2fa', amr: ['pwd', 1] },
+      ...{ auth_time: 1_800_000_000, cnf: { jkt: 'key' } },
+    },
+  },
+  operation: { method: 'tools/call', tool: 'transfer', prompt: null, resource: null },
+  server: '/bank',
+  annotations: { readOnly: false, destructive: true },
+  arguments: createCallArguments(
+    () => '{"amount":100,"to":{"iban":"DE1"},"tags":["a","b"],"token":"s3cret"}',
+  ),
+  now: 1_800_000_060,
+  network: '192.0.2.1',
+};
+
+const withArguments = (text: string | null): AccessRequest => ({
+  ...REQUEST,
+  arguments: createCallArguments(() => text),
+});
+
+const errorOf = (work: () => unknown): ConditionError => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ConditionError) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+};
+
+describe('a condition', () => {
+  it.each([
+    "user.authenticated && user.id == 'ada' && user.name == 'Ada' && user.email.endsWith('@example.com')",
+    "'leads' in user.groups && user.claims.department == 'x' && client.id == 'editor'",
+    "call.server == '/bank' && call.method == 'tools/call' && call.tool == 'transfer'",
+    "call.prompt == '' && call.resource == '' && call.annotations.destructiveHint && !call.annotations.readOnlyHint",
+    "call.arguments.amount <= 100 && call.arguments['to'].iban == 'DE1' && call.arguments.amount == 100.0",
+    "call.arguments.tags.all(tag, tag in ['a', 'b']) && size(call.arguments.tags) == 2",
+    "!has(call.arguments.note) && has(call.arguments.to.iban) && !('note' in call.arguments)",
+    "request.time - request.auth_time <= duration('1m') && request.time.getHours('UTC') == 8",
+    "request.acr == '2fa' && request.amr == ['pwd'] && request.sender_constrained",
+    "request.network.startsWith('192.0.2.') && type(call.arguments.amount) == double",
+    'call.arguments.missing == 1 || call.arguments.amount > 1',
+  ])('reads its variables: %s', (source) => {
+    expect(compile(source).holds(REQUEST)).toBe(true);
+    expect(compile(`!(${source})`).holds(REQUEST)).toBe(false);
+  });
+
+  it('finds everything empty without a token, and never missing', () => {
+    const anonymous: AccessRequest = { ...REQUEST, principal: null, annotations: null };
+    const source =
+      "!user.authenticated && user.id + user.email + user.name + client.id + request.acr == '' && user.groups == [] && " +
+      'request.amr == [] && !request.sender_constrained && call.annotations.destructiveHint && ' +
+      "request.auth_time == timestamp('1970-01-01T00:00:00Z')";
+    expect(compile(source).holds(anonymous)).toBe(true);
+  });
+
+  it.each([
+    { source: 'call.arguments.amount <=', message: 'Unexpected token: EOF', line: 1, column: 25 },
+    { source: "user.emial == 'x'", message: 'No such key: emial', line: 1, column: 6 },
+    {
+      source: "user.id == 'a' &&\n  users.id == 'a'",
+      message: 'Unknown variable: users',
+      line: 2,
+      column: 3,
+    },
+    { source: "user.id + 1 == 'x'", message: 'no such overload: string + int', line: 1, column: 1 },
+    {
+      source: "user.email.matches('^(a+)+$')",
+      message: 'matches is not available in conditions',
+      line: 1,
+      column: 1,
+    },
+    {
+      source: "cel.bind(a, user.id + user.id, a == '')",
+      message: 'bind is not available in conditions',
+      line: 1,
+      column: 1,
+    },
+    {
+      source: 'call.arguments.a.map(x, x + x).all(x, x == 1)',
+      message: 'all needs a list of a variable, or a list of constants',
+      line: 1,
+      column: 1,
+    },
+    {
+      source: "user.groups.exists(user, user == 'x')",
+      message: 'user is a variable of conditions',
+      line: 1,
+      column: 1,
+    },
+    {
+      source: 'user.email.contains(call.arguments.part)',
+      message: 'contains cannot search for a text of the arguments',
+      line: 1,
+      column: 1,
+    },
+    {
+      source: 'call.arguments.parts.exists(part, user.email.contains(part))',
+      message: 'contains cannot search for a text of the arguments',
+      line: 1,
+      column: 35,
+    },
+  ])('that is wrong does not compile, and says where: $source', ({ source, message, line, column }) => {
+    const error = errorOf(() => compile(source));
+    expect([error.message, error.position]).toEqual([message, { line, column }]);
+  });
+
+  it('has to be a boolean, short, and not nested too deep', () => {
+    expect(errorOf(() => compile('1 + 1')).message).toContain('must be a boolean, not of type int');
+    expect(errorOf(() => compile('call.arguments.isOpen')).message).toContain('not of type dyn');
+    expect(errorOf(() => compile(`user.id == '${'x'.repeat(2000)}'`)).message).toContain('2000 characters');
+    expect(errorOf(() => compile(Array(300).fill('true').join('&&'))).message).toMatch(/limit|maxAstNodes/i);
+    const loops = 'call.arguments.a.all(x, x.b.all(y, y.c.all(z, z == 1)))';
+    expect(errorOf(() => compile(loops)).message).toContain('at most 2 levels deep');
+    expect(compile('call.arguments.a.all(x, x.b.all(y, y == 1))').readsArguments).toBe(true);
+  });
+
+  it('says whether it reads arguments and the caller', () => {
+    const about = (source: string) => {
+      const { readsArguments, readsCaller } = compile(source);
+      return [readsArguments, readsCaller];
+    };
+    expect(about('call.arguments.a == 1')).toEqual([true, false]);
+    expect(about("call.tool == 'a' && request.network == ''")).toEqual([false, false]);
+    expect(about("client.id == 'a'")).toEqual([false, true]);
+    expect(about("request.acr == 'a' || call.arguments == {}")).toEqual([true, true]);
+  });
+
+  it('names the claims about users that it may read', () => {
+    expect(
+      claimsOfRules([
+        { when: "user.email.endsWith('x')" },
+        { when: "user.claims['groups'] == []" },
+        { when: "call.arguments.name == 'x'" },
+      ]),
+    ).toEqual(['email', 'groups']);
+    expect(claimsOfRules([{ groups: ['a'] }, {}])).toEqual(['groups']);
+  });
+});
+
+describe('the values of a condition', () => {
+  it('are those that it read, short and without secrets', () => {
+    const source =
+      "call.arguments.amount > 1 && call.arguments.to.iban == '' && call.arguments.token == '' && user.groups == [] && " +
+      'call.arguments.to == {} && request.time == request.auth_time && call.arguments.none == 1';
+    expect(compile(source).values(REQUEST)).toEqual({
+      'call.arguments.amount': 100,
+      'call.arguments.to.iban': 'DE1',
+      'call.arguments.token': '[redacted]',
+      'user.groups': '[2 elements]',
+      'call.arguments.to': '[1 members]',
+      'request.time': '2027-01-15T08:01:00.000Z',
+      'request.auth_time': '2027-01-15T08:00:00.000Z',
+      'call.arguments.none': '[missing]',
+    });
+    const long = withArguments(JSON.stringify({ text: 'x'.repeat(500), big: 1, no: null }));
+    const { values } = compile("call.arguments.text == '' || call.arguments.no == null");
+    expect(values(long)).toEqual({
+      'call.arguments.text': `${'x'.repeat(100)}…`,
+      'call.arguments.no': null,
+    });
+  });
+
+  it('are missing where arguments cannot be read', () => {
+    expect(compile('call.arguments.a == 1').values(withArguments('{"a":1,"a":2}'))).toEqual({
+      'call.arguments.a': '[missing]',
+    });
+  });
+});
+
+describe('arguments', () => {
+  const holds = (source: string, text: string | null) => compile(source).holds(withArguments(text));
+
+  it('are an empty object where the call has none', () => {
+    expect(holds('call.arguments == {}', null)).toBe(true);
+  });
+
+  it.each([
+    { description: 'key order', text: '{"b":1,"a":100}' },
+    { description: 'whitespace', text: ' { "a" : 100 , "b" : 1 } ' },
+    { description: 'number form', text: '{"a":1.00e2,"b":1}' },
+  ])('are the same whatever their $description', ({ text }) => {
+    expect(holds('call.arguments.a <= 100 && call.arguments.a == 100', text)).toBe(true);
+    expect(holds('call.arguments.a < 100', text)).toBe(false);
+  });
+
+  it.each([
+    { description: 'a repeated member', text: '{"a":1,"a":1000}', message: 'repeats a member' },
+    { description: 'a repeated member with an escape', text: '{"a":1,"\\u0061":1000}', message: 'escape' },
+    { description: 'a member in other case', text: '{"a":1,"A":1000}', message: 'other case or form' },
+    { description: 'only a member in other case', text: '{"A":1000}', message: 'other case or form' },
+    { description: 'a member in full width', text: '{"a":1,"ａ":1000}', message: 'other case or form' },
+    { description: 'a number beyond doubles', text: '{"a":1e400}', message: 'too large to compare' },
+    { description: 'a long number in exponent form', text: '{"a":1e300}', message: 'too large to compare' },
+    { description: 'a list', text: '[1]', message: 'no object' },
+    { description: 'what is no JSON', text: '{"a":', message: 'malformed' },
+    {
+      description: 'a deep nesting',
+      text: `{"a":${'['.repeat(70)}${']'.repeat(70)}}`,
+      message: 'levels deep',
+    },
+  ])('with $description are refused, however the condition treats them', ({ text, message }) => {
+    expect(errorOf(() => holds('!has(call.arguments.a) || call.arguments.a < 100', text)).message).toContain(
+      message,
+    );
+  });
+
+  it('keep long integers exact', () => {
+    expect(holds('call.arguments.a == 9007199254740993', '{"a":9007199254740993}')).toBe(true);
+    expect(holds('call.arguments.a == 9007199254740993', '{"a":9007199254740992}')).toBe(false);
+    expect(holds('call.arguments.a < 9223372036854775807', '{"a":-9223372036854775807}')).toBe(true);
+    expect(errorOf(() => holds('call.arguments.a > 1', '{"a":9223372036854775808}')).message).toContain(
+      'too large',
+    );
+    expect(holds('call.arguments.a < 1', '{"a":0.12345678901234567}')).toBe(true);
+  });
+
+  it('of names that every object has are missing unless they are given', () => {
+    expect(holds('has(call.arguments.constructor) || has(call.arguments.__proto__)', '{}')).toBe(false);
+    expect(holds('call.arguments.__proto__.a == 1', '{"__proto__":{"a":1}}')).toBe(true);
+  });
+
+  it('in other case may be beside a member that the condition does not read', () => {
+    expect(holds('call.arguments.a == 1', '{"a":1,"b":1,"B":2}')).toBe(true);
+  });
+});
+
+describe('the cost of a condition', () => {
+  it('is bounded: loops over large arguments are refused before they run', () => {
+    const list = (length: number) => JSON.stringify({ list: Array.from({ length }, (_, index) => index) });
+    const simple = compile('call.arguments.list.all(x, x >= 0)');
+    expect(simple.holds(withArguments(list(5000)))).toBe(true);
+    expect(errorOf(() => simple.holds(withArguments(list(90_000)))).message).toContain(
+      'too large for the loops',
+    );
+    const nested = compile('call.arguments.list.all(x, x in call.arguments.list)');
+    expect(nested.holds(withArguments(list(50)))).toBe(true);
+    expect(errorOf(() => nested.holds(withArguments(list(5000)))).message).toContain(
+      'too large for the loops',
+    );
+    expect(errorOf(() => simple.holds(withArguments(list(200_000)))).message).toContain('too many values');
+  });
+
+  it('is small for a large text that no loop reads', () => {
+    const text = JSON.stringify({ path: '/tmp/a', content: 'x'.repeat(3_000_000) });
+    expect(compile("call.arguments.path.startsWith('/tmp/')").holds(withArguments(text))).toBe(true);
+  });
+});
