@@ -4,17 +4,14 @@
 export async function costOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
-  return since(before);
-}
-
-/** The same for synchronous work. */
-export function costHere(work: () => unknown): number {
-  const before = process.cpuUsage();
-  work();
-  return since(before);
-}
-
-function since(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** CPU milliseconds of synchronous work, in this thread. */
+export function costHere(work: () => unknown): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1000;
 }

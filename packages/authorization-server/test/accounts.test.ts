@@ -193,7 +193,7 @@ describe('signing in', () => {
       let address = 100;
       let [unknown, wrong] = await measure();
       // Memory bandwidth is shared with other processes, so equal work may differ in time: then it is measured again.
-      for (let tries = 1; tries < 3 && Math.abs(unknown - wrong) / wrong >= 0.4; tries += 1)
+      for (let tries = 1; tries < 8 && Math.abs(unknown - wrong) / wrong >= 0.4; tries += 1)
         [unknown, wrong] = await measure();
       expect(Math.abs(unknown - wrong) / wrong).toBeLessThan(0.4);
       // A hash is tens of milliseconds: had one of them none, it would show.
