@@ -80,7 +80,11 @@ const config: ViteUserConfig = defineConfig({
     ],
     sequence: { sequencer: LongestFirst },
     globalSetup: ['tests/support/global-setup.ts'],
-    setupFiles: ['tests/support/compile-cache.ts', 'tests/support/cheap-password-hashes.ts'],
+    setupFiles: [
+      'tests/support/clean-up.ts',
+      'tests/support/compile-cache.ts',
+      'tests/support/cheap-password-hashes.ts',
+    ],
     // One more than there are cores, because these tests also wait for clocks, processes and browsers.
     maxWorkers: 3,
     // Many tests start processes, which take half a minute on a very busy machine; the limits are for what never ends.
