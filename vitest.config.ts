@@ -47,11 +47,13 @@ const LONGEST = [
   'packages/resource-server/test/adapters.test.ts',
 ];
 
+/** Isolated files come before all others, because a process ends when the next file cannot share it. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
+    const rank = ({ moduleId, project }: TestSpecification) => {
       const index = LONGEST.findIndex((file) => moduleId.endsWith(file));
-      return index < 0 ? LONGEST.length : index;
+      const length = index < 0 ? LONGEST.length : index;
+      return project.config.isolate ? length : length + LONGEST.length + 1;
     };
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
