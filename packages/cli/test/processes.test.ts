@@ -56,7 +56,8 @@ function keepRequesting(url: string): { end(): Promise<readonly string[]> } {
   const outcomes: string[] = [];
   let isOver = false;
   const body = new URLSearchParams({ ...machineCredentials, grant_type: 'client_credentials' }).toString();
-  const retained = new Agent({ keepAlive: true });
+  // A connection for each loop: one of several in a pool could stay unused until the server closes it.
+  const retained = [1, 10, 50, 200].map((pause) => ({ pause, agent: new Agent({ keepAlive: true }) }));
   const headers = {
     'content-type': 'application/x-www-form-urlencoded',
     'content-length': String(body.length),
@@ -76,18 +77,12 @@ function keepRequesting(url: string): { end(): Promise<readonly string[]> } {
       await sleep(pause);
     }
   };
-  const loops = Promise.all([
-    loop(retained, 1),
-    loop(retained, 10),
-    loop(retained, 50),
-    loop(retained, 200),
-    loop(false, 5),
-  ]);
+  const loops = Promise.all([...retained.map(({ agent, pause }) => loop(agent, pause)), loop(false, 5)]);
   return {
     async end() {
       isOver = true;
       await loops;
-      retained.destroy();
+      for (const { agent } of retained) agent.destroy();
       return outcomes;
     },
   };

@@ -11,6 +11,7 @@ import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { SettingsError } from '../src/errors.ts';
 import { prepare } from '../src/server/prepare.ts';
@@ -252,9 +253,9 @@ describe('a running server', () => {
 });
 
 describe('metadata: false', () => {
-  let portcullis: Portcullis;
+  let portcullis: PortcullisHere;
   beforeAll(async () => {
-    portcullis = await startPortcullis({ metadata: false });
+    portcullis = await startPortcullisHere({ metadata: false });
   });
   afterAll(() => portcullis.stop());
 
