@@ -84,6 +84,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
         },
       },
       { resource: board, name: 'Board', scopes: { see: 'See the board', draw: 'Draw on the board' } },
+      ...(kind === 'both' ? [archiveOf(issuer)] : []),
     ],
     clients: [
       client('desk', 'Writing Desk', [CALLBACK]),
@@ -161,6 +162,24 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     },
   };
   return gallery;
+}
+
+/** A server with so many permissions that the consent page groups them. */
+function archiveOf(issuer: string) {
+  const things = 'letters maps photographs drawings contracts receipts diaries scores'.split(' ');
+  const each = (kind: string, sentence: (thing: string) => string) =>
+    Object.fromEntries(things.map((thing) => [`${thing}:${kind}`, sentence(thing)]));
+  return {
+    resource: `${issuer}/archive`,
+    name: 'Archive of the Lakeside Region',
+    scopes: {
+      ...each('read', (thing) => `Read the ${thing} of your collections`),
+      ...each('write', (thing) => `Add ${thing} to your collections and describe them`),
+      ...each('delete', (thing) => `Delete ${thing} for ever`),
+      members: 'Invite members of the Donaudampfschifffahrtselektrizitätenhauptbetriebswerkgesellschaft',
+      ...each('list', (thing) => `List the ${thing} of other members`),
+    },
+  };
 }
 
 function grantOf(accessToken: string): string {

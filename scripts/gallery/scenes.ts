@@ -101,6 +101,9 @@ async function openConnected(page: Page, gallery: Gallery, outcome: Connecting):
   gallery.connecting = 'connected';
 }
 
+/** A request for so many permissions that they are grouped. */
+const ARCHIVE = ({ issuer }: Gallery) => ({ resource: `${issuer}/archive` });
+
 export const scenes: readonly Scene[] = [
   ...firstScenes,
   {
@@ -172,6 +175,21 @@ export const scenes: readonly Scene[] = [
     name: 'consent-long-name-many-powers',
     open: (page, _context, gallery) =>
       ask(page, gallery, { client_id: gallery.talker, scope: 'read write share remove' }),
+  },
+  {
+    name: 'consent-grouped',
+    gallery: 'both',
+    open: (page, _context, gallery) => ask(page, gallery, { client_id: gallery.other, ...ARCHIVE(gallery) }),
+  },
+  {
+    name: 'consent-grouped-opened',
+    gallery: 'both',
+    async open(page, _context, gallery) {
+      await ask(page, gallery, { client_id: gallery.other, ...ARCHIVE(gallery) });
+      await page.locator('.about > summary').click();
+      await page.locator('.group.destroy > [role=switch]').check();
+      await page.locator('.group.destroy summary').click();
+    },
   },
   {
     name: 'consent-workspaces',

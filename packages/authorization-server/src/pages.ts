@@ -84,7 +84,7 @@ export function createPages(
   const assetRoute: Route = {
     method: 'GET',
     path: '/assets/*',
-    handle: async ({ url }) => assets.respond(new URL(url).pathname),
+    handle: async ({ url, headers }) => assets.respond(new URL(url).pathname, headers.get('accept-encoding')),
   };
   const userRoutes = () => [
     ...createAuthorizationRoutes(pages),

@@ -79,11 +79,11 @@ describe('[AS-CIMD-26 AS-CIMD-30] a client with a metadata document', () => {
     const local = ask(APP, 'http://127.0.0.1:51004/callback');
     for (let round = 0; round < 2; round += 1) {
       const consent = await t.visitor.signIn(local);
-      expect(textOf(consent)).toContain('Any program on this computer could impersonate this app.');
+      expect(textOf(consent)).toContain('Any program on this device could impersonate this app.');
       expect(textOf(consent)).toContain('You will return to 127.0.0.1:51004 on this computer');
       await t.visitor.submit(consent, { decision: 'allow' });
     }
-    expect(textOf(await t.visitor.signIn(ask()))).not.toContain('Any program on this computer');
+    expect(textOf(await t.visitor.signIn(ask()))).not.toContain('Any program on this device');
   });
 
   it.each(['http://127.0.0.1:51004/callback', 'http://localhost:8765/callback', 'http://localhost/callback'])(

@@ -165,7 +165,7 @@ describe('granting fewer scopes', () => {
     const again = await expectUnchanged(t, 400, () =>
       t.visitor.submit(consent, { decision: 'allow', scope: undefined }),
     );
-    expect(textOf(again)).toContain('Leave at least one turned on, or choose Cancel.');
+    expect(textOf(again)).toContain('Turn on at least one, or choose Cancel.');
     // Switched-off scopes stay off: pressing Allow again grants nothing either.
     expect(again.html).toContain('role="switch" name="scope" value="draw">');
     expect(again.html).not.toContain(' checked');
@@ -173,16 +173,18 @@ describe('granting fewer scopes', () => {
     expect((await tokens(t, back))['scope']).toBe('draw');
   });
 
-  it('sets destructive scopes apart, and switches off those that the operator marked', async () => {
-    const t = await setScene({ resources: [...RESOURCES, { ...BOARD, access: { wipe: 'delete' } }] });
-    const consent = await t.visitor.signIn(requestOf(board('draw share wipe')));
-    expect(textOf(consent)).toMatch(
-      /Draw on the board Show the board to others Allow only if you need it Wipe/,
-    );
-    expect(consent.html).toContain('role="switch" name="scope" value="draw" checked>');
-    expect(consent.html).toContain('role="switch" name="scope" value="wipe">');
-    const back = await t.visitor.submit(consent, { decision: 'allow' });
-    expect((await tokens(t, back))['scope']).toBe('draw share');
+  it('sets destructive scopes apart, switched off, whether the operator marked them or their names say so', async () => {
+    for (const access of [{ wipe: 'delete' }, { draw: 'write' }] as const) {
+      const t = await setScene({ resources: [...RESOURCES, { ...BOARD, access }] });
+      const consent = await t.visitor.signIn(requestOf(board('draw share wipe')));
+      expect(textOf(consent)).toMatch(
+        /Draw on the board Show the board to others Allow only if you need it Wipe/,
+      );
+      expect(consent.html).toContain('role="switch" name="scope" value="draw" checked>');
+      expect(consent.html).toContain('role="switch" name="scope" value="wipe">');
+      const back = await t.visitor.submit(consent, { decision: 'allow' });
+      expect((await tokens(t, back))['scope']).toBe('draw share');
+    }
   });
 
   it('grants a destructive scope that the user switched on', async () => {

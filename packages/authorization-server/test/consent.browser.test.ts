@@ -185,10 +185,10 @@ describe('consent', { timeout: 60_000 }, () => {
     const matters = [
       'h1',
       'text=Signed in as',
-      'text=is not verified',
+      'text=Unverified app',
       '.powers',
       '.risky',
-      '.note',
+      '.caution',
       'text=127.0.0.1:51004',
       '[value=allow]',
       '[value=deny]',

@@ -207,10 +207,12 @@ describe('the consent page', () => {
     const t = await setScene();
     const sight = await t.visitor.signIn(requestOf({ scope: 'notes:read notes:write' }));
     expect(textOf(sight)).toBe(
-      'as.example web wants to use Notes This app was set up by the administrators of as.example . ' +
-        `Signed in as ${EMAIL} · not you? On mcp.example/notes it will be able to Read your notes Change your notes ` +
+      `as.example web wants to use Notes Signed in as ${EMAIL} · not you? ` +
+        'Set up by your administrators · returns to app.example About this app ' +
+        'This app was set up by the administrators of as.example . You will return to app.example ' +
+        'On mcp.example/notes it will be able to Read your notes Change your notes ' +
         'Includes: Read your notes Turn off anything you do not want to allow. ' +
-        'You will return to app.example Cancel Allow access Deutsch Français Español 日本語 简体中文',
+        'Cancel Allow access Deutsch Français Español 日本語 简体中文',
     );
   });
 
@@ -224,7 +226,9 @@ describe('the consent page', () => {
       const t = await setScene({ privateUseSchemes: ['cursor'] });
       const client_id = await t.registerClient({ client_name: 'Claude', redirect_uris: [redirect_uri] });
       const text = textOf(await t.visitor.signIn(requestOf({ client_id, redirect_uri })));
-      expect(text).toContain('Claude wants to use Notes This app is not verified.');
+      expect(text).toMatch(
+        /Claude wants to use Notes .* Unverified app · returns to .* This app is not verified\./,
+      );
       expect(text).toContain(place);
       expect(text.includes('could impersonate this app')).toBe(warned);
     },
@@ -292,7 +296,7 @@ describe('the consent page', () => {
     });
     const sight = await t.visitor.signIn(requestOf({ client_id, redirect_uri: undefined }));
     expect(textOf(sight)).toContain(
-      `as.example ${'A '.repeat(24)}A… wants to use Notes This app is not verified`,
+      `as.example ${'A '.repeat(24)}A… wants to use Notes Signed in as ${EMAIL} · not you? Unverified app`,
     );
   });
 

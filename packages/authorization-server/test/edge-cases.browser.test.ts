@@ -269,13 +269,7 @@ describe('an app that is published on one host', () => {
     expect(await page.locator('.note').textContent()).toBe(
       'This app is published at tools.example but sends you to elsewhere.example. Continue only if you know why.',
     );
-    for (const what of [
-      '.note',
-      'text=You will return to elsewhere.example',
-      allow,
-      '[value=deny]',
-      '.powers',
-    ]) {
+    for (const what of ['.note', 'text=returns to elsewhere.example', allow, '[value=deny]', '.powers']) {
       const box = await page.locator(what).first().boundingBox();
       expect([what, box !== null && box.y >= 0 && box.y + box.height <= 640]).toEqual([what, true]);
     }
@@ -286,7 +280,7 @@ describe('an app that is published on one host', () => {
     await signIn(page, notes('https://tools.example/callback'));
     await page.waitForSelector(allow);
     expect(await page.locator('.note').count()).toBe(0);
-    await page.getByText('This app is published at tools.example.').waitFor();
+    expect(await page.locator('.about > summary').textContent()).toContain('Published at tools.example');
   });
 });
 

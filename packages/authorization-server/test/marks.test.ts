@@ -77,7 +77,8 @@ describe('what scopes allow', () => {
     ['notes', 'other'],
     ['constructor', 'other'],
   ] as const)('the name of the scope %s suggests: %s', (scope, access) => {
-    expect(describeAccess(scope, {})).toEqual({ access, isOffByDefault: false });
+    const isOffByDefault = access === 'delete' || access === 'administer';
+    expect(describeAccess(scope, {})).toEqual({ access, isOffByDefault });
   });
 
   it('a mark of the operator counts more than the name, and what a scope implies counts as well', () => {

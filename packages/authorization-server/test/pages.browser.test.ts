@@ -178,11 +178,12 @@ describe('the way back to the app', () => {
     await page.waitForSelector('[name=decision]');
     const focused = () => page.evaluate('document.activeElement.textContent');
     const order: unknown[] = [];
-    for (let n = 0; n < 5; n++) {
+    for (let n = 0; n < 6; n++) {
       await page.keyboard.press('Tab');
       order.push(await focused());
     }
-    expect(order).toEqual(['not you?', '', '', 'Cancel', 'Allow access']);
+    const about = `Unverified app · returns to localhost:${callback.port} on this computer About this app`;
+    expect(order).toEqual(['not you?', about, '', '', 'Cancel', 'Allow access']);
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL(`http://localhost:${callback.port}/callback?error=access_denied*`);
@@ -218,7 +219,7 @@ describe('a small phone', () => {
       '.powers',
       'text=Signed in as',
       'text=127.0.0.1:51004',
-      'text=is not verified',
+      'text=Unverified app',
       allow,
       '[value=deny]',
     ]) {

@@ -1,7 +1,7 @@
 /** The consent page: the app, the requested permissions, the account, the redirect target, and the decision. */
 import { html } from 'hono/html';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
-import { appMark, monogram } from '../ui/marks.ts';
+import { appMark, cautionIcon, monogram } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
 import { timeAgo } from '../ui/times.ts';
 import {
@@ -75,8 +75,8 @@ ${hiddenFields(page.fields)}
 <div class="head">
 ${marks(page)}
 <h1>${layout.say(page.alreadyGranted.length > 0 ? 'consent.heading-more' : 'consent.heading', { app, server })}</h1>
-<p class="fact">${publisher(layout, page)}</p>
 <p class="fact">${account(layout, page)}</p>
+${aboutApp(layout, page)}
 </div>
 ${warningNote(layout, page)}
 ${workspace(layout, page)}
@@ -84,12 +84,9 @@ ${permissions(layout, page)}
 ${sharedClaims(layout, page)}
 ${upstreamScopes(layout, page)}
 ${neededConnections(layout, page)}
-<div class="head foot">
-<p class="fact">${layout.say(`consent.return.${page.returnTo.kind}`, { target: code(page.returnTo.display) })}</p>
-<div class="answers">
+<div class="foot answers">
 <button class="button" name="decision" value="deny">${layout.text('consent.deny')}</button>
 <button class="button main" name="decision" value="allow">${layout.text('consent.allow')}</button>
-</div>
 </div>
 </form>
 <form id="${SWITCH_FORM}" hidden method="post" action="/consent">${hiddenFields(page.fields)}</form>`,
@@ -147,6 +144,25 @@ ${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${layout.te
 </div>`;
 }
 
+/** Who the app is and where the browser goes afterwards: in one sentence, and in whole sentences on demand. */
+function aboutApp(layout: Layout, page: ConsentPage): Markup {
+  const { verifiedBy, returnTo } = page;
+  const target = code(returnTo.display);
+  const who =
+    typeof verifiedBy === 'object'
+      ? layout.say('consent.fact.host', { host: code(verifiedBy.host) })
+      : layout.text(`consent.fact.${verifiedBy}`);
+  const isImpersonable = verifiedBy !== 'operator' && returnTo.kind !== 'https';
+  return html`<details class="about">
+<summary class="fact">${who} · ${layout.say(`consent.fact.returns.${returnTo.kind}`, { target })} <span class="link">${layout.text('consent.about')}</span></summary>
+<div class="head fact">
+<p>${publisher(layout, page)}</p>
+<p>${layout.say(`consent.return.${returnTo.kind}`, { target })}</p>
+${isImpersonable && html`<p>${layout.text('consent.impersonation')}</p>`}
+</div>
+</details>`;
+}
+
 /** Who verified the app. A host verifies only itself: the name is still the app's own choice. */
 function publisher(layout: Layout, { verifiedBy, registeredAt, clientId, now }: ConsentPage): Markup {
   if (verifiedBy === 'operator')
@@ -186,7 +202,8 @@ function findConsentWarning({
 function warningNote(layout: Layout, page: ConsentPage): Markup {
   const { verifiedBy, returnTo } = page;
   const about = findConsentWarning(page);
-  if (about === 'here') return html`<p class="note">${layout.text('consent.warn-here')}</p>`;
+  if (about === 'here')
+    return html`<p class="caution">${cautionIcon}<span>${layout.text('consent.warn-here')}</span></p>`;
   return about === 'elsewhere' && typeof verifiedBy === 'object'
     ? html`<p class="note">${layout.say('consent.warn-elsewhere', { host: code(verifiedBy.host), target: code(returnTo.display) })}</p>`
     : html``;

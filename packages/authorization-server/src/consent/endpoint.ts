@@ -21,8 +21,9 @@ import {
   serializeConsentRequest,
 } from './consent-request.ts';
 import { type ConsentPage, consentPage } from './consent-view.ts';
-import { type ConsentChoice, decideConsent } from './decision.ts';
+import { decideConsent } from './decision.ts';
 import { describeConsent } from './describe-consent.ts';
+import { chosenScopes } from './permission-groups.ts';
 
 /** A consent request in its transaction. */
 interface PendingConsent {
@@ -98,16 +99,17 @@ async function loadPendingConsent(
 /** Grants what the user chose, if it was offered and the page showed the current consent request. */
 async function allow(
   context: PageContext,
-  form: Parameters,
+  parameters: Parameters,
   transaction: BrowserTransaction,
 ): Promise<HttpResponse> {
-  const pending = await loadPendingConsent(context, transaction, form);
-  const choice = readChoice(form);
-  const decision = decideConsent(pending.consentRequest, choice);
+  const pending = await loadPendingConsent(context, transaction, parameters);
+  const form = readForm(parameters);
+  const scopes = chosenScopes(pending.consentRequest.scopes.requested, form);
+  const decision = scopes === null ? 'foreign' : decideConsent(pending.consentRequest, { ...form, scopes });
   if (decision === 'foreign') return rejectDecision(context, transaction, 'bad-form');
-  if (typeof decision === 'string') return show(context, pending, { error: decision, chosen: choice });
+  if (typeof decision === 'string') return show(context, pending, { error: decision, chosen: form });
   const seen = serializeConsentRequest(pending.consentRequest);
-  if (!context.csrfTokens.matches(form.one('seen'), 'consent', ...transaction.csrfBinding, seen)) {
+  if (!context.csrfTokens.matches(parameters.one('seen'), 'consent', ...transaction.csrfBinding, seen)) {
     return rejectDecision(context, transaction, 'stale-form');
   }
   return continueTransaction(context, { ...transaction, decision });
@@ -181,8 +183,12 @@ function hasOtherLoginMethods({ localAccounts, identityProviders }: ServerOption
 /** Parameters that are fixed in the transaction: our form has none of them, so a form with one is not ours. */
 const FIXED = ['client_id', 'redirect_uri', 'resource', 'response_type', 'state', 'code_challenge'];
 
-function readChoice(form: Parameters): ConsentChoice {
-  return { scopes: form.all('scope'), workspace: form.one('workspace') ?? '' };
+function readForm(parameters: Parameters): NonNullable<ConsentPage['chosen']> {
+  return {
+    scopes: parameters.all('scope'),
+    groups: parameters.all('group'),
+    workspace: parameters.one('workspace') ?? '',
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import { html } from 'hono/html';
 import { hiddenFields, type Layout } from '../ui/layout.ts';
 import { accessIcon } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
+import { type GroupedPermissions, groupPermissions } from './permission-groups.ts';
 import { type DescribedAccess, isDestructive } from './scope-access.ts';
 
 export interface ConsentPermissions {
@@ -23,7 +24,11 @@ export interface ConsentPermissions {
   /** What was missing in the previous decision. */
   readonly error: 'nothing' | 'no-workspace' | null;
   /** The previous choice; `null`: none, so everything is on, except what is off by default. */
-  readonly chosen: { readonly scopes: readonly string[]; readonly workspace: string } | null;
+  readonly chosen: {
+    readonly scopes: readonly string[];
+    readonly groups: readonly string[];
+    readonly workspace: string;
+  } | null;
 }
 
 /** A permission: one scope in words. */
@@ -47,46 +52,83 @@ export interface NamedServer {
   readonly address: string;
 }
 
-export function permissions(
-  layout: Layout,
-  { requested, chosen, alreadyGranted, isKnown, server, error: wrong }: ConsentPermissions,
-): Markup {
+/** The heading, the permissions and what is left out of them. */
+export function permissions(layout: Layout, page: ConsentPermissions): Markup {
+  const { requested, alreadyGranted, isKnown, server, error: wrong } = page;
   const canChoose = requested.some(({ isOptional }) => isOptional);
-  const item = (one: RequestedPermission) =>
-    permissionItem(layout, one, chosen === null ? !one.isOffByDefault : chosen.scopes.includes(one.scope));
-  const asked = requested.filter(({ isExtra }) => !isExtra);
-  const extras = requested.filter(({ isExtra }) => isExtra);
-  const harmless = asked.filter(({ access }) => !isDestructive(access));
-  const destructive = asked.filter(({ access }) => isDestructive(access));
+  const groups = groupPermissions(requested);
   return html`<section class="head">
 <h2 id="powers">${layout.say('consent.permissions', { address: html`<code>${server.address}</code>` })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.error.nothing')}</p>`}
 ${requested.length === 0 && html`<ul class="powers" aria-labelledby="powers"><li>${accessIcon('other')}<span>${layout.text('consent.in-your-name')}</span></li></ul>`}
-${harmless.length > 0 && html`<ul class="powers" aria-labelledby="powers">${harmless.map(item)}</ul>`}
+${groups === null ? eachPermission(layout, page) : groups.map((one) => groupItem(layout, one, page))}
+${extraPermissions(layout, page)}
+${canChoose && groups === null && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}
+${isKnown && html`<p class="fact">${layout.text('consent.known')}</p>`}
+${alreadyGranted.length > 0 && html`<p class="fact">${layout.text('consent.already-granted', { sentences: alreadyGranted.join(' · ') })}</p>`}
+</section>`;
+}
+
+/** A few permissions, each with its own switch. */
+function eachPermission(layout: Layout, { requested, chosen }: ConsentPermissions): Markup {
+  const asked = requested.filter(({ isExtra }) => !isExtra);
+  const item = (one: RequestedPermission) => permissionItem(layout, one, isOn(one, chosen));
+  const harmless = asked.filter(({ access }) => !isDestructive(access));
+  const destructive = asked.filter(({ access }) => isDestructive(access));
+  return html`${harmless.length > 0 && html`<ul class="powers" aria-labelledby="powers">${harmless.map(item)}</ul>`}
 ${
   destructive.length > 0 &&
   html`<div class="risky">
 <h3 id="risky">${layout.text('consent.destructive')}</h3>
 <ul class="powers" aria-labelledby="risky">${destructive.map(item)}</ul>
 </div>`
+}`;
 }
-${
-  extras.length > 0 &&
-  html`<div class="head">
+
+function isOn({ scope, isOffByDefault }: RequestedPermission, chosen: ConsentPermissions['chosen']): boolean {
+  return chosen === null ? !isOffByDefault : chosen.scopes.includes(scope);
+}
+
+/**
+ * Many permissions of one kind: their number, the first words, a switch for all, and each on demand. While the switch of the group
+ * is off, the stylesheet hides those of its permissions, which then count for nothing.
+ */
+function groupItem(
+  layout: Layout,
+  { group, permissions: members, hasSwitch }: GroupedPermissions<RequestedPermission>,
+  { chosen }: ConsentPermissions,
+): Markup {
+  const isGroupOn =
+    chosen === null ? members.some(({ isOffByDefault }) => !isOffByDefault) : chosen.groups.includes(group);
+  const id = `group-${group}`;
+  const one = members.length === 1;
+  const count = layout.text(one ? 'consent.count.one' : 'consent.count', { number: members.length });
+  return html`<div class="group ${group}">
+${hasSwitch && html`<input type="checkbox" role="switch" aria-labelledby="${id} ${id}-count" name="group" value="${group}"${isGroupOn && html` checked`}>`}
+<details>
+<summary>${accessIcon(ICONS[group])}<strong class="title" id="${id}">${layout.text(`consent.group.${group}`)}</strong>
+<span class="first fact">${group === 'destroy' && html`<span class="alert">${layout.text('consent.destructive')}</span> · `}<span id="${id}-count">${count}</span><span class="words"> · ${members.map(({ sentence }) => sentence).join(' · ')}</span></span></summary>
+<ul class="powers" aria-labelledby="${id}">${members.map((member) => permissionItem(layout, member, chosen === null || !isGroupOn || chosen.scopes.includes(member.scope)))}</ul>
+</details>
+</div>`;
+}
+
+const ICONS = { read: 'read', change: 'write', destroy: 'delete' } as const;
+
+/** What the app did not ask for, each with a switch. */
+function extraPermissions(layout: Layout, { requested, chosen }: ConsentPermissions): Markup {
+  const extras = requested.filter(({ isExtra }) => isExtra);
+  if (extras.length === 0) return html``;
+  return html`<div class="head">
 <h3 id="extras">${layout.text('consent.extras')}</h3>
-<ul class="powers" aria-labelledby="extras">${extras.map(item)}</ul>
-</div>`
-}
-${canChoose && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}
-${isKnown && html`<p class="fact">${layout.text('consent.known')}</p>`}
-${alreadyGranted.length > 0 && html`<p class="fact">${layout.text('consent.already-granted', { sentences: alreadyGranted.join(' · ') })}</p>`}
-</section>`;
+<ul class="powers" aria-labelledby="extras">${extras.map((one) => permissionItem(layout, one, isOn(one, chosen)))}</ul>
+</div>`;
 }
 
 function permissionItem(
   layout: Layout,
   { scope, sentence, isNew, isOptional, includes, access }: RequestedPermission,
-  isOn: boolean,
+  isSwitchedOn: boolean,
 ): Markup {
   const text = html`<span>${sentence}${isNew && html` <em class="new">${layout.text('consent.new')}</em>`}${
     isOptional &&
@@ -94,7 +136,7 @@ function permissionItem(
     html`<small class="fact">${layout.text('consent.includes', { sentences: includes.join(' · ') })}</small>`
   }</span>`;
   return isOptional
-    ? html`<li><label class="power">${accessIcon(access)}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isOn && html` checked`}></label></li>`
+    ? html`<li><label class="power">${accessIcon(access)}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isSwitchedOn && html` checked`}></label></li>`
     : html`<li>${accessIcon(access)}${text}${hiddenFields({ scope })}</li>`;
 }
 

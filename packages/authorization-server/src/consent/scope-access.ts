@@ -41,7 +41,7 @@ const WORDS: readonly (readonly [ScopeAccess, ReadonlySet<string>])[] = [
 export interface DescribedAccess {
   /** `other`: neither marked nor evident from the name. */
   readonly access: ScopeAccess | 'other';
-  /** Whether the consent page offers it switched off: the operator marked it, or a scope that it implies, as destructive. */
+  /** Whether the consent page offers it switched off: it, or a scope that it implies, is destructive. */
   readonly isOffByDefault: boolean;
 }
 
@@ -52,15 +52,13 @@ export function describeAccess(
 ): DescribedAccess {
   const scopes = [scope, ...impliedScopes([scope], hierarchy)];
   const kinds = scopes.map((one) => (Object.hasOwn(marked, one) ? marked[one] : accessByName(one)));
-  return {
-    access:
-      (['administer', 'delete', 'write', 'read'] as const).find((kind) => kinds.includes(kind)) ?? 'other',
-    isOffByDefault: scopes.some((one) => Object.hasOwn(marked, one) && isDestructive(marked[one])),
-  };
+  const access =
+    (['administer', 'delete', 'write', 'read'] as const).find((kind) => kinds.includes(kind)) ?? 'other';
+  return { access, isOffByDefault: isDestructive(access) };
 }
 
 /** Whether a kind of access can do harm that is hard to undo. */
-export function isDestructive(access: ScopeAccess | 'other' | undefined): boolean {
+export function isDestructive(access: ScopeAccess | 'other'): boolean {
   return access === 'delete' || access === 'administer';
 }
 

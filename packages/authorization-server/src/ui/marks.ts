@@ -84,3 +84,6 @@ const ICONS: Readonly<Record<ScopeAccess | 'other', Markup>> = {
 export function accessIcon(access: ScopeAccess | 'other'): Markup {
   return ICONS[access];
 }
+
+/** The mark of a warning. */
+export const cautionIcon: Markup = icon('caution', html`<path d="M10 3 18 16.6H2zM10 8.4v3.6M10 14.3v.1"/>`);

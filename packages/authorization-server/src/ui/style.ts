@@ -62,6 +62,7 @@ body {
   background: var(--page);
   color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  font-variant-numeric: tabular-nums;
   overflow-wrap: anywhere;
   hyphens: auto;
 }
@@ -75,8 +76,11 @@ main {
 h1, h2, h3, p, ul, form, dl, dd { margin: 0; padding: 0; }
 h1 { font-size: 22px; line-height: 1.3; font-weight: 600; letter-spacing: -0.01em; text-wrap: balance; }
 h1 strong { font-weight: 700; }
+h1.display { font-size: 28px; line-height: 1.2; letter-spacing: -0.02em; }
 p, li { text-wrap: pretty; }
-h2, h3 { font-size: 13px; line-height: 1.5; font-weight: 600; color: var(--quiet); }
+h2, h3 { font-size: 14px; line-height: 1.5; font-weight: 600; color: var(--quiet); }
+h2:has(code) { color: var(--ink); }
+h2 code { font: inherit; }
 .panel > h2, .panel > .beside > h2 { font-size: 16px; color: var(--ink); }
 code { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 a { color: var(--accent); text-underline-offset: 3px; }
@@ -95,9 +99,9 @@ bdi, code { hyphens: none; }
   color: var(--quiet);
 }
 .mark svg { color: var(--accent); }
-.stack { display: grid; gap: 24px; }
-.head { display: grid; gap: 8px; }
-.fact { font-size: 13px; color: var(--quiet); }
+.stack, .head { display: grid; grid-template-columns: minmax(0, 1fr); gap: 24px; }
+.head { gap: 8px; }
+.fact { font-size: 14px; color: var(--quiet); }
 .fact code { color: var(--ink); }
 .same-line { display: inline; }
 .note {
@@ -105,7 +109,7 @@ bdi, code { hyphens: none; }
   border-radius: 8px;
   background: var(--warn);
   color: var(--warn-ink);
-  font-size: 13px;
+  font-size: 14px;
 }
 .note code { color: inherit; }
 .done {
@@ -113,7 +117,7 @@ bdi, code { hyphens: none; }
   border-radius: 8px;
   background: var(--good);
   color: var(--good-ink);
-  font-size: 13px;
+  font-size: 14px;
 }
 
 .tabs { display: flex; gap: 24px; font-weight: 600; border-bottom: 1px solid var(--edge); }
@@ -181,6 +185,32 @@ h2 + .powers { margin-top: 8px; }
 .power { display: flex; flex: 1; gap: 8px; align-items: flex-start; font: inherit; cursor: pointer; }
 .power span, .powers li > span { flex: 1; }
 .powers small { display: block; }
+/* Many permissions of one kind: the switch of all of them stands beside the summary, which it follows in sight only. */
+.group { position: relative; border: 1px solid var(--edge); border-radius: 12px; }
+.group.destroy { border-color: var(--bad); }
+.group > input[role=switch] { position: absolute; top: 12px; inset-inline-end: 12px; }
+.group summary { display: grid; grid-template-columns: 20px minmax(0, 1fr); gap: 0 8px; padding: 12px; border-radius: 12px; cursor: pointer; list-style: none; }
+.group > input + details > summary .title { padding-inline-end: 56px; }
+.group summary::-webkit-details-marker { display: none; }
+.group summary svg { margin-top: 2px; color: var(--accent); }
+.group.read summary svg { color: var(--quiet); }
+.group.destroy :is(summary svg, strong, .alert) { color: var(--bad); }
+.group .title::after, .about summary::after { content: ""; display: inline-block; width: 7px; height: 7px; margin-inline: 8px 2px; border: solid var(--quiet); border-width: 0 2px 2px 0; vertical-align: 3px; transform: rotate(45deg); transition: transform 120ms; }
+.group details[open] .title::after { vertical-align: -1px; transform: rotate(225deg); }
+.group .first { grid-column: 2; display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
+.group details[open] .words { display: none; }
+.group .powers { gap: 12px; padding: 0 12px 12px; }
+.group .powers svg { display: none; }
+.group:has(> input:not(:checked)) .powers { color: var(--quiet); }
+.group:has(> input:not(:checked)) .power { pointer-events: none; }
+.group:has(> input:not(:checked)) .power input { display: none; }
+.about summary { display: inline-block; cursor: pointer; list-style: none; border-radius: 4px; }
+.about summary::-webkit-details-marker { display: none; }
+.about summary::after { margin-inline-start: 4px; vertical-align: 2px; border-width: 0 1.5px 1.5px 0; }
+.about[open] summary::after { transform: rotate(225deg); vertical-align: -2px; }
+.about .head { margin-top: 8px; padding: 8px 12px; border-radius: 8px; background: var(--plain); }
+.caution { display: flex; gap: 8px; }
+.caution svg { margin-top: 2px; color: var(--warn-ink); }
 .new {
   padding: 0 8px;
   border-radius: 8px;
@@ -213,21 +243,24 @@ input[role=switch]:checked {
 .providers { gap: 8px; }
 .or { display: flex; gap: 16px; align-items: center; margin: -8px 0; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--edge); }
-/* The buttons and the redirect target stay visible however long the page is. */
+/* The buttons stay visible however long the page is, unless they would hide it. */
 .foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); }
+@media (max-height: 500px) {
+  .foot { position: static; }
+}
 footer { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: center; padding-top: 8px; }
 footer a { padding: 4px 0; color: var(--quiet); }
 .mark img { display: block; width: auto; max-width: 160px; }
 
 .fields { display: grid; gap: 16px; }
 .field { display: grid; gap: 4px; }
-label { font-size: 13px; font-weight: 600; }
+label { font-size: 14px; font-weight: 600; }
 /* A server with its permissions, on the page that creates an access token. */
 .grants { display: grid; gap: 4px; min-width: 0; padding: 8px 16px; border: 1px solid var(--edge); border-radius: 8px; }
 .grants legend { max-width: 100%; padding: 0 4px; overflow-wrap: anywhere; }
 .pick { display: flex; gap: 8px; align-items: baseline; min-height: 32px; font: inherit; cursor: pointer; }
-.hint { font-size: 13px; color: var(--quiet); }
-.wrong { font-size: 13px; font-weight: 600; color: var(--bad); }
+.hint { font-size: 14px; color: var(--quiet); }
+.wrong { font-size: 14px; font-weight: 600; color: var(--bad); }
 input:not([type=hidden], [type=checkbox], [type=radio]), select {
   width: 100%;
   min-height: 44px;
@@ -259,7 +292,7 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
   transition: background-color 120ms, opacity 120ms;
 }
 .button:hover, .button:active { background: var(--plain-pressed); }
-.link.fact { font-size: 13px; }
+.link.fact { font-size: 14px; }
 .button.provider { gap: 12px; justify-content: flex-start; padding: 8px 16px; text-align: start; border-color: var(--field-edge); background: var(--card); color: var(--ink); font-weight: 500; }
 .button.provider:hover, .button.provider:active { background: var(--plain); }
 .provider svg { width: 20px; height: 20px; }
@@ -289,8 +322,14 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
 .once:has(.button:focus:not(:focus-visible, :active)) .button { pointer-events: none; }
 .once .button:focus:not(:focus-visible, :active) { opacity: 0.6; }
 
+/* Pages of this server fade into each other; a click during the fade reaches the new page. */
+@media (prefers-reduced-motion: no-preference) {
+  @view-transition { navigation: auto; }
+  ::view-transition { pointer-events: none; }
+  ::view-transition-group(*), ::view-transition-old(*), ::view-transition-new(*) { animation-duration: 150ms; }
+}
 @media (prefers-reduced-motion: reduce) {
-  *, *::before, *::after { transition: none !important; }
+  *, *::before, *::after { transition: none !important; animation: none !important; }
 }
 @media (forced-colors: active) {
   .button, main { border: 1px solid ButtonText; }
@@ -300,6 +339,11 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
   .copyable { flex-direction: column; align-items: stretch; }
   .copyable pre { flex: none; }
   .copyable .button { align-self: start; }
+  .answers { gap: 8px; }
+  .answers.long { grid-template-columns: 1fr; }
+}
+/* What matters of a request is on the first screen, on a small phone and at 200 % zoom too. */
+@media (max-width: 480px), (max-height: 500px) {
   main:has(.consent) { padding: 16px; }
   main:has(.consent) > .mark { margin-bottom: 12px; }
   main:has(.consent) h1 { font-size: 20px; }
@@ -310,9 +354,8 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
   .consent .marks .monogram { width: 28px; height: 28px; }
   .consent .risky { margin-inline: -8px; padding: 4px 7px; gap: 0; }
   .consent:has(.risky) .choose { display: none; }
-  .consent .powers { gap: 4px; font-size: 15px; }
-  .answers { gap: 8px; }
-  .answers.long { grid-template-columns: 1fr; }
+  .consent .powers { gap: 4px; }
+  .consent .powers, .caution { font-size: 15px; line-height: 1.4; }
   body:has(.consent) { padding: 8px 16px; }
 }
 @media (max-width: 359px) {
