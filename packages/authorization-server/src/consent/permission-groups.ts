@@ -8,7 +8,7 @@ const GROUPED_FROM = 6;
 /** In the order of the page: from the least to the greatest risk. */
 const PERMISSION_GROUPS = ['read', 'change', 'destroy'] as const;
 
-export type PermissionGroup = (typeof PERMISSION_GROUPS)[number];
+type PermissionGroup = (typeof PERMISSION_GROUPS)[number];
 
 /** What grouping needs to know of a permission. */
 interface Groupable {
