@@ -40,13 +40,13 @@ export interface Gallery {
 }
 
 /**
- * What the server has: nothing yet, accounts, accounts and identity providers, identity providers only, or accounts and backends at
- * which users connect accounts of their own.
+ * What the server has: nothing yet, accounts, accounts and identity providers, one identity provider and no account yet, identity
+ * providers only, or accounts and backends at which users connect accounts of their own.
  */
-export type GalleryKind = 'empty' | 'full' | 'both' | 'elsewhere' | 'linked';
+export type GalleryKind = 'empty' | 'full' | 'both' | 'company' | 'elsewhere' | 'linked';
 
 export async function openGallery(kind: GalleryKind): Promise<Gallery> {
-  const withAccount = kind !== 'empty' && kind !== 'elsewhere';
+  const withAccount = !['empty', 'company', 'elsewhere'].includes(kind);
   const store = await openStore(':memory:');
   let answer: AuthorizationServer['handleHttp'] | undefined;
   const listening = await listen((asked) => answer?.(asked) ?? Promise.reject(new Error('too early')), {
@@ -97,6 +97,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       },
     ],
     ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),
+    ...(kind === 'company' && { identityProviders: IDENTITY_PROVIDERS.slice(0, 1) }),
     ...(kind === 'linked' && {
       backends: createGalleryBackends(
         () => issuer,
@@ -224,7 +225,10 @@ function codeOf(secret: string): string {
 
 const IDENTITY_PROVIDERS = [
   identityProvider('hub', 'Harbour Hub'),
-  identityProvider('staff', 'the sign-in of Lakeside employees'),
+  {
+    ...identityProvider('staff', 'the sign-in of Lakeside employees'),
+    allowedUsers: { emailDomains: ['lakeside.example'] },
+  },
   {
     id: 'mill',
     name: 'Old Mill',

@@ -16,6 +16,14 @@ const fill = async (page: Page, values: Readonly<Record<string, string>>): Promi
   for (const [name, value] of Object.entries(values)) await page.fill(`[name=${name}]`, value);
 };
 
+/** Types the address, on a page of its own where there are identity providers. */
+export async function enterAddress(page: Page, email: string): Promise<void> {
+  await fill(page, { email });
+  if ((await page.locator('[name=password]').count()) > 0) return;
+  await page.click('form[action="/login"] button');
+  await page.waitForSelector('[name=password], .provider.main');
+}
+
 /** Opens an authorization request of a client, and signs in if required. */
 async function ask(
   page: Page,
@@ -24,7 +32,8 @@ async function ask(
 ): Promise<void> {
   await page.goto(url(parameters));
   if (!page.url().includes('/login')) return;
-  await fill(page, { email: 'ada@example.com', password: PASSWORD });
+  await enterAddress(page, 'ada@example.com');
+  await fill(page, { password: PASSWORD });
   await page.click('form[action="/login"] button');
   await page.waitForSelector('[name=decision]');
 }
@@ -120,6 +129,30 @@ export const scenes: readonly Scene[] = [
     name: 'sign-in-also-elsewhere',
     fresh: true,
     gallery: 'both',
+    open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'desk' }))),
+  },
+  {
+    name: 'sign-in-by-password',
+    fresh: true,
+    gallery: 'both',
+    async open(page, _context, { url }) {
+      await page.goto(url({ client_id: 'desk' }));
+      await enterAddress(page, 'ada@example.com');
+    },
+  },
+  {
+    name: 'sign-in-of-employees',
+    fresh: true,
+    gallery: 'both',
+    async open(page, _context, { url }) {
+      await page.goto(url({ client_id: 'desk' }));
+      await enterAddress(page, 'ada@lakeside.example');
+    },
+  },
+  {
+    name: 'sign-in-of-a-company',
+    fresh: true,
+    gallery: 'company',
     open: async (page, _context, { url }) => void (await page.goto(url({ client_id: 'desk' }))),
   },
   {

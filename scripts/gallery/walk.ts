@@ -20,6 +20,7 @@ export async function walk(browser: Browser, options: Habits, look: Look): Promi
     empty: await openGallery('empty'),
     full: await openGallery('full'),
     both: await openGallery('both'),
+    company: await openGallery('company'),
     elsewhere: await openGallery('elsewhere'),
     linked: await openGallery('linked'),
   };

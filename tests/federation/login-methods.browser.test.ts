@@ -91,7 +91,9 @@ it('a local user signs in without a redirect to an identity provider', async () 
   const { hub, company, callback, authorize } = await setStage();
   const page = await (await browser.newContext()).newPage();
   await page.goto(authorize);
+  // Beside identity providers, the page asks for the address first.
   await page.locator('input[name=email]').fill(owner.email);
+  await page.locator('input[name=email]').press('Enter');
   await page.locator('input[name=password]').fill(owner.password);
   await page.locator('input[name=password]').press('Enter');
   await allow(page);

@@ -46,9 +46,12 @@ export async function openBrowserFor(
 }
 
 async function signIn(page: Page, { email, password }: Account): Promise<void> {
+  const address = page.locator('input[name=email]:not([readonly])');
   const field = page.locator('input[name=password]');
-  if ((await field.count()) === 0) return;
-  await page.locator('input[name=email]').fill(email);
+  if ((await address.count()) === 0) return;
+  await address.fill(email);
+  // Beside identity providers, the page asks for the address first.
+  if ((await field.count()) === 0) await address.press('Enter');
   await field.fill(password);
   await field.press('Enter');
 }

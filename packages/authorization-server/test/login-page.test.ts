@@ -1,7 +1,8 @@
 /** The login page with identity providers: beside the local form or instead of it, with a form-action of this origin only. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
-import { requestOf, setScene, textOf } from './visitor.ts';
+import { ACCOUNT } from './server-under-test.ts';
+import { EMAIL, requestOf, setScene, textOf, type Visitor } from './visitor.ts';
 
 type IdentityProvider = NonNullable<AuthorizationServerOptions['identityProviders']>[number];
 
@@ -24,18 +25,100 @@ const party = (id: string, name: string): IdentityProvider => ({
 const two = [party('hub', 'Hub'), party('desk', '<b>Desk</b>')];
 
 describe('the login page', () => {
-  it('the login page offers identity providers below the local form, as buttons that post to this server', async () => {
+  it('the login page offers identity providers first, as buttons that post to this server, and then asks for the address', async () => {
     const t = await setScene({ identityProviders: two });
     const page = await t.visitor.open(requestOf());
     expect(textOf(page)).toMatch(
-      /Email Password Show password Forgot your password\? Sign in .*or Continue with Hub Continue with <b>Desk<\/b> Cancel and go back to web/,
+      /Continue with Hub Continue with <b>Desk<\/b> or Email Continue .*Cancel and go back to web/,
     );
+    expect(page.html).not.toContain('name="password"');
     expect(page.html.match(/formaction="[^"]+"/g)).toEqual([
       'formaction="/login/hub"',
       'formaction="/login/desk"',
     ]);
     expect(page.html).not.toContain('<b>Desk');
     expect(page.headers.get('content-security-policy')).toContain("form-action 'self';");
+  });
+
+  it('with local accounts alone, one page has the address and the password', async () => {
+    const t = await setScene();
+    const page = await t.visitor.open(requestOf());
+    expect(textOf(page)).toMatch(/Email Password Show password Forgot your password\? Sign in /);
+  });
+
+  it('while there is no local account, the identity provider is the way, and the form of the address is folded', async () => {
+    const t = await setScene({ identityProviders: [party('hub', 'Hub')] });
+    await t.store.removeAccount(ACCOUNT, t.clock.now);
+    const page = await t.visitor.open('/login?to=account');
+    expect(page.html).toContain('class="button provider main" formaction="/login/hub"');
+    expect(page.html).toMatch(
+      /<details><summary class="link">Sign in with your email instead<\/summary>.*name="email"/s,
+    );
+  });
+
+  it.each([
+    ['of an account', EMAIL],
+    ['without an account', 'nobody@example.org'],
+    ['that is none', 'not an address'],
+  ])(
+    'T075: after an address %s, the page asks for the password without looking for an account',
+    async (_description, email) => {
+      const t = await setScene({ identityProviders: two });
+      const login = await t.visitor.open(requestOf());
+      const lookUps = vi.spyOn(t.store, 'findAccountByEmail');
+      const page = await t.visitor.submit(login, { email }, '/login');
+      expect(lookUps).not.toHaveBeenCalled();
+      expect([page.status, textOf(page).replace(email, '…')]).toEqual([
+        200,
+        expect.stringMatching(
+          /^as.example Sign in to continue to web … Change Password Show password .*Sign in No passkey was used.* or Continue with Hub Continue with <b>Desk/,
+        ),
+      ]);
+      const wrong = await t.visitor.submit(page, { email, password: 'not this one' }, '/login');
+      expect([wrong.status, textOf(wrong)]).toEqual([
+        400,
+        expect.stringContaining('Incorrect email or password.'),
+      ]);
+    },
+  );
+
+  it('the domain of an address selects its identity provider, whether or not there is an account', async () => {
+    const company = { ...party('work', 'Work'), allowedUsers: { emailDomains: ['Example.org'] } };
+    const t = await setScene({ identityProviders: [...two, company] });
+    for (const email of [EMAIL, 'nobody@example.org']) {
+      const page = await t.visitor.submit(await t.visitor.open(requestOf()), { email }, '/login');
+      expect(textOf(page)).toMatch(/Continue with Work Continue with Hub .* or .* Password/);
+      expect(page.html).toContain('class="button provider main" formaction="/login/work"');
+    }
+    const other = await t.visitor.submit(
+      await t.visitor.open(requestOf()),
+      { email: 'a@notexample.org' },
+      '/login',
+    );
+    expect(other.html).not.toContain('provider main');
+  });
+
+  it('T075: a passkey is offered first only in a browser that has signed in to its account', async () => {
+    const t = await setScene({ identityProviders: two });
+    await t.visitor.signIn('/login?to=account');
+    await t.store.addPasskey({
+      id: 'passkey-1',
+      accountId: ACCOUNT,
+      publicKey: 'unused',
+      counter: 0,
+      transports: [],
+      name: 'Phone',
+      createdAt: t.clock.now,
+      lastUsedAt: null,
+    });
+    const firstButton = async (visitor: Visitor) => {
+      const login = await visitor.open('/login?to=account&again=yes');
+      const page = await visitor.submit(login, { email: EMAIL }, '/login');
+      return /<form[^>]*action="(\/login[^"]*)"/.exec(page.html)?.[1];
+    };
+    expect(await firstButton(t.newVisitor())).toBe('/login');
+    t.clock.now += 3_600;
+    expect(await firstButton(t.visitor)).toBe('/login/passkey');
   });
 
   it('a user who cancels on the login page returns to the app, which is told, and the page names both', async () => {
@@ -56,7 +139,15 @@ describe('the login page', () => {
     const t = await setScene();
     await t.visitor.signIn(requestOf());
     const ready = await t.visitor.open('/setup');
-    expect(textOf(ready)).toContain('Server address Notes https://mcp.example/notes');
+    expect(textOf(ready)).toContain(
+      'Notes https://mcp.example/notes Copy Add to Cursor Add to VS Code How to add it',
+    );
+    expect(ready.html).toContain(
+      `href="cursor://anysphere.cursor-deeplink/mcp/install?name=notes&amp;config=${encodeURIComponent(btoa('{"url":"https://mcp.example/notes"}'))}"`,
+    );
+    expect(ready.html).toContain(
+      `href="vscode:mcp/install?${encodeURIComponent('{"name":"notes","type":"http","url":"https://mcp.example/notes"}')}"`,
+    );
     const snippets = [...ready.html.matchAll(/data-copy="([^"]*)"/g)].map(([, text = '']) =>
       text.replaceAll('&quot;', '"'),
     );

@@ -73,7 +73,7 @@ export function createVisitor(server: AuthorizationServer, address?: string): Vi
     async signIn(path) {
       const sight = await visitor.open(path);
       return sight.path.startsWith('/login')
-        ? visitor.submit(sight, { email: EMAIL, password: PASSWORD })
+        ? visitor.submit(sight, { email: EMAIL, password: PASSWORD }, '/login')
         : sight;
     },
   };

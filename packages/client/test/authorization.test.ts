@@ -389,7 +389,9 @@ it.each([
     await world.client({ registration: { clientName } }).fetch(world.serverUrl);
     const { host, pathname } = new URL(world.serverUrl);
     const server = `${host}${pathname === '/' ? '' : pathname}`;
-    expect(world.user.read).toEqual([`Notes CLI is connected to ${server}. You can close this page.`]);
+    expect(world.user.read).toEqual([
+      `Notes CLI is connected to ${server}. You can close this page and return to Notes CLI.`,
+    ]);
     expect(calls(world)).toHaveLength(2);
   },
 );

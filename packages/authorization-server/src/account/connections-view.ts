@@ -66,7 +66,7 @@ export interface ConnectionsPage {
 }
 
 /** From this number of connections on, a page has a search field. */
-const WORTH_SEARCHING = 6;
+const WORTH_SEARCHING = 10;
 
 export function connectionsPage(layout: Layout, page: ConnectionsPage): Markup {
   const { connections, search, nextPath, isLater } = page;
@@ -84,12 +84,20 @@ ${statusMessage(page.ended === null ? null : layout.text(`connections.ended.${pa
 ${hasSearch && searchForm(layout, search)}
 ${connections.length === 0 ? html`<p>${layout.text(isAll ? 'connections.none' : 'connections.not-found')}</p>` : html`<ul class="apps">${groupByApp(connections).map((group) => appRow(layout, group, page.now))}</ul>`}
 ${(nextPath !== null || !isAll) && pageLinks(layout, page)}
-${page.createsTokens && html`<p><a class="button" href="${PERSONAL_ACCESS_TOKEN_PATH}">${layout.text('tokens.new')}</a></p>`}
-${isAll && connections.length > 1 && html`<p class="apart"><a class="button grave" href="/connections/end">${layout.text('connections.end-all')}</a></p>`}
+${page.createsTokens && html`<p class="primary"><a class="button main" href="${PERSONAL_ACCESS_TOKEN_PATH}">${layout.text('tokens.new')}</a></p>`}
+${isAll && connections.length > 1 && removeAllSection(layout)}
 ${pageScript(layout)}`,
     undefined,
     'wide',
   );
+}
+
+function removeAllSection(layout: Layout): Markup {
+  return html`<section class="panel destructive">
+<h2>${layout.text('connections.end-all')}</h2>
+<p class="fact">${layout.text('connections.end-all-why')}</p>
+<a class="button grave" href="/connections/end">${layout.text('connections.end-all')}</a>
+</section>`;
 }
 
 function searchForm(layout: Layout, search: string): Markup {

@@ -54,7 +54,12 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
         completeLogin: createCompleteLogin(deviceCookies),
       });
       return [
-        ...createLoginRoutes(pages, { authenticate, passkeys, completeLogin: mfa.startMfaOrComplete }),
+        ...createLoginRoutes(pages, {
+          authenticate,
+          passkeys,
+          completeLogin: mfa.startMfaOrComplete,
+          deviceCookies,
+        }),
         mfa.route,
         ...createMfaRoutes(pages, factors, confirmation),
         ...createPasswordRoutes(pages, changePassword),

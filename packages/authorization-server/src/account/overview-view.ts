@@ -65,7 +65,7 @@ ${statusMessage(page.notice === null ? null : layout.text(`account.notice.${page
 ${page.login !== null && signInSections(layout, page.login, page)}
 <section class="panel">
 <h2>${layout.text('account.sessions')}</h2>
-<ul class="rows close">${page.sessions.map((browser, index) => row(layout, browser, index, page))}</ul>
+${sessionList(layout, page)}
 ${
   others.length > 1 &&
   html`<form class="once" method="post" action="/account/sessions">
@@ -83,6 +83,18 @@ ${pageScript(layout)}`,
     undefined,
     'wide',
   );
+}
+
+/** From this number of sessions on, only the most recent ones are shown at once. */
+const FOLDED_FROM = 10;
+const SHOWN_AT_ONCE = 5;
+
+function sessionList(layout: Layout, page: AccountPage): Markup {
+  const rows = page.sessions.map((browser, index) => row(layout, browser, index, page));
+  if (rows.length < FOLDED_FROM) return html`<ul class="rows close">${rows}</ul>`;
+  const number = rows.length - SHOWN_AT_ONCE;
+  return html`<ul class="rows close">${rows.slice(0, SHOWN_AT_ONCE)}</ul>
+<details class="app host"><summary><span class="name">${layout.text('account.more-sessions', { number })}</span></summary><ul class="rows close">${rows.slice(SHOWN_AT_ONCE)}</ul></details>`;
 }
 
 function signInSections(

@@ -26,7 +26,7 @@ export function passkeyList(
       ? html`<p class="fact">${layout.text('passkey.what')}</p>`
       : html`<ul class="rows close">${passkeys.map((passkey) => row(layout, passkey, token, now))}</ul>`
   }
-<a class="button" href="/account/passkeys/add">${layout.text('passkey.add')}</a>`;
+<a class="button${passkeys.length === 0 && ' main'}" href="/account/passkeys/add">${layout.text('passkey.add')}</a>`;
 }
 
 function row(

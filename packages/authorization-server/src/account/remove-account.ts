@@ -44,6 +44,7 @@ export function createAccountRemovalRoutes(pages: PageRouter, confirmation: Conf
       // Point of no return: the account is deleted and its grants are revoked.
       if (await store.removeAccount(accountId, clock())) events({ type: 'account.removed', accountId });
       const page = messagePage(layout, {
+        isDone: true,
         heading: layout.text('removed.heading'),
         sentences: [layout.text('signed-out.close')],
       });

@@ -46,6 +46,7 @@ export async function rejectRequest(
   const name = clientDisplayName(client, layout);
   const notice = messagePage(layout, {
     heading: layout.text('refused.heading'),
+    actor: 'app',
     sentences: [layout.text('refused.what', { app: name }), layout.text('refused.unverified')],
     action: { label: layout.text('refused.return', { app: name }), href: location, target: target.display },
     forDevelopers: error.description,
@@ -53,7 +54,7 @@ export async function rejectRequest(
   });
   const retryAfter = error.retryAfter ?? (error.status === 503 ? 5 : null);
   const headers = retryAfter === null ? {} : { 'retry-after': String(retryAfter) };
-  return respondPage(notice, { status: error.status, headers });
+  return respondPage(notice, { status: error.status, headers, script: true });
 }
 
 /** Turns any error into one that may be sent to a client; the cause of an unexpected one goes to the audit log only. */

@@ -48,6 +48,7 @@ export function signOutAction(layout: Layout): { readonly label: string; readonl
 /** The account is connected. */
 export function connectedPage(layout: Layout, backend: string): Markup {
   return messagePage(layout, {
+    isDone: true,
     heading: layout.text('connect.done', { backend }),
     sentences: [layout.text('connect.done-1')],
   });

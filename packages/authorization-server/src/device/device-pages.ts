@@ -155,6 +155,7 @@ async function complete(context: PageContext, request: HttpRequest): Promise<Htt
   const outcome = isApproved ? 'approved' : 'denied';
   return respondPage(
     messagePage(layout, {
+      isDone: outcome === 'approved',
       heading: layout.text(`device.${outcome}`),
       sentences: [layout.text(`device.${outcome}-what`)],
     }),

@@ -57,17 +57,18 @@ export interface PageErrors {
 
 export function createPageErrors({ events }: ServerContext, layout: Layout): PageErrors {
   const show = (errorPage: ErrorPage, reference: string, status: number, details: Details = {}) => {
-    const { heading, sentences } = errorPages[errorPage];
+    const { heading, sentences, actor } = errorPages[errorPage];
     const { values, retryAfter, reason: _reason, facts: _facts, ...more } = details;
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
     return respondPage(
       messagePage(layout, {
         heading: layout.text(heading, values),
         sentences: sentences.map((sentence) => layout.text(sentence, values)),
+        actor,
         reference,
         ...more,
       }),
-      { status, headers },
+      { status, headers, script: true },
     );
   };
 
@@ -120,8 +121,9 @@ export function createPageErrors({ events }: ServerContext, layout: Layout): Pag
 
 /** The page for an unknown path. It records no event, because scanners request such paths all the time. */
 export function respondNotFoundPage(layout: Layout, status: 404 | 405): Promise<HttpResponse> {
-  const { heading, sentences } = errorPages['not-found'];
+  const { heading, sentences, actor } = errorPages['not-found'];
   const words = {
+    actor,
     heading: layout.text(heading),
     sentences: sentences.map((sentence) => layout.text(sentence)),
     action: { label: layout.text('error.not-found.home'), href: '/connections' },

@@ -1,7 +1,9 @@
 /** Pages that the host of the server mounts: the front page with the protected servers, and the 404 page. */
+import { pathOf, respond } from '@portcullis/http';
 import { html } from 'hono/html';
 import type { PageRouter } from '../page-context.ts';
-import { type Layout, renderPage } from '../ui/layout.ts';
+import { addServerSections, type ConnectableServer } from '../ui/add-server.ts';
+import { type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
@@ -16,41 +18,31 @@ export function createFrontPageRoute(pages: PageRouter): Route {
       name: translate(resource, layout.language).name,
       url: resource.resource,
     }));
-    return respondPage(frontPage(layout, { servers }));
+    return respondPage(frontPage(layout, servers), { script: true });
   });
 }
 
+/** Browsers and other programs ask for `/favicon.ico` whatever a page names. */
 export function createNotFoundRoute(pages: PageRouter): Route {
-  return pages.route('GET', '/*', ({ layout }) => respondNotFoundPage(layout, 404));
+  return pages.route('GET', '/*', async ({ layout }, request) =>
+    pathOf(request) === '/favicon.ico'
+      ? respond(302, { location: layout.favicon, 'cache-control': 'public, max-age=86400' }, null)
+      : respondNotFoundPage(layout, 404),
+  );
 }
 
-interface ProtectedServer {
-  readonly name: string;
-  readonly url: string;
-}
-
-interface FrontPage {
-  readonly servers: readonly ProtectedServer[];
-}
-
-function frontPage(layout: Layout, { servers }: FrontPage): Markup {
+function frontPage(layout: Layout, servers: readonly ConnectableServer[]): Markup {
   return renderPage(
     layout,
     layout.text('front.title'),
     html`<div class="head">
-<h1>${layout.text('front.heading')}</h1>
+<h1 class="display">${layout.text('front.heading')}</h1>
 <p>${layout.text('front.why')}</p>
 </div>
-<ul class="rows close">
-${servers.map(serverRow)}
-</ul>
-<p class="fact">${layout.say('front.connections', { connections: html`<a href="/connections">${layout.text('tabs.connections')}</a>` })}</p>`,
+${addServerSections(layout, servers)}
+<p class="fact">${layout.say('front.connections', { connections: html`<a href="/connections">${layout.text('tabs.connections')}</a>` })}</p>
+${pageScript(layout)}`,
+    undefined,
+    'wide',
   );
-}
-
-function serverRow({ name, url }: ProtectedServer): Markup {
-  return html`<li class="head">
-<p class="name"><bdi>${name}</bdi></p>
-<p class="fact"><code>${url}</code></p>
-</li>`;
 }

@@ -12,6 +12,7 @@ import {
 import type { Markup } from '../ui/markup.ts';
 import { passkeyForm } from '../ui/passkey-form.ts';
 import { providerMark } from '../ui/provider-logos.ts';
+import type { LikelyMethod } from './likely-method.ts';
 
 /** An identity provider on the login page. */
 interface LoginProvider {
@@ -40,16 +41,32 @@ export interface LoginPage {
   readonly passwordError: string | null;
   /** Shown above the form. */
   readonly otherError: string | null;
-  /** Whether there are local accounts. */
-  readonly hasLocalLogin: boolean;
+  /**
+   * Local accounts: none; unlikely, because none has been created and there are identity providers; or possible.
+   */
+  readonly localLogin: 'none' | 'unlikely' | 'possible';
   /** `PublicKeyCredentialRequestOptionsJSON`; `null`: no passkeys. */
   readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
-  /** Below the form, or in its place. */
   readonly providers: readonly LoginProvider[];
+  /** What the user of the address likely signs in with. */
+  readonly likely: LikelyMethod;
+  /** The page without the address. */
+  readonly restartPath: string;
 }
 
+/**
+ * Identity providers come first. Where there are local accounts beside them, the page asks for the address, and then shows what its
+ * user likely signs in with; with local accounts alone, a second page would only cost a click.
+ */
 export function loginPage(layout: Layout, page: LoginPage): Markup {
-  const failed = page.passwordError !== null || page.otherError !== null;
+  const { localLogin, providers, email, otherError } = page;
+  const failed = page.passwordError !== null || otherError !== null;
+  const asksFirst = providers.length > 0 && email === '';
+  const isLocalLast = asksFirst || isProvider(page.likely);
+  const local = localLogin !== 'none' && localLoginForms(layout, page, asksFirst);
+  const or =
+    local !== false && providers.length > 0 && html`<p class="or fact">${layout.text('sign-in.or')}</p>`;
+  const away = providers.length > 0 && providerForm(layout, page);
   return renderPage(
     layout,
     layout.text(failed ? 'sign-in.failed-title' : 'sign-in.title'),
@@ -57,14 +74,22 @@ export function loginPage(layout: Layout, page: LoginPage): Markup {
 <h1>${layout.text('sign-in.title')}</h1>
 <p>${describePurpose(layout, page.purpose)}</p>
 </div>
-${page.otherError !== null && html`<p class="wrong" role="alert">${page.otherError}</p>`}
-${page.hasLocalLogin && localLoginForms(layout, page)}
-${page.hasLocalLogin && page.providers.length > 0 && html`<p class="or fact">${layout.text('sign-in.or')}</p>`}
-${page.providers.length > 0 && providerForm(layout, page)}
+${otherError !== null && html`<p class="wrong" role="alert">${otherError}</p>`}
+${
+  asksFirst && localLogin === 'unlikely'
+    ? html`${away}<details><summary class="link">${layout.text('sign-in.with-email')}</summary>${local}</details>`
+    : isLocalLast
+      ? html`${away}${or}${local}`
+      : html`${local}${or}${away}`
+}
 ${'appName' in page.purpose && backToApp(layout, page, page.purpose.appName)}
-${page.hasLocalLogin && pageScript(layout)}`,
+${local !== false && pageScript(layout)}`,
     `/login?${new URLSearchParams(page.fields)}`,
   );
+}
+
+function isProvider(likely: LikelyMethod): likely is Exclude<LikelyMethod, string> {
+  return typeof likely === 'object';
 }
 
 function describePurpose(layout: Layout, about: LoginPurpose): Markup | string {
@@ -82,47 +107,72 @@ ${hiddenFields({ ...fields, token })}
 </form>`;
 }
 
-function localLoginForms(layout: Layout, page: LoginPage): Markup {
-  return html`<div class="ways">
-<form class="stack once" method="post" action="/login">
+/** @param asksFirst only for the address */
+function localLoginForms(layout: Layout, page: LoginPage, asksFirst: boolean): Markup {
+  const { likely, passkeyOptions } = page;
+  const isMain = likely === 'password' && !(asksFirst && page.localLogin === 'unlikely');
+  const form = html`<form class="stack once" method="post" action="/login">
 ${hiddenFields({ ...page.fields, token: page.token })}
 <div class="fields">
-${formField({
-  name: 'email',
-  type: 'email',
-  label: layout.text('field.email'),
-  autocomplete: page.passkeyOptions === null ? 'username' : 'username webauthn',
-  value: page.email,
-  focus: page.email === '',
-})}
-${formField({
-  name: 'password',
-  type: 'password',
-  label: layout.text('field.password'),
-  autocomplete: 'current-password',
-  error: page.passwordError,
-  focus: page.email !== '',
-})}
-<p class="beside">${revealPasswords(layout)}<a class="fact" href="/login/forgotten?${new URLSearchParams(page.fields)}">${layout.text('sign-in.forgotten')}</a></p>
+${asksFirst || page.providers.length === 0 ? emailField(layout, page) : knownAddress(layout, page)}
+${!asksFirst && passwordField(layout, page)}
 </div>
-<button class="button main">${layout.text('sign-in.submit')}</button>
-</form>
-${page.passkeyOptions !== null && passkeyForm(layout, { kind: 'get', action: '/login/passkey', options: page.passkeyOptions, fields: { ...page.fields, token: page.token }, label: layout.text('passkey.sign-in') })}
-</div>`;
+<button class="button${isMain && ' main'}">${layout.text(asksFirst ? 'passkey.continue' : 'sign-in.submit')}</button>
+</form>`;
+  const passkey =
+    passkeyOptions !== null &&
+    passkeyForm(layout, {
+      kind: 'get',
+      action: '/login/passkey',
+      options: passkeyOptions,
+      fields: { ...page.fields, token: page.token },
+      label: layout.text('passkey.sign-in'),
+      main: likely === 'passkey',
+    });
+  return html`<div class="ways">${likely === 'passkey' ? html`${passkey}${form}` : html`${form}${passkey}`}</div>`;
 }
 
-/** One form with a button for each identity provider. */
-function providerForm(
-  layout: Layout,
-  { providers: all, hasLocalLogin: isLocal, fields, token }: LoginPage,
-): Markup {
+function emailField(layout: Layout, { email, passkeyOptions, localLogin }: LoginPage): Markup {
+  return formField({
+    name: 'email',
+    type: 'email',
+    label: layout.text('field.email'),
+    autocomplete: passkeyOptions === null ? 'username' : 'username webauthn',
+    value: email,
+    focus: email === '' && localLogin === 'possible',
+  });
+}
+
+/** The address that was typed before: password managers read the field, and the user can change it. */
+function knownAddress(layout: Layout, { email, restartPath }: LoginPage): Markup {
+  return html`<p class="known"><bdi>${email}</bdi> <a href="${restartPath}">${layout.text('sign-in.change-address')}</a></p>
+<input type="email" name="email" value="${email}" autocomplete="username" readonly hidden>`;
+}
+
+function passwordField(layout: Layout, page: LoginPage): Markup {
+  return html`${formField({
+    name: 'password',
+    type: 'password',
+    label: layout.text('field.password'),
+    autocomplete: 'current-password',
+    error: page.passwordError,
+    focus: page.email !== '' && page.likely === 'password',
+  })}
+<p class="beside">${revealPasswords(layout)}<a class="fact" href="/login/forgotten?${new URLSearchParams(page.fields)}">${layout.text('sign-in.forgotten')}</a></p>`;
+}
+
+/** One form with a button for each identity provider: that of the address first. */
+function providerForm(layout: Layout, { providers, localLogin, likely, fields, token }: LoginPage): Markup {
+  const isLikely = ({ id }: LoginProvider) => isProvider(likely) && likely.provider === id;
+  const all = providers.toSorted((one, other) => Number(isLikely(other)) - Number(isLikely(one)));
   const [first] = all;
+  const isOnly = all.length === 1 && localLogin !== 'possible';
   const pathOf = ({ id }: LoginProvider) => `/login/${encodeURIComponent(id)}`;
   return html`<form class="providers once" method="post" action="${first === undefined ? '/login' : pathOf(first)}">
 ${hiddenFields({ ...fields, token })}
 ${all.map(
   (provider) =>
-    html`<button class="button provider${!isLocal && all.length === 1 && ' main'}" formaction="${pathOf(provider)}">${providerMark(provider.name, provider.issuer)}<span>${layout.say('sign-in.continue-with', { provider: html`<bdi>${provider.name}</bdi>` })}</span></button>`,
+    html`<button class="button provider${(isOnly || isLikely(provider)) && ' main'}" formaction="${pathOf(provider)}">${providerMark(provider.name, provider.issuer)}<span>${layout.say('sign-in.continue-with', { provider: html`<bdi>${provider.name}</bdi>` })}</span></button>`,
 )}
 </form>`;
 }

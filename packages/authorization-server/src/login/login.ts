@@ -9,12 +9,14 @@ import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-er
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, redirectByPage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
+import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import { PASSWORD_ALONE } from '../users/sessions.ts';
 import type { CompleteLogin } from './complete-login.ts';
+import { findLikelyMethod, type LikelyMethod } from './likely-method.ts';
 import { readLoginForm } from './login-form.ts';
 import { findLoginTarget, type LoginTarget } from './login-target.ts';
-import { forgottenPasswordPage, type LoginPurpose, loginPage } from './login-view.ts';
+import { forgottenPasswordPage, type LoginPage, type LoginPurpose, loginPage } from './login-view.ts';
 import type { AuthenticateByPassword } from './password.ts';
 
 /** Errors of a failed login. */
@@ -26,38 +28,54 @@ interface LoginErrors extends Omit<FormError, 'message'> {
   readonly otherError?: string;
 }
 
+/** An address that was typed alone. */
+interface TypedAddress {
+  readonly email: string;
+  readonly likely: LikelyMethod;
+}
+
 /** What the login endpoint needs besides the context. */
 interface LoginDependencies {
   readonly authenticate: AuthenticateByPassword;
   /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
   readonly completeLogin: CompleteLogin;
+  readonly deviceCookies: DeviceCookies;
 }
 
 export function createLoginRoutes(
   pages: PageRouter,
-  { authenticate, passkeys, completeLogin }: LoginDependencies,
+  { authenticate, passkeys, completeLogin, deviceCookies }: LoginDependencies,
 ): readonly Route[] {
-  const { options, csrfTokens } = pages;
+  const { options, csrfTokens, store } = pages;
   const providers = [...options.identityProviders.values()].map(({ id, name, provider }) => ({
     id,
     name,
     issuer: provider.issuer,
   }));
 
-  const show = (
+  const findLocalLogin = async (): Promise<LoginPage['localLogin']> => {
+    if (!options.localAccounts) return 'none';
+    return providers.length === 0 || (await store.hasLocalAccounts()) ? 'possible' : 'unlikely';
+  };
+
+  /** @param formError `null`: none, or the address alone was typed */
+  const show = async (
     { layout }: PageContext,
     loginTarget: LoginTarget,
     formError: LoginErrors | null,
+    { email = formError?.email ?? '', likely = 'password' }: Partial<TypedAddress> = {},
   ): Promise<HttpResponse> => {
     const page = loginPage(layout, {
       purpose: loginTarget.purpose,
       fields: loginTarget.fields,
       token: csrfTokens.issue('login', ...loginTarget.binding),
-      email: formError?.email ?? '',
+      email,
       passwordError: formError?.passwordError ?? null,
       otherError: formError?.otherError ?? null,
-      hasLocalLogin: options.localAccounts,
+      localLogin: await findLocalLogin(),
+      likely,
+      restartPath: loginTarget.restartPath,
       passkeyOptions: passkeys === null ? null : passkeys.requestOptions(loginTarget.binding),
       providers,
     });
@@ -105,6 +123,11 @@ export function createLoginRoutes(
       if (!options.localAccounts) return errors.show('/login', 'bad-form');
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
+      // Where identity providers are offered, the page asks for the address first.
+      if (email !== '' && form.one('password') === undefined) {
+        const likely = await findLikelyMethod(context, deviceCookies, request, email);
+        return show(context, loginTarget, null, { email, likely });
+      }
       if (email === '' || password === '') {
         return show(context, loginTarget, {
           email,

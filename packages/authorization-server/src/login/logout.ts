@@ -17,7 +17,7 @@ export function createLogoutRoutes(pages: PageRouter): readonly Route[] {
   const showSignedOut = ({ layout }: PageContext, options: PageOptions) => {
     const heading = layout.text('signed-out.heading');
     return respondPage(
-      messagePage(layout, { heading, sentences: [layout.text('signed-out.close')] }),
+      messagePage(layout, { isDone: true, heading, sentences: [layout.text('signed-out.close')] }),
       options,
     );
   };

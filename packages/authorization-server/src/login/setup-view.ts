@@ -1,11 +1,12 @@
 /** The setup page, which creates the first account, and the page shown when an account is ready. */
 import { html } from 'hono/html';
 import { accountPaths } from '../ui/account-tabs.ts';
+import { addServerSections, type ConnectableServer } from '../ui/add-server.ts';
 import { formField, hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
+import { tick } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
 import type { TextName } from '../ui/texts/texts.ts';
 import { newPasswordFields } from '../users/new-password.ts';
-import { type ConnectableServer, connectSections } from './connect-view.ts';
 
 export interface SetupPage {
   /** Token of the one-time link. */
@@ -28,7 +29,7 @@ export function setupPage(layout: Layout, page: SetupPage): Markup {
     layout,
     layout.text(failed ? 'setup.failed-title' : 'setup.title'),
     html`<div class="head">
-<h1>${layout.text('setup.title')}</h1>
+<h1 class="display">${layout.text('setup.title')}</h1>
 <p>${layout.text('setup.why')}</p>
 </div>
 <form class="stack once" method="post" action="/setup">
@@ -69,11 +70,12 @@ export function readyPage(layout: Layout, page: ReadyPage): Markup {
     layout,
     layout.text('ready.title'),
     html`<div class="head">
-<h1>${layout.text('ready.heading')}</h1>
+${tick}
+<h1 class="display">${layout.text('ready.heading')}</h1>
 <p>${layout.say('ready.next', { connections: html`<a href="${accountPaths.connections}">${layout.text('tabs.connections')}</a>` })}</p>
 ${page.offersPasskey && html`<p>${layout.say('ready.passkey', { account: html`<a href="${accountPaths.account}">${layout.text('tabs.account')}</a>` })}</p>`}
 </div>
-${connectSections(layout, page.servers)}
+${addServerSections(layout, page.servers)}
 <form class="fact" method="post" action="/logout">
 ${hiddenFields({ token: page.token })}
 ${layout.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })} · <button class="link">${layout.text('sign-out')}</button>

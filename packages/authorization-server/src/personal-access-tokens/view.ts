@@ -2,9 +2,9 @@
 import type { Parameters } from '@portcullis/protocol';
 import { html } from 'hono/html';
 import { describeResource } from '../consent/describe-consent.ts';
-import { copyable } from '../login/connect-view.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
 import { accountPaths, accountTabs, PERSONAL_ACCESS_TOKEN_PATH } from '../ui/account-tabs.ts';
+import { copyable } from '../ui/add-server.ts';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { dateAndTime, describeDuration } from '../ui/times.ts';

@@ -1,31 +1,41 @@
-/** How to connect an app: the addresses of the protected servers, and what well-known hosts need. */
+/** How to add a protected server to an app: its address, links that install it, and what well-known hosts need. */
 import { html } from 'hono/html';
-import type { Layout } from '../ui/layout.ts';
-import type { Markup } from '../ui/markup.ts';
+import { HOSTS, type HostName, hostMark } from './host-marks.ts';
+import type { Layout } from './layout.ts';
+import type { Markup } from './markup.ts';
 
+/** A protected server that an app can be connected to. */
 export interface ConnectableServer {
   /** In the language of the page. */
   readonly name: string;
   readonly url: string;
 }
 
-/** @param servers in the order of the configuration; the instructions are for the first */
-export function connectSections(layout: Layout, servers: readonly ConnectableServer[]): Markup {
-  const [first] = servers;
+/** One server has its instructions open to view; of several, each unfolds its own. */
+export function addServerSections(layout: Layout, servers: readonly ConnectableServer[]): Markup {
+  const [first, ...others] = servers;
   if (first === undefined) return html``;
+  if (others.length > 0) {
+    return html`<ul class="rows close cards">${servers.map((server) => serverCard(layout, server))}</ul>`;
+  }
   return html`<section class="head">
 <h2>${layout.text('connect.address')}</h2>
-<ul class="rows close">${servers.map((server) => html`<li>${servers.length > 1 && html`<p><bdi>${server.name}</bdi></p>`}${copyable(layout, server.url)}</li>`)}</ul>
+${copyable(layout, first.url)}
+${installLinks(layout, first)}
 </section>
 <section class="head">
 <h2>${layout.text('connect.hosts')}</h2>
-<ul class="apps">${hostsFor(layout, first).map(
-    ({ host, steps, snippet }) => html`<li><details class="app host">
-<summary><strong class="name">${host}</strong></summary>
-<div class="head steps"><p class="fact">${steps}</p>${copyable(layout, snippet)}</div>
-</details></li>`,
-  )}</ul>
+${hostList(layout, first)}
 </section>`;
+}
+
+function serverCard(layout: Layout, server: ConnectableServer): Markup {
+  return html`<li class="row">
+<h2 class="name"><bdi>${server.name}</bdi></h2>
+${copyable(layout, server.url)}
+${installLinks(layout, server)}
+<details class="app host"><summary><span class="name">${layout.text('connect.hosts')}</span><span class="host-marks">${HOSTS.map(hostMark)}</span></summary>${hostList(layout, server)}</details>
+</li>`;
 }
 
 /** Text with a button that copies it, which the script of the page makes work. */
@@ -33,8 +43,37 @@ export function copyable(layout: Layout, text: string): Markup {
   return html`<div class="copyable"><pre><code>${text}</code></pre><button type="button" class="button" data-copy="${text}" data-copied="${layout.text('connect.copied')}" hidden>${layout.text('connect.copy')}</button></div>`;
 }
 
+/**
+ * Links that a host on this computer opens, and asks before it adds the server.
+ * @see https://cursor.com/docs/context/mcp/install-links, https://code.visualstudio.com/api/extension-guides/ai/mcp
+ */
+function installLinks(layout: Layout, { name, url }: ConnectableServer): Markup {
+  const id = shortNameOf(name);
+  const config = Buffer.from(JSON.stringify({ url })).toString('base64');
+  const links: readonly (readonly [HostName, string])[] = [
+    [
+      'Cursor',
+      `cursor://anysphere.cursor-deeplink/mcp/install?name=${id}&config=${encodeURIComponent(config)}`,
+    ],
+    ['VS Code', `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: id, type: 'http', url }))}`],
+  ];
+  return html`<p class="installs">${links.map(
+    ([host, href]) =>
+      html`<a class="button" href="${href}">${hostMark(host)}<span>${layout.text('connect.add-to', { host })}</span></a>`,
+  )}</p>`;
+}
+
+function hostList(layout: Layout, server: ConnectableServer): Markup {
+  return html`<ul class="apps">${hostsFor(layout, server).map(
+    ({ host, steps, snippet }) => html`<li><details class="app host">
+<summary>${hostMark(host)}<strong class="name">${host}</strong></summary>
+<div class="head steps"><p class="fact">${steps}</p>${copyable(layout, snippet)}</div>
+</details></li>`,
+  )}</ul>`;
+}
+
 interface HostInstructions {
-  readonly host: string;
+  readonly host: HostName;
   readonly steps: Markup | string;
   readonly snippet: string;
 }

@@ -1,12 +1,17 @@
 /** Pages with a message and at most one action: errors, confirmations and redirects. */
 import type { HttpResponse } from '@portcullis/http';
 import { html } from 'hono/html';
-import { type Layout, renderPage } from './layout.ts';
+import { type Layout, pageScript, renderPage } from './layout.ts';
+import { type Actor, actorIcon, tick } from './marks.ts';
 import type { Markup } from './markup.ts';
 import { respondPage } from './respond-page.ts';
 
 export interface MessagePage {
   readonly heading: string;
+  /** Success is marked with a tick. */
+  readonly isDone?: boolean;
+  /** Who has to act on an error. */
+  readonly actor?: Actor;
   /** What happened and who can fix it. */
   readonly sentences: readonly string[];
   /** A link: only to this server or to a validated redirect target (no open redirect). */
@@ -18,12 +23,14 @@ export interface MessagePage {
 }
 
 export function messagePage(layout: Layout, notice: MessagePage): Markup {
-  const { heading, sentences, action, forDevelopers, reference } = notice;
+  const { heading, sentences, action, forDevelopers, reference, actor, isDone = false } = notice;
   return renderPage(
     layout,
     heading,
     html`<div class="head">
-<h1>${heading}</h1>
+${isDone && tick}
+${actor !== undefined && html`<p class="actor">${actorIcon(actor)}${layout.text(`error.actor.${actor}`)}</p>`}
+<h1${isDone && html` class="display"`}>${heading}</h1>
 ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
 </div>
 ${
@@ -37,9 +44,10 @@ ${
   (forDevelopers !== undefined || reference !== undefined) &&
   html`<div class="head fact">
 ${forDevelopers !== undefined && html`<p>${layout.say('message.for-developers', { sentence: html`<span lang="en">${forDevelopers}</span>` })}</p>`}
-${reference !== undefined && html`<p class="reference">${layout.say('message.reference', { reference: html`<code>${reference}</code>` })}</p>`}
+${reference !== undefined && html`<p class="reference">${layout.say('message.reference', { reference: html`<code>${reference}</code>` })} <button type="button" class="link" data-copy="${reference}" data-copied="${layout.text('connect.copied')}" hidden>${layout.text('connect.copy')}</button></p>`}
 </div>`
-}`,
+}
+${reference !== undefined && pageScript(layout)}`,
     action?.href.startsWith('/') ? action.href : undefined,
   );
 }

@@ -1,6 +1,7 @@
 /** The form that creates or uses a passkey, and the script that it needs. */
 import { html } from 'hono/html';
 import { hiddenFields, type Layout } from './layout.ts';
+import { passkeyIcon } from './marks.ts';
 import type { Markup } from './markup.ts';
 
 export interface PasskeyForm {
@@ -26,6 +27,6 @@ export function passkeyForm(
 ${hiddenFields({ ...fields, credential: '' })}
 ${content ?? ''}
 <p class="wrong" role="alert" data-trouble hidden>${failed}</p>
-<button class="button${main && ' main'}">${label}</button>
+<button class="button marked${main && ' main'}">${passkeyIcon}<span>${label}</span></button>
 </form>`;
 }

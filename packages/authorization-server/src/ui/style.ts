@@ -124,7 +124,7 @@ bdi, code { hyphens: none; }
 .tabs a { display: inline-block; padding: 8px 0; text-decoration: none; color: var(--quiet); }
 .tabs a[aria-current] { color: var(--ink); box-shadow: 0 2px 0 var(--accent); }
 .panel { display: grid; gap: 12px; padding: 16px; border: 1px solid var(--edge); border-radius: 12px; }
-.panel > .button { justify-self: start; width: auto; padding: 8px 16px; }
+.panel > .button, .primary .button { justify-self: start; width: auto; padding: 8px 16px; }
 .panel form .button { width: auto; padding: 8px 16px; }
 .destructive { border-color: var(--bad); }
 .lesser { display: flex; flex-wrap: wrap; gap: 8px 24px; }
@@ -164,8 +164,7 @@ img.monogram { border-radius: 8px; object-fit: contain; }
 .plain { gap: 8px; }
 .row { display: grid; gap: 16px; }
 .cards > .row { padding: 16px; border: 1px solid var(--edge); border-radius: 12px; }
-.apart { padding-top: 24px; border-top: 1px solid var(--edge); }
-body.wide .apart .button { width: auto; padding: 8px 16px; }
+body.wide .primary .button { width: auto; padding: 8px 16px; }
 .name { font-size: 16px; color: var(--ink); }
 .beside { display: flex; gap: 16px; align-items: center; justify-content: space-between; }
 .beside form { flex: none; }
@@ -209,6 +208,14 @@ h2 + .powers { margin-top: 8px; }
 .about summary::after { margin-inline-start: 4px; vertical-align: 2px; border-width: 0 1.5px 1.5px 0; }
 .about[open] summary::after { transform: rotate(225deg); vertical-align: -2px; }
 .about .head { margin-top: 8px; padding: 8px 12px; border-radius: 8px; background: var(--plain); }
+.tick { margin-bottom: 8px; color: var(--good-ink); }
+.tick circle { fill: var(--good); stroke: none; }
+.tick path { stroke-dasharray: 1; animation: draw 300ms ease-out; }
+@keyframes draw { from { stroke-dashoffset: 1; } }
+.actor { display: flex; gap: 8px; align-items: center; font-size: 14px; font-weight: 600; color: var(--quiet); }
+.installs { display: flex; flex-wrap: wrap; gap: 8px; }
+.installs .button { gap: 8px; width: auto; padding: 8px 16px; }
+.app > summary > .host-marks { flex: none; display: flex; gap: 8px; color: var(--quiet); }
 .caution { display: flex; gap: 8px; }
 .caution svg { margin-top: 2px; color: var(--warn-ink); }
 .new {
@@ -293,11 +300,13 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
 }
 .button:hover, .button:active { background: var(--plain-pressed); }
 .link.fact { font-size: 14px; }
+.button.marked { gap: 8px; }
+.known { display: flex; flex-wrap: wrap; gap: 0 16px; justify-content: space-between; padding: 10px 12px; border-radius: 8px; background: var(--plain); }
 .button.provider { gap: 12px; justify-content: flex-start; padding: 8px 16px; text-align: start; border-color: var(--field-edge); background: var(--card); color: var(--ink); font-weight: 500; }
 .button.provider:hover, .button.provider:active { background: var(--plain); }
 .provider svg { width: 20px; height: 20px; }
-.main { background: var(--accent); color: var(--accent-ink); }
-.main:hover, .main:active { background: var(--accent-pressed); }
+.main, .button.provider.main { background: var(--accent); color: var(--accent-ink); }
+:is(.main, .button.provider.main):is(:hover, :active) { background: var(--accent-pressed); }
 .danger { background: var(--bad); color: var(--bad-ink); }
 .grave { border-color: var(--bad); background: none; color: var(--bad); }
 .danger:hover, .danger:active { background: var(--bad-pressed); }

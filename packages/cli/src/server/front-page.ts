@@ -1,6 +1,6 @@
 /** Responds at `/` and at unknown paths: HTML for browsers, plain text or JSON for others. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
-import { type HttpRequest, type HttpResponse, respond, withHeaders } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, pathOf, respond, withHeaders } from '@portcullis/http';
 import type { ConnectionInfo } from '@portcullis/http/node';
 import { respondNotFound } from './path-handler.ts';
 import type { ProtectedServer } from './protected-servers.ts';
@@ -16,7 +16,7 @@ export async function respondFrontPage(
   return withHeaders(await server.frontPage(request, connection), { vary: 'Accept' });
 }
 
-/** Responds with 404: a page for browsers, JSON for others. @see RFC 9110 §12.5.1 */
+/** Responds with 404: a page for browsers, JSON for others; and with the icon that browsers ask for. @see RFC 9110 §12.5.1 */
 export async function respondMissing(
   request: HttpRequest,
   connection: ConnectionInfo,
@@ -24,7 +24,9 @@ export async function respondMissing(
 ): Promise<HttpResponse> {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const response =
-    isRead && wantsPage(request) ? await server.missingPage(request, connection) : respondNotFound();
+    isRead && (wantsPage(request) || pathOf(request) === '/favicon.ico')
+      ? await server.missingPage(request, connection)
+      : respondNotFound();
   return withHeaders(response, { vary: 'Accept' });
 }
 

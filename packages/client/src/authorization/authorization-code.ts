@@ -145,7 +145,8 @@ export function createCodeGrant(
     try {
       const presenter = { server: settings.server, account, binding: null };
       const tokens = await complete(await takePendingAuthorization(store, query, presenter, clock()), query);
-      await respond({ ok: true, message: `${app} is connected to ${server}. You can close this page.` });
+      const message = `${app} is connected to ${server}. You can close this page and return to ${app}.`;
+      await respond({ ok: true, message });
       return tokens;
     } catch (error) {
       const cause = error instanceof ClientError ? error.message : 'An error occurred in the application.';
