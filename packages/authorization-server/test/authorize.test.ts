@@ -48,7 +48,7 @@ describe('client and redirect URI', () => {
     const t = await setScene();
     for (const client_id of [undefined, '', 'unknown', '<script>alert(1)</script>', 'x'.repeat(5000)]) {
       const sight = await expectPage(t, requestOf({ client_id }));
-      expect(sight.html).not.toMatch(/<script|xxxx/);
+      expect(sight.html).not.toMatch(/<script(?! src="\/assets\/[\w-]{16}\.js" defer><\/script>)|xxxx/);
       await expectPage(
         t,
         requestOf({ client_id, scope: 'nonsense', response_type: 'token', prompt: 'none' }),

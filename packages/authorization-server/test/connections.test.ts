@@ -202,7 +202,7 @@ describe('connections', () => {
 
   it('connections are found by the name of the app or server, without a script', async () => {
     const t = await setScene();
-    for (const name of ['Notes CLI', 'Desk', 'Désk two', 'a', 'b', 'c']) await connect(t, name);
+    for (const name of ['Notes CLI', 'Desk', 'Désk two', ...'abcdefg']) await connect(t, name);
     const all = await visitHome(t.visitor, '/connections');
     expect(all.html).toContain('<form class="search" method="get" action="/connections" role="search">');
     const found = await t.visitor.open('/connections?q=dEsk');

@@ -254,7 +254,9 @@ describe('the consent page', () => {
       await t.newVisitor().open(`/login?flow=${encodeURIComponent(payload)}`),
       await t.newVisitor().open(`/setup?token=${encodeURIComponent(payload)}`),
     ]) {
-      expect(sight.html).not.toMatch(/<script|<img|evil\.example|\sonerror="|style=|\son\w+="/i);
+      expect(sight.html).not.toMatch(
+        /<script(?! src="\/assets\/[\w-]{16}\.js" defer><\/script>)|<img|evil\.example|\sonerror="|style=|\son\w+="/i,
+      );
       expect(sight.html.match(/<[a-z]+/g)?.every((tag) => !['<iframe', '<object'].includes(tag))).toBe(true);
     }
     const consent = await t.visitor.open(requestOf(wanted));

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { ACCOUNT } from './server-under-test.ts';
-import { EMAIL, requestOf, setScene, textOf, type Visitor } from './visitor.ts';
+import { EMAIL, referenceOf, requestOf, setScene, textOf, type Visitor } from './visitor.ts';
 
 type IdentityProvider = NonNullable<AuthorizationServerOptions['identityProviders']>[number];
 
@@ -58,7 +58,7 @@ describe('the login page', () => {
 
   it.each([
     ['of an account', EMAIL],
-    ['without an account', 'nobody@example.org'],
+    ['without an account', 'unknown@example.org'],
     ['that is none', 'not an address'],
   ])(
     'T075: after an address %s, the page asks for the password without looking for an account',
@@ -85,7 +85,7 @@ describe('the login page', () => {
   it('the domain of an address selects its identity provider, whether or not there is an account', async () => {
     const company = { ...party('work', 'Work'), allowedUsers: { emailDomains: ['Example.org'] } };
     const t = await setScene({ identityProviders: [...two, company] });
-    for (const email of [EMAIL, 'nobody@example.org']) {
+    for (const email of [EMAIL, 'unknown@example.org']) {
       const page = await t.visitor.submit(await t.visitor.open(requestOf()), { email }, '/login');
       expect(textOf(page)).toMatch(/Continue with Work Continue with Hub .* or .* Password/);
       expect(page.html).toContain('class="button provider main" formaction="/login/work"');
@@ -153,10 +153,46 @@ describe('the login page', () => {
     );
     expect(snippets).toContain('claude mcp add --transport http notes https://mcp.example/notes');
     const files = snippets.filter((text) => text.startsWith('{')).map((text) => JSON.parse(text));
-    expect(files).toEqual([
+    expect(files.slice(0, 2)).toEqual([
       { mcpServers: { notes: { url: 'https://mcp.example/notes' } } },
       { servers: { notes: { type: 'http', url: 'https://mcp.example/notes' } } },
     ]);
+  });
+
+  it('the front page has what the page after setup has, and escapes the names of servers', async () => {
+    const t = await setScene({
+      resources: [{ resource: 'https://mcp.example/notes', name: '"><script>x', scopes: { read: 'Read' } }],
+    });
+    const front = await t.server.frontPage(new Request('https://as.example/'));
+    const html = await new Response(front.body).text();
+    expect(html).toContain('data-copy="https://mcp.example/notes"');
+    expect(html.match(/href="(?:cursor:|vscode:)[^"]+"/g)).toEqual([
+      expect.stringMatching(
+        /^href="cursor:\/\/anysphere\.cursor-deeplink\/mcp\/install\?name=script-x&amp;config=[\w%]+"$/,
+      ),
+      expect.stringMatching(/^href="vscode:mcp\/install\?[\w%.-]+"$/),
+    ]);
+    expect(html).not.toMatch(/<script(?! src="\/assets\/)/);
+  });
+
+  it('redirects /favicon.ico to the icon of the pages', async () => {
+    const t = await setScene();
+    const { status, headers } = await t.server.missingPage(new Request('https://as.example/favicon.ico'));
+    expect([status, headers['location']]).toEqual([302, expect.stringMatching(/^\/assets\/[\w-]{16}\.svg$/)]);
+    const icon = await t.visitor.open(headers['location'] ?? '');
+    expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    expect((await t.server.missingPage(new Request('https://as.example/favicon'))).status).toBe(404);
+  });
+
+  it('an error page says who has to act, and has a button that copies the reference', async () => {
+    const t = await setScene();
+    const page = await t.visitor.open(requestOf({ client_id: 'unknown' }));
+    expect(textOf(page)).toContain('You can fix this This app is not registered here');
+    expect(page.html).toContain(`data-copy="${referenceOf(page)}"`);
+    const invalid = await t.visitor.open(
+      requestOf({ response_type: 'token', redirect_uri: 'https://evil.example/' }),
+    );
+    expect(textOf(invalid)).toContain('The app’s developer has to fix this This request is not valid');
   });
 
   it('the login page says who can help with a forgotten password, and leads back', async () => {

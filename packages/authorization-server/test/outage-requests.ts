@@ -190,7 +190,7 @@ async function prepareCallbacks({ hold, newVisitor }: RequestCapture): Promise<v
 }
 
 function signIn(visitor: Visitor, login: Sight, email: string = EMAIL): Promise<Sight> {
-  return visitor.submit(login, { email, password: PASSWORD });
+  return visitor.submit(login, { email, password: PASSWORD }, '/login');
 }
 
 /** The account pages. A request that ends a session or changes the login method has its own browser. */

@@ -1,6 +1,6 @@
 /**
  * What a user who typed an address likely signs in with. It follows from the configuration; from an account only in a browser that
- * has signed in to it before, so that nobody learns which accounts exist.
+ * has signed in to it before, so that accounts cannot be enumerated.
  */
 import type { HttpRequest } from '@portcullis/http';
 import type { PageContext } from '../page-context.ts';

@@ -124,7 +124,7 @@ export function createLoginRoutes(
       const email = form.one('email') ?? '';
       const password = form.one('password') ?? '';
       // Where identity providers are offered, the page asks for the address first.
-      if (email !== '' && form.one('password') === undefined) {
+      if (providers.length > 0 && email !== '' && password === '') {
         const likely = await findLikelyMethod(context, deviceCookies, request, email);
         return show(context, loginTarget, null, { email, likely });
       }

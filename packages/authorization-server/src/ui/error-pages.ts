@@ -1,5 +1,5 @@
 /** The error pages: HTTP status and texts of everything that can go wrong in the browser. */
-import type { Actor } from './marks.ts';
+import type { ErrorActor } from './marks.ts';
 import type { TextName } from './texts/texts.ts';
 
 export type ErrorPage =
@@ -30,7 +30,7 @@ export interface ErrorPageContent {
   /** HTTP status, unless the error has its own. */
   readonly status: number;
   /** Who has to act. */
-  readonly actor: Actor;
+  readonly actor: ErrorActor;
   readonly heading: TextName;
   readonly sentences: readonly TextName[];
 }

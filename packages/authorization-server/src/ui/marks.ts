@@ -92,16 +92,16 @@ export const cautionIcon: Markup = icon('caution', html`<path d="M10 3 18 16.6H2
 export const tick: Markup = html`<svg class="tick" width="48" height="48" viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="24" cy="24" r="22"/><path pathLength="1" d="m14 24.5 7 7 13-14"/></svg>`;
 
 /** Who has to act on an error. */
-export type Actor = 'you' | 'app' | 'administrator' | 'later';
+export type ErrorActor = 'you' | 'app' | 'administrator' | 'later';
 
-const ACTOR_ICONS: Readonly<Record<Actor, Markup>> = {
+const ACTOR_ICONS: Readonly<Record<ErrorActor, Markup>> = {
   you: icon('you', html`<circle cx="10" cy="6.4" r="3.4"/><path d="M3.6 17a6.4 6.4 0 0 1 12.8 0"/>`),
   app: icon('app', html`<path d="m6.8 6-4 4 4 4M13.2 6l4 4-4 4"/>`),
   administrator: ICONS.administer,
   later: icon('later', html`<circle cx="10" cy="10" r="7.4"/><path d="M10 5.6V10l2.8 1.8"/>`),
 };
 
-export function actorIcon(actor: Actor): Markup {
+export function actorIcon(actor: ErrorActor): Markup {
   return ACTOR_ICONS[actor];
 }
 

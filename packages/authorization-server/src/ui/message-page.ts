@@ -2,7 +2,7 @@
 import type { HttpResponse } from '@portcullis/http';
 import { html } from 'hono/html';
 import { type Layout, pageScript, renderPage } from './layout.ts';
-import { type Actor, actorIcon, tick } from './marks.ts';
+import { actorIcon, type ErrorActor, tick } from './marks.ts';
 import type { Markup } from './markup.ts';
 import { respondPage } from './respond-page.ts';
 
@@ -11,7 +11,7 @@ export interface MessagePage {
   /** Success is marked with a tick. */
   readonly isDone?: boolean;
   /** Who has to act on an error. */
-  readonly actor?: Actor;
+  readonly actor?: ErrorActor;
   /** What happened and who can fix it. */
   readonly sentences: readonly string[];
   /** A link: only to this server or to a validated redirect target (no open redirect). */
