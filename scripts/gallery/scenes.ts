@@ -17,7 +17,7 @@ const fill = async (page: Page, values: Readonly<Record<string, string>>): Promi
 };
 
 /** Types the address, on a page of its own where there are identity providers. */
-export async function enterAddress(page: Page, email: string): Promise<void> {
+async function enterAddress(page: Page, email: string): Promise<void> {
   await fill(page, { email });
   if ((await page.locator('[name=password]').count()) > 0) return;
   await page.click('form[action="/login"] button');

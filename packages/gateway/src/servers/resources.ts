@@ -86,7 +86,7 @@ function limitsOf(
 /** Without rules, reading and everything else are two scopes. */
 function proposedScopes({ id, name }: Pick<GatewayServer, 'id' | 'name'>): Readonly<Record<string, string>> {
   return {
-    [`${id}:read`]: `Read with the tools of ${name}`,
-    [`${id}:write`]: `Make changes with the tools of ${name}`,
+    [`${id}:read`]: `Use the tools of ${name} that only read`,
+    [`${id}:write`]: `Use the tools of ${name} that make changes`,
   };
 }
