@@ -1,7 +1,9 @@
-/** Takes screenshots of every page at 360, 768 and 1280 px, light and dark, with and without JavaScript, in English and German, into the folder `screenshots`. */
+/** Takes screenshots of every page at 360, 768 and 1280 px, light and dark, with and without JavaScript, in English and German, into the folder `screenshots`; with `documents`, the pictures of docs/images. */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { Browser } from 'playwright-core';
 import { launchChromium } from '../tests/support/browser.ts';
+import { takeDocumentImages } from './gallery/document-images.ts';
 import { walk } from './gallery/walk.ts';
 
 const folder = fileURLToPath(new URL('../screenshots/', import.meta.url));
@@ -14,10 +16,9 @@ const BROWSERS = [
   { where: '-german', javaScriptEnabled: true, locale: 'de-DE', widths: [360, 1280] },
 ];
 
-await rm(folder, { recursive: true, force: true });
-await mkdir(folder, { recursive: true });
-const browser = await launchChromium();
-try {
+async function takeAll(browser: Browser): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
   for (const { where, widths, ...options } of BROWSERS) {
     await walk(browser, options, async (page, name) => {
       for (const colorScheme of SCHEMES) {
@@ -29,7 +30,12 @@ try {
       }
     });
   }
+  process.stdout.write(`The screenshots are in ${folder}\n`);
+}
+
+const browser = await launchChromium();
+try {
+  await (process.argv.includes('documents') ? takeDocumentImages(browser) : takeAll(browser));
 } finally {
   await browser.close();
 }
-process.stdout.write(`The screenshots stand in ${folder}\n`);

@@ -1,8 +1,9 @@
-/** Builds the site into `dist/`; a broken link fails the build. With `--dev`, serves it and reloads when a page changes. */
+/** Builds the site into `dist/`; a broken link fails the build, and so does a search that finds the wrong page first. With `--dev`, serves it and reloads when a page changes. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { writeApi } from './api.ts';
 import { readContent, writeContent } from './content.ts';
+import { findWrongResults } from './search.ts';
 
 const pages = readContent();
 for (const link of pages.broken) console.error(`Broken link in ${link}`);
@@ -19,3 +20,8 @@ const { status } = spawnSync(
   },
 );
 process.exitCode = status ?? 1;
+if (command === 'build' && status === 0) {
+  const wrong = await findWrongResults();
+  for (const line of wrong) console.error(`Search: ${line}`);
+  if (wrong.length > 0) process.exitCode = 1;
+}

@@ -135,10 +135,10 @@ CPU time of one tool call with authorization, policy and an event, beside a prox
 
 ## Repeat it
 
-\`\`\`
-npm run bench                  all parts, about half an hour on a quiet machine
-npm run bench -- flows --quick one part, roughly
-npm run bench -- postgres      the way to grow
+\`\`\`sh
+npm run bench                     # all parts, about half an hour on a quiet machine
+npm run bench -- flows --quick    # one part, roughly
+npm run bench -- postgres         # the way to grow
 \`\`\`
 `;
 }

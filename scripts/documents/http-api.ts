@@ -206,7 +206,7 @@ export async function httpApiPage(): Promise<string> {
 
 Every route of the authorization server and of \`portcullis up\`. This page is generated from the routes (\`npm run documents\`). Clients should not build these URLs: they are in the metadata.
 
-\`\`\`
+\`\`\`sh
 curl https://auth.example.com/.well-known/oauth-authorization-server
 \`\`\`
 

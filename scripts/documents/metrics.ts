@@ -84,7 +84,7 @@ export function metricsPage(): string {
 
 \`/metrics\` serves the text format of Prometheus. It requires \`PORTCULLIS_METRICS_TOKEN\`; any other request gets 404, as for a path that does not exist. Without that setting, programs on the same computer may read it while the public URL is local. This page is generated from the code (\`npm run documents\`).
 
-\`\`\`
+\`\`\`sh
 printf 'header = "Authorization: Bearer %s"' "$PORTCULLIS_METRICS_TOKEN" | curl -K - https://auth.example.com/metrics
 \`\`\`
 

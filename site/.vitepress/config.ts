@@ -3,6 +3,7 @@ import { defineConfig } from 'vitepress';
 import { findEntryPoints } from '../entry-points.ts';
 import { slugify } from '../links.ts';
 import { findPages, SECTIONS, titleOf } from '../pages.ts';
+import { boostDocument } from '../search.ts';
 
 const pages = findPages();
 const base = process.env['SITE_BASE'] ?? '/';
@@ -44,10 +45,7 @@ export default defineConfig({
     logo: '/logo.svg',
     search: {
       provider: 'local',
-      // Explanations before declarations.
-      options: {
-        miniSearch: { searchOptions: { boostDocument: (id: string) => (id.includes('/api/') ? 0.2 : 1) } },
-      },
+      options: { miniSearch: { searchOptions: { boostDocument } } },
     },
     outline: [2, 3],
     nav: [

@@ -1,4 +1,4 @@
-/** Each TypeScript block of the READMEs: type-checked, and run as it is written, as TypeScript and as JavaScript. */
+/** Each program of the documents: type-checked, and run as it is written, as TypeScript and as JavaScript. */
 import { generateKeyPairSync } from 'node:crypto';
 import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,12 +14,13 @@ import { startSystemBrowser } from './system-browser.ts';
 
 const { project, missing } = injectProject();
 
-const snippets = await readSnippets(root);
+const snippets = readSnippets(root);
 const READY = /^ready (\S+)$/m;
 const kinds = ['ts', 'js'] as const;
 
-/** They need a server, a user or a test runner around them, and are run below. */
-const FRAGMENTS = /^(?:README-\d|authorization-server-2|client-\d|store-2)$/;
+/** They need a server, a user or a test runner around them: those of packages are run below, those of pages compile. */
+const FRAGMENTS =
+  /^(?:README-\d|authorization-server-2|client-\d|store-2|(?:own-server|connect-a-client|configuration|identity-providers)-\d)$/;
 
 /** What `programs/fragments.js` reads of them. */
 const MADE = {
@@ -105,8 +106,8 @@ describe.skipIf(missing).each(kinds)('the snippets as %s', (kind) => {
     ]);
   });
 
-  it('the application of the README runs behind `npx portcullis up --app`', async () => {
-    const code = await readFile(join(project.folder, kind, `README-2.${kind}`), 'utf8');
+  it('the application of the guide runs behind `npx portcullis up --app`', async () => {
+    const code = await readFile(join(project.folder, kind, `own-server-2.${kind}`), 'utf8');
     await write(project.folder, `server.${kind}`, code);
     const environment = { ...inMemory, PORTCULLIS_CLIENTS: machine('greet') };
     const words = ['npx', 'portcullis', 'up', '--app', `server.${kind}`];
@@ -119,11 +120,11 @@ describe.skipIf(missing).each(kinds)('the snippets as %s', (kind) => {
     ]);
   });
 
-  it('the client of the README signs its user in and calls a tool', async () => {
+  it('the client of the guide signs its user in and calls a tool', async () => {
     await using server = await startNotes();
     const folder = join(project.folder, `client-${kind}`);
     await using browser = await startSystemBrowser(folder, owner, project);
-    const code = await readFile(join(project.folder, kind, `README-3.${kind}`), 'utf8');
+    const code = await readFile(join(project.folder, kind, `connect-a-client-1.${kind}`), 'utf8');
     await write(folder, `client.${kind}`, code.replaceAll('http://localhost:8484', server.found));
     const { environment } = browser;
     expect(await runProgram(project, ['node', `client.${kind}`], { folder, environment })).toMatchObject({

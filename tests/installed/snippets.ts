@@ -1,39 +1,50 @@
-/** The TypeScript of the READMEs, as files of the installed project and, with the types removed, as JavaScript. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+/** The programs of the documents, as files of the installed project and, with the types removed, as JavaScript. */
+import { mkdir, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { publishedPackages } from '../../scripts/packages.ts';
+import { readDocuments } from '../documents/blocks.ts';
 
 export interface Snippet {
-  /** `README-1`, `client-3`: the README and the place there. */
+  /** `README-1`, `client-3`, `own-server-2`: the document, and its count there. */
   readonly name: string;
   readonly code: string;
 }
 
-/** Of the README of this repository, then of each package. */
-export async function readSnippets(root: string): Promise<readonly Snippet[]> {
-  const folders = ['.', ...publishedPackages(root).map(({ folder }) => folder)];
-  const pages = folders.map(async (folder) => {
-    const page = await readFile(join(root, folder, 'README.md'), 'utf8');
-    const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gms)];
-    const name = folder === '.' ? 'README' : basename(folder);
-    return blocks.map(([, code = ''], index) => ({ name: `${name}-${index + 1}`, code }));
-  });
-  return (await Promise.all(pages)).flat();
+/** Their programs run in frameworks that are not installed here: tests/interop/frameworks. */
+const IN_FRAMEWORKS = 'docs/frameworks.md';
+
+/** The blocks in TypeScript of all documents. */
+export function readSnippets(root: string): readonly Snippet[] {
+  return readDocuments(root)
+    .filter(({ file }) => file !== IN_FRAMEWORKS)
+    .flatMap(({ file, blocks }) =>
+      blocks
+        .filter(({ language }) => language === 'ts')
+        .map(({ text }, index) => ({ name: `${nameOf(file)}-${index + 1}`, code: text })),
+    );
+}
+
+/** `packages/client/README.md` → `client`, `docs/guides/own-server.md` → `own-server` */
+function nameOf(file: string): string {
+  return basename(file === 'README.md' ? file : file.replace(/\/README\.md$/, ''), '.md');
 }
 
 /** What fragments assume that their text or an earlier snippet explains. */
 const ASSUMED = `
-import type { AuthorizationServer } from '@portcullis/authorization-server';
+import type * as issuing from '@portcullis/authorization-server';
+import type * as upstreams from '@portcullis/resource-server/upstream';
+import type { Principal } from '@portcullis/resource-server';
 import type * as node from '@portcullis/client/node';
 import type * as core from '@portcullis/client';
 import type * as steps from '@portcullis/client/steps';
 import type * as transport from '@modelcontextprotocol/client';
 import type { describeStoreContract } from '@portcullis/store/testing';
 declare global {
-  const masterKey: Uint8Array, server: AuthorizationServer;
+  const masterKey: Uint8Array, server: issuing.AuthorizationServer;
+  const resources: issuing.AuthorizationServerOptions['resources'];
+  const upstream: ReturnType<typeof upstreams.createUpstreamTokens>, principal: Principal;
   const headers: Record<string, string>, body: string, serverUrl: string, pem: string;
-  const client: ReturnType<typeof node.createNodeClient>, store: core.CredentialStore;
+  const client: ReturnType<typeof node.createNodeClient>, store: core.CredentialStore & issuing.AuthorizationServerOptions['store'];
   const createNodeClient: typeof node.createNodeClient, readSigningKey: typeof core.readSigningKey;
   const StreamableHTTPClientTransport: typeof transport.StreamableHTTPClientTransport;
   const location: { href: string };

@@ -23,7 +23,7 @@ import { startServer } from '../support/postgres.ts';
 
 const guide = readFileSync(new URL('../../docs/guides/back-up.md', import.meta.url), 'utf8');
 const main = fileURLToPath(new URL('../../packages/cli/bin.js', import.meta.url));
-const blocks = [...guide.matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+const blocks = [...guide.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
 
 /** The one block with these words. */
 function blockWith(words: string): string {

@@ -1,4 +1,4 @@
-/** docs/gateway.md: each of its configurations, and each example, is valid as it is written. */
+/** The configurations of examples/gateway are valid, and docs/gateway.md links each; it shows every kind of credential. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from '../../packages/cli/test/support/in-process.ts';
 
 const page = await readFile(new URL('../../docs/gateway.md', import.meta.url), 'utf8');
-const configurations = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
 
 const EXAMPLES = new URL('../../examples/gateway/', import.meta.url);
 const examples = await readdir(EXAMPLES);
@@ -28,13 +27,6 @@ describe('the configurations of docs/gateway.md', () => {
     const kinds = [...page.matchAll(/"as": "([a-z]+)"/g)].map(([, kind]) => kind);
     expect(new Set(kinds)).toEqual(new Set(['header', 'application', 'user', 'exchange', 'enterprise']));
   });
-
-  it.each(configurations.map((text, index) => [index + 1, text] as const))(
-    'number %i is valid',
-    async (index, text) => {
-      await expectNoIssues(`${index}.json`, text);
-    },
-  );
 });
 
 describe('the files of examples/gateway', () => {
