@@ -12,17 +12,10 @@ export interface ServedCommand {
 
 const READY = /^ready (\S+)$/m;
 
-/** What `process.exit` throws here. */
-class Exit extends Error {
-  readonly code: number;
-  constructor(code: number) {
-    super(`exit ${code}`);
-    this.code = code;
-  }
-}
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * Starts a command that serves until it is stopped.
+ * Starts a command that serves until it is stopped. At its end it calls `process.exit`, which throws in a worker of Vitest.
  * @throws Error with its output if it ends before it is ready
  */
 export async function serveCommand(
@@ -30,32 +23,27 @@ export async function serveCommand(
   context: { readonly environment: Readonly<Record<string, string>>; readonly folder: string },
 ): Promise<ServedCommand> {
   const { processContext, written } = createContext(context);
-  const before = process.listeners('SIGINT');
-  const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
-    throw new Exit(Number(code));
-  });
+  const before = SIGNALS.map((signal) => process.listeners(signal));
   const umask = process.umask();
-  const ended = runInto(written, args, context).finally(() => {
-    exit.mockRestore();
-    process.umask(umask);
-  });
+  const ended = run(args, processContext);
   const early = ended.then((code) => {
     throw new Error(`portcullis ${args.join(' ')} ended with ${code}: ${written.errors}${written.output}`);
   });
-  const url = await Promise.race([
-    early,
-    vi.waitUntil(() => READY.exec(written.output)?.[1], { timeout: 60_000, interval: 10 }),
-  ]);
+  const ready = vi.waitUntil(() => READY.exec(written.output)?.[1], { timeout: 60_000, interval: 10 });
+  const url = await Promise.race([early, ready]).finally(() => process.umask(umask));
   early.catch(() => undefined);
-  const listeners = process.listeners('SIGINT').filter((listener) => !before.includes(listener));
+  const [interrupt = [], terminate = []] = SIGNALS.map((signal, index) =>
+    process.listeners(signal).filter((listener) => !before[index]?.includes(listener)),
+  );
   return {
     url,
     output: () => written.output,
     async stop() {
-      for (const listener of listeners) listener('SIGINT');
+      for (const listener of interrupt) listener('SIGINT');
       await ended;
-      // Each server adds listeners of both signals, for the rest of its process.
-      for (const listener of listeners) process.off('SIGINT', listener);
+      // A server adds them for the rest of its process.
+      for (const listener of interrupt) process.off('SIGINT', listener);
+      for (const listener of terminate) process.off('SIGTERM', listener);
     },
   };
 }
