@@ -14,15 +14,9 @@ interface Link {
 /**
  * Answers one line for each pair of units that import each other, by whatever way round. A unit is a folder right below the
  * sources, or a file there.
- * @param exempt root files that are no units
  */
-export function findFolderCircles(
-  files: readonly SourceFile[],
-  exempt: readonly string[] = [],
-): readonly string[] {
-  const links = files
-    .flatMap(readLinks)
-    .filter(({ from, to }) => !exempt.includes(from) && !exempt.includes(to));
+export function findFolderCircles(files: readonly SourceFile[]): readonly string[] {
+  const links = files.flatMap(readLinks);
   const reaches = createReaches(links);
   const round = links.filter(({ from, to }) => reaches(to, from));
   return [

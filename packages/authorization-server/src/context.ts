@@ -1,16 +1,12 @@
-/** The dependencies that every part of the authorization server shares: options, store, clock and audit events. */
+/** What all slices share: core options, store, clock, audit events and limits. A slice adds the options that it reads. */
 import type { EventSink } from './audit/events.ts';
-import type { ServerOptions } from './options.ts';
-import type { LimitRegistry } from './rate-limit/limit-registry.ts';
-import type { AuthorizationStore } from './store/index.ts';
+import type { CoreOptions } from './core-options.ts';
+import type { LimitContext } from './rate-limit/limiter.ts';
 
-/** A function takes the members that it uses: `Pick<ServerContext, 'store' | 'clock'>`. */
-export interface ServerContext {
-  readonly options: ServerOptions;
-  readonly store: AuthorizationStore;
-  /** Returns epoch seconds. */
-  readonly clock: () => number;
+/**
+ * A function takes the members that it uses: `Pick<ServerContext, 'store' | 'clock'>`; and names the options that it reads:
+ */
+export interface ServerContext<Options = unknown> extends LimitContext {
+  readonly options: CoreOptions & Options;
   readonly events: EventSink;
-  /** What is counted in this process. */
-  readonly limits: LimitRegistry;
 }

@@ -1,6 +1,7 @@
-/** Options that every part of the server may need: issuer, name, revisions, lifetimes. */
+/** Options that every slice may read: issuer, name, revisions, lifetimes, master keys and rate limits. */
 import { profiles as allProfiles, findProfile, issuerError, type Profile } from '@portcullis/protocol';
 import * as z from 'zod';
+import type { EncryptionOptions } from './encryption/options.ts';
 import {
   callback,
   checkedText,
@@ -9,10 +10,12 @@ import {
   type OutputOf,
   option,
   optionMeta,
+  type ParsedOf,
   seconds,
   text,
-} from './option-fields.ts';
-import { readDefaults } from './option-reader.ts';
+} from './option-schema/fields.ts';
+import { readDefaults } from './option-schema/reader.ts';
+import type { LimitContext } from './rate-limit/limiter.ts';
 
 const lifetime = (usual: number) => seconds(1).default(usual);
 
@@ -86,6 +89,18 @@ export const lifetimeOptions = {
     defaultText: 'as below',
   }),
 };
+
+/** The core options, with their defaults. */
+export interface CoreOptions
+  extends Omit<ParsedOf<typeof coreOptions & typeof lifetimeOptions>, 'name' | 'clock'>,
+    EncryptionOptions,
+    ReadonlyLimits {
+  readonly name: string;
+  /** `false` with a store without users: only clients that act for themselves get tokens. */
+  readonly servesUsers: boolean;
+}
+
+type ReadonlyLimits = LimitContext['options'];
 
 /** Revisions by date, or (in code) the profiles themselves. */
 function profilesSchema() {

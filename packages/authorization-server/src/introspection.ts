@@ -3,12 +3,12 @@ import { readFormBody, respondCorsJson } from '@portcullis/http';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
 import type { AuthenticateClient } from './clients/authenticate-client.ts';
 import type { AuthenticatedClient } from './clients/verify-client-credentials.ts';
-import type { ServerContext } from './context.ts';
 import type { Route } from './http/router.ts';
 import type { AccessTokenFormat } from './keys/access-token-format.ts';
 import { isOpaqueToken } from './keys/opaque-tokens.ts';
 import type { ReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import type { IsLive } from './token/is-live.ts';
+import type { TokenContext } from './token/options.ts';
 import type { FoundRefreshToken, RefreshTokens } from './token/refresh-token-family.ts';
 
 /** The response for a token that is not active, or that the caller may not introspect. @see RFC 7662 §2.2 */
@@ -20,7 +20,7 @@ const INACTIVE = { active: false } as const;
  * @see RFC 7662 §2
  */
 export function createIntrospection(
-  context: ServerContext,
+  context: TokenContext,
   { read }: AccessTokenFormat,
   authenticate: AuthenticateClient,
   isLive: IsLive,

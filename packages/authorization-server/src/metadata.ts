@@ -15,12 +15,15 @@ import {
   TOKEN_TYPES,
   TWO_FACTORS,
 } from '@portcullis/protocol';
+import type { ClientsOptions } from './clients/options.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './clients/read-client-credentials.ts';
 import type { ServerContext } from './context.ts';
 import { proofAlgorithms } from './dpop/proof-keys.ts';
 import { servedGrantTypes } from './grant-types.ts';
 import type { Route } from './http/router.ts';
-import type { ServerOptions } from './options.ts';
+import type { TokenOptions } from './token/options.ts';
+
+type MetadataContext = ServerContext<ClientsOptions & TokenOptions>;
 
 /** Seconds for which a document may be cached. */
 const MAX_AGE = 300;
@@ -52,7 +55,7 @@ const SUFFIXES: Readonly<Record<ServerMetadataKind, string>> = {
  * @param routes all other routes of this server
  * @see RFC 8414 §3, OpenID Connect Discovery 1.0 §4
  */
-export function createMetadata(context: ServerContext, routes: readonly Route[]): readonly Route[] {
+export function createMetadata(context: MetadataContext, routes: readonly Route[]): readonly Route[] {
   if (!context.options.metadata) return [];
   const pathname = new URL(context.options.issuer).pathname.replace(/\/$/, '');
   return combineProfiles(context.options.profiles).serverMetadata.flatMap((kind) => {
@@ -83,7 +86,7 @@ function knowsMetadataDocuments(version: string | null): boolean {
 
 function describeServer(
   kind: ServerMetadataKind,
-  configuration: ServerOptions,
+  configuration: MetadataContext['options'],
   routes: readonly Route[],
 ): AuthorizationServerMetadata {
   const { issuer, resources, assertionAudiences, assertionIssuers } = configuration;

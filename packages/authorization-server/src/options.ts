@@ -1,50 +1,56 @@
 /** The options of an authorization server: joins what the slices declare, and checks the rules between options once, at startup. */
-import type { RedirectPolicy } from '@portcullis/protocol';
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
-import { type TrustedIssuer, validateAssertionIssuers } from './assertions/assertion-issuers.ts';
-import { assertionOptions } from './assertions/options.ts';
+import { validateAssertionIssuers } from './assertions/assertion-issuers.ts';
+import { type AssertionOptions, assertionOptions } from './assertions/options.ts';
 import { auditOptions } from './audit/options.ts';
-import { authorizationOptions, type FindWorkspaces } from './authorization/options.ts';
-import type { ConfiguredClient } from './clients/client.ts';
+import { type AuthorizationOptions, authorizationOptions } from './authorization/options.ts';
 import { validateClients } from './clients/client-options.ts';
 import { createRedirectPolicy } from './clients/known-hosts.ts';
-import { type DocumentPolicy, validateDocuments } from './clients/metadata-document/options.ts';
-import { createOutbound, type Outbound } from './clients/metadata-document/outbound-settings.ts';
-import { clientPolicyOptions } from './clients/options.ts';
-import { type RegistrationRules, validateRegistration } from './clients/registration-options.ts';
-import type { UserBackends } from './connected-accounts/backend.ts';
-import { backendOptions } from './connected-accounts/options.ts';
+import { validateDocuments } from './clients/metadata-document/options.ts';
+import { createOutbound } from './clients/metadata-document/outbound-settings.ts';
+import { type ClientsOptions, clientPolicyOptions } from './clients/options.ts';
+import { validateRegistration } from './clients/registration-options.ts';
+import { type BackendOptions, backendOptions } from './connected-accounts/options.ts';
 import { consentOptions } from './consent/options.ts';
-import { coreOptions, lifetimeOptions } from './core-options.ts';
+import { type CoreOptions, coreOptions, lifetimeOptions } from './core-options.ts';
 import { deviceOptions } from './device/options.ts';
 import { dpopOptions } from './dpop/options.ts';
 import { encryptionOptions } from './encryption/options.ts';
-import type { IdentityProvider } from './federation/provider/identity-provider.ts';
+import type { FederationOptions } from './federation/provider/identity-provider.ts';
 import { identityProviderOptions } from './federation/provider/options.ts';
 import { validateIdentityProviders } from './federation/provider/validate-identity-providers.ts';
-import { type KeyRules, keyOptions, validateKeyOptions } from './keys/options.ts';
+import { type CheckedKeyOptions, keyOptions, validateKeyOptions } from './keys/options.ts';
 import {
   type GivenOptions,
   type OptionDefinition,
   option,
   optionMeta,
   type ParsedOf,
-} from './option-fields.ts';
-import { createOptionReport, type OptionReport, readOption, throwIssues } from './option-reader.ts';
+} from './option-schema/fields.ts';
+import { createOptionReport, type OptionReport, readOption, throwIssues } from './option-schema/reader.ts';
 import { personalAccessTokenOptions } from './personal-access-tokens/options.ts';
 import { rateLimitOptions } from './rate-limit/options.ts';
-import type { RateLimitPolicies } from './rate-limit/policies.ts';
 import {
   areScopesRead,
   checkNamedClients,
-  type ResourceDefinition,
+  type ResourceOptions,
   resourceOptions,
   validateResources,
 } from './resources/options.ts';
 import { statusListOptions } from './status-lists/options.ts';
+import type { AuditStore } from './store/audit.ts';
 import { checkCapabilities, readCapabilities } from './store/capabilities.ts';
+import type { ConnectedAccountStore } from './store/connected-accounts.ts';
+import type { DeviceAuthorizationStore } from './store/device-authorizations.ts';
+import type { FederationStore } from './store/federation.ts';
 import type { AuthorizationStore, CoreStore } from './store/index.ts';
+import type { ManagedGrantStore } from './store/managed-grants.ts';
+import type { MfaStore } from './store/mfa.ts';
+import type { PersonalAccessTokenStore } from './store/personal-access-tokens.ts';
+import type { RegistrationStore } from './store/registration.ts';
+import type { StatusListStore } from './store/status-lists.ts';
+import type { UserStore } from './store/users.ts';
 import { tokenOptions } from './token/options.ts';
 import { type Brand, brandOptions, createBrand } from './ui/brand.ts';
 import { userOptions } from './users/options.ts';
@@ -90,43 +96,69 @@ type Definitions = typeof optionDefinitions;
 /** Options of `createAuthorizationServer`; docs/configuration.md describes them. */
 export interface AuthorizationServerOptions extends GivenOptions<Definitions> {}
 
+/** The options of a server with the store `S`: whatever needs a capability that `S` lacks has to be switched off. */
+export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptions, 'store'> & {
+  readonly store: S;
+} & (S extends UserStore ? unknown : WithoutUsers) &
+  (S extends MfaStore ? unknown : { readonly localAccounts: false }) &
+  (S extends FederationStore ? unknown : { readonly identityProviders?: readonly [] }) &
+  (S extends UserStore & FederationStore & ConnectedAccountStore
+    ? unknown
+    : { readonly backends?: undefined }) &
+  (S extends RegistrationStore ? unknown : WithoutRegistration) &
+  (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
+  (S extends PersonalAccessTokenStore ? unknown : { readonly personalAccessTokens?: false }) &
+  (S extends UserStore & FederationStore & ManagedGrantStore ? unknown : WithoutAssertedUsers) &
+  (S extends DeviceAuthorizationStore ? unknown : { readonly deviceAuthorization?: false }) &
+  (S extends StatusListStore ? unknown : { readonly statusLists?: false });
+
+interface WithoutUsers {
+  readonly localAccounts: false;
+  readonly identityProviders?: readonly [];
+}
+
+interface WithoutAssertedUsers {
+  readonly assertionIssuers?: readonly { readonly use: 'workload' }[];
+}
+
+interface WithoutRegistration {
+  readonly registration: false;
+  readonly metadataDocuments: false;
+}
+
 /** Options with their defaults, before the rules between them are checked. */
 interface ParsedOptions extends ParsedOf<Definitions> {}
 
-/** What the rules make of options. */
-interface Ruled {
-  readonly assertionIssuers: readonly TrustedIssuer[];
-  readonly keys: KeyRules;
-  readonly resources: ReadonlyMap<string, ResourceDefinition>;
-  readonly clients: ReadonlyMap<string, ConfiguredClient>;
-  /** `null`: registration is off. */
-  readonly registration: RegistrationRules | null;
-  /** Which client ID metadata documents are trusted; `null`: none. */
-  readonly metadataDocuments: DocumentPolicy | null;
-  readonly outbound: Outbound;
-  readonly brand: Brand;
-  /** By their identifiers. */
-  readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
-  readonly redirects: RedirectPolicy;
-}
-
-/** What takes the place of options that were left out or switched off. */
-interface Completed {
-  readonly name: string;
-  /** `null`: there is no gateway. */
-  readonly backends: UserBackends | null;
-  readonly workspaces: FindWorkspaces;
-  /** `null`: no rate limits. */
-  readonly rateLimits: RateLimitPolicies | null;
-  /** `false` with a store without users: only clients that act for themselves get tokens. */
-  readonly servesUsers: boolean;
-}
-
-/** Validated options, with defaults. */
+/** Validated options, with defaults: what the slices read. */
 export interface ServerOptions
-  extends Omit<ParsedOptions, keyof Ruled | keyof Completed | 'store' | 'events' | 'clock'>,
-    Ruled,
-    Completed {}
+  extends CoreOptions,
+    AssertionOptions,
+    AuthorizationOptions,
+    BackendOptions,
+    CheckedKeyOptions,
+    ClientsOptions,
+    FederationOptions,
+    ResourceOptions,
+    Pick<ParsedOptions, Exclude<SwitchName, 'events'>> {
+  readonly brand: Brand;
+}
+
+/** Options that their slice reads as they are. */
+type SwitchName = keyof (typeof auditOptions &
+  typeof consentOptions &
+  typeof deviceOptions &
+  typeof dpopOptions &
+  typeof personalAccessTokenOptions &
+  typeof statusListOptions &
+  typeof tokenOptions &
+  typeof userOptions);
+
+/** What the rules make of options. */
+type Ruled = Omit<ClientsOptions, 'deviceAuthorization'> &
+  Omit<FederationOptions, 'localAccounts'> &
+  ResourceOptions &
+  CheckedKeyOptions &
+  Pick<ServerOptions, 'assertionIssuers' | 'brand'>;
 
 /**
  * Validates the options.

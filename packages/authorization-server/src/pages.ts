@@ -1,9 +1,9 @@
 /** Composes the pages: authorization, login, consent, account and the language switch. */
-
 import { createConnectionRoutes } from './account/connections.ts';
 import { createLocalAccounts } from './account/local-accounts.ts';
 import { createAccountOverviewRoutes } from './account/overview.ts';
 import { createAccountRemovalRoutes } from './account/remove-account.ts';
+import type { PageRouter, PageServices } from './authorization/page-context.ts';
 import { createAuthorizationRoutes } from './authorization/pipeline.ts';
 import { createTransactionQuota } from './authorization/transactions.ts';
 import { createClientLogoRoute } from './consent/client-logos.ts';
@@ -13,15 +13,15 @@ import { createDevicePages } from './device/device-pages.ts';
 import { createEncryptor } from './encryption/encryptor.ts';
 import { createBrowserCookies } from './http/browser-cookies.ts';
 import { createCsrfTokens } from './http/csrf.ts';
-import { createFrontPageRoute, createNotFoundRoute } from './http/front-page.ts';
 import { createLanguageSwitch } from './http/language.ts';
-import { createPageContexts, createPageRouter } from './http/page-router.ts';
+import { createPageRouter } from './http/page-router.ts';
 import type { Route } from './http/router.ts';
 import { createFederatedCallbacks } from './login/federated-callback.ts';
 import { createLogoutRoutes } from './login/logout.ts';
-import type { PageRouter, PageServices } from './page-context.ts';
+import type { ServerOptions } from './options.ts';
 import { createPersonalAccessTokenRoutes } from './personal-access-tokens/routes.ts';
 import { createRateLimitCheck } from './rate-limit/limiter.ts';
+import { createFrontPageRoute, createNotFoundRoute } from './resources/front-page.ts';
 import { createAssets } from './ui/assets.ts';
 import { createSessions } from './users/sessions.ts';
 
@@ -49,7 +49,7 @@ export interface ServerPages {
  * ```
  */
 export function createPages(
-  context: ServerContext,
+  context: ServerContext<ServerOptions>,
   shared: Pick<
     PageServices,
     'findClient' | 'federation' | 'connections' | 'pushedRequests' | 'readRequestObject'
@@ -59,7 +59,7 @@ export function createPages(
   const { brand, issuer, localAccounts, name: serverName } = context.options;
   const assets = createAssets(brand);
   const { stylesheet, script, logo, favicon } = assets;
-  const services: PageServices = {
+  const services: PageServices<ServerOptions> = {
     ...context,
     ...shared,
     sessions: createSessions(context),
@@ -69,7 +69,7 @@ export function createPages(
     chargeAuthorizationRequest: createRateLimitCheck(context, 'authorizations'),
     transactionQuota: context.options.rateLimits === null ? null : createTransactionQuota(context),
   };
-  const contextIn = createPageContexts(services, {
+  const pages = createPageRouter(services, brand, {
     serverName,
     stylesheet,
     script,
@@ -77,7 +77,6 @@ export function createPages(
     favicon,
     links: brand.links,
   });
-  const pages = createPageRouter(services, contextIn);
   const local = createLocalAccounts(context);
   const confirmation = local.confirmation(pages);
 

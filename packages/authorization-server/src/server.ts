@@ -46,7 +46,12 @@ import { createAccessTokenFormat } from './keys/access-token-format.ts';
 import { type KeyRing, loadKeyRing } from './keys/key-ring.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
 import { createMetadata } from './metadata.ts';
-import { type AuthorizationServerOptions, validateOptions } from './options.ts';
+import {
+  type AuthorizationServerOptions,
+  type OptionsForStore,
+  type ServerOptions,
+  validateOptions,
+} from './options.ts';
 import { createPages, type ServerPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import { createLimitRegistry, type LimitRegistry } from './rate-limit/limit-registry.ts';
@@ -54,7 +59,6 @@ import { createRevocation } from './revocation.ts';
 import { createStatusListFeature, type StatusListFeature } from './status-lists/status-lists.ts';
 import { completeStore } from './store/capabilities.ts';
 import type { CoreStore } from './store/index.ts';
-import type { OptionsForStore } from './store-options.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGetProviderToken } from './token/get-provider-token.ts';
 import type { GrantServices } from './token/grant-handler.ts';
@@ -170,7 +174,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const correlation = createEventCorrelation(initial.clock);
   const revocationTrigger = createRevocationTrigger();
   const events = withCorrelation(revocationTrigger.watch(createSink(auditLog, initial.events)), correlation);
-  const context: ServerContext = { ...initial, events };
+  const context: ServerContext<ServerOptions> = { ...initial, events };
   const keys = await loadKeyRing(context);
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
   const upstream = await createUpstream(context, revocationTrigger);
@@ -286,7 +290,7 @@ function createHandlers(
 }
 
 /** Everything with tokens of other issuers: federation, connected accounts, and the jobs that revoke the tokens of both. */
-async function createUpstream(context: ServerContext, revocationTrigger: RevocationTrigger) {
+async function createUpstream(context: ServerContext<ServerOptions>, revocationTrigger: RevocationTrigger) {
   const vault = createTokenVault(context);
   const federation = await createFederation(context, vault);
   const connectedAccounts = await loadConnectedAccounts(context, vault);
@@ -304,7 +308,7 @@ async function createUpstream(context: ServerContext, revocationTrigger: Revocat
 
 /** `null`: the server has no backends, and had none. */
 async function loadConnectedAccounts(
-  context: ServerContext,
+  context: ServerContext<ServerOptions>,
   vault: TokenVault,
 ): Promise<ConnectedAccountsFeature | null> {
   if (context.options.backends === null && !(await context.store.hasConnectedAccounts())) return null;
@@ -325,7 +329,7 @@ const limitsOf = new WeakMap<AuthorizationServer, LimitRegistry>();
 export function createServerContext(
   options: Omit<AuthorizationServerOptions, 'store'> & { readonly store: CoreStore },
   limits: LimitRegistry = createLimitRegistry(),
-): ServerContext {
+): ServerContext<ServerOptions> {
   return {
     options: validateOptions(options),
     store: completeStore(options.store),
@@ -337,7 +341,7 @@ export function createServerContext(
 
 /** What the grants share: the format, issuance and liveness of tokens. */
 function createGrantServices(
-  context: ServerContext,
+  context: ServerContext<ServerOptions>,
   {
     keys,
     correlation,
@@ -370,7 +374,12 @@ function createGrantServices(
 }
 
 /** `null`: events are not stored. */
-function createServerAuditLog({ store, clock, events, options }: ServerContext): AuditLog | null {
+function createServerAuditLog({
+  store,
+  clock,
+  events,
+  options,
+}: ServerContext<ServerOptions>): AuditLog | null {
   const { auditRetention, auditLevel } = options;
   return auditRetention === false ? null : createAuditLog(store, auditRetention, clock, auditLevel, events);
 }

@@ -27,7 +27,7 @@ import {
   okta,
   slack,
 } from '../src/index.ts';
-import { createOptionReport, formatOptionIssue, readOption } from '../src/option-reader.ts';
+import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema/reader.ts';
 import { startServer } from './server-under-test.ts';
 
 const good: IdentityProviderOptions = {

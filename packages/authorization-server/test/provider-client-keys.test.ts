@@ -8,7 +8,7 @@ import { signAssertion } from '../src/federation/provider/client-key.ts';
 import { identityProviderOptions } from '../src/federation/provider/options.ts';
 import { validateIdentityProviders } from '../src/federation/provider/validate-identity-providers.ts';
 import { type ClientKeyOptions, type IdentityProviderOptions, microsoftEntra } from '../src/index.ts';
-import { createOptionReport, formatOptionIssue, readOption } from '../src/option-reader.ts';
+import { createOptionReport, formatOptionIssue, readOption } from '../src/option-schema/reader.ts';
 import {
   logInByProvider,
   openCallback,

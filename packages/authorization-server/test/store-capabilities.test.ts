@@ -3,9 +3,9 @@
 import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AuthorizationServer, createAuthorizationServer } from '../src/index.ts';
+import type { OptionsForStore } from '../src/options.ts';
 import { completeStore, readCapabilities } from '../src/store/capabilities.ts';
 import type { AuthorizationStore, CoreStore } from '../src/store/index.ts';
-import type { OptionsForStore } from '../src/store-options.ts';
 
 const ISSUER = 'https://as.example';
 const RESOURCE = 'https://mcp.example/mcp';

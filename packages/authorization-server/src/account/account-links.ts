@@ -1,5 +1,4 @@
 /** One-time account links (`/invitation`, `/reset`): the holder chooses a password or a passkey and is logged in. */
-
 import {
   type ConnectionInfo,
   type HttpRequest,
@@ -8,9 +7,9 @@ import {
   readFormBody,
 } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';

@@ -7,11 +7,11 @@ import {
   readFormBody,
 } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
 import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { type AccountSection, loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';

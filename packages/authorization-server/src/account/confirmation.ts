@@ -1,8 +1,8 @@
 /** Confirmation of changes to an account: requires a credential, because a copied session proves nothing about its user. */
 import type { HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
+import type { PageRouter } from '../authorization/page-context.ts';
 import type { AuthenticateByPassword } from '../login/password.ts';
-import type { PageRouter } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';

@@ -1,7 +1,7 @@
 /** The connections page: lists the grants of a user, and revokes one or all. */
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import type { GrantPosition } from '../store/index.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -10,7 +10,11 @@ import { createAccountRoutes } from './account-routes.ts';
 import { connectionsPage, type ListedGrant, revokePage } from './connections-view.ts';
 import { findConnection, listConnections } from './list-connections.ts';
 
-export function createConnectionRoutes(pages: PageRouter): readonly Route[] {
+interface ConnectionOptions {
+  readonly personalAccessTokens: boolean;
+}
+
+export function createConnectionRoutes(pages: PageRouter<ConnectionOptions>): readonly Route[] {
   const { store, clock, events } = pages;
   const routes = createAccountRoutes(pages, 'connections');
   const backTo = (ended: 'one' | 'all') => respondRedirect(`${accountPaths.connections}?ended=${ended}`);
@@ -28,7 +32,7 @@ export function createConnectionRoutes(pages: PageRouter): readonly Route[] {
         search,
         ended: value === 'one' || value === 'all' ? value : null,
         now: clock(),
-        createsTokens: await createsTokens(context, user),
+        createsTokens: await createsTokens(pages, user),
       });
       return respondPage(page, { script: true });
     }),
@@ -60,8 +64,8 @@ export function createConnectionRoutes(pages: PageRouter): readonly Route[] {
 }
 
 /** Whether this user can create personal access tokens here. */
-async function createsTokens(context: PageContext, user: User): Promise<boolean> {
-  return context.options.personalAccessTokens && (await hasLocalLogin(context, user));
+async function createsTokens(pages: PageRouter<ConnectionOptions>, user: User): Promise<boolean> {
+  return pages.options.personalAccessTokens && (await hasLocalLogin(pages, user));
 }
 
 /** Characters of a search that count. */

@@ -1,11 +1,10 @@
 /** Lists the grants of an account page by page, with the names of their apps, servers and permissions. */
+import type { PageContext } from '../authorization/page-context.ts';
 import { isUsable } from '../authorization/remembered-consent.ts';
 import { PERSONAL_ACCESS_TOKEN_CLIENT, type ResolvedClient } from '../clients/client.ts';
 import { clientLogoPath } from '../consent/client-logos.ts';
 import { describeResource, verifierOf } from '../consent/describe-consent.ts';
 import { clientDisplayName } from '../display-name.ts';
-import type { ServerOptions } from '../options.ts';
-import type { PageContext } from '../page-context.ts';
 import type { GrantPosition, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import type { Layout } from '../ui/layout.ts';
 import type { LinkedProvider, ListedGrant } from './connections-view.ts';
@@ -109,7 +108,7 @@ async function listToken({ store, options, layout }: PageContext, grant: GrantRe
 const REVOCATION_DELAY = 10;
 
 function describeGrant(
-  { resources, lifetimes }: ServerOptions,
+  { resources, lifetimes }: PageContext['options'],
   layout: Layout,
   grant: GrantRecord,
   client: ResolvedClient | null,
@@ -135,7 +134,7 @@ function describeGrant(
 
 /** The linked identity of a grant. A removed provider is shown by its identifier. */
 function describeLinkedIdentity(
-  { identityProviders }: ServerOptions,
+  { identityProviders }: PageContext['options'],
   { identityProvider, name, scopes }: ProviderTokensRecord,
 ): LinkedProvider {
   return { name: identityProviders.get(identityProvider)?.name ?? identityProvider, as: name, scopes };

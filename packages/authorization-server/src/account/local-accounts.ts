@@ -1,4 +1,5 @@
 /** Local accounts: creates the services for passwords, passkeys, MFA and account links, and the routes that use them. */
+import type { PageRouter } from '../authorization/page-context.ts';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { createCompleteLogin } from '../login/complete-login.ts';
@@ -6,7 +7,6 @@ import { createLoginRoutes } from '../login/login.ts';
 import { createMfaStep } from '../login/mfa.ts';
 import { createAuthenticateByPassword } from '../login/password.ts';
 import { createSetupRoutes } from '../login/setup.ts';
-import type { PageRouter } from '../page-context.ts';
 import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
 import { createDeviceCookies } from '../users/device-cookie.ts';
 import { createFirstAccountSetup, type FirstAccountSetup } from '../users/first-account.ts';

@@ -1,7 +1,7 @@
 /** The account pages of MFA: set up TOTP, renew recovery codes, disable. */
 import type { HttpResponse } from '@portcullis/http';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { SecondFactors } from '../users/second-factors.ts';

@@ -1,7 +1,7 @@
 /** The account page: login methods and sessions, and ending other sessions. */
+import type { PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
-import type { PageRouter } from '../page-context.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import type { SecondFactors } from '../users/second-factors.ts';

@@ -1,7 +1,7 @@
 /** The passkey pages of an account: add and remove passkeys. */
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
+import type { PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import type { PageRouter } from '../page-context.ts';
 import type { Layout } from '../ui/layout.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { parseBrowserName } from '../users/browser-name.ts';

@@ -1,9 +1,9 @@
 /** The password page: changes the password after checking the current one, with the same throttling as a login. */
 import type { Parameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import type { AuthenticateByPassword, LoginSource } from '../login/password.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { type PageOptions, respondPage, respondRedirect } from '../ui/respond-page.ts';

@@ -1,8 +1,8 @@
 /** The page that deletes an account, after a recent login and a credential of the account. */
 import { html } from 'hono/html';
+import type { PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/has-local-login.ts';
-import type { PageRouter } from '../page-context.ts';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';

@@ -1,7 +1,7 @@
 /** The option `assertionAudiences`: the other authorization servers for which this one issues identity assertions. */
 import { issuerError } from '@portcullis/protocol';
 import * as z from 'zod';
-import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-fields.ts';
+import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-schema/fields.ts';
 
 /** An authorization server that accepts ID-JAGs of this one. */
 export const audienceSchema = lazy(() =>

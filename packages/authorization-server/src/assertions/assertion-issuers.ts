@@ -2,8 +2,8 @@
 import { issuerError, JWT_BEARER } from '@portcullis/protocol';
 import * as z from 'zod';
 import type { ConfiguredClient } from '../clients/client.ts';
-import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-fields.ts';
-import type { OptionReport } from '../option-reader.ts';
+import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-schema/fields.ts';
+import type { OptionReport } from '../option-schema/reader.ts';
 
 /** Patterns of claims, all of which must match. `*` is any text without a colon; of a list, one entry must match. */
 export type ClaimPatterns = Readonly<Record<string, string>>;

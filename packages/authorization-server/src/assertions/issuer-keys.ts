@@ -10,9 +10,9 @@ import {
 import { type ClientKeys, createClientKeys, type FoundKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
 import { FetchJsonError } from '../clients/metadata-document/fetch-json-error.ts';
-import type { ServerContext } from '../context.ts';
 import { createLimitRegistry } from '../rate-limit/limit-registry.ts';
 import { createSingleFlight } from '../single-flight.ts';
+import type { AssertionContext } from './options.ts';
 
 /** Seconds for which the URL of a key set is cached. */
 const MAX_AGE = 3600;
@@ -29,7 +29,7 @@ export type FindIssuerKeys = (
 export function createIssuerKeys({
   clock,
   options: { outbound },
-}: Pick<ServerContext, 'clock' | 'options'>): FindIssuerKeys {
+}: Pick<AssertionContext, 'clock' | 'options'>): FindIssuerKeys {
   const services = new Map<string, { readonly fetchJson: FetchJson; readonly keys: ClientKeys }>();
   const urls = new Map<string, { readonly url: string; readonly at: number }>();
   const singleFlight = createSingleFlight<string>(outbound.timeout);

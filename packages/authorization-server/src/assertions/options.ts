@@ -1,7 +1,9 @@
 /** The options of assertions: whose are accepted, and for which servers this one issues some. */
-import { list, option } from '../option-fields.ts';
+import type { ClientsOptions } from '../clients/options.ts';
+import type { ServerContext } from '../context.ts';
+import { list, option, type ParsedOf } from '../option-schema/fields.ts';
 import { audienceSchema } from './assertion-audiences.ts';
-import { issuerSchema } from './assertion-issuers.ts';
+import { issuerSchema, type TrustedIssuer } from './assertion-issuers.ts';
 
 export const assertionOptions = {
   /** @see RFC 7523 §2.1 */
@@ -21,3 +23,12 @@ export const assertionOptions = {
     note: 'A client exchanges a refresh token, an access token or the ID token of a federated login for the assertion (RFC 8693).',
   }),
 };
+
+/** The options that assertions read. */
+export interface AssertionOptions
+  extends Pick<ParsedOf<typeof assertionOptions>, 'assertionAudiences'>,
+    Pick<ClientsOptions, 'outbound' | 'registration'> {
+  readonly assertionIssuers: readonly TrustedIssuer[];
+}
+
+export type AssertionContext = ServerContext<AssertionOptions>;

@@ -1,8 +1,8 @@
 /** Software statements: metadata of a client that a trusted issuer signed, whose values take precedence (RFC 7591). */
 import { OAuthError } from '@portcullis/protocol';
 import type { SoftwareStatements } from '../clients/apply-software-statement.ts';
-import type { ServerContext } from '../context.ts';
 import { createIssuerKeys } from './issuer-keys.ts';
+import type { AssertionContext } from './options.ts';
 
 /** Claims of the JWT itself, which are no metadata. */
 const JWT_CLAIMS: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
@@ -13,7 +13,7 @@ const NEVER: ReadonlySet<string> = new Set(['client_id', 'client_secret', 'softw
 
 /** @see RFC 7591 §2.3 and §3.1.1 */
 export function createSoftwareStatements(
-  context: Pick<ServerContext, 'clock' | 'options'>,
+  context: Pick<AssertionContext, 'clock' | 'options'>,
 ): SoftwareStatements {
   const { clock, options } = context;
   const findKeys = createIssuerKeys(context);

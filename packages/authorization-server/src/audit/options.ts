@@ -1,6 +1,6 @@
 /** The options of the audit log: which events are stored, and for how long. */
 import * as z from 'zod';
-import { callback, duration, option, optionMeta, seconds } from '../option-fields.ts';
+import { callback, duration, option, optionMeta, seconds } from '../option-schema/fields.ts';
 import type { EventSink } from './events.ts';
 
 const RETENTION = 90 * 86_400;

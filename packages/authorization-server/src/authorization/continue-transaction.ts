@@ -1,10 +1,10 @@
 /** Continues an authorization transaction: redirects to the next page, identity provider or account, or issues the code. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
-import type { PageContext } from '../page-context.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { findScopeLimit, notGrantable } from '../users/scope-limits.ts';
 import { issueCode, rejectTransaction } from './issue-code.ts';
 import { type ConsentDecision, nextStep } from './next-step.ts';
+import type { PageContext } from './page-context.ts';
 import { startFederatedLogin } from './start-federated-login.ts';
 import { type AuthorizationTransaction, pagePath } from './transactions.ts';
 

@@ -3,10 +3,10 @@ import type { HttpResponse } from '@portcullis/http';
 import { errorResponseUrl, OAuthError, type RedirectTarget } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName } from '../display-name.ts';
-import type { PageContext } from '../page-context.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
+import type { PageContext } from './page-context.ts';
 
 /** A request whose client is known and whose redirect URI is registered for it. */
 export interface ClientRequest {

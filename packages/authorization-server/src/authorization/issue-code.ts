@@ -6,13 +6,13 @@ import {
   errorResponseUrl,
   OAuthError,
 } from '@portcullis/protocol';
-import type { PageContext } from '../page-context.ts';
 import { lookupKeyOf, newSortableSecret } from '../secrets.ts';
 import type { AuthorizationCodeRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { unmetAuthentication } from './check-request.ts';
 import { toOAuthError } from './error-response.ts';
 import type { ConsentDecision } from './next-step.ts';
+import type { PageContext } from './page-context.ts';
 import { consentDigestOf } from './remembered-consent.ts';
 import { DEVICE_CODE_LIFETIME, deviceTarget } from './resolve-client.ts';
 import type { AuthorizationTransaction } from './transactions.ts';

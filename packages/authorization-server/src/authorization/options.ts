@@ -1,5 +1,5 @@
 /** The option of authorization requests: which workspaces a grant can be bound to. */
-import { callback, option } from '../option-fields.ts';
+import { callback, option } from '../option-schema/fields.ts';
 
 /** A part of a protected server that a grant can be bound to: a team, a project, a customer. */
 export interface Workspace {
@@ -23,3 +23,8 @@ export const authorizationOptions = {
     defaultText: 'no workspaces',
   }),
 };
+
+/** The option of authorization requests, with its default. */
+export interface AuthorizationOptions {
+  readonly workspaces: FindWorkspaces;
+}

@@ -8,10 +8,10 @@ import {
 } from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { ServerContext } from '../context.ts';
 import type { DpopProofs } from '../dpop/dpop-proofs.ts';
 import type { Route } from '../http/router.ts';
 import { checkRequest } from './check-request.ts';
+import type { AuthorizationContext } from './page-context.ts';
 import type { PushedRequests } from './pushed-request.ts';
 import type { ReadRequestObject } from './request-object.ts';
 import { resolveRedirectTarget } from './resolve-client.ts';
@@ -25,7 +25,7 @@ interface PushServices {
 }
 
 /** Every check of the authorization endpoint is made here too, so that the client learns of an error before its user. */
-export function createPushedRequestEndpoint(context: ServerContext, services: PushServices): Route {
+export function createPushedRequestEndpoint(context: AuthorizationContext, services: PushServices): Route {
   const { authenticate, proofs, pushedRequests, readRequestObject } = services;
   const { options } = context;
   const isHttps = options.issuer.startsWith('https:');

@@ -3,11 +3,11 @@ import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } fro
 import { OAuthError, readParameters } from '@portcullis/protocol';
 import { uiLocaleCookies } from '../http/language.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { checkPromptNone, checkPushed, checkRequest, requiresFreshLogin } from './check-request.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
+import type { PageContext, PageRouter } from './page-context.ts';
 import { type AuthorizationAttempt, readErrorResponse, repeatAsGet } from './read-request.ts';
 import { findRememberedConsent } from './remembered-consent.ts';
 import { resolveClient, resolveRedirectTarget } from './resolve-client.ts';

@@ -2,9 +2,9 @@
 import { type HttpRequest, type HttpResponse, readFormBody } from '@portcullis/http';
 import { AUTHORIZATION_PARAMETERS, OAuthError, type Parameters } from '@portcullis/protocol';
 import { MAX_URL_LENGTH, redirectFormToGet } from '../http/form-to-get.ts';
-import type { PageContext } from '../page-context.ts';
 import type { User } from '../users/sessions.ts';
 import type { ClientRequest } from './error-response.ts';
+import type { PageContext } from './page-context.ts';
 
 /** An authorization request of a known client, before its parameters are checked. */
 export interface AuthorizationAttempt extends ClientRequest {

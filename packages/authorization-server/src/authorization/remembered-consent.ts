@@ -9,16 +9,15 @@ import {
   unionScopes,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
-import type { ServerContext } from '../context.ts';
 import type { Lifetimes } from '../core-options.ts';
-import type { ServerOptions } from '../options.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
 import { hashSecret } from '../secrets.ts';
 import type { GrantRecord, RememberedConsent } from '../store/index.ts';
 import { findScopeLimit, serializeScopeLimits } from '../users/scope-limits.ts';
 import { serializeClaimRules } from '../users/user-claims.ts';
 import type { ConsentDecision } from './next-step.ts';
-import type { Workspace } from './options.ts';
+import type { AuthorizationOptions, Workspace } from './options.ts';
+import type { AuthorizationContext } from './page-context.ts';
 
 /** A checked request of a signed-in user. */
 interface ConsentQuery {
@@ -33,7 +32,7 @@ interface ConsentQuery {
  * Finds the consent that covers a request, so that no page is needed. `null`: show the consent page, as after any failure.
  */
 export async function findRememberedConsent(
-  context: ServerContext,
+  context: AuthorizationContext,
   request: HttpRequest,
   prompt: ReadonlySet<Prompt>,
   query: ConsentQuery,
@@ -74,7 +73,7 @@ function isUserNavigation({ method, headers }: HttpRequest): boolean {
  * @see OAuth 2.1 draft 13 §7.3.1, RFC 8252 §8.6
  */
 async function findMatchingConsent(
-  context: ServerContext,
+  context: AuthorizationContext,
   { accountId, client, target, resource, scopes }: ConsentQuery,
 ): Promise<RememberedConsent | null> {
   if (client.origin === 'registered' || target.kind !== 'https') return null;
@@ -111,7 +110,7 @@ export interface ExistingConsents {
 
 /** @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces are unavailable */
 export async function findExistingConsents(
-  context: ServerContext,
+  context: AuthorizationContext,
   accountId: string,
   client: ResolvedClient,
   resource: string,
@@ -173,7 +172,7 @@ function isInWorkspaces(
 }
 
 async function findWorkspaces(
-  { workspaces }: ServerOptions,
+  { workspaces }: AuthorizationOptions,
   accountId: string,
   resource: string,
 ): Promise<readonly Workspace[]> {

@@ -9,9 +9,8 @@ import {
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
 import { RejectedClientRequest } from '../http/rejected-client-request.ts';
-import type { ServerOptions } from '../options.ts';
-import type { PageContext } from '../page-context.ts';
 import { siteOf } from '../rate-limit/policies.ts';
+import type { PageContext } from './page-context.ts';
 
 /**
  * @throws OAuthError `invalid_client` for an unknown `client_id`, shown on a page: there is no redirect URI to trust yet
@@ -84,7 +83,7 @@ export function restoreTarget(
     redirects,
     issuer,
     deviceAuthorization,
-  }: Pick<ServerOptions, 'redirects' | 'issuer' | 'deviceAuthorization'>,
+  }: Pick<PageContext['options'], 'redirects' | 'issuer' | 'deviceAuthorization'>,
 ): RedirectTarget {
   if (deviceAuthorization && uri === new URL(issuer).origin + DEVICE_CALLBACK) return deviceTarget(issuer);
   return resolveRedirectTarget(client, uri, redirects);

@@ -1,9 +1,9 @@
 /** Resolves the resource (audience) and the scopes of an authorization request; unknown scopes are dropped. */
 import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
-import type { ServerOptions } from '../options.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
 import { limitByClient, notGrantable } from '../users/scope-limits.ts';
+import type { PageOptions } from './page-context.ts';
 
 export interface ResolvedScopes {
   readonly resource: ResourceDefinition;
@@ -18,7 +18,7 @@ export interface ResolvedScopes {
  * @see RFC 8707 §2.1, OAuth 2.1 draft 13 §1.4.1
  */
 export function resolveScopes(
-  { resources, registration }: Pick<ServerOptions, 'resources' | 'registration'>,
+  { resources, registration }: Pick<PageOptions, 'resources' | 'registration'>,
   client: ResolvedClient,
   requested: { readonly resources: readonly string[]; readonly scopes: Scopes | null },
 ): ResolvedScopes {

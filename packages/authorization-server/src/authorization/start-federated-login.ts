@@ -7,8 +7,8 @@ import {
   isUnavailable,
 } from '../federation/provider/error.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
-import type { PageContext } from '../page-context.ts';
 import { describeWait } from '../ui/times.ts';
+import type { PageContext } from './page-context.ts';
 
 /** The page that starts the login, or that the callback belongs to. */
 interface LoginStart {

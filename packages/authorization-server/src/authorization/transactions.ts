@@ -13,7 +13,6 @@ import type { ServerContext } from '../context.ts';
 import { DecryptionError, stateContext } from '../encryption/encryptor.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { MissingTransaction } from '../http/error-pages.ts';
-import type { PageContext } from '../page-context.ts';
 import { MAX_OPEN_TRANSACTIONS, MAX_TRANSACTION_OCTETS } from '../rate-limit/policies.ts';
 import { createSiteQuota, type SiteQuota } from '../rate-limit/site-quota.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
@@ -22,6 +21,7 @@ import type { User } from '../users/sessions.ts';
 import { authenticationOf, requiresFreshLogin } from './check-request.ts';
 import type { ClientRequest } from './error-response.ts';
 import { actingAccountOf, type ConsentDecision } from './next-step.ts';
+import type { PageContext } from './page-context.ts';
 import { restoreTarget } from './resolve-client.ts';
 
 /** An authorization transaction: its record with everything that was proven about it. */

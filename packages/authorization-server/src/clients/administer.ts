@@ -1,10 +1,10 @@
 /** Client administration: adding, updating, listing, disabling and removing clients. */
 import { OAuthError, type RedirectPolicy } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import type { ServerOptions } from '../options.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientRecord, ClientUpdate } from '../store/index.ts';
 import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
+import type { ClientsContext } from './options.ts';
 import { createRegistrationResponse } from './registration-metadata.ts';
 
 /** A stored client without its hashes. */
@@ -59,7 +59,7 @@ export interface ClientAdministration {
 
 /** What client administration depends on: no running server. */
 export type ClientAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
-  Pick<ServerOptions, 'issuer' | 'redirects'> & {
+  Pick<ClientsContext['options'], 'issuer' | 'redirects'> & {
     /** Identifiers of the clients in the configuration. */
     readonly clients: Pick<ReadonlySet<string>, 'has'>;
   };

@@ -1,10 +1,10 @@
 /** Client authentication with brute-force protection: failures are rate-limited by client and site, and by site. */
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import { createLruCache, OAuthError, type Parameters, tooManyRequests } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { createFailureLimiter, createTokenBuckets, type FailureLimiter } from '../rate-limit/limiter.ts';
 import { type RateLimit, type RateLimitPolicies, siteOf } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
+import type { ClientsContext } from './options.ts';
 import { type ClientCredentials, readClientCredentials } from './read-client-credentials.ts';
 import type { AuthenticatedClient, VerifyClientCredentials } from './verify-client-credentials.ts';
 
@@ -15,7 +15,7 @@ export type AuthenticateClient = (
   connection: ConnectionInfo,
 ) => Promise<AuthenticatedClient>;
 
-type Context = Pick<ServerContext, 'store' | 'clock' | 'options' | 'limits'>;
+type Context = Pick<ClientsContext, 'store' | 'clock' | 'options' | 'limits'>;
 
 export function createAuthenticateClient(
   context: Context,

@@ -1,5 +1,4 @@
 /** Client assertions: client authentication by `private_key_jwt` (RFC 7523). Validates the claims and prevents replay. */
-
 import { hash } from 'node:crypto';
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';

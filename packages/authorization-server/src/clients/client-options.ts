@@ -1,8 +1,8 @@
 /** Options of pre-registered clients: RFC 7591 metadata with `client_id` and `client_secret`. */
 import { OAuthError, type RedirectPolicy, readScopes } from '@portcullis/protocol';
 import * as z from 'zod';
-import { lazy, list, type OutputOf, optionMeta, record, secret, text } from '../option-fields.ts';
-import type { OptionReport } from '../option-reader.ts';
+import { lazy, list, type OutputOf, optionMeta, record, secret, text } from '../option-schema/fields.ts';
+import type { OptionReport } from '../option-schema/reader.ts';
 import type { ConfiguredClient } from './client.ts';
 import { readConfiguredClient } from './configured-clients.ts';
 

@@ -1,5 +1,4 @@
 /** Client services: finding, authentication, use and registration of clients. */
-import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { createReadStatedMetadata, type SoftwareStatements } from './apply-software-statement.ts';
 import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
@@ -10,6 +9,7 @@ import { createFindClient, type FindClient } from './find-client.ts';
 import { createClientConfigurationEndpoint } from './manage-registration.ts';
 import { createFetchJson } from './metadata-document/fetch-json.ts';
 import { createResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
+import type { ClientsContext } from './options.ts';
 import { clientAssertionAlgorithms } from './read-client-credentials.ts';
 import { createRegistrationEndpoint } from './register.ts';
 import { createReadRegistrationMetadata } from './registration-metadata.ts';
@@ -25,7 +25,7 @@ export interface Clients {
   readonly routes: readonly Route[];
 }
 
-export function createClients(context: ServerContext, statements: SoftwareStatements): Clients {
+export function createClients(context: ClientsContext, statements: SoftwareStatements): Clients {
   const {
     clock,
     options: { metadataDocuments, outbound },
@@ -56,7 +56,7 @@ export function createClients(context: ServerContext, statements: SoftwareStatem
 }
 
 /** Registration and its management; none where clients cannot register. */
-function createRegistrationRoutes(context: ServerContext, statements: SoftwareStatements): readonly Route[] {
+function createRegistrationRoutes(context: ClientsContext, statements: SoftwareStatements): readonly Route[] {
   const { registration } = context.options;
   if (registration === null) return [];
   const read = createReadStatedMetadata(
@@ -72,7 +72,7 @@ function createRegistrationRoutes(context: ServerContext, statements: SoftwareSt
 
 /** Most servers never see a JWT of a client, so what verifies one is loaded with the first. */
 function createJwtVerification(
-  { clock }: Pick<ServerContext, 'clock'>,
+  { clock }: Pick<ClientsContext, 'clock'>,
   clientKeys: ClientKeys,
 ): VerifyClientJwt {
   const load = async () => {
@@ -98,7 +98,7 @@ function createRecordClientUse({
   clock,
   events,
   options: { lifetimes },
-}: Pick<ServerContext, 'store' | 'clock' | 'events' | 'options'>): RecordClientUse {
+}: Pick<ClientsContext, 'store' | 'clock' | 'events' | 'options'>): RecordClientUse {
   const recorders: Readonly<
     Record<ResolvedClient['origin'], (id: string, now: number) => Promise<void> | null>
   > = {

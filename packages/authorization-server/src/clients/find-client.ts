@@ -1,8 +1,8 @@
 /** Finds a client by its identifier: in the configuration, in the store, or by its metadata document. */
-import type { ServerContext } from '../context.ts';
 import type { ClientRecord } from '../store/index.ts';
 import type { ConfiguredClient, ResolvedClient } from './client.ts';
 import type { ResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
+import type { ClientsContext } from './options.ts';
 
 /** Characters of the longest identifier that this server issues or accepts. */
 const MAX_ID_LENGTH = 2048;
@@ -25,7 +25,7 @@ export type FindClient = (
 
 /** @param resolveDocumentClient `null`: metadata documents are disabled */
 export function createFindClient(
-  { store, clock, options: { clients } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
+  { store, clock, options: { clients } }: Pick<ClientsContext, 'store' | 'clock' | 'options'>,
   resolveDocumentClient: ResolveDocumentClient | null,
 ): FindClient {
   const configured = new Map(

@@ -1,12 +1,14 @@
 /** The options of clients: pre-registered, registered, and known by a metadata document. */
-import { validateRedirectUri } from '@portcullis/protocol';
+import { type RedirectPolicy, validateRedirectUri } from '@portcullis/protocol';
 import * as z from 'zod';
-import { checkedText, list, option, optionMeta } from '../option-fields.ts';
-import { readDefaults } from '../option-reader.ts';
+import type { ServerContext } from '../context.ts';
+import { checkedText, list, option, optionMeta } from '../option-schema/fields.ts';
+import { readDefaults } from '../option-schema/reader.ts';
+import type { ConfiguredClient } from './client.ts';
 import { type ClientDefinition, clientSchema } from './client-options.ts';
-import { documentSchema } from './metadata-document/options.ts';
-import { outboundSchema } from './metadata-document/outbound-settings.ts';
-import { registrationSchema } from './registration-options.ts';
+import { type DocumentPolicy, documentSchema } from './metadata-document/options.ts';
+import { type Outbound, outboundSchema } from './metadata-document/outbound-settings.ts';
+import { type RegistrationRules, registrationSchema } from './registration-options.ts';
 
 export const clientPolicyOptions = {
   clients: option(() => list(clientSchema() as z.ZodType<ClientDefinition, object>), {
@@ -52,6 +54,18 @@ export const clientPolicyOptions = {
   ),
 };
 
+/** The options of clients, checked. */
+export interface ClientsOptions {
+  readonly clients: ReadonlyMap<string, ConfiguredClient>;
+  /** `null`: registration is off. */
+  readonly registration: RegistrationRules | null;
+  /** Which client ID metadata documents are trusted; `null`: none. */
+  readonly metadataDocuments: DocumentPolicy | null;
+  readonly outbound: Outbound;
+  readonly redirects: RedirectPolicy;
+  readonly deviceAuthorization: boolean;
+}
+
 function schemeSchema() {
   return checkedText('a private-use URI scheme such as `cursor`', (name) =>
     !/^[a-z][a-z0-9+.-]*$/.test(name)
@@ -61,3 +75,5 @@ function schemeSchema() {
         : 'must be a private-use URI scheme: no setting allows this one',
   );
 }
+
+export type ClientsContext = ServerContext<ClientsOptions>;

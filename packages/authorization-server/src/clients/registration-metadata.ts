@@ -1,8 +1,9 @@
 /** Client metadata of a registration: validated on the way in, complete in the response. */
 import { type ClientMetadata, DEVICE_CODE, OAuthError, type RegistrationPolicy } from '@portcullis/protocol';
 import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol/documents';
-import type { ServerOptions } from '../options.ts';
+import type { ServerContext } from '../context.ts';
 import type { ClientRecord } from '../store/index.ts';
+import type { ClientsOptions } from './options.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
 /** Validates metadata that a client registers or updates. */
@@ -11,7 +12,7 @@ export type ReadRegistrationMetadata = (json: unknown) => ClientMetadata;
 export function createReadRegistrationMetadata({
   redirects,
   deviceAuthorization,
-}: Pick<ServerOptions, 'redirects' | 'deviceAuthorization'>): ReadRegistrationMetadata {
+}: Pick<ClientsOptions, 'redirects' | 'deviceAuthorization'>): ReadRegistrationMetadata {
   const policy: RegistrationPolicy = {
     ...openRegistrationPolicy,
     grantTypes: [...openRegistrationPolicy.grantTypes, ...(deviceAuthorization ? [DEVICE_CODE] : [])],
@@ -65,7 +66,7 @@ export type CreateRegistrationResponse = (client: ClientRecord, outcome: Registr
  */
 export function createRegistrationResponse({
   issuer,
-}: Pick<ServerOptions, 'issuer'>): CreateRegistrationResponse {
+}: Pick<ServerContext['options'], 'issuer'>): CreateRegistrationResponse {
   const base = `${new URL(issuer).origin}/register/`;
   return (client, { secret, managementToken, droppedRedirectUris: dropped = [] }) => ({
     ...client.metadata,

@@ -1,8 +1,16 @@
 /** Options of dynamic client registration: who may register, and what a registration can obtain. */
 import { issuerError } from '@portcullis/protocol';
 import * as z from 'zod';
-import { checkedText, lazy, list, type OutputOf, optionMeta, secret, wholeNumber } from '../option-fields.ts';
-import { type OptionReport, readDefaults } from '../option-reader.ts';
+import {
+  checkedText,
+  lazy,
+  list,
+  type OutputOf,
+  optionMeta,
+  secret,
+  wholeNumber,
+} from '../option-schema/fields.ts';
+import { type OptionReport, readDefaults } from '../option-schema/reader.ts';
 import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
 

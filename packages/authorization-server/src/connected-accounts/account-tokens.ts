@@ -1,6 +1,5 @@
 /** Tokens of connected accounts: stored for one grant and backend, refreshed before they expire, and never used for another grant. */
 import { type Scopes, temporarilyUnavailable } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { nextRefreshAction } from '../federation/liveness-rule.ts';
 import { createTokenRefresher } from '../federation/refresh.ts';
 import type { TokenVault } from '../federation/token-vault.ts';
@@ -10,6 +9,7 @@ import { createSingleFlight } from '../single-flight.ts';
 import type { ConnectedAccountKey, ConnectedAccountRecord, ProviderTokensEndReason } from '../store/index.ts';
 import { type AccountRecords, accountContext } from './account-records.ts';
 import type { BackendTokenResponse, BackendTokenSet, UserBackend } from './backend.ts';
+import type { BackendContext } from './options.ts';
 
 /** The tokens of one grant at one backend, which have not expired. */
 export interface ConnectedAccountTokens {
@@ -50,7 +50,7 @@ const RETRY_AHEAD_AFTER = 5;
 type Known = { readonly account: ConnectedAccountRecord; readonly until: number | null } | null;
 
 export function createAccountTokens(
-  context: ServerContext,
+  context: BackendContext,
   vault: TokenVault,
   records: AccountRecords,
 ): AccountTokens {
@@ -140,7 +140,7 @@ export function createAccountTokens(
   };
 }
 
-function createAccountStorage(context: ServerContext, vault: TokenVault): Pick<AccountTokens, 'save'> {
+function createAccountStorage(context: BackendContext, vault: TokenVault): Pick<AccountTokens, 'save'> {
   const { store, events, clock } = context;
 
   async function createRecord(

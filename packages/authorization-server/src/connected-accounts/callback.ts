@@ -3,6 +3,7 @@ import { type HttpRequest, type HttpResponse, pathOf, queryOf, respond, withCook
 import { readParameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import type { GrantConnections } from '../authorization/grant-connections.ts';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import {
   type BrowserTransaction,
   findTransaction,
@@ -10,7 +11,6 @@ import {
 } from '../authorization/transactions.ts';
 import { toIdentityProviderError } from '../federation/provider/error.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { AccountTokens } from './account-tokens.ts';

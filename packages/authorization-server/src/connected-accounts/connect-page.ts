@@ -1,12 +1,12 @@
 /** The page of a gateway's link: the signed-in user connects an account at a backend for one app. */
 import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { respondProviderError } from '../authorization/start-federated-login.ts';
 import { clientDisplayName } from '../display-name.ts';
 import { defineCookie } from '../http/cookies.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';

@@ -1,11 +1,10 @@
 /** Connected accounts put together: accounts of users at the backends of a gateway. Loaded only if a server has backends, or had. */
 import type { Scopes } from '@portcullis/protocol';
 import type { GrantConnections } from '../authorization/grant-connections.ts';
-import type { ServerContext } from '../context.ts';
+import type { PageRouter } from '../authorization/page-context.ts';
 import { createRevocationQueue, type RevocationQueue } from '../federation/revocation-jobs.ts';
 import type { TokenVault } from '../federation/token-vault.ts';
 import type { Route } from '../http/router.ts';
-import type { PageRouter } from '../page-context.ts';
 import { createAccountRecords } from './account-records.ts';
 import { type ConnectedAccountTokens, createAccountTokens } from './account-tokens.ts';
 import type { UserBackends } from './backend.ts';
@@ -14,6 +13,7 @@ import { createConnectRoutes } from './connect-page.ts';
 import { createConnectionRequests } from './connection-requests.ts';
 import { createGrantConnections } from './grant-accounts.ts';
 import { createConnectLinks } from './links.ts';
+import type { BackendContext } from './options.ts';
 
 /** Accounts that users have connected at backends. Each belongs to one grant: another grant of the same user has its own. */
 export interface ConnectedAccounts {
@@ -46,7 +46,10 @@ export interface ConnectedAccountsFeature {
 /** Accounts may outlive the configuration of their backends: then they only end. */
 const noBackends: UserBackends = { of: () => [], find: () => undefined };
 
-export function createConnectedAccounts(context: ServerContext, vault: TokenVault): ConnectedAccountsFeature {
+export function createConnectedAccounts(
+  context: BackendContext,
+  vault: TokenVault,
+): ConnectedAccountsFeature {
   const { store, options } = context;
   const backends = options.backends ?? noBackends;
   const records = createAccountRecords(store, backends);

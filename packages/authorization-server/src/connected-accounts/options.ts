@@ -1,6 +1,8 @@
 /** The option of a gateway: at which backends users connect accounts. */
 import * as z from 'zod';
-import { option, optionMeta } from '../option-fields.ts';
+import type { ServerContext } from '../context.ts';
+import type { FederationOptions } from '../federation/provider/identity-provider.ts';
+import { option, optionMeta } from '../option-schema/fields.ts';
 import type { UserBackends } from './backend.ts';
 
 export const backendOptions = {
@@ -13,3 +15,11 @@ export const backendOptions = {
     {},
   ),
 };
+
+/** The options that connected accounts read. */
+export interface BackendOptions extends FederationOptions {
+  /** `null`: there is no gateway. */
+  readonly backends: UserBackends | null;
+}
+
+export type BackendContext = ServerContext<BackendOptions>;

@@ -4,10 +4,10 @@
  */
 import { type HttpResponse, pathOf, respond } from '@portcullis/http';
 import { beforeAbort, createLruCache, readBytes } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName } from '../display-name.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import { monogram } from '../ui/marks.ts';
 

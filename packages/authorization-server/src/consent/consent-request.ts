@@ -10,9 +10,9 @@ import type { Workspace } from '../authorization/options.ts';
 import { findExistingConsents, grantedScopesIn } from '../authorization/remembered-consent.ts';
 import { maximumScopeOf } from '../authorization/resolve-scopes.ts';
 import type { AuthorizationTransaction } from '../authorization/transactions.ts';
-import type { ServerContext } from '../context.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
 import { findScopeLimit, type LimitScopes, limitByClient } from '../users/scope-limits.ts';
+import type { ConsentContext } from './options.ts';
 import { type DescribedAccess, describeAccess } from './scope-access.ts';
 
 export interface ConsentRequest {
@@ -66,7 +66,7 @@ export function isNothingGrantable(
  * @param afresh whether the user wants another workspace than the one that the client has access to
  */
 export async function createConsentRequest(
-  context: ServerContext,
+  context: ConsentContext,
   transaction: AuthorizationTransaction,
   accountId: string | null,
   afresh: boolean,
@@ -102,7 +102,7 @@ export async function createConsentRequest(
 
 /** What can be granted, as far as it is known before the decision. */
 async function findLimit(
-  { store }: ServerContext,
+  { store }: ConsentContext,
   { record, client, identityProvider }: AuthorizationTransaction,
   resource: ResourceDefinition,
   accountId: string | null,

@@ -4,12 +4,11 @@ import { type Parameters, type RedirectTarget, readParameters } from '@portculli
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import { rejectRequest } from '../authorization/error-response.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { type BrowserTransaction, findTransaction, pagePath } from '../authorization/transactions.ts';
 import { upstreamScopesFor } from '../federation/provider/identity-provider.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { ServerOptions } from '../options.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { notGrantable } from '../users/scope-limits.ts';
@@ -24,6 +23,7 @@ import { type ConsentPage, consentPage } from './consent-view.ts';
 import { decideConsent } from './decision.ts';
 import { describeConsent } from './describe-consent.ts';
 import { chosenScopes } from './permission-groups.ts';
+import type { ConsentOptions } from './options.ts';
 
 /** A consent request in its transaction. */
 interface PendingConsent {
@@ -35,7 +35,7 @@ interface PendingConsent {
   readonly afresh: boolean;
 }
 
-export function createConsentRoutes(pages: PageRouter): readonly Route[] {
+export function createConsentRoutes(pages: PageRouter<ConsentOptions>): readonly Route[] {
   return [
     pages.route('GET', '/consent', async (context, request) => {
       const parameters = readParameters(queryOf(request));
@@ -82,7 +82,7 @@ function canAsk({ accountId, identityProvider }: BrowserTransaction): boolean {
 }
 
 async function loadPendingConsent(
-  context: PageContext,
+  context: PageContext<ConsentOptions>,
   transaction: BrowserTransaction,
   parameters: Parameters,
 ): Promise<PendingConsent> {
@@ -98,7 +98,7 @@ async function loadPendingConsent(
 
 /** Grants what the user chose, if it was offered and the page showed the current consent request. */
 async function allow(
-  context: PageContext,
+  context: PageContext<ConsentOptions>,
   parameters: Parameters,
   transaction: BrowserTransaction,
 ): Promise<HttpResponse> {
@@ -117,7 +117,7 @@ async function allow(
 
 /** Another user wants to decide. */
 async function switchUser(
-  { store, sessions }: PageContext,
+  { store, sessions }: PageContext<ConsentOptions>,
   request: HttpRequest,
   { record, identityProvider }: BrowserTransaction,
 ): Promise<HttpResponse> {
@@ -126,7 +126,7 @@ async function switchUser(
 }
 
 function rejectDecision(
-  { errors, layout }: PageContext,
+  { errors, layout }: PageContext<ConsentOptions>,
   { record }: BrowserTransaction,
   errorPage: ErrorPage,
 ): Promise<HttpResponse> {
@@ -136,7 +136,7 @@ function rejectDecision(
 
 /** @param before the error of the previous attempt, and what it chose: a scope that was switched off stays off */
 function show(
-  context: PageContext,
+  context: PageContext<ConsentOptions>,
   pending: PendingConsent,
   before: Pick<ConsentPage, 'error' | 'chosen'> = { error: null, chosen: null },
 ): Promise<HttpResponse> {
@@ -176,7 +176,7 @@ function show(
 }
 
 /** Whether the login page offers more than this identity provider. */
-function hasOtherLoginMethods({ localAccounts, identityProviders }: ServerOptions): boolean {
+function hasOtherLoginMethods({ localAccounts, identityProviders }: PageContext['options']): boolean {
   return localAccounts || identityProviders.size > 1;
 }
 

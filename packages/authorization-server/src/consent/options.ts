@@ -1,6 +1,8 @@
 /** The option of the consent page. */
 import * as z from 'zod';
-import { option } from '../option-fields.ts';
+import type { PageOptions } from '../authorization/page-context.ts';
+import type { ServerContext } from '../context.ts';
+import { option, type ParsedOf } from '../option-schema/fields.ts';
 
 export const consentOptions = {
   offerOtherScopes: option(() => z.boolean(), {
@@ -11,3 +13,8 @@ export const consentOptions = {
     note: 'For hosts that cannot request more scopes later, such as those built on the official TypeScript SDK up to 1.32.',
   }),
 };
+
+/** The options that consent reads. */
+export interface ConsentOptions extends ParsedOf<typeof consentOptions>, PageOptions {}
+
+export type ConsentContext = ServerContext<ConsentOptions>;

@@ -8,11 +8,11 @@ import {
   type Parameters,
   readParameters,
 } from '@portcullis/protocol';
+import type { AuthorizationContext } from '../authorization/page-context.ts';
 import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
 import { resolveScopes } from '../authorization/resolve-scopes.ts';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
@@ -26,7 +26,7 @@ const INTERVAL = 5;
 const MAX_TRIES = 5;
 
 /** @see RFC 8628 §3.1 and §3.2 */
-export function createDeviceEndpoint(context: ServerContext, authenticate: AuthenticateClient): Route {
+export function createDeviceEndpoint(context: AuthorizationContext, authenticate: AuthenticateClient): Route {
   const { options, store, clock, events } = context;
   const { issuer } = options;
   const checkRateLimit = createRateLimitCheck(context, 'authorizations');
@@ -98,7 +98,7 @@ interface NewDevice extends Pick<DeviceAuthorizationRecord, 'scopes' | 'resource
 
 /** Every check of an authorization request is made here, so that the client learns of an error before its user. */
 function checkDeviceRequest(
-  { options }: Pick<ServerContext, 'options'>,
+  { options }: Pick<AuthorizationContext, 'options'>,
   client: AuthenticatedClient,
   form: Parameters,
 ): Pick<DeviceAuthorizationRecord, 'scopes' | 'resource'> {

@@ -8,13 +8,13 @@ import {
 } from '@portcullis/http';
 import { checkAuthorizationRequest, type Parameters, readParameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { DEVICE_CALLBACK, deviceTarget } from '../authorization/resolve-client.ts';
 import { openTransaction } from '../authorization/transactions.ts';
 import type { ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName } from '../display-name.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { hashSecret, lookupKeyOf } from '../secrets.ts';

@@ -1,6 +1,6 @@
 /** The option of device authorization. @see RFC 8628 */
 import * as z from 'zod';
-import { option } from '../option-fields.ts';
+import { option } from '../option-schema/fields.ts';
 
 export const deviceOptions = {
   deviceAuthorization: option(() => z.boolean(), {

@@ -10,8 +10,8 @@ import {
   type ProofKey,
   type VerifiedProof,
 } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
+import type { DpopContext } from './options.ts';
 import { proofAlgorithms, readProofKey } from './proof-keys.ts';
 
 /** Keys of proofs in the cache. */
@@ -29,7 +29,7 @@ export interface DpopProofs {
 }
 
 /** @see RFC 9449 §4.3, §5 and §8 */
-export function createDpopProofs({ store, clock, options }: ServerContext): DpopProofs {
+export function createDpopProofs({ store, clock, options }: DpopContext): DpopProofs {
   const { origin } = new URL(options.issuer);
   const nonces = createNonces(options.masterKey);
   const verify = createProofVerifier(

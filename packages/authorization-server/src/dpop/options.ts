@@ -1,6 +1,7 @@
 /** The option of DPoP. @see RFC 9449 §8 */
 import * as z from 'zod';
-import { option } from '../option-fields.ts';
+import type { ServerContext } from '../context.ts';
+import { option, type ParsedOf } from '../option-schema/fields.ts';
 
 export const dpopOptions = {
   requireDpopNonces: option(() => z.boolean(), {
@@ -10,3 +11,8 @@ export const dpopOptions = {
     note: 'Nonces are issued in any case, and an outdated one is refused. Clients that do not know nonces cannot use DPoP then.',
   }),
 };
+
+/** The option of DPoP, read. */
+interface DpopOptions extends ParsedOf<typeof dpopOptions> {}
+
+export type DpopContext = ServerContext<DpopOptions>;

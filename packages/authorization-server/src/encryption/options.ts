@@ -1,6 +1,6 @@
 /** The options of encryption: the key that private keys and provider tokens are encrypted under, and former ones. */
 import * as z from 'zod';
-import { lazy, list, option, optionMeta } from '../option-fields.ts';
+import { lazy, list, option, optionMeta, type ParsedOf } from '../option-schema/fields.ts';
 
 export const masterKeySchema = lazy(() =>
   z
@@ -18,3 +18,6 @@ export const encryptionOptions = {
    */
   previousMasterKeys: option(previousMasterKeysSchema, { default: [] }),
 };
+
+/** The options of encryption, read. */
+export interface EncryptionOptions extends ParsedOf<typeof encryptionOptions> {}

@@ -1,6 +1,6 @@
 /** Re-encrypts everything in the store that is encrypted under the master key. If it is interrupted, it can be run again. */
 import { ConfigurationError } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
+import type { AuthorizationStore as Store } from '../store/index.ts';
 import {
   DecryptionError,
   dataKeyContext,
@@ -8,8 +8,6 @@ import {
   signingKeyContext,
   totpSecretContext,
 } from './encryptor.ts';
-
-type Store = ServerContext['store'];
 
 /** How often it starts over because a server has created a key in the meantime. */
 const TRIES = 5;

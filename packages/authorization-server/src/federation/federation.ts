@@ -1,5 +1,4 @@
 /** Federation put together: federated logins, linked users, provider tokens, and their revocation when grants end. */
-import type { ServerContext } from '../context.ts';
 import { newIdentifier } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import {
@@ -12,7 +11,7 @@ import { createProviderTokenLiveness } from './liveness.ts';
 import { createFederatedLogins, type FederatedLogins } from './login-request.ts';
 import { createProviderClient, type ProviderClient } from './provider/client.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
-import type { IdentityProvider } from './provider/identity-provider.ts';
+import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
 import { type ProviderTokenResponse, providerTokensContext } from './provider/token-set.ts';
 import { createProviderTokenRecords } from './provider-token-records.ts';
 import { createProviderTokens, noProviderTokensInUse, type ProviderTokens } from './provider-tokens.ts';
@@ -55,7 +54,7 @@ interface LoginTokens {
   discard(accountId: string | null, loginResult: FederatedLoginResult): Promise<void>;
 }
 
-export async function createFederation(context: ServerContext, vault: TokenVault): Promise<Federation> {
+export async function createFederation(context: FederationContext, vault: TokenVault): Promise<Federation> {
   const {
     store,
     options: { identityProviders },
@@ -84,7 +83,7 @@ export async function createFederation(context: ServerContext, vault: TokenVault
 /** The account of tokens that only wait for their revocation, if the user has none. */
 const NO_ACCOUNT = 'none';
 
-function createLoginTokens(context: ServerContext, vault: TokenVault): LoginTokens {
+function createLoginTokens(context: FederationContext, vault: TokenVault): LoginTokens {
   const { store, clock, events } = context;
 
   async function createRecord(

@@ -1,11 +1,10 @@
 /** Linked identities: accounts of users who sign in with an identity provider, found by issuer and subject, never by email address. */
-import type { ServerContext } from '../context.ts';
 import { hashSecret, newIdentifier } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { unusableHash } from '../users/passwords.ts';
 import type { User } from '../users/sessions.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
-import type { IdentityProvider } from './provider/identity-provider.ts';
+import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
 
 export interface LinkedUsers {
   /** The account of a federated user; created at the first login. */
@@ -19,7 +18,7 @@ export function createLinkedUsers({
   clock,
   events,
   options: { identityProviders },
-}: ServerContext): LinkedUsers {
+}: FederationContext): LinkedUsers {
   return {
     async resolve({ issuer, subject, name }, identityProvider) {
       const linked = await store.findLinkedIdentity(issuer, subject);
@@ -75,7 +74,7 @@ interface LoginMethod {
 export type ResolveLoginMethod = (chosen: string | null, user: User | null) => Promise<LoginMethod>;
 
 export function createResolveLoginMethod(
-  { options: { identityProviders, localAccounts } }: ServerContext,
+  { options: { identityProviders, localAccounts } }: FederationContext,
   linkedUsers: LinkedUsers,
 ): ResolveLoginMethod {
   const [first = null] = identityProviders.values();

@@ -1,11 +1,10 @@
 /** Applies the liveness rule to provider tokens: checks their status, refreshes them, or revokes what depends on them. */
 import { createLruCache, temporarilyUnavailable } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 import { nextLivenessAction } from './liveness-rule.ts';
 import type { ProviderClient } from './provider/client.ts';
-import type { IdentityProvider } from './provider/identity-provider.ts';
+import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
 import type { ProviderTokenSet } from './provider/token-set.ts';
 import type { ProviderTokenRecords } from './provider-token-records.ts';
 import { createTokenRefresher, type TokenRefresher } from './refresh.ts';
@@ -61,7 +60,7 @@ const NONE_CACHED_FOR = 600;
 const MAX_STEPS = 4;
 
 export function createProviderTokenLiveness(
-  context: ServerContext,
+  context: FederationContext,
   vault: TokenVault,
   records: ProviderTokenRecords,
   clientFor: (identityProvider: IdentityProvider) => ProviderClient,
@@ -130,7 +129,7 @@ interface Perform {
 
 /** Makes the function that performs what the rule requires now, once. */
 function createPerform(
-  { store, clock, events }: ServerContext,
+  { store, clock, events }: FederationContext,
   refresher: Refresher,
   checkTokenStatus: ReturnType<typeof createCheckTokenStatus>,
 ): Perform {

@@ -1,15 +1,14 @@
 /** Provider tokens as refresh and revocation see them. */
-import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import type { ProviderClient } from './provider/client.ts';
-import type { IdentityProvider } from './provider/identity-provider.ts';
+import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import type { TokenRecords } from './token-records.ts';
 
 export type ProviderTokenRecords = TokenRecords<ProviderTokensRecord, ProviderTokenSet>;
 
 export function createProviderTokenRecords(
-  { store, options: { identityProviders } }: Pick<ServerContext, 'store' | 'options'>,
+  { store, options: { identityProviders } }: Pick<FederationContext, 'store' | 'options'>,
   clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenRecords {
   return {

@@ -1,10 +1,10 @@
 /** Provider tokens of grants, as the endpoints use them: whether they are alive, how they limit our tokens, and their release to protected resources. */
 import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
 import { type ProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
 import { grantableUntil } from './liveness-rule.ts';
 import { isIdTokenExpired } from './provider/id-tokens.ts';
+import type { FederationContext } from './provider/identity-provider.ts';
 import { coveredScopes } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import { createBackoff } from './refresh.ts';
@@ -69,7 +69,7 @@ export interface ProviderTokens extends ProviderTokenSource {
 }
 
 export function createProviderTokens(
-  context: ServerContext,
+  context: FederationContext,
   vault: TokenVault,
   liveness: ProviderTokenLiveness,
 ): ProviderTokens {
@@ -150,7 +150,7 @@ export function createProviderTokens(
 
 /** Finds ID tokens, and renews those that have expired at their identity provider. */
 function createIdTokenFor(
-  { store, clock }: ServerContext,
+  { store, clock }: FederationContext,
   vault: TokenVault,
   liveness: ProviderTokenLiveness,
   checkLive: ProviderTokenLiveness['check'],

@@ -1,11 +1,10 @@
 /** Refreshes upstream tokens: single flight within a process, one lease holder among all processes, and backoff after failures. */
-
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLruCache } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { UpstreamTokens } from '../store/index.ts';
+import type { FederationContext } from './provider/identity-provider.ts';
 import type { ProviderTokenSet } from './provider/token-set.ts';
 import { createRefreshWithLease, type TokenRefresh } from './refresh-with-lease.ts';
 import type { TokenIssuer, TokenRecords } from './token-records.ts';
@@ -19,7 +18,7 @@ export interface TokenRefresher<TokensRecord, TokenSet extends ProviderTokenSet>
 }
 
 export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenSet extends ProviderTokenSet>(
-  context: ServerContext,
+  context: FederationContext,
   vault: TokenVault,
   records: TokenRecords<TokensRecord, TokenSet>,
 ): TokenRefresher<TokensRecord, TokenSet> {
@@ -53,7 +52,7 @@ const POLL = { first: 20, max: 400 };
 
 /** Creates the function that acquires the lease and refreshes, or waits for the process with the lease. */
 function createRefreshOrWait<TokensRecord extends UpstreamTokens, TokenSet extends ProviderTokenSet>(
-  context: ServerContext,
+  context: FederationContext,
   vault: TokenVault,
   records: TokenRecords<TokensRecord, TokenSet>,
 ): TokenRefresher<TokensRecord, TokenSet>['refresh'] {

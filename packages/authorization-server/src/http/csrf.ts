@@ -2,7 +2,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import { deriveKey } from '../encryption/encryptor.ts';
-import type { ServerOptions } from '../options.ts';
+import type { EncryptionOptions } from '../encryption/options.ts';
 
 /** A token for one purpose is not valid for another. */
 type Purpose = 'login' | 'consent' | 'logout' | 'account' | 'second-factor' | 'confirmed';
@@ -14,7 +14,7 @@ export interface CsrfTokens {
 }
 
 /** Tokens are HMACs under a key derived for them: nothing is stored, and every process can verify them. */
-export function createCsrfTokens({ masterKey }: ServerOptions): CsrfTokens {
+export function createCsrfTokens({ masterKey }: EncryptionOptions): CsrfTokens {
   const key = createSecretKey(deriveKey(masterKey, 'form tokens'));
   const mac = (purpose: Purpose, bound: readonly string[]) =>
     createHmac('sha256', key)

@@ -2,8 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
-import type { RejectionFacts } from '../audit/events.ts';
-import type { ServerContext } from '../context.ts';
+import type { EventSink, RejectionFacts } from '../audit/events.ts';
 import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
@@ -55,7 +54,12 @@ export interface PageErrors {
   newReference(): string;
 }
 
-export function createPageErrors({ events }: ServerContext, layout: Layout): PageErrors {
+/** What error pages need of the server. */
+export interface ErrorContext {
+  readonly events: EventSink;
+}
+
+export function createPageErrors({ events }: ErrorContext, layout: Layout): PageErrors {
   const show = (errorPage: ErrorPage, reference: string, status: number, details: Details = {}) => {
     const { heading, sentences, actor } = errorPages[errorPage];
     const { values, retryAfter, reason: _reason, facts: _facts, ...more } = details;

@@ -1,10 +1,11 @@
 /** The language of pages, chosen per request, and the link that switches it. */
 import { type HttpRequest, queryOf } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
-import type { PageRouter } from '../page-context.ts';
+import type { ServerContext } from '../context.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { type Language, preferredLanguage, readLanguage, requestedLanguage } from '../ui/texts/languages.ts';
+import type { PageRouterOf } from './page-router.ts';
 import type { Route } from './router.ts';
 
 /** Not a secret and used for no decision, so it needs no `__Host-` prefix. */
@@ -47,7 +48,7 @@ function languageCookie(language: Language, issuer: string, seconds: number): st
 const LANGUAGE_PATH = '/language';
 
 /** Sets the language cookie, and redirects back to the page of the link: the one that it names, else the referrer. */
-export function createLanguageSwitch(pages: PageRouter): Route {
+export function createLanguageSwitch(pages: PageRouterOf<ServerContext>): Route {
   const { options } = pages;
   return pages.route('GET', LANGUAGE_PATH, async ({ layout }, request) => {
     const parameters = readParameters(queryOf(request));

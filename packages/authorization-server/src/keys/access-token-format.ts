@@ -1,6 +1,6 @@
 /** Access token formats: signs JWTs or encrypts opaque tokens, and reads both back for revocation and introspection. */
 import { type AccessTokenClaims, createBatch, createLruCache } from '@portcullis/protocol';
-import type { ServerOptions } from '../options.ts';
+import type { EncryptionOptions } from '../encryption/options.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createOpaqueTokens, isOpaqueToken } from './opaque-tokens.ts';
 import { signJwt } from './signing-key.ts';
@@ -21,10 +21,7 @@ export interface AccessTokenFormat {
   read(token: string): AccessTokenClaims | null;
 }
 
-export function createAccessTokenFormat(
-  keys: KeyRing,
-  options: Pick<ServerOptions, 'masterKey' | 'previousMasterKeys'>,
-): AccessTokenFormat {
+export function createAccessTokenFormat(keys: KeyRing, options: EncryptionOptions): AccessTokenFormat {
   const signed = createLruCache<true>({ entries: CACHED_TOKENS });
   const opaque = createOpaqueTokens(options);
   const runBatched = createBatch(setImmediate);

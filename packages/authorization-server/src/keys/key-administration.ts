@@ -1,10 +1,10 @@
 /** Key administration for operators: list, rotate and re-encrypt keys. Running servers notice changes within half a minute. */
 import { ConfigurationError } from '@portcullis/protocol';
+import type { EventSink } from '../audit/events.ts';
 import { createEncryptor, dataKeyContext, type Encryptor } from '../encryption/encryptor.ts';
 import { canDecrypt, reencryptStore, undecryptableKeyError } from '../encryption/reencrypt.ts';
-import type { AuthorizationServerOptions } from '../options.ts';
-import type { DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
-import { type KeyRules, validateKeySettings } from './options.ts';
+import type { AuthorizationStore, DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
+import { type KeyRules, type KeySettings, validateKeySettings } from './options.ts';
 import { rotationSchedule } from './rotation-schedule.ts';
 import { creationTimeAfter, decryptSigningKey, generateSigningKey } from './signing-key.ts';
 
@@ -57,10 +57,11 @@ export interface KeyAdministration {
 
 /** Works on the store alone, without a running server. */
 export function createKeyAdministration(
-  options: Pick<
-    AuthorizationServerOptions,
-    'store' | 'masterKey' | 'previousMasterKeys' | 'keys' | 'lifetimes' | 'clock' | 'events'
-  >,
+  options: KeySettings & {
+    readonly store: AuthorizationStore;
+    readonly clock?: (() => number) | undefined;
+    readonly events?: EventSink | undefined;
+  },
 ): KeyAdministration {
   const { store, events = () => {}, clock = () => Math.floor(Date.now() / 1000) } = options;
   const { rules, previousMasterKeys } = validateKeySettings(options);

@@ -1,8 +1,8 @@
 /** The key ring: the current signing key and the published keys, shared by all processes of a store, with automatic rotation. */
 import { ConfigurationError } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { createEncryptor, DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
+import type { KeyContext } from './options.ts';
 import { KEY_REFRESH_INTERVAL, type KeyRules } from './options.ts';
 import { type RotationSchedule, rotationSchedule } from './rotation-schedule.ts';
 import { creationTimeAfter, decryptSigningKey, generateSigningKey, type SigningKey } from './signing-key.ts';
@@ -22,7 +22,7 @@ export interface KeyRing {
  * Loads the keys; creates the first one if there is none.
  * @throws ConfigurationError if they are encrypted under another master key
  */
-export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
+export async function loadKeyRing(context: KeyContext): Promise<KeyRing> {
   const {
     store,
     clock,
@@ -115,7 +115,7 @@ export async function loadKeyRing(context: ServerContext): Promise<KeyRing> {
 
 /** Creates a key after the newest one; the first one signs at once. Another process may have been faster. */
 async function addKey(
-  { store, clock, events, options: { keys } }: ServerContext,
+  { store, clock, events, options: { keys } }: KeyContext,
   encryptor: Encryptor,
   known: readonly SigningKeyRecord[],
   type: 'key.created' | 'key.rotated',

@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { deriveKey } from '../encryption/encryptor.ts';
-import type { ServerOptions } from '../options.ts';
+import type { EncryptionOptions } from '../encryption/options.ts';
 
 /*
  * `opaque.` and, in base64url: key identifier (8 bytes) | salt (16) | ciphertext | tag (16).
@@ -26,10 +26,7 @@ export function isOpaqueToken(token: string): boolean {
   return token.startsWith(PREFIX);
 }
 
-export function createOpaqueTokens({
-  masterKey,
-  previousMasterKeys,
-}: Pick<ServerOptions, 'masterKey' | 'previousMasterKeys'>): OpaqueTokens {
+export function createOpaqueTokens({ masterKey, previousMasterKeys }: EncryptionOptions): OpaqueTokens {
   const own = createBox(masterKey);
   const boxes = [own, ...previousMasterKeys.map(createBox)];
   return {

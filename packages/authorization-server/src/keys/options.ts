@@ -1,22 +1,27 @@
 /** Options of signing keys: algorithm, rotation, and how long a key is published before and after it signs. */
-
 import * as z from 'zod';
+import type { ServerContext } from '../context.ts';
 import { type Lifetimes, lifetimesSchema } from '../core-options.ts';
 import { masterKeySchema, previousMasterKeysSchema } from '../encryption/options.ts';
-import { type InputOf, lazy, type OutputOf, option, seconds } from '../option-fields.ts';
+import { type InputOf, lazy, type OutputOf, option, seconds } from '../option-schema/fields.ts';
 import {
   createOptionReport,
   type OptionReport,
   readDefaults,
   readOption,
   throwIssues,
-} from '../option-reader.ts';
+} from '../option-schema/reader.ts';
 import { signingAlgorithms } from './signing-algorithms.ts';
 
 /** Validated key options. */
 export interface KeyRules extends OutputOf<typeof keysSchema> {
   /** Seconds for which a key is published after it signed its last token. */
   readonly publishedAfter: number;
+}
+
+/** The option of signing keys, checked. */
+export interface CheckedKeyOptions {
+  readonly keys: KeyRules;
 }
 
 /** Seconds for which a verifier may cache the key set. */
@@ -67,7 +72,7 @@ export function validateKeyOptions(
 }
 
 /** Options that the administration of keys needs. */
-interface KeySettings {
+export interface KeySettings {
   readonly masterKey: Uint8Array;
   readonly previousMasterKeys?: readonly Uint8Array[] | undefined;
   readonly keys?: KeyOptions | undefined;
@@ -97,3 +102,5 @@ export function validateKeySettings(options: KeySettings): {
   throwIssues(report);
   return { rules, previousMasterKeys };
 }
+
+export type KeyContext = ServerContext<CheckedKeyOptions>;

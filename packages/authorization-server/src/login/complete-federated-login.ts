@@ -3,6 +3,7 @@ import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http
 import { OAuthError, readParameters, type UserAuthentication } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import type { ConsentDecision } from '../authorization/next-step.ts';
+import type { PageContext } from '../authorization/page-context.ts';
 import {
   type BrowserTransaction,
   type FoundTransaction,
@@ -12,7 +13,6 @@ import {
 import type { FederatedLoginResult } from '../federation/federation.ts';
 import { isUserAllowed, readProfile } from '../federation/provider/federated-user.ts';
 import { coveredScopes, type IdentityProvider } from '../federation/provider/identity-provider.ts';
-import type { PageContext } from '../page-context.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';

@@ -1,6 +1,6 @@
 /** The last step of every login: starts a session, sets the device cookie and resumes the login target. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext } from '../authorization/page-context.ts';
 import type { AccountRecord } from '../store/index.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { LoginTarget } from './login-target.ts';

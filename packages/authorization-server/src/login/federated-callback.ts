@@ -10,6 +10,7 @@ import {
 import { OAuthError, readParameters, temporarilyUnavailable } from '@portcullis/protocol';
 import { toOAuthError } from '../authorization/error-response.ts';
 import { rejectTransaction } from '../authorization/issue-code.ts';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { respondProviderError } from '../authorization/start-federated-login.ts';
 import type { BrowserTransaction } from '../authorization/transactions.ts';
 import type { FederatedLoginResult } from '../federation/federation.ts';
@@ -18,7 +19,6 @@ import { DEFAULT_RETRY_AFTER, IdentityProviderError, isUnavailable } from '../fe
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { redirectFormToGet } from '../http/form-to-get.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import {
   completeFederatedLogin,

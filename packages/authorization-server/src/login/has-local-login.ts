@@ -1,5 +1,5 @@
 /** Whether a user logs in with a local account; otherwise only the identity provider decides how. */
-import type { PageContext } from '../page-context.ts';
+import type { PageContext } from '../authorization/page-context.ts';
 import type { User } from '../users/sessions.ts';
 
 export async function hasLocalLogin(

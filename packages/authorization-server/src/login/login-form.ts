@@ -1,8 +1,8 @@
 /** Reads the login forms: each belongs to a login target of this browser and carries a CSRF token. */
 import { type HttpRequest, type HttpResponse, readFormBody } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
+import type { PageContext } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
-import type { PageContext } from '../page-context.ts';
 import { findLoginTarget, type LoginTarget } from './login-target.ts';
 
 /** A posted form and its login target. */

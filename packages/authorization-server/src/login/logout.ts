@@ -1,9 +1,9 @@
 /** Logout: a POST with the session's CSRF token; a GET only asks for confirmation, so that no link from another site logs a user out. */
 import { readFormBody } from '@portcullis/http';
 import { html } from 'hono/html';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';

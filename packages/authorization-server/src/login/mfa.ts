@@ -1,7 +1,7 @@
 /** MFA: after the first factor, requires a TOTP or recovery code; the session starts once it is verified. */
 import type { Parameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';

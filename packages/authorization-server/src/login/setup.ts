@@ -1,10 +1,9 @@
 /** First-run setup: a one-time link with a form that creates the first account. */
-
 import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, readParameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import type { PageContext, PageRouter } from '../page-context.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';

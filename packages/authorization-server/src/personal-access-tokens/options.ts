@@ -1,6 +1,6 @@
 /** The option of personal access tokens. */
 import * as z from 'zod';
-import { option } from '../option-fields.ts';
+import { option } from '../option-schema/fields.ts';
 
 export const personalAccessTokenOptions = {
   personalAccessTokens: option(() => z.boolean(), {

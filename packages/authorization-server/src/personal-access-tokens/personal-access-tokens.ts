@@ -2,7 +2,7 @@
 import { type AccessTokenClaims, accessTokenClaims, type Scopes } from '@portcullis/protocol';
 import { PERSONAL_ACCESS_TOKEN_CLIENT } from '../clients/client.ts';
 import type { ServerContext } from '../context.ts';
-import type { ResourceDefinition } from '../resources/options.ts';
+import type { ResourceContext, ResourceDefinition } from '../resources/options.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { GrantRecord } from '../store/index.ts';
 import { findScopeLimit } from '../users/scope-limits.ts';
@@ -72,7 +72,7 @@ export function createReadPersonalAccessToken({
   store,
   clock,
   options: { issuer, resources },
-}: Pick<ServerContext, 'store' | 'clock' | 'options'>): ReadPersonalAccessToken {
+}: Pick<ResourceContext, 'store' | 'clock' | 'options'>): ReadPersonalAccessToken {
   return async (token) => {
     const [, identifier] = FORM.exec(token) ?? [];
     if (identifier === undefined) return null;

@@ -1,12 +1,21 @@
 /** The rate limiter: a token bucket per key, in memory and, where processes share a limit, settled in the store. */
 import { createLruCache, tooManyRequests } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
-import type { ServerOptions } from '../options.ts';
 import { hashSecret } from '../secrets.ts';
-import type { StoredRateLimit } from '../store/index.ts';
+import type { AuthorizationStore, StoredRateLimit } from '../store/index.ts';
+import type { LimitRegistry } from './limit-registry.ts';
 import { fixedRateLimits, type Lockout, type RateLimit, type RateLimitPolicies } from './policies.ts';
 
-type StoreAndClock = Pick<ServerContext, 'store' | 'clock'>;
+/** What limits need of the server. */
+export interface LimitContext {
+  readonly options: { readonly rateLimits: RateLimitPolicies | null };
+  readonly store: AuthorizationStore;
+  /** Returns epoch seconds. */
+  readonly clock: () => number;
+  /** What is counted in this process. */
+  readonly limits: LimitRegistry;
+}
+
+type StoreAndClock = Pick<LimitContext, 'store' | 'clock'>;
 
 /** Keys that each limiter remembers: the most recently used ones. A bucket is one number, and no timer runs. */
 const MAX_KEYS = 50_000;
@@ -235,8 +244,7 @@ type CheckedLimit = Exclude<
 export type RateLimitCheck = (key: string | null) => Promise<void> | undefined;
 
 export function createRateLimitCheck(
-  context: StoreAndClock &
-    Pick<ServerContext, 'limits'> & { readonly options: Pick<ServerOptions, 'rateLimits'> },
+  context: LimitContext,
   name: CheckedLimit | 'registrationUpdates' | 'deviceCodes',
 ): RateLimitCheck {
   const { rateLimits } = context.options;

@@ -1,9 +1,6 @@
 /** Brute-force protection of sign-in: throttles guesses at passwords and codes without locking the account's owner out. */
-
 import type { ConnectionInfo } from '@portcullis/http';
 import { createLruCache } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
-import type { ServerOptions } from '../options.ts';
 import { hashSecret } from '../secrets.ts';
 import {
   type Counter,
@@ -11,6 +8,7 @@ import {
   createLockout,
   createTokenBuckets,
   type FailureLimiter,
+  type LimitContext,
   toStoredRateLimit,
 } from './limiter.ts';
 import { loginFailures, networkOf, type RateLimit, siteOf } from './policies.ts';
@@ -39,7 +37,7 @@ export type LoginThrottle = <T>(
 
 /** @param factor what is verified: failures of the two do not count together */
 export function createLoginThrottle(
-  context: Pick<ServerContext, 'store' | 'clock'> & { readonly options: Pick<ServerOptions, 'rateLimits'> },
+  context: Pick<LimitContext, 'options' | 'store' | 'clock'>,
   factor: 'password' | 'code',
 ): LoginThrottle {
   const {

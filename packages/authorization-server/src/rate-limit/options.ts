@@ -1,6 +1,6 @@
 /** The option `rateLimits`. */
 import * as z from 'zod';
-import { lazy, option, optionMeta, positiveNumber, wholeNumber } from '../option-fields.ts';
+import { lazy, option, optionMeta, positiveNumber, wholeNumber } from '../option-schema/fields.ts';
 import { defaultRateLimits, type RateLimitPolicies } from './policies.ts';
 
 const KIND = 'an object with burst and perMinute, such as { "burst": 20, "perMinute": 2 }';

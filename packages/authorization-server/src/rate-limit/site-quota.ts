@@ -2,8 +2,9 @@
 import { createHmac } from 'node:crypto';
 import type { ConnectionInfo } from '@portcullis/http';
 import { createLruCache, OAuthError, tooManyRequests } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
+import type { EncryptionOptions } from '../encryption/options.ts';
+import type { LimitContext } from './limiter.ts';
 import { MAX_SHARE_OF_REST, siteOf } from './policies.ts';
 
 /** The rows of a quota, and how it is enforced. */
@@ -52,7 +53,7 @@ interface Count {
 }
 
 export function createSiteQuota(
-  { clock, options: { masterKey } }: Pick<ServerContext, 'clock' | 'options'>,
+  { clock, options: { masterKey } }: Pick<LimitContext, 'clock'> & { readonly options: EncryptionOptions },
   { max, purpose, rows, exhausted, retryAfter, ...store }: QuotaRules,
 ): SiteQuota {
   const calm = max * CALM;

@@ -1,10 +1,20 @@
 /** Options of protected resources: schema, and rules about scopes and the clients that a resource names. */
 import { canonicalResource, isScope, TOKEN_EXCHANGE, USER_CLAIMS } from '@portcullis/protocol';
 import * as z from 'zod';
-import { accessConditionMembers, reportUnknownClaims } from '../access-condition-schema.ts';
 import type { ConfiguredClient } from '../clients/client.ts';
-import { type InputOf, lazy, list, option, optionMeta, record, seconds, text } from '../option-fields.ts';
-import type { OptionReport } from '../option-reader.ts';
+import type { ServerContext } from '../context.ts';
+import { accessConditionMembers, reportUnknownClaims } from '../option-schema/access-condition.ts';
+import {
+  type InputOf,
+  lazy,
+  list,
+  option,
+  optionMeta,
+  record,
+  seconds,
+  text,
+} from '../option-schema/fields.ts';
+import type { OptionReport } from '../option-schema/reader.ts';
 import { SCOPE_ACCESS } from '../ui/marks.ts';
 import { checkTranslations, translationsSchema } from '../ui/translations.ts';
 
@@ -222,3 +232,10 @@ export function checkNamedClients(
     }
   }
 }
+
+/** The resources, checked. */
+export interface ResourceOptions {
+  readonly resources: ReadonlyMap<string, ResourceDefinition>;
+}
+
+export type ResourceContext = ServerContext<ResourceOptions>;

@@ -1,6 +1,6 @@
 /** The option of token status lists. @see draft-ietf-oauth-status-list */
 import * as z from 'zod';
-import { option } from '../option-fields.ts';
+import { option } from '../option-schema/fields.ts';
 
 export const statusListOptions = {
   statusLists: option(() => z.boolean(), {

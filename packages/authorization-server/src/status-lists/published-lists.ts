@@ -3,8 +3,10 @@ import { deflateSync } from 'node:zlib';
 import { STATUS_LIST_TYPE } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
+import type { CheckedKeyOptions } from '../keys/options.ts';
 import { signJwt } from '../keys/signing-key.ts';
 import type { RevokedAccess } from '../store/index.ts';
+import type { TokenOptions } from '../token/options.ts';
 import { CLOCK_SKEW, createListUri, ENTRIES_PER_INDEX, ENTRIES_PER_LIST, entryOfTokenId } from './entries.ts';
 
 /** Seconds for which a resource server should use a list before it fetches it again. @see draft-ietf-oauth-status-list §13.7 */
@@ -54,7 +56,10 @@ interface SignedList {
  * Reads the store at most once per second for all requests, so that requests for lists cannot be used to cause load. A list is
  * compressed again if it has changed, and signed again in each second in which it is requested.
  */
-export function createPublishedStatusLists(context: ServerContext, keys: KeyRing): PublishedStatusLists {
+export function createPublishedStatusLists(
+  context: ServerContext<CheckedKeyOptions & TokenOptions>,
+  keys: KeyRing,
+): PublishedStatusLists {
   const {
     store,
     clock,

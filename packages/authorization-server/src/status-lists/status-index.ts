@@ -1,5 +1,4 @@
 /** Allocates status indexes: each grant, and each client that acts for itself, gets eight entries, and each of its tokens one of them. */
-
 import { randomInt } from 'node:crypto';
 import { createLruCache } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';

@@ -4,7 +4,9 @@ import { OAuthError, STATUS_LIST_MEDIA_TYPE } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
+import type { CheckedKeyOptions } from '../keys/options.ts';
 import type { AssignStatus } from '../token/issue.ts';
+import type { TokenOptions } from '../token/options.ts';
 import { STATUS_LISTS_PATH } from './entries.ts';
 import { createPublishedStatusLists, type PublishedStatusLists } from './published-lists.ts';
 import { createAssignStatus } from './status-index.ts';
@@ -19,7 +21,10 @@ export interface StatusListFeature {
 }
 
 /** @see draft-ietf-oauth-status-list */
-export function createStatusListFeature(context: ServerContext, keys: KeyRing): StatusListFeature {
+export function createStatusListFeature(
+  context: ServerContext<CheckedKeyOptions & TokenOptions>,
+  keys: KeyRing,
+): StatusListFeature {
   const lists = createPublishedStatusLists(context, keys);
   return {
     routes: createRoutes(lists),

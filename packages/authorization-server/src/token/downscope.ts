@@ -1,8 +1,8 @@
 /** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
 import { findScopeLimit, notGrantable, type ScopeRecipient } from '../users/scope-limits.ts';
+import type { TokenContext } from './options.ts';
 
 /** The maximum access, as granted. */
 export interface GrantedAccess {
@@ -31,7 +31,7 @@ export interface DownscopedAccess {
  * @see RFC 8707 §2.2, RFC 6749 §6, OAuth 2.1 draft 13 §4.3.1
  */
 export async function downscope(
-  { store, options: { resources } }: Pick<ServerContext, 'store' | 'options'>,
+  { store, options: { resources } }: Pick<TokenContext, 'store' | 'options'>,
   recipient: ScopeRecipient,
   granted: GrantedAccess,
   requested: RequestedAccess,

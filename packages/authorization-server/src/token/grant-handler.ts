@@ -2,12 +2,12 @@
 import type { ConnectionInfo } from '@portcullis/http';
 import type { Parameters, TokenResponse, VerifiedProof } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
 import type { GetProviderToken } from './get-provider-token.ts';
 import type { IsLive } from './is-live.ts';
 import type { IssueAccessToken } from './issue.ts';
+import type { TokenContext } from './options.ts';
 import type { ReadAhead, RefreshTokens } from './refresh-token-family.ts';
 
 /**
@@ -25,7 +25,7 @@ export type GrantHandler = (
 ) => Promise<TokenResponse>;
 
 export interface GrantServices {
-  readonly context: ServerContext;
+  readonly context: TokenContext;
   readonly issueAccessToken: IssueAccessToken;
   readonly refreshTokens: RefreshTokens;
   readonly accessTokens: AccessTokenFormat;

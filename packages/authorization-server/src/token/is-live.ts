@@ -1,7 +1,7 @@
 /** Checks whether a verified access token is still live: not revoked, nor its grant, its provider tokens, or a client that acts for itself. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
+import type { TokenContext } from './options.ts';
 
 /** @param claims of a verified token */
 export type IsLive = (
@@ -11,7 +11,7 @@ export type IsLive = (
 export function createIsLive({
   store,
   options: { clients },
-}: Pick<ServerContext, 'store' | 'options'>): IsLive {
+}: Pick<TokenContext, 'store' | 'options'>): IsLive {
   return async ({ jti, iat, client_id: clientId, grant_id: grantId }) => {
     if (!(await store.isAccessTokenLive(jti, grantId ?? null))) return false;
     return grantId !== undefined || (await isClientLive(clientId, iat));

@@ -7,12 +7,12 @@ import {
   type UserAuthentication,
   type VerifiedProof,
 } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import type { AccessTokenFormat } from '../keys/access-token-format.ts';
 import { newIdentifier } from '../secrets.ts';
 import { claimsToRelease, readUserClaims } from '../users/user-claims.ts';
 import type { DownscopedAccess } from './downscope.ts';
+import type { TokenContext } from './options.ts';
 
 /** The subject of a token, and what the token depends on. */
 interface TokenSubject {
@@ -49,7 +49,7 @@ export type AssignStatus = (
  * @see OAuth 2.1 draft 13 §3.2.3, RFC 6749 §5.1: `scope` MUST be included if it is not what was requested, so it always is
  */
 export function createIssueAccessToken(
-  { store, options: { issuer, lifetimes, resources } }: Pick<ServerContext, 'store' | 'options'>,
+  { store, options: { issuer, lifetimes, resources } }: Pick<TokenContext, 'store' | 'options'>,
   { sign, encrypt }: AccessTokenFormat,
   assignStatus: AssignStatus | null,
 ): IssueAccessToken {

@@ -17,7 +17,6 @@ import { matchesClaims, type TrustedIssuer } from '../assertions/assertion-issue
 import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import type { VerifiedAssertion, VerifyAssertion } from '../assertions/verify-assertion.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { ServerContext } from '../context.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { networkOf } from '../rate-limit/policies.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
@@ -32,6 +31,7 @@ import {
   type GrantedAccess,
 } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
+import type { TokenContext } from './options.ts';
 
 /**
  * Issues no refresh token: an assertion is short-lived, and the client obtains another one from the issuer.
@@ -95,7 +95,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
 
 /** Of concurrent requests with an assertion, in any number of processes, one is served. @see RFC 7523 §3, item 7 */
 async function consume(
-  { store }: ServerContext,
+  { store }: TokenContext,
   text: string,
   { claims, use }: VerifiedAssertion,
   entry: TrustedIssuer,
@@ -112,7 +112,7 @@ async function consume(
 }
 
 async function saveGrant(
-  { clock, store, options }: ServerContext,
+  { clock, store, options }: TokenContext,
   client: AuthenticatedClient,
   accountId: string,
   entry: TrustedIssuer,
@@ -143,7 +143,7 @@ async function saveGrant(
  * grants the default ones, and always those of one resource.
  */
 function grantedAccess(
-  { resources }: ServerContext['options'],
+  { resources }: TokenContext['options'],
   { claims, use }: VerifiedAssertion,
   entry: TrustedIssuer,
   { metadata }: AuthenticatedClient,
@@ -195,7 +195,7 @@ function defaultScopesOf(definition: ResourceDefinition | undefined, offered: Sc
 
 /** The resources that an assertion names, each of which MUST be of this server; all without one. @see RFC 8707 §2 */
 function grantedResources(
-  resources: ServerContext['options']['resources'],
+  resources: TokenContext['options']['resources'],
   named: unknown,
 ): readonly string[] {
   const served = [...resources.keys()];
@@ -208,7 +208,7 @@ function grantedResources(
 }
 
 /** jose is loaded with the first assertion: most servers see none. */
-function createLazyVerifier(context: ServerContext): VerifyAssertion {
+function createLazyVerifier(context: TokenContext): VerifyAssertion {
   let verifier: Promise<VerifyAssertion> | null = null;
   return async (assertion, issuers) => {
     verifier ??= import('../assertions/verify-assertion.ts').then(({ createVerifyAssertion }) =>

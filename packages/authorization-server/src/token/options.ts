@@ -1,6 +1,11 @@
 /** The option of refresh tokens. */
 import * as z from 'zod';
-import { option } from '../option-fields.ts';
+import type { AssertionOptions } from '../assertions/options.ts';
+import type { ClientsOptions } from '../clients/options.ts';
+import type { ServerContext } from '../context.ts';
+import type { FederationOptions } from '../federation/provider/identity-provider.ts';
+import { option, type ParsedOf } from '../option-schema/fields.ts';
+import type { ResourceOptions } from '../resources/options.ts';
 
 export const tokenOptions = {
   acceptNewerRefreshTokens: option(() => z.boolean(), {
@@ -11,3 +16,13 @@ export const tokenOptions = {
     note: 'With `false`, restoring a backup or losing the last seconds in a failover ends every session that was refreshed since.',
   }),
 };
+
+/** The options that grants read. */
+export interface TokenOptions
+  extends ParsedOf<typeof tokenOptions>,
+    AssertionOptions,
+    ClientsOptions,
+    FederationOptions,
+    ResourceOptions {}
+
+export type TokenContext = ServerContext<TokenOptions>;

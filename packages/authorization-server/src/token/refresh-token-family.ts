@@ -1,10 +1,10 @@
 /** Refresh token families: rotation, retries and reuse detection, with one stored record per family. */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { VerifiedProof } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
 import { equalInConstantTime, hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FoundGrant, GrantRecord, RefreshTokenRecord } from '../store/index.ts';
+import type { TokenContext } from './options.ts';
 
 /** What using a refresh token of a family means. */
 export type RefreshTokenState =
@@ -126,7 +126,7 @@ export function createRefreshTokens({
   store,
   events,
   options: { masterKey, previousMasterKeys, lifetimes, acceptNewerRefreshTokens },
-}: ServerContext): RefreshTokens {
+}: TokenContext): RefreshTokens {
   const key = deriveFamilyKey(masterKey);
   const keys = [key, ...previousMasterKeys.map(deriveFamilyKey)];
 

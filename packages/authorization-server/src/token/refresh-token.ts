@@ -7,11 +7,11 @@ import {
 } from '@portcullis/protocol';
 import type { RefreshTokenUse } from '../audit/events.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { ServerContext } from '../context.ts';
 import { checkProofKey } from '../dpop/dpop-proofs.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { type DownscopedAccess, downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
+import type { TokenContext } from './options.ts';
 import {
   type FoundRefreshToken,
   isReusedWithoutKey,
@@ -119,7 +119,7 @@ export function createRefreshGrant({
 }
 
 function emit(
-  { events }: ServerContext,
+  { events }: TokenContext,
   use: RefreshTokenUse,
   { grant }: FoundRefreshToken,
   { resource, scopes }: DownscopedAccess,

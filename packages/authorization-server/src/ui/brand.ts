@@ -11,8 +11,8 @@ import {
   optionMeta,
   record,
   text,
-} from '../option-fields.ts';
-import type { OptionReport } from '../option-reader.ts';
+} from '../option-schema/fields.ts';
+import type { OptionReport } from '../option-schema/reader.ts';
 import { type Language, languages, languageTags } from './texts/languages.ts';
 import { placeholdersOf, type TextName, type Texts } from './texts/texts.ts';
 

@@ -1,8 +1,7 @@
 /** What protected servers are called, and what can be done there, in each language of the pages. */
-
 import * as z from 'zod';
-import { type InputOf, lazy, members, optionMeta, record, text } from '../option-fields.ts';
-import type { OptionReport } from '../option-reader.ts';
+import { type InputOf, lazy, members, optionMeta, record, text } from '../option-schema/fields.ts';
+import type { OptionReport } from '../option-schema/reader.ts';
 import { languageTags } from './texts/languages.ts';
 
 /** Texts of a protected server in one language. Missing ones fall back to the untranslated text. */

@@ -1,6 +1,5 @@
 /** Account administration: add, list, disable, enable, remove and reset accounts. */
 import type { ServerContext } from '../context.ts';
-import type { ServerOptions } from '../options.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord } from '../store/index.ts';
 import { createAccountRecord, emailKey } from './accounts.ts';
@@ -30,7 +29,7 @@ interface AccountProfile {
 
 /** What administration needs: a store, but no running server. */
 export type AccountAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
-  Pick<ServerOptions, 'issuer'>;
+  Pick<ServerContext['options'], 'issuer'>;
 
 /**
  * Administers the accounts of a store. Accounts are named by identifier, or by e-mail address: of a local account, or as an identity

@@ -1,6 +1,6 @@
 /** The option of local accounts. */
 import * as z from 'zod';
-import { option } from '../option-fields.ts';
+import { option, type ParsedOf } from '../option-schema/fields.ts';
 
 export const userOptions = {
   localAccounts: option(() => z.boolean(), {
@@ -10,3 +10,6 @@ export const userOptions = {
       'whether users have accounts with passwords or passkeys here; `false` leaves only identity providers',
   }),
 };
+
+/** The option of local accounts, read. */
+export interface UserOptions extends ParsedOf<typeof userOptions> {}

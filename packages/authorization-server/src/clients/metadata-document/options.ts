@@ -1,8 +1,8 @@
 /** Options of client ID metadata documents: the hosts whose documents are accepted. */
 import { type ClientMetadata, OAuthError, type RedirectPolicy } from '@portcullis/protocol';
 import * as z from 'zod';
-import { lazy, list, type OutputOf, optionMeta, record, text } from '../../option-fields.ts';
-import type { OptionReport } from '../../option-reader.ts';
+import { lazy, list, type OutputOf, optionMeta, record, text } from '../../option-schema/fields.ts';
+import type { OptionReport } from '../../option-schema/reader.ts';
 import { readClientDocument } from './document-rules.ts';
 import { type DocumentTrustPolicy, isHostPattern, validateDocumentUrl } from './document-url.ts';
 

@@ -16,7 +16,7 @@ import {
   optionMeta,
   text,
   wholeNumber,
-} from '../../option-fields.ts';
+} from '../../option-schema/fields.ts';
 import { matchesHost } from './document-url.ts';
 
 /** Validated outbound options. */

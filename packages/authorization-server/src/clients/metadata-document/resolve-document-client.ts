@@ -1,10 +1,10 @@
 /** Resolves clients by their Client ID Metadata Document: from the cached copy or by a fetch, as a single flight. */
 import { hash } from 'node:crypto';
 import { type ClientMetadata, createLruCache, OAuthError } from '@portcullis/protocol';
-import type { ServerContext } from '../../context.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import type { ResolvedClient } from '../client.ts';
+import type { ClientsContext } from '../options.ts';
 import { toClientDocumentError } from './document-error.ts';
 import { readClientDocument } from './document-rules.ts';
 import { validateDocumentUrl } from './document-url.ts';
@@ -43,7 +43,7 @@ export function createResolveDocumentClient(
     clock,
     events,
     options: { redirects, outbound },
-  }: Pick<ServerContext, 'store' | 'clock' | 'events' | 'options'>,
+  }: Pick<ClientsContext, 'store' | 'clock' | 'events' | 'options'>,
   trust: DocumentPolicy,
   fetchJson: FetchJson,
 ): ResolveDocumentClient {

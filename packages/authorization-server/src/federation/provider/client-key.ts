@@ -1,6 +1,6 @@
 /** The private key with which this server authenticates to an identity provider (`private_key_jwt`): options, validation, signing. */
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import type { OptionReport } from '../../option-reader.ts';
+import type { OptionReport } from '../../option-schema/reader.ts';
 import { newSecret } from '../../secrets.ts';
 import type { ClientKeyAlgorithm, ClientKeyOptions } from './options.ts';
 

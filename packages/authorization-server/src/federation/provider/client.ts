@@ -1,11 +1,11 @@
 /** The OAuth client of an identity provider: authorization URL, code exchange, refresh, status check and revocation. */
 import type { Scopes } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
-import type { ServerContext } from '../../context.ts';
 import { IdentityProviderError } from './error.ts';
 import type { FederatedUser } from './federated-user.ts';
 import { renewIdToken } from './id-tokens.ts';
 import { fetchUser, identifyUser } from './identify-user.ts';
+import type { FederationContext } from './identity-provider.ts';
 import { type IdentityProvider, promptForLogin, upstreamScopesFor } from './identity-provider.ts';
 import { readGrantedScopes, translateResponse, withoutIdToken } from './response-formats.ts';
 import { revokeProviderTokens } from './revoke-provider-tokens.ts';
@@ -47,7 +47,7 @@ export interface ProviderClient {
 }
 
 export function createProviderClient(
-  context: ServerContext,
+  context: FederationContext,
   identityProvider: IdentityProvider,
 ): ProviderClient {
   const transport = createProviderTransport(context, identityProvider);

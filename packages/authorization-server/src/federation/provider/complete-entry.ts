@@ -1,5 +1,5 @@
 /** Completes the entry of an identity provider by its preset: GitHub, Google, Okta and others. */
-import type { OptionReport } from '../../option-reader.ts';
+import type { OptionReport } from '../../option-schema/reader.ts';
 import type {
   IdentityProviderEntry,
   IdentityProviderOptions,

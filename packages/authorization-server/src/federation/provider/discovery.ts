@@ -1,10 +1,9 @@
 /** Finds the endpoints of an identity provider: from the configuration, or from its OpenID Connect discovery document. */
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
-import type { ServerContext } from '../../context.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import { IdentityProviderError, toIdentityProviderError } from './error.ts';
-import type { IdentityProvider } from './identity-provider.ts';
+import type { FederationContext, IdentityProvider } from './identity-provider.ts';
 
 /** @throws IdentityProviderError */
 type FindServer = () => Promise<oauth.AuthorizationServer>;
@@ -18,7 +17,7 @@ const MAX_AGE = 3600;
 export function createProviderDiscovery(
   { provider }: IdentityProvider,
   options: oauth.HttpRequestOptions<'GET'>,
-  { clock, options: { outbound } }: Pick<ServerContext, 'clock' | 'options'>,
+  { clock, options: { outbound } }: Pick<FederationContext, 'clock' | 'options'>,
 ): FindServer {
   if (provider.protocol === 'oauth') {
     const { endpoints, issuer } = provider;

@@ -1,5 +1,8 @@
 /** A validated identity provider, and the scopes of ours that depend on its scopes. */
 import type { Scopes } from '@portcullis/protocol';
+import type { ClientsOptions } from '../../clients/options.ts';
+import type { ServerContext } from '../../context.ts';
+import type { UserOptions } from '../../users/options.ts';
 import type { ProviderClientAuthentication } from './client-authentication.ts';
 import type { ProviderClientKey } from './client-key.ts';
 import type {
@@ -96,3 +99,11 @@ export function requiredUpstreamScopes(
 ): Scopes {
   return Object.hasOwn(upstreamScopes, scope) ? (upstreamScopes[scope] ?? []) : [];
 }
+
+/** The options that federation reads. */
+export interface FederationOptions extends Pick<ClientsOptions, 'outbound'>, UserOptions {
+  /** By their identifiers. */
+  readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
+}
+
+export type FederationContext = ServerContext<FederationOptions>;

@@ -1,5 +1,4 @@
 /** Options of identity providers: plain data, as in the configuration file. */
-
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import { suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
@@ -15,7 +14,7 @@ import {
   seconds,
   secret,
   text,
-} from '../../option-fields.ts';
+} from '../../option-schema/fields.ts';
 import { emailKey } from '../../users/accounts.ts';
 
 /** Identity providers with known settings. */

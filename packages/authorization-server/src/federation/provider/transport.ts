@@ -2,11 +2,10 @@
 import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 import { beforeAbort, isLoopbackHost } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
-import type { ServerContext } from '../../context.ts';
 import { providerClientAuthentications } from './client-authentication.ts';
 import { createProviderDiscovery } from './discovery.ts';
 import { checkAvailable, IdentityProviderError, toIdentityProviderError } from './error.ts';
-import type { IdentityProvider } from './identity-provider.ts';
+import type { FederationContext, IdentityProvider } from './identity-provider.ts';
 import { type ResponseFormat, responseFormats } from './response-formats.ts';
 
 export interface ProviderTransport {
@@ -42,7 +41,7 @@ const MAX_EXCHANGES = 5;
 export const CLOCK_TOLERANCE = 10;
 
 export function createProviderTransport(
-  context: ServerContext,
+  context: FederationContext,
   identityProvider: IdentityProvider,
 ): ProviderTransport {
   const {
@@ -119,7 +118,7 @@ function hostsOf(server: oauth.AuthorizationServer): readonly string[] {
  * metadata names. A response that reports the provider as unavailable is an outage.
  */
 function createProviderFetch(
-  { clock, options: { outbound } }: ServerContext,
+  { clock, options: { outbound } }: FederationContext,
   { provider }: IdentityProvider,
   discovered: ReadonlySet<string>,
 ): OutboundFetch {

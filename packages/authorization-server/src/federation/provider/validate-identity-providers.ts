@@ -7,7 +7,7 @@ import {
   type ScopeHierarchy,
   type Scopes,
 } from '@portcullis/protocol';
-import type { OptionReport } from '../../option-reader.ts';
+import type { OptionReport } from '../../option-schema/reader.ts';
 import { areScopesRead, type ResourceDefinition } from '../../resources/options.ts';
 import { providerClientAuthentications } from './client-authentication.ts';
 import { validateClientKey } from './client-key.ts';

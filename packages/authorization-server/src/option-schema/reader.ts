@@ -2,7 +2,7 @@
 import { ConfigurationError } from '@portcullis/protocol';
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import type * as z from 'zod';
-import { kindOf, optionMeta } from './option-fields.ts';
+import { kindOf, optionMeta } from './fields.ts';
 
 const MISSING = 'is required';
 

@@ -1,17 +1,18 @@
 /** Pages that the host of the server mounts: the front page with the protected servers, and the 404 page. */
 import { pathOf, respond } from '@portcullis/http';
 import { html } from 'hono/html';
-import type { PageRouter } from '../page-context.ts';
+import { respondNotFoundPage } from '../http/error-pages.ts';
+import type { PageRouterOf } from '../http/page-router.ts';
+import type { Route } from '../http/router.ts';
 import { addServerSections, type ConnectableServer } from '../ui/add-server.ts';
 import { type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
-import { respondNotFoundPage } from './error-pages.ts';
-import type { Route } from './router.ts';
+import type { ResourceContext } from './options.ts';
 
 /** Mounted by the host, which may have something else at its root. */
-export function createFrontPageRoute(pages: PageRouter): Route {
+export function createFrontPageRoute(pages: PageRouterOf<ResourceContext>): Route {
   const resources = [...pages.options.resources.values()];
   return pages.route('GET', '/', async ({ layout }) => {
     const servers = resources.map((resource) => ({
@@ -23,7 +24,7 @@ export function createFrontPageRoute(pages: PageRouter): Route {
 }
 
 /** Browsers and other programs ask for `/favicon.ico` whatever a page names. */
-export function createNotFoundRoute(pages: PageRouter): Route {
+export function createNotFoundRoute(pages: PageRouterOf<ResourceContext>): Route {
   return pages.route('GET', '/*', async ({ layout }, request) =>
     pathOf(request) === '/favicon.ico'
       ? respond(302, { location: layout.favicon, 'cache-control': 'public, max-age=86400' }, null)

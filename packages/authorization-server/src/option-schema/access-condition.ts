@@ -2,8 +2,8 @@
 import { ACCESS_CONDITION_MEMBERS, type AccessCondition, unavailableClaims } from '@portcullis/policy';
 import { USER_CLAIMS } from '@portcullis/protocol';
 import type * as z from 'zod';
-import { list, optionMeta, record, text } from './option-fields.ts';
-import type { OptionReport } from './option-reader.ts';
+import { list, optionMeta, record, text } from './fields.ts';
+import type { OptionReport } from './reader.ts';
 
 type Accepted<K extends keyof AccessCondition> = NonNullable<AccessCondition[K]>;
 type Members = {

@@ -1,10 +1,11 @@
 /** Entry point `options`: the schema of the options and its reader, for programs that configure a server. */
+
+export { createRedirectPolicy } from './clients/known-hosts.ts';
 export {
   accessConditionMembers,
   accessConditionNames,
   reportUnknownClaims,
-} from './access-condition-schema.ts';
-export { createRedirectPolicy } from './clients/known-hosts.ts';
+} from './option-schema/access-condition.ts';
 export {
   bytes,
   callback,
@@ -28,13 +29,13 @@ export {
   secret,
   text,
   wholeNumber,
-} from './option-fields.ts';
+} from './option-schema/fields.ts';
 export {
   createOptionReport,
   formatOptionIssue,
   type OptionIssue,
   type OptionReport,
   readOption,
-} from './option-reader.ts';
+} from './option-schema/reader.ts';
 export { applyRules, optionDefinitions } from './options.ts';
 export { MORE_RESOURCES } from './resources/options.ts';
