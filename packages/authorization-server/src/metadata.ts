@@ -15,7 +15,7 @@ import {
   TOKEN_TYPES,
   TWO_FACTORS,
 } from '@portcullis/protocol';
-import type { ClientsOptions } from './clients/options.ts';
+import type { ClientPolicyOptions } from './clients/options.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './clients/read-client-credentials.ts';
 import type { ServerContext } from './context.ts';
 import { proofAlgorithms } from './dpop/proof-keys.ts';
@@ -23,7 +23,7 @@ import { servedGrantTypes } from './grant-types.ts';
 import type { Route } from './http/router.ts';
 import type { TokenOptions } from './token/options.ts';
 
-type MetadataContext = ServerContext<ClientsOptions & TokenOptions>;
+type MetadataContext = ServerContext<ClientPolicyOptions & TokenOptions>;
 
 /** Seconds for which a document may be cached. */
 const MAX_AGE = 300;

@@ -9,7 +9,7 @@ import { validateClients } from './clients/client-options.ts';
 import { createRedirectPolicy } from './clients/known-hosts.ts';
 import { validateDocuments } from './clients/metadata-document/options.ts';
 import { createOutbound } from './clients/metadata-document/outbound-settings.ts';
-import { type ClientsOptions, clientPolicyOptions } from './clients/options.ts';
+import { type ClientPolicyOptions, clientPolicyOptions } from './clients/options.ts';
 import { validateRegistration } from './clients/registration-options.ts';
 import { type BackendOptions, backendOptions } from './connected-accounts/options.ts';
 import { consentOptions } from './consent/options.ts';
@@ -33,8 +33,8 @@ import { personalAccessTokenOptions } from './personal-access-tokens/options.ts'
 import { rateLimitOptions } from './rate-limit/options.ts';
 import {
   areScopesRead,
+  type CheckedResourceOptions,
   checkNamedClients,
-  type ResourceOptions,
   resourceOptions,
   validateResources,
 } from './resources/options.ts';
@@ -136,9 +136,9 @@ export interface ServerOptions
     AuthorizationOptions,
     BackendOptions,
     CheckedKeyOptions,
-    ClientsOptions,
+    ClientPolicyOptions,
     FederationOptions,
-    ResourceOptions,
+    CheckedResourceOptions,
     Pick<ParsedOptions, Exclude<SwitchName, 'events'>> {
   readonly brand: Brand;
 }
@@ -154,9 +154,9 @@ type SwitchName = keyof (typeof auditOptions &
   typeof userOptions);
 
 /** What the rules make of options. */
-type Ruled = Omit<ClientsOptions, 'deviceAuthorization'> &
+type Ruled = Omit<ClientPolicyOptions, 'deviceAuthorization'> &
   Omit<FederationOptions, 'localAccounts'> &
-  ResourceOptions &
+  CheckedResourceOptions &
   CheckedKeyOptions &
   Pick<ServerOptions, 'assertionIssuers' | 'brand'>;
 

@@ -1,5 +1,5 @@
 /** The options of assertions: whose are accepted, and for which servers this one issues some. */
-import type { ClientsOptions } from '../clients/options.ts';
+import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
 import { list, option, type ParsedOf } from '../option-schema/fields.ts';
 import { audienceSchema } from './assertion-audiences.ts';
@@ -27,7 +27,7 @@ export const assertionOptions = {
 /** The options that assertions read. */
 export interface AssertionOptions
   extends Pick<ParsedOf<typeof assertionOptions>, 'assertionAudiences'>,
-    Pick<ClientsOptions, 'outbound' | 'registration'> {
+    Pick<ClientPolicyOptions, 'outbound' | 'registration'> {
   readonly assertionIssuers: readonly TrustedIssuer[];
 }
 

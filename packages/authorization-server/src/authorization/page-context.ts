@@ -1,16 +1,16 @@
 /** What page endpoints share: services, and per request the layout and the error pages in its language. */
 import type { FindClient } from '../clients/find-client.ts';
-import type { ClientsOptions } from '../clients/options.ts';
+import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
 import type { Encryptor } from '../encryption/encryptor.ts';
 import type { Federation } from '../federation/federation.ts';
 import type { FederationOptions } from '../federation/provider/identity-provider.ts';
 import type { BrowserCookies } from '../http/browser-cookies.ts';
 import type { CsrfTokens } from '../http/csrf.ts';
-import type { InLanguage, PageRouterOf } from '../http/page-router.ts';
+import type { InLanguage, PageRouterOf } from '../http/page-route.ts';
 import type { RateLimitCheck } from '../rate-limit/limiter.ts';
 import type { SiteQuota } from '../rate-limit/site-quota.ts';
-import type { ResourceOptions } from '../resources/options.ts';
+import type { CheckedResourceOptions } from '../resources/options.ts';
 import type { UserOptions } from '../users/options.ts';
 import type { Sessions } from '../users/sessions.ts';
 import type { GrantConnections } from './grant-connections.ts';
@@ -19,15 +19,15 @@ import type { PushedRequests } from './pushed-request.ts';
 import type { ReadRequestObject } from './request-object.ts';
 
 /** The options that authorization requests and their pages read. */
-export interface PageOptions
+export interface PipelineOptions
   extends AuthorizationOptions,
-    ClientsOptions,
+    ClientPolicyOptions,
     FederationOptions,
-    ResourceOptions,
+    CheckedResourceOptions,
     UserOptions {}
 
 /** The services of page endpoints, the same for every request. A slice adds the options that it reads. */
-export interface PageServices<Options = unknown> extends ServerContext<PageOptions & Options> {
+export interface PageServices<Options = unknown> extends ServerContext<PipelineOptions & Options> {
   readonly findClient: FindClient;
   readonly sessions: Sessions;
   readonly csrfTokens: CsrfTokens;
@@ -52,4 +52,4 @@ export interface PageContext<Options = unknown> extends PageServices<Options>, I
 /** The services, and `route`, which defines the routes of pages. */
 export type PageRouter<Options = unknown> = PageRouterOf<PageServices<Options>>;
 
-export type AuthorizationContext = ServerContext<PageOptions>;
+export type AuthorizationContext = ServerContext<PipelineOptions>;

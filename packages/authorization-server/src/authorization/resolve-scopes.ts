@@ -3,7 +3,7 @@ import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } fr
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
 import { limitByClient, notGrantable } from '../users/scope-limits.ts';
-import type { PageOptions } from './page-context.ts';
+import type { PipelineOptions } from './page-context.ts';
 
 export interface ResolvedScopes {
   readonly resource: ResourceDefinition;
@@ -18,7 +18,7 @@ export interface ResolvedScopes {
  * @see RFC 8707 §2.1, OAuth 2.1 draft 13 §1.4.1
  */
 export function resolveScopes(
-  { resources, registration }: Pick<PageOptions, 'resources' | 'registration'>,
+  { resources, registration }: Pick<PipelineOptions, 'resources' | 'registration'>,
   client: ResolvedClient,
   requested: { readonly resources: readonly string[]; readonly scopes: Scopes | null },
 ): ResolvedScopes {

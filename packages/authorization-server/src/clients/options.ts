@@ -55,7 +55,7 @@ export const clientPolicyOptions = {
 };
 
 /** The options of clients, checked. */
-export interface ClientsOptions {
+export interface ClientPolicyOptions {
   readonly clients: ReadonlyMap<string, ConfiguredClient>;
   /** `null`: registration is off. */
   readonly registration: RegistrationRules | null;
@@ -76,4 +76,4 @@ function schemeSchema() {
   );
 }
 
-export type ClientsContext = ServerContext<ClientsOptions>;
+export type ClientsContext = ServerContext<ClientPolicyOptions>;

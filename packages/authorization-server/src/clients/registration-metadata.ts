@@ -3,7 +3,7 @@ import { type ClientMetadata, DEVICE_CODE, OAuthError, type RegistrationPolicy }
 import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol/documents';
 import type { ServerContext } from '../context.ts';
 import type { ClientRecord } from '../store/index.ts';
-import type { ClientsOptions } from './options.ts';
+import type { ClientPolicyOptions } from './options.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
 /** Validates metadata that a client registers or updates. */
@@ -12,7 +12,7 @@ export type ReadRegistrationMetadata = (json: unknown) => ClientMetadata;
 export function createReadRegistrationMetadata({
   redirects,
   deviceAuthorization,
-}: Pick<ClientsOptions, 'redirects' | 'deviceAuthorization'>): ReadRegistrationMetadata {
+}: Pick<ClientPolicyOptions, 'redirects' | 'deviceAuthorization'>): ReadRegistrationMetadata {
   const policy: RegistrationPolicy = {
     ...openRegistrationPolicy,
     grantTypes: [...openRegistrationPolicy.grantTypes, ...(deviceAuthorization ? [DEVICE_CODE] : [])],

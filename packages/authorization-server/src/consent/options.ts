@@ -1,6 +1,6 @@
 /** The option of the consent page. */
 import * as z from 'zod';
-import type { PageOptions } from '../authorization/page-context.ts';
+import type { PipelineOptions } from '../authorization/page-context.ts';
 import type { ServerContext } from '../context.ts';
 import { option, type ParsedOf } from '../option-schema/fields.ts';
 
@@ -15,6 +15,6 @@ export const consentOptions = {
 };
 
 /** The options that consent reads. */
-export interface ConsentOptions extends ParsedOf<typeof consentOptions>, PageOptions {}
+export interface ConsentOptions extends ParsedOf<typeof consentOptions>, PipelineOptions {}
 
 export type ConsentContext = ServerContext<ConsentOptions>;

@@ -5,7 +5,7 @@ import type { ServerContext } from '../context.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { type Language, preferredLanguage, readLanguage, requestedLanguage } from '../ui/texts/languages.ts';
-import type { PageRouterOf } from './page-router.ts';
+import type { PageRouterOf } from './page-route.ts';
 import type { Route } from './router.ts';
 
 /** Not a secret and used for no decision, so it needs no `__Host-` prefix. */

@@ -1,29 +1,11 @@
 /** Routes of pages: each request gets the page context of its language, and its errors become pages. */
-import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
+import type { HttpRequest } from '@portcullis/http';
 import type { Brand } from '../ui/brand.ts';
-import { createLayout, type Layout, type LayoutOptions } from '../ui/layout.ts';
+import { createLayout, type LayoutOptions } from '../ui/layout.ts';
 import { type Language, languageTags } from '../ui/texts/languages.ts';
-import { createPageErrors, type ErrorContext, type PageErrors, respondNotFoundPage } from './error-pages.ts';
+import { createPageErrors, type ErrorContext, respondNotFoundPage } from './error-pages.ts';
 import { languageOf } from './language.ts';
-import type { Route } from './router.ts';
-
-/** Pages in the language of one request. */
-export interface InLanguage {
-  readonly layout: Layout;
-  readonly errors: PageErrors;
-}
-
-/** Handles a page request. An error that it throws becomes an error page. */
-type PageHandler<Services> = (
-  context: Services & InLanguage,
-  request: HttpRequest,
-  connection: ConnectionInfo,
-) => Promise<HttpResponse>;
-
-/** Services, and `route`, which defines the routes of pages. */
-export type PageRouterOf<Services> = Services & {
-  route(method: Route['method'], path: string, handle: PageHandler<Services>): Route;
-};
+import type { InLanguage, PageRouterOf } from './page-route.ts';
 
 /** Creates one page context for each language. */
 function createPageContexts<Services extends ErrorContext>(

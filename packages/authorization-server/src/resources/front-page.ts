@@ -2,7 +2,7 @@
 import { pathOf, respond } from '@portcullis/http';
 import { html } from 'hono/html';
 import { respondNotFoundPage } from '../http/error-pages.ts';
-import type { PageRouterOf } from '../http/page-router.ts';
+import type { PageRouterOf } from '../http/page-route.ts';
 import type { Route } from '../http/router.ts';
 import { addServerSections, type ConnectableServer } from '../ui/add-server.ts';
 import { type Layout, pageScript, renderPage } from '../ui/layout.ts';

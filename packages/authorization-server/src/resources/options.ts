@@ -234,8 +234,8 @@ export function checkNamedClients(
 }
 
 /** The resources, checked. */
-export interface ResourceOptions {
+export interface CheckedResourceOptions {
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
 }
 
-export type ResourceContext = ServerContext<ResourceOptions>;
+export type ResourceContext = ServerContext<CheckedResourceOptions>;

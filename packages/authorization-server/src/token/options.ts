@@ -1,11 +1,11 @@
 /** The option of refresh tokens. */
 import * as z from 'zod';
 import type { AssertionOptions } from '../assertions/options.ts';
-import type { ClientsOptions } from '../clients/options.ts';
+import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
 import type { FederationOptions } from '../federation/provider/identity-provider.ts';
 import { option, type ParsedOf } from '../option-schema/fields.ts';
-import type { ResourceOptions } from '../resources/options.ts';
+import type { CheckedResourceOptions } from '../resources/options.ts';
 
 export const tokenOptions = {
   acceptNewerRefreshTokens: option(() => z.boolean(), {
@@ -21,8 +21,8 @@ export const tokenOptions = {
 export interface TokenOptions
   extends ParsedOf<typeof tokenOptions>,
     AssertionOptions,
-    ClientsOptions,
+    ClientPolicyOptions,
     FederationOptions,
-    ResourceOptions {}
+    CheckedResourceOptions {}
 
 export type TokenContext = ServerContext<TokenOptions>;

@@ -1,6 +1,6 @@
 /** A validated identity provider, and the scopes of ours that depend on its scopes. */
 import type { Scopes } from '@portcullis/protocol';
-import type { ClientsOptions } from '../../clients/options.ts';
+import type { ClientPolicyOptions } from '../../clients/options.ts';
 import type { ServerContext } from '../../context.ts';
 import type { UserOptions } from '../../users/options.ts';
 import type { ProviderClientAuthentication } from './client-authentication.ts';
@@ -101,7 +101,7 @@ export function requiredUpstreamScopes(
 }
 
 /** The options that federation reads. */
-export interface FederationOptions extends Pick<ClientsOptions, 'outbound'>, UserOptions {
+export interface FederationOptions extends Pick<ClientPolicyOptions, 'outbound'>, UserOptions {
   /** By their identifiers. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
 }
