@@ -22,8 +22,8 @@ import {
 import { type ConsentPage, consentPage } from './consent-view.ts';
 import { decideConsent } from './decision.ts';
 import { describeConsent } from './describe-consent.ts';
-import { chosenScopes } from './permission-groups.ts';
 import type { ConsentOptions } from './options.ts';
+import { chosenScopes } from './permission-groups.ts';
 
 /** A consent request in its transaction. */
 interface PendingConsent {

@@ -3,7 +3,7 @@
  * has signed in to it before, so that accounts cannot be enumerated.
  */
 import type { HttpRequest } from '@portcullis/http';
-import type { PageContext } from '../page-context.ts';
+import type { PageContext } from '../authorization/page-context.ts';
 import { emailKey } from '../users/accounts.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 
