@@ -27,6 +27,8 @@ export const MAX_TOOL_NAME = 100;
 
 /** Bytes up to which a body is always buffered: most bodies fit, and a connection costs as much anyway. */
 export const SHORT_BODY: number = 64 * 1024;
+/** Milliseconds in which a client may still write after a response that ends its connection: long enough to notice the response. */
+export const LINGERING_CLOSE = 2000;
 /** Bytes of long bodies buffered concurrently per user; at least one body of the server's limit. */
 export const BODY_MEMORY_OF_USER: number = 64 * 1024 * 1024;
 /** The same for all users of a server together. */

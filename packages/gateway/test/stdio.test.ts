@@ -426,6 +426,13 @@ describe('a client of revision 2026-07-28', () => {
     expect(again['error']).toMatchObject({ code: -32602 });
   });
 
+  it('is not asked between calls: the server is refused at once, and need not wait', async () => {
+    const to = await start();
+    const call = async (name: string) => textOf(await sendStateless(to, 'alice', 'tools/call', { name }));
+    expect(await call('askBetween')).toBe('asks afterwards');
+    await expect.poll(() => call('between'), PATIENTLY).toBe('-32601');
+  });
+
   it('listens to changes and to resources', async () => {
     const to = await start();
     const filter = {

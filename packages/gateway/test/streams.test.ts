@@ -336,6 +336,23 @@ it('many idle streams leave the gateway able to answer, and end with their clien
   await expect.poll(() => streams.backend.aborted()).toBe(500);
 });
 
+it('a client that reads nothing before it has sent its whole body gets the 413 for it', async () => {
+  const { backend, gateway } = await behind(answerAll, { limits: { body: 64 * 1024 } });
+  const socket = connect({ port: Number(new URL(gateway.origin).port), host: '127.0.0.1' }).pause();
+  const length = 16 * 1024 * 1024;
+  const head = [
+    'POST /mcp HTTP/1.1',
+    'Host: 127.0.0.1',
+    'Authorization: Bearer alice',
+    `Content-Length: ${length}`,
+  ];
+  socket.write(`${[...head, 'Content-Type: application/json'].join('\r\n')}\r\n\r\n`);
+  const error = await new Promise((resolve) => socket.write(Buffer.alloc(length, ' '), resolve));
+  const chunks = await socket.toArray();
+  expect([error, Buffer.concat(chunks).toString()]).toEqual([null, expect.stringMatching(/^HTTP\/1.1 413 /)]);
+  expect(backend.received).toEqual([]);
+});
+
 it('a request body above the limit is a 413 that reaches no backend, also without a length', async () => {
   const { backend, gateway } = await behind(answerAll, { limits: { body: 64 * 1024 } });
   const message = callOf('read', { text: 'x'.repeat(64 * 1024) });

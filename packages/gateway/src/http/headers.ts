@@ -1,6 +1,7 @@
 /** Which headers pass, in each direction, which have to agree with the body, and after which response the connection closes. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
+import { LINGERING_CLOSE } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 
@@ -178,11 +179,24 @@ export function checkProtocolVersion(
 /** Connections that are closed after a response. */
 const closing = new WeakSet<object>();
 
-/** Closes the connection after a response to a body that was not read to its end. */
+/**
+ * Closes the connection after a response to a body that was not read to its end, in stages: a client that still writes would lose the
+ * response if the connection were closed at once. What it writes is dropped.
+ * @see RFC 9112 §9.6
+ */
 export function closeUnread(outgoing: ServerResponse): void {
-  if (outgoing.req.complete) return;
+  const { req: incoming } = outgoing;
+  const { socket } = incoming;
+  if (incoming.complete || closing.has(socket)) return;
   outgoing.shouldKeepAlive = false;
-  closing.add(outgoing.req.socket);
+  closing.add(socket);
+  // Node calls it when the response has been written.
+  socket.destroySoon = () => {
+    incoming.resume();
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), LINGERING_CLOSE).unref();
+    socket.once('close', () => clearTimeout(timer));
+  };
 }
 
 /** Whether a request followed one that closes its connection: its client gets no response and retries it. @see RFC 9112 §9.6 */

@@ -28,6 +28,8 @@ const tools = {
   level: (_, id) => text(id, level),
   say: ({ at }, id) => { for (const level of at) send({ method: 'notifications/message', params: { level, data: 'said' } }); text(id, 'done'); },
   async ask(_, id) { const { result, error } = await ask('elicitation/create', { message: 'Name?', requestedSchema: { type: 'object', properties: {} } }); text(id, result ? result.content.name : 'error ' + error.code); },
+  async askBetween(_, id) { text(id, 'asks afterwards'); globalThis.between = (await ask('roots/list', {})).error?.code; },
+  between: (_, id) => text(id, globalThis.between),
   askLater: (_, id) => setTimeout(() => tools.ask(_, id), 400),
   async progress(_, id, token) { for (const progress of [1, 2]) send({ method: 'notifications/progress', params: { progressToken: token, progress, total: 2 } }); text(id, 'done'); },
   task: (_, id) => { const task = { taskId: 'task-1', status: 'working' }; send({ method: 'notifications/tasks/status', params: task }); send({ id, result: { task } }); },

@@ -36,7 +36,7 @@ import { checkParameterHeaders } from './parameter-headers.ts';
 import { createReply, endWithError, openWhenLate, type Reply } from './reply.ts';
 import type { ClientsOptions, RevisionClients } from './session-clients.ts';
 import { serveSubscription } from './stateless-subscriptions.ts';
-import { createWaitingCalls, type WaitingCalls } from './waiting-calls.ts';
+import { createWaitingCalls, refuseServerRequest, type WaitingCalls } from './waiting-calls.ts';
 
 /** A backend session shared by requests of the same client. */
 interface SharedSession extends PoolEntry {
@@ -117,12 +117,22 @@ function createConnections({ open }: ClientsOptions) {
       const found = sessions.get(key);
       if (found !== undefined) return found;
       const user = userKey(owner);
-      const shared = sessions.add(key, user, () => createShared(user, open(request, params)));
+      const shared = sessions.add(key, user, () =>
+        createShared(user, open(request, params).then(refuseUnasked)),
+      );
       const forget = (): void => sessions.remove(key, shared);
       shared.session.then(({ ended }) => void ended.then(forget), forget);
       return shared;
     },
   };
+}
+
+/** Between calls a stateless client cannot be asked: the backend need not wait for its response. */
+function refuseUnasked(session: BackendSession): BackendSession {
+  session.listen((message) => {
+    if (isRequest(message)) void refuseServerRequest(session, message.id);
+  });
+  return session;
 }
 
 function createShared(user: string, session: Promise<BackendSession>): SharedSession {

@@ -134,7 +134,7 @@ function start({ owner, session, message }: WaitingExchange): WaitingCall {
   const receive = (received: Message): void => {
     if (!isRequest(received)) return void call.send?.(received);
     if (!MAY_ASK.has(message.method) || !INPUT_METHODS.has(received.method))
-      return void refuse(session, received.id);
+      return void refuseServerRequest(session, received.id);
     call.serverRequests.set(String(received.id), received);
     call.wake();
   };
@@ -177,7 +177,8 @@ function inputsOf({ serverRequests }: WaitingCall): JsonFields {
   return Object.fromEntries([...serverRequests].map(([key, request]) => [key, toInput(request)]));
 }
 
-function refuse(session: BackendSession, id: MessageId): Promise<void> {
+/** Refuses a server request. */
+export function refuseServerRequest(session: BackendSession, id: MessageId): Promise<void> {
   return session
     .notify(errorResponse(id, errorCodes.methodNotFound, 'The client cannot answer this request here.'))
     .catch(() => undefined);
