@@ -78,8 +78,10 @@ async function walkByKeyboard(page: Page): Promise<readonly unknown[]> {
 
 /** What a user must know before answering and a screen of 360 by 640 does not show without scrolling, or the buttons cover. */
 const OUT_OF_SIGHT = `(() => {
-  const matters = '.head > h1, .head > .fact, .about > summary, .caution, .note, .backends, .powers li, .field select, '
-    + '.group:first-of-type .first, .foot button';
+  const always = '.head > h1, .head > .fact, .about > summary, .caution, .note, .backends, .powers li, .field select';
+  // Groups of permissions come before the buttons, which are not fixed there.
+  const isGrouped = document.querySelector('.group') !== null;
+  const matters = always + (isGrouped ? ', .group:first-of-type .first' : ', .foot button');
   const foot = document.querySelector('.foot').getBoundingClientRect();
   return [...document.querySelectorAll(matters)]
     .filter((element) => element.checkVisibility())

@@ -250,8 +250,9 @@ input[role=switch]:checked {
 .providers { gap: 8px; }
 .or { display: flex; gap: 16px; align-items: center; margin: -8px 0; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--edge); }
-/* The buttons stay visible however long the page is, unless they would hide it. */
+/* The buttons stay visible, unless they would hide the page; after groups, users reach them past all groups. */
 .foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); }
+.consent:has(.group) .foot { position: static; }
 @media (max-height: 500px) {
   .foot { position: static; }
 }
