@@ -15,6 +15,8 @@ export interface ProcessContext {
   readonly complain: (line: string) => void;
   /** Whether the servers behind the gateway must answer before this one reports that it is ready. */
   readonly requiresBackends?: boolean;
+  /** Whether the startup banner has every address. */
+  readonly isVerbose?: boolean;
   /** Whether output goes to a terminal with colours. */
   readonly styled: boolean;
   readonly version: string;

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { reasonOf, SettingsError } from './errors.ts';
 import type { ProcessContext } from './process-context.ts';
+import { cleanLine } from './terminal/clean.ts';
 
 type Define = (program: Command, processContext: ProcessContext) => void;
 
@@ -9,6 +10,8 @@ type Define = (program: Command, processContext: ProcessContext) => void;
 const commands: Readonly<Record<string, () => Promise<Define>>> = {
   protect: async () => (await import('./server/protect.ts')).defineProtect,
   up: async () => (await import('./server/up.ts')).defineUp,
+  status: async () => (await import('./admin/status.ts')).defineStatus,
+  open: async () => (await import('./admin/status.ts')).defineOpen,
   config: async () => (await import('./admin/config.ts')).defineConfig,
   servers: async () => (await import('./admin/servers.ts')).defineServersCommand,
   users: async () => (await import('./admin/users.ts')).defineUsers,
@@ -34,8 +37,8 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
  * @returns the exit code; `null` on success
  */
 export async function run(args: readonly string[], processContext: ProcessContext): Promise<number | null> {
+  const program = createProgram(processContext);
   try {
-    const program = createProgram(processContext);
     // Only the requested command is loaded: a bridge starts in half the time without the server's code.
     const [word = ''] = args;
     const requested = Object.hasOwn(commands, word) && word !== 'completion' ? [word] : Object.keys(commands);
@@ -43,14 +46,36 @@ export async function run(args: readonly string[], processContext: ProcessContex
     await program.parseAsync(args, { from: 'user' });
     return null;
   } catch (error) {
-    // Commander has already printed the error or the help.
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError) {
+      // Commander has already printed the error or the help.
+      for (const line of adviceOnUsage(error, program, args))
+        processContext.streams.errors.write(`${line}\n`);
+      return error.exitCode;
+    }
     // Loaded only on failure, so that a server does not load client code at startup.
     const { exitCodeOf, hintFor } = await import('./client/exit-codes.ts');
     const lines = error instanceof SettingsError ? error.issues : [reasonOf(error), hintFor(error, args)];
     for (const line of lines.filter((line) => line !== '')) processContext.complain(line);
     return exitCodeOf(error);
   }
+}
+
+/** How to write the command, when an argument is missing or an option of the protected command was read as one of this program. */
+function adviceOnUsage(
+  { code }: CommanderError,
+  program: Command,
+  args: readonly string[],
+): readonly string[] {
+  const [name = '', ...words] = args;
+  if (code === 'commander.unknownOption' && name === 'protect' && /^[^-]/.test(words[0] ?? ''))
+    return [
+      `To protect a command, put -- before it: ${program.name()} protect -- ${cleanLine(words.join(' '))}`,
+    ];
+  if (code !== 'commander.missingArgument') return [];
+  let command = program;
+  for (const word of args) command = command.commands.find((one) => one.name() === word) ?? command;
+  const usage = command.createHelp().commandUsage(command);
+  return [`Usage: ${usage}`, `${usage.split(' [')[0]} --help shows options and examples`];
 }
 
 function createProgram({ version, write, complain, streams }: ProcessContext): Command {

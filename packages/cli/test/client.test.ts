@@ -55,6 +55,13 @@ describe('a session', () => {
     expect(statSync(computer.credentials).mode & 0o777).toBe(0o600);
   });
 
+  it('login names the scopes that the server does not have, and those that it has', async () => {
+    expect(await run(['login', server.resource, '--scope', 'nope:x'])).toMatchObject({
+      code: 3,
+      errors: expect.stringMatching(/This server has no scope nope:x\. Its scopes: notes:\w+, /),
+    });
+  });
+
   it('T148 sessions lists the accounts of a server by name, without secrets', async () => {
     await signIn();
     await signIn('--account', 'work', '--scope', 'notes:read');

@@ -50,6 +50,22 @@ function liveGrants(): readonly unknown[] {
     .map(({ id }) => id);
 }
 
+describe('`connections end` with a connection on its own', () => {
+  it('ends this connection of the account that it belongs to', async () => {
+    expect(await run('connections', 'end', 'grant_old')).toMatchObject({
+      code: 0,
+      output: 'Ended 1 connection.\n',
+    });
+    expect(liveGrants()).toEqual(['grant_bob', 'grant_used']);
+  });
+
+  it('ends nothing when there is no such connection', async () => {
+    const { code, errors } = await run('connections', 'end', 'grant_unknown');
+    expect([code, errors]).toEqual([1, expect.stringContaining('Name one connection')]);
+    expect(liveGrants()).toEqual(['grant_bob', 'grant_old', 'grant_used']);
+  });
+});
+
 describe('`connections end --since`', () => {
   it.each(['connections', 'grants'])(
     '`%s end --since` ends what was not used since a backup',

@@ -45,7 +45,9 @@ function refuse(): Promise<Response> {
 describe('portcullis events', () => {
   it('`events` shows the audit log as text and as JSON', async () => {
     expect((await refuse()).status).toBe(401);
-    await expect.poll(() => run()).toMatch(/^\d\d:\d\d:\d\d request\.rejected endpoint=\/token /m);
+    await expect
+      .poll(() => run())
+      .toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d request\.rejected endpoint=\/token /m);
     const lines = (await run('--json', '--last', '1')).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ type: 'request.rejected', error: 'invalid_client', network: '127.0.0.1' }),

@@ -44,6 +44,22 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('beside a running server on %s'
     environment: Readonly<Record<string, string>> = {},
   ) => runHere(words, { folder, environment: { XDG_CONFIG_HOME: portcullis.configHome, ...environment } });
 
+  it('`status` in another folder shows the server, and without one there is an exit code', async () => {
+    const folder = createFolder();
+    const { code, output } = await run(folder, ['status']);
+    expect([code, output]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^${portcullis.url}\\n {2}state +ready\\n`)),
+    ]);
+    expect(JSON.parse((await run(folder, ['status', '--json'])).output)).toEqual([
+      expect.objectContaining({ url: portcullis.url, isReady: true }),
+    ]);
+    expect(await run(folder, ['status'], { XDG_CONFIG_HOME: folder })).toMatchObject({
+      code: 4,
+      output: 'No server is running.\n',
+    });
+  });
+
   it('`users reset` in another folder finds the server, says so, and prints a link that works', async () => {
     const folder = createFolder();
     const { code, output, errors } = await run(folder, ['users', 'reset', owner.email]);

@@ -1,5 +1,5 @@
 /** `portcullis keys` on a real store, beside a running server. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,6 +31,17 @@ describe('beside a running server', () => {
     ((await (await fetch(`${portcullis.url}/jwks`)).json()) as { keys: { kid: string }[] }).keys.map(
       ({ kid }) => kid,
     );
+
+  it('`keys list` closes a key file that others could read, and warns', async () => {
+    chmodSync(keyFile, 0o644);
+    const { code, errors } = await run(folder, 'list', ...location);
+    expect([code, errors]).toEqual([
+      0,
+      expect.stringContaining('which every user of this computer could read'),
+    ]);
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect((await run(folder, 'list', ...location)).errors).toBe('');
+  });
 
   it('`keys list`, `rotate` and `reencrypt` work beside a running server', async () => {
     const [first] = await list();

@@ -95,6 +95,28 @@ interface Entry {
   readonly args: readonly string[];
 }
 
+it('`up --verbose` prints every address, and how to connect each kind of client', async () => {
+  const { output } = await tryStart({ app }, {}, true);
+  const [, url = ''] = /^ready (\S+)$/m.exec(output) ?? [];
+  // The first account comes before everything else.
+  expect(output.indexOf('/setup?token=')).toBeLessThan(output.indexOf(`${url}/mcp`));
+  for (const text of [
+    `${url}/mcp`,
+    `${url}/.well-known/oauth-authorization-server`,
+    `${url}/.well-known/oauth-protected-resource/mcp`,
+    ':memory:',
+    `npx mcp-remote ${url}/mcp`,
+    '@modelcontextprotocol/inspector',
+    'StreamableHTTPClientTransport',
+  ]) {
+    expect(output).toContain(text);
+  }
+  const snippet = /^ {2}\{\n[\s\S]*?^ {2}\}$/m.exec(output)?.[0] ?? '';
+  const [entry] = Object.values<Entry>(JSON.parse(snippet).mcpServers);
+  expect(entry?.args.slice(-2)).toEqual(['connect', `${url}/mcp`]);
+  expect(entry?.args.join(' ')).not.toContain('npm');
+});
+
 describe('a running server', () => {
   let portcullis: Portcullis;
   /** What it said before anybody asked it for anything. */
@@ -105,26 +127,13 @@ describe('a running server', () => {
   });
   afterAll(() => portcullis.stop());
 
-  it('`up` prints its addresses, how to connect, and last that it is ready, without warnings', () => {
-    for (const text of [
-      `${portcullis.url}/mcp`,
-      `${portcullis.url}/.well-known/oauth-authorization-server`,
-      `${portcullis.url}/.well-known/oauth-protected-resource/mcp`,
-      portcullis.database,
-      `npx mcp-remote ${portcullis.url}/mcp`,
-      '@modelcontextprotocol/inspector',
-      'StreamableHTTPClientTransport',
-    ]) {
-      expect(output).toContain(text);
-    }
-    const snippet = /^ {2}\{\n[\s\S]*?^ {2}\}$/m.exec(output)?.[0] ?? '';
-    const [entry] = Object.values<Entry>(JSON.parse(snippet).mcpServers);
-    expect(entry?.args.slice(-2)).toEqual(['connect', `${portcullis.url}/mcp`]);
-    expect(entry?.args.join(' ')).not.toContain('npm');
+  it('`up` prints its server, how to try it, and last that it is ready, without warnings', () => {
+    expect(output).toContain(`  server  ${portcullis.url}/mcp\n`);
+    expect(output).toContain(`tools ${portcullis.url}/mcp\n`);
     expect(output).toMatch(new RegExp(`\nready ${portcullis.url}\n$`));
     expect(output).not.toContain('\x1b');
-    // Without an identity provider there is nothing to register.
-    expect(output).not.toContain('redirect URI');
+    // Without an identity provider there is nothing to register; the rest is for --verbose.
+    expect(output).not.toMatch(/redirect URI|mcpServers|well-known/);
     expect(portcullis.errors()).toBe('');
   });
 
@@ -244,7 +253,6 @@ describe('a running server', () => {
     });
     expect(refreshed.status).toBe(200);
     expect((await getTokens(portcullis.url, client)).access_token).toEqual(expect.any(String));
-    expect(portcullis.output()).toContain('It exists. Sign in when a client requests access.');
     // Once the first account exists, these settings have no effect, and the banner says so.
     expect(portcullis.output()).toContain(
       'PORTCULLIS_BOOTSTRAP_EMAIL and PORTCULLIS_BOOTSTRAP_PASSWORD have no effect',
@@ -338,6 +346,7 @@ function up(flags: readonly string[], environment: Readonly<Record<string, strin
 async function tryStart(
   flags: Readonly<Record<string, string>>,
   environment: Readonly<Record<string, string>> = {},
+  isVerbose = false,
 ): Promise<{ readonly errors: string; readonly output: string }> {
   let [output, errors] = ['', ''];
   const set = { PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: '0', ...environment };
@@ -359,6 +368,7 @@ async function tryStart(
       write: (text) => void collect.write(text),
       complain,
       styled: false,
+      isVerbose,
       version: '0.0.0',
       command: 'portcullis',
       launch: ['portcullis'],
@@ -510,7 +520,7 @@ it('a server with only federated login creates no first account, and names the i
     JSON.stringify({ localAccounts: false, identityProviders: [company] }),
   );
   const { output } = await tryStart({ app, config: 'elsewhere.json' });
-  expect(output).toContain('Accounts\n  Users sign in with Our company.\n');
+  expect(output).toContain('\nUsers sign in with Our company.\n');
   expect(output).not.toContain('/setup?token=');
   const both = await tryStart(
     { app, config: 'elsewhere.json' },

@@ -40,6 +40,24 @@ describe('portcullis users', () => {
     expect((await fetch(link)).status).toBe(403);
   });
 
+  it('`users show` shows an account, and an unknown one is an error', async () => {
+    const { code, output } = await users('show', owner.email);
+    expect(code).toBe(0);
+    expect(output).toMatch(
+      /^ada@example\.com\n {2}account {2}user_\S+\n {2}created [^\n]+\n {2}state {4}enabled\n/,
+    );
+    expect(JSON.parse((await users('show', owner.email, '--json')).output)).toMatchObject({
+      email: owner.email,
+      disabledAt: null,
+      connections: 0,
+      lastUsedAt: null,
+    });
+    expect(await users('show', 'unknown@example.com')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('There is no account for unknown@example.com'),
+    });
+  });
+
   it('`users list`, `disable`, `enable` and `reset` work beside a running server', async () => {
     const today = /^\d{4}-\d\d-\d\d {2}enabled {3}ada@example.com$/m;
     expect((await users('list')).output).toMatch(today);
@@ -214,7 +232,6 @@ describe('portcullis users', () => {
       [['disable', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['remove', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['reset', 'eve@example.com'], 'There is no account for eve@example.com'],
-      [['add'], "missing required argument 'email'"],
       [['add', 'eve@example.com', '--database', ':memory:'], 'PORTCULLIS_DATABASE (--database) is :memory:'],
     ];
     const before = await users('list');

@@ -130,6 +130,29 @@ describe('the loopback listener', () => {
     expect(headers['location']).toBeUndefined();
   });
 
+  it('T119 redirects from a short address that nothing but its own name finds', async () => {
+    const reception = await listen();
+    const short = reception.shorten?.('https://as.example/authorize?state=s1') ?? '';
+    const { pathname, origin } = new URL(short);
+    expect([origin, pathname]).toEqual([
+      new URL(reception.redirectUri).origin,
+      expect.stringMatching(/^\/[\w-]{12}$/),
+    ]);
+    const port = portOf(reception);
+    expect(await ask(port, pathname)).toMatchObject({
+      status: 302,
+      headers: { location: 'https://as.example/authorize?state=s1', 'cache-control': 'no-store' },
+    });
+    const others = [
+      ask(port, '/'),
+      ask(port, `${pathname}x`),
+      ask(port, pathname, { host: 'evil.example' }),
+      ask(port, pathname, { method: 'POST' }),
+    ];
+    for (const { status, headers } of await Promise.all(others))
+      expect([status, headers['location']]).toEqual([404, undefined]);
+  });
+
   it('prefers a registered port, and uses another one when it is taken', async () => {
     const first = await listen();
     const again = await listen([first.redirectUri]);

@@ -157,9 +157,12 @@ function describeProviderTokens({ identityProvider, name, subject, scopes }: Lis
 }
 
 async function end(task: Task): Promise<string> {
-  const { connections, flags, named, command } = task;
-  const [account, connection] = named;
+  const { connections, flags, command, store } = task;
   if (flags.since !== undefined) return endUnusedSince(flags.since, task);
+  // A connection on its own names its account.
+  const [only = ''] = task.named;
+  const found = task.named.length === 1 && only.startsWith('grant_') ? await store.findGrant(only) : null;
+  const [account, connection] = found === null ? task.named : [found.grant.accountId ?? '', only];
   if (account === undefined) throw new Error('Name an account, or pass --since after restoring a backup');
   if ((connection === undefined) === (flags.all === undefined)) {
     throw new Error(`Name one connection, as listed by ${command} connections list, or pass --all`);

@@ -4,7 +4,6 @@ import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authoriza
 import { type Command, InvalidArgumentError } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { createLog, type LogEvent } from '../server/log.ts';
 import { openBesideServers } from '../server/storage.ts';
 import { optionOf } from '../settings/command-options.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -17,6 +16,7 @@ import {
   idPrefixOf,
   searchBack,
 } from './event-filter.ts';
+import { logLine, tableHeader, tableRow } from './event-lines.ts';
 import { findInstallation } from './installation.ts';
 
 type Flags = FilterFlags &
@@ -39,7 +39,7 @@ export function defineEvents(program: Command, processContext: ProcessContext): 
     .command('events')
     .summary('show or follow the audit log')
     .description(
-      'Shows the audit events that servers have written to the store, the latest last. docs/events.md lists all events.',
+      'Shows the audit events that servers have written to the store, the latest last: a table in a terminal, every member of each event otherwise. docs/events.md lists all events.',
     );
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
   addFilterOptions(command);
@@ -61,24 +61,26 @@ function readCount(text: string): number {
 }
 
 async function show(flags: Flags, processContext: ProcessContext): Promise<void> {
-  const { write, complain } = processContext;
+  const { write, complain, streams } = processContext;
   const { settings, folder } = await findInstallation(flags, processContext);
   const store = await openBesideServers(settings, folder);
-  const print = (event: AuditEventRecord) =>
-    createLog(
-      flags.json ? 'json' : 'text',
-      (line) => write(`${line}\n`),
-      () => new Date(event.at),
-    )(describe(event));
+  const isTable = streams.output.isTTY === true && !flags.json;
+  const format = isTable ? tableRow(store) : logLine(flags.json ? 'json' : 'text');
+  const print = async (event: AuditEventRecord) => write(`${await format(event)}\n`);
   try {
     const filter = await createFilter(flags, store);
     const past = await findPast(store, flags, filter);
-    for (const event of past) print(event);
+    if (isTable && (past.length > 0 || flags.follow)) write(`${tableHeader}\n`);
+    for (const event of past) await print(event);
     const explanation = past.length === 0 ? explainEmpty(flags) : [];
     if (past.length === 0 && explanation.length === 0 && filter !== null) complain('no event matches');
     for (const line of explanation) complain(line);
     if (explanation.length > 0 && !flags.follow) throw new CommandFailure(exitCodes.usage);
-    if (flags.follow) await follow(store, past, (event) => isWanted(event, flags, filter) && print(event));
+    if (flags.follow) {
+      await follow(store, past, async (event) => {
+        if (isWanted(event, flags, filter)) await print(event);
+      });
+    }
   } finally {
     await store.close();
   }
@@ -147,7 +149,7 @@ function isWanted(event: AuditEventRecord, { flow, reference }: Flags, filter: E
 async function follow(
   store: AuthorizationStore,
   past: readonly AuditEventRecord[],
-  take: (event: AuditEventRecord) => void,
+  take: (event: AuditEventRecord) => Promise<void>,
 ): Promise<void> {
   const seen = new Set(past.map(({ id }) => id));
   const began = past.at(-1)?.at ?? Date.now();
@@ -156,18 +158,10 @@ async function follow(
     for (let page = await store.listEvents(idPrefixOf(from), MAX_EVENTS); page.length > 0; ) {
       for (const event of page.filter(({ id }) => !seen.has(id))) {
         seen.add(event.id);
-        take(event);
+        await take(event);
       }
       page = page.length < MAX_EVENTS ? [] : await store.listEvents(page.at(-1)?.id ?? '', MAX_EVENTS);
     }
     await sleep(POLL_INTERVAL);
   }
-}
-
-function describe({ type, details, ...record }: AuditEventRecord): LogEvent {
-  const { clientId, accountId, grantId, resource, transactionId } = record;
-  const known = Object.entries({ clientId, accountId, grantId, resource, transactionId, ...details }).filter(
-    ([, value]) => value !== null,
-  );
-  return { type, ...Object.fromEntries(known) };
 }

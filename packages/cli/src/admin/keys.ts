@@ -9,8 +9,8 @@ import {
 import { type Command, InvalidArgumentError } from 'commander';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { findExistingKey, findOrCreateKey, findPreviousKeys } from '../server/master-key.ts';
-import { type SettingName, type Settings, titleOf, variableOf } from '../settings/schema.ts';
+import { findExistingKey, findKeyIfAny, findOrCreateKey, findPreviousKeys } from '../server/master-key.ts';
+import { type SettingName, titleOf, variableOf } from '../settings/schema.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { timeOf } from '../terminal/times.ts';
@@ -32,7 +32,7 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
 type Task = (keys: KeyAdministration, flags: Flags, processContext: ProcessContext) => Promise<void>;
 
 /** Finds the master key. */
-type FindKey = (settings: Settings, folder: string) => Promise<Uint8Array>;
+type FindKey = typeof findExistingKey;
 
 export function defineKeys(program: Command, processContext: ProcessContext): void {
   const keys = program.command('keys').summary('list, rotate, re-encrypt or discard keys');
@@ -62,7 +62,8 @@ export function defineKeys(program: Command, processContext: ProcessContext): vo
       'Use it when the master key is lost for good: access tokens signed by the discarded keys end.',
     ],
     discard,
-    async (settings, folder) => (await findExistingKey(settings, folder, 'or none')) ?? randomBytes(32),
+    async (settings, folder) =>
+      (await findKeyIfAny(settings, folder)) ?? { bytes: randomBytes(32), warning: null },
   ).option('--yes', 'confirm; without it the keys are only listed');
 }
 
@@ -79,8 +80,11 @@ async function withKeys(
 ): Promise<void> {
   const installation = await findInstallation(flags, processContext, ['key', 'previousKey']);
   const { settings, folder } = installation;
-  const masterKey = await findKey(settings, folder);
-  const previousMasterKeys = await findPreviousKeys(settings, folder);
+  const key = await findKey(settings, folder);
+  const previousKeys = await findPreviousKeys(settings, folder);
+  for (const { warning } of [key, ...previousKeys]) if (warning !== null) processContext.complain(warning);
+  const masterKey = key.bytes;
+  const previousMasterKeys = previousKeys.map(({ bytes }) => bytes);
   try {
     await withStore(installation, async ({ store, events, clock }) => {
       const { keys, lifetimes } = settings;

@@ -2,13 +2,16 @@
 import {
   type AccountAdministration,
   type AccountLink,
+  type ConnectionAdministration,
   createAccountAdministration,
+  createConnectionAdministration,
   type ListedAccount,
 } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { columns } from '../terminal/columns.ts';
 import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';
 import { findInstallation } from './installation.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
@@ -22,6 +25,7 @@ type Action = (
   asJson: boolean,
   command: string,
   flags: Flags,
+  connections: ConnectionAdministration,
 ) => Promise<string>;
 
 interface UsersCommand {
@@ -55,6 +59,13 @@ const commands: readonly UsersCommand[] = [
       ['--groups <list>', 'groups of the owner, separated by commas'],
     ],
     act: describeAccount,
+  },
+  {
+    name: 'show',
+    takes: 'email',
+    summary: 'show an account, and which apps may act for its owner',
+    json: true,
+    act: show,
   },
   { name: 'list', takes: 'nothing', summary: 'list the accounts', json: true, act: list },
   {
@@ -97,7 +108,7 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
 export function defineUsers(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('users')
-    .summary('add, list, disable, enable, remove and reset user accounts');
+    .summary('add, list, show, disable, enable, remove and reset user accounts');
   for (const { name, takes, summary, more, json, options = [], act } of commands) {
     const command = addSubcommand(group, name, summary, ADMIN_SETTINGS, more);
     if (takes === 'email') command.argument('<email>', 'email address or ID of the account');
@@ -115,6 +126,7 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
             flags.json === true,
             processContext.command,
             flags,
+            createConnectionAdministration(tools),
           ),
         ),
       );
@@ -173,22 +185,46 @@ function linkText({ link, expiresAt }: AccountLink, asJson: boolean, sentence: s
   return `${sentence}, valid until ${until} UTC:\n${link}\n`;
 }
 
+async function show(
+  accounts: AccountAdministration,
+  email: string,
+  asJson: boolean,
+  command: string,
+  _flags: Flags,
+  connections: ConnectionAdministration,
+): Promise<string> {
+  const account = await accounts.find(email);
+  if (account === null) throw noAccount(email);
+  const grants = (await connections.list(account.id)) ?? [];
+  const lastUsedAt = grants[0]?.lastUsedAt ?? null;
+  if (asJson) {
+    const used = { connections: grants.length, lastUsedAt: timeOrNull(lastUsedAt) };
+    return `${cleanJson({ ...withTimes(account), ...used })}\n`;
+  }
+  const facts = [
+    ['account', account.id],
+    ['created', timeOf(account.createdAt)],
+    ['state', account.disabledAt === null ? 'enabled' : `disabled since ${timeOf(account.disabledAt)}`],
+    ['sign-in', account.emailKey.includes('@') ? 'here' : 'at an identity provider'],
+    ['apps', lastUsedAt === null ? 'none' : `${grants.length}, last used ${timeOf(lastUsedAt)}`],
+    ['more', `${command} connections list ${account.id}, ${command} events --user ${account.id}`],
+  ];
+  return `${cleanLine(account.email)}\n${columns(facts.map(([name = '', text = '']) => [`  ${name}`, text]))}`;
+}
+
 async function list(accounts: AccountAdministration, _email: string, asJson: boolean): Promise<string> {
   const all: ListedAccount[] = [];
   for (let page = await accounts.list(); page.length > 0; page = await accounts.list(page.at(-1)?.emailKey)) {
     all.push(...page);
   }
   if (asJson) {
-    return `${cleanJson(
-      all.map(({ id, email, createdAt, disabledAt }) => ({
-        id,
-        email,
-        createdAt: timeOf(createdAt),
-        disabledAt: timeOrNull(disabledAt),
-      })),
-    )}\n`;
+    return `${cleanJson(all.map(withTimes))}\n`;
   }
   return all.length === 0 ? 'There are no accounts yet.\n' : all.map(lineOf).join('');
+}
+
+function withTimes({ id, email, createdAt, disabledAt }: ListedAccount): object {
+  return { id, email, createdAt: timeOf(createdAt), disabledAt: timeOrNull(disabledAt) };
 }
 
 function lineOf({ id, email, emailKey, createdAt, disabledAt }: ListedAccount): string {

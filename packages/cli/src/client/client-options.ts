@@ -101,7 +101,8 @@ export async function clientOptions(
     confirmStepUp: (added) => confirmStepUp(added, flags, terminal),
     onEvent(event) {
       if (event.type === 'client.registered') isNew = true;
-      const notice = noticeFor(event);
+      // An application has no sign-in that a user could expect or wonder about.
+      const notice = flags.application && event.type === 'sign_in.started' ? null : noticeFor(event);
       if (notice !== null) terminal.tell(notice);
       terminal.during(activityAfter(event));
     },
@@ -129,8 +130,10 @@ function browserOptions(
     return {
       ...loopback,
       browser: {
-        async open(url) {
-          terminal.tell(`Sign in in your browser. If it does not open, visit this URL:\n${url}${hint()}`);
+        async open(url, _redirectUri, shortUrl = url) {
+          terminal.tell(
+            `Sign in in your browser. If it does not open, visit this URL:\n${shortUrl}${hint()}`,
+          );
           if (!(await openBrowser(url, environment))) {
             terminal.tell(
               'No browser could be started. Open the URL above in one, or use --no-browser to sign in on another computer.',
@@ -143,8 +146,13 @@ function browserOptions(
   }
   return {
     browser: {
-      open: async (url, redirectUri = '') =>
-        terminal.tell(`Open this URL in any browser:\n${url}${hint()}\n${pasteInstructions(redirectUri)}`),
+      async open(url, redirectUri = '') {
+        const picture = await drawQrCode(url, terminal.pictureColumns);
+        const scan = picture === null ? '' : `Or scan this code with a phone:\n${picture}\n`;
+        terminal.tell(
+          `Open this URL in any browser:\n${url}${hint()}\n${scan}${pasteInstructions(redirectUri)}`,
+        );
+      },
     },
     receiver: createPasteReceiver({
       read: () => terminal.ask('Paste the URL that the browser was redirected to: '),

@@ -61,6 +61,10 @@ function explain(error: unknown, origin: string): unknown {
 /** Error codes of the system and of TLS, with their reason for users. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'connection refused'],
+  [
+    /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/,
+    'it answers plain http: write http:// if that is meant',
+  ],
   [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'unknown host name'],
   [/TIMEDOUT|TIMEOUT/, 'the connection timed out'],
   [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the server closed the connection'],

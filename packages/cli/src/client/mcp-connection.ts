@@ -7,6 +7,10 @@ import { connectMcp, type McpRequest, ServerError } from './mcp-client.ts';
 import type { OpenClient } from './open-client.ts';
 import { HttpResponseError } from './transport/responses.ts';
 
+/** The code of a gateway whose rules do not allow a call. */
+const GATEWAY_REFUSAL = -32_003;
+const ASK_OPERATOR = ' Its operator sees which rule decided: portcullis events --decision denied';
+
 /** Opens a connection for `act`, and closes it. @throws ClientError, or CommandFailure with advice. */
 export async function withMcpConnection<T>(
   {
@@ -42,7 +46,7 @@ export async function withMcpConnection<T>(
     if (error instanceof ServerError)
       throw new CommandFailure(
         exitCodes.toolFailed,
-        `The server refused the call: ${cleanLine(error.message)}`,
+        `The server refused the call: ${cleanLine(error.message)}${error.rpc.code === GATEWAY_REFUSAL ? ASK_OPERATOR : ''}`,
       );
     throw error;
   }

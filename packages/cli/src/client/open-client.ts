@@ -7,9 +7,11 @@ import {
   openCredentialStore,
 } from '@portcullis/client/node';
 import type { ProcessContext } from '../process-context.ts';
+import { cleanLine } from '../terminal/clean.ts';
 import { createTerminal, type Terminal } from '../terminal/terminal.ts';
 import { clientOptions, quietOptions } from './client-options.ts';
 import { credentialsPath } from './credentials-path.ts';
+import { CommandFailure, exitCodes } from './exit-codes.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 import { signInCommand } from './sign-in-command.ts';
 import { createMessageEndpoint } from './transport/message-endpoint.ts';
@@ -56,8 +58,26 @@ export function withClient<T>(
     const options = await clientOptions(serverUrl, flags, processContext, terminal);
     const registration = { ...options.registration, ...more.registration };
     const client = createNodeClient({ sendTokenTo, ...options, store, ...more, registration });
-    return act({ client, terminal, acceptEndpoint });
+    try {
+      return await act({ client, terminal, acceptEndpoint });
+    } catch (error) {
+      throw await explainScopes(error, flags, client);
+    }
   });
+}
+
+/** Names the scopes of --scope that the server does not have, as its metadata lists them; any other error is unchanged. */
+async function explainScopes(error: unknown, { scope = [] }: SignInFlags, client: Client): Promise<unknown> {
+  if (!(error instanceof ClientError) || error.oauthError !== 'invalid_scope') return error;
+  const found = await client.discover().catch(() => null);
+  const { scopes_supported: supported = [] } = found?.resourceMetadata ?? {};
+  const unknown = scope.filter((one) => !supported.includes(one));
+  if (supported.length === 0 || unknown.length === 0) return error;
+  const names = (scopes: readonly string[]) => scopes.map(cleanLine).join(', ');
+  return new CommandFailure(
+    exitCodes.signIn,
+    `This server has no scope ${names(unknown)}. Its scopes: ${names(supported)}`,
+  );
 }
 
 /** Runs a function with a client without user interaction. */

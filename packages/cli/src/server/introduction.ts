@@ -47,7 +47,7 @@ export function describeStart(
       key,
       firstAccount,
     },
-    processContext.styled,
+    { styled: processContext.styled, isVerbose: processContext.isVerbose === true },
   );
   // Programs that read the JSON log need not parse the banner.
   if (settings.log === 'json') {

@@ -13,13 +13,17 @@ const DEFAULT_FILE = 'data/portcullis.key';
 const READABLE_BY_OTHERS = 0o004;
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** A master key and its origin. */
-export interface FoundKey {
+/** A master key that exists. */
+interface KnownKey {
   readonly bytes: Uint8Array;
+  /** A problem that the operator should fix, though the key can be used. */
+  readonly warning: string | null;
+}
+
+/** A master key and its origin. */
+export interface FoundKey extends KnownKey {
   /** For the startup banner. */
   readonly location: string;
-  /** A problem that the operator should fix, though the program can start. */
-  readonly warning: string | null;
 }
 
 /**
@@ -52,26 +56,25 @@ function missingKeyIssue(command: string): string {
 
 /**
  * Finds the master key, which must exist: for commands that work on existing data.
- * @param otherwise `or none`: returns `null` if the file is missing
  * @throws SettingsError naming the setting
  */
-export async function findExistingKey(settings: Settings, folder: string): Promise<Uint8Array>;
 export async function findExistingKey(
   settings: Settings,
   folder: string,
-  otherwise: 'or none',
-  nameOf?: NameOf,
-): Promise<Uint8Array | null>;
-export async function findExistingKey(
-  settings: Settings,
-  folder: string,
-  otherwise?: 'or none',
   nameOf: NameOf = titleOf,
-): Promise<Uint8Array | null> {
-  if (settings.key !== null) return settings.key;
-  const file = settings.keyFile ?? DEFAULT_FILE;
-  if (otherwise === 'or none' && !existsSync(resolve(folder, file))) return null;
-  return (await readKeyFile(file, folder, { title: nameOf('keyFile') })).bytes;
+): Promise<KnownKey> {
+  if (settings.key !== null) return { bytes: settings.key, warning: null };
+  return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, { title: nameOf('keyFile') });
+}
+
+/** The same; `null` if the file is missing. */
+export async function findKeyIfAny(
+  settings: Settings,
+  folder: string,
+  nameOf: NameOf = titleOf,
+): Promise<KnownKey | null> {
+  const path = keyFileOf(settings, folder);
+  return path !== null && !existsSync(path) ? null : findExistingKey(settings, folder, nameOf);
 }
 
 /** The absolute path of the file with the master key; `null` if the settings contain the key. */
@@ -90,10 +93,10 @@ export async function findPreviousKeys(
   { previousKey, previousKeyFile }: Settings,
   folder: string,
   nameOf: NameOf = titleOf,
-): Promise<readonly Uint8Array[]> {
-  if (previousKey !== null) return [previousKey];
+): Promise<readonly KnownKey[]> {
+  if (previousKey !== null) return [{ bytes: previousKey, warning: null }];
   if (previousKeyFile === null) return [];
-  return [(await readKeyFile(previousKeyFile, folder, { title: nameOf('previousKeyFile') })).bytes];
+  return [await readKeyFile(previousKeyFile, folder, { title: nameOf('previousKeyFile') })];
 }
 
 /**

@@ -19,7 +19,7 @@ import { formatIssues, type ResolvedSettings, readSettings, type Sources } from 
 import { type NameOf, type Settings, serverOptionsOf, titleOf } from '../settings/schema.ts';
 import { loadApplication, type ProtectedApplication } from './application.ts';
 import { withEgressProxy } from './egress.ts';
-import { findExistingKey, findPreviousKeys } from './master-key.ts';
+import { findKeyIfAny, findPreviousKeys } from './master-key.ts';
 import { readCertificate } from './transport.ts';
 import { findWarnings } from './warnings.ts';
 
@@ -52,8 +52,8 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const findWorkspaces = await collectIssues(issues, () => loadWorkspaces(settings, folder, nameOf));
   if (settings.app !== null && application === null) report.markUnread(['app']);
   await collectIssues(issues, () => readCertificate(settings, folder, nameOf));
-  await collectIssues(issues, () => findExistingKey(settings, folder, 'or none', nameOf));
-  await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
+  const key = await collectIssues(issues, () => findKeyIfAny(settings, folder, nameOf));
+  const previousKeys = await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
   checkFirstAccount(settings, report);
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
@@ -62,7 +62,10 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved);
   const all = [...formatIssues(resolved), ...issues, ...ruleIssues];
   if (all.length > 0) throw new SettingsError([...new Set(all)]);
-  const warnings = findWarnings({ settings, identityProviders, hidden: resolved.hidden, nameOf });
+  const warnings = [
+    ...[key, ...(previousKeys ?? [])].flatMap((one) => one?.warning ?? []),
+    ...findWarnings({ settings, identityProviders, hidden: resolved.hidden, nameOf }),
+  ];
   return { ...prepared, identityProviders, warnings };
 }
 

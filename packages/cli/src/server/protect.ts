@@ -4,7 +4,7 @@ import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { optionOf } from '../settings/command-options.ts';
 import { hasFlag, settingNames, variableOf } from '../settings/schema.ts';
-import { type SettingFlags, up } from './up.ts';
+import { type UpFlags, up, VERBOSE } from './up.ts';
 
 /** The path of the protected server. */
 const PATH = '/mcp';
@@ -22,11 +22,13 @@ export function defineProtect(program: Command, processContext: ProcessContext):
     );
   for (const name of settingNames.filter((name) => hasFlag(name) && name !== 'app'))
     command.addOption(optionOf(name));
-  command.addHelpText(
-    'after',
-    '\nExamples:\n  portcullis protect http://127.0.0.1:3000/mcp\n  portcullis protect -- npx -y @modelcontextprotocol/server-everything\n\nSeveral servers, credentials, policies: docs/gateway.md',
-  );
-  command.action((words: readonly string[], flags: SettingFlags) => {
+  command
+    .option(...VERBOSE)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  portcullis protect http://127.0.0.1:3000/mcp\n  portcullis protect -- npx -y @modelcontextprotocol/server-everything\n\nSeveral servers, credentials, policies: docs/gateway.md',
+    );
+  command.action((words: readonly string[], flags: UpFlags) => {
     const { environment } = processContext;
     const publicUrl = flags.publicUrl ?? environment[variableOf('publicUrl')];
     const servers = JSON.stringify([{ path: PATH, ...describe(words, publicUrl) }]);

@@ -84,15 +84,14 @@ export async function start(
   opened.defer(startSweeping(opening.store, log, databaseMetrics.sweeps));
   opened.defer(watchClock(opening.store, log, databaseMetrics.clockSkew));
   const key = await findMasterKey(settings, processContext, storage.store, nameOf);
-  if (key.warning !== null) complain(key.warning);
 
   const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${port}`;
-  const previousMasterKeys = await findPreviousKeys(settings, processContext.folder, nameOf);
+  const previousKeys = await findPreviousKeys(settings, processContext.folder, nameOf);
   const parts = {
     prepared,
     issuer,
     masterKey: key.bytes,
-    previousMasterKeys,
+    previousMasterKeys: previousKeys.map(({ bytes }) => bytes),
     storage,
     log,
     droppedLines: output.dropped,

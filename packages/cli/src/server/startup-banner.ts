@@ -1,4 +1,4 @@
-/** The startup banner: addresses, how to create the first account, and how to connect a client. */
+/** The startup banner: how to create the first account, the servers, and with `--verbose` every address and client. */
 import { hostConfiguration } from '../client/host-configuration.ts';
 import type { LaunchCommand } from '../process-context.ts';
 import type { ProtectedServer } from './protected-servers.ts';
@@ -41,85 +41,112 @@ export interface StartupFacts {
   readonly firstAccount: FirstAccount;
 }
 
-/** Formats the banner, whose last line is `ready <url>`. @param styled whether to use terminal styles */
-export function startupBanner(started: StartupFacts, styled: boolean): string {
-  const { url, servers } = started;
+/** How the banner is written. */
+interface BannerStyle {
+  /** Whether to use terminal styles. */
+  readonly styled: boolean;
+  /** Whether to add every address, and how to connect each kind of client. */
+  readonly isVerbose: boolean;
+}
+
+/** Formats the banner, whose last line is `ready <url>`. */
+export function startupBanner(started: StartupFacts, { styled, isVerbose }: BannerStyle): string {
   const bold = (text: string) => (styled ? `\x1b[1m${text}\x1b[22m` : text);
-  const [first] = servers;
-  const own = servers.filter(({ isOwn }) => isOwn);
-  const [single, ...others] = own;
   return [
     bold(`Portcullis ${started.version}`),
     '',
-    bold(single === undefined ? 'Authorization server' : others.length > 0 ? 'Gateway' : single.name),
+    ...accountLines(started, bold),
+    '',
     ...rows([
-      ...own.map(
-        ({ name, url: location }, index): Row => [
-          index === 0 ? (others.length > 0 ? 'servers' : 'server') : '',
-          others.length > 0 ? `${location}  (${name})` : location,
-        ],
-      ),
-      ...servers
-        .filter(({ isOwn }) => !isOwn)
-        .map(
-          ({ name, url: location }, index): Row => [
-            index === 0 ? 'tokens for' : '',
-            `${location}  (${name})`,
-          ],
-        ),
-      ...own.flatMap(({ name, proposedScopes }): readonly Row[] => {
-        if (proposedScopes === undefined) return [];
-        const [reading, other] = proposedScopes;
-        const whose = others.length > 0 ? `  (${name})` : '';
-        return [['proposed', `${reading} for tools with readOnlyHint, ${other} for all others${whose}`]];
-      }),
-      ['issuer', url],
-      ...started.documents.map((document, index): Row => [index === 0 ? 'metadata' : '', document]),
+      ...serverRows(started.servers),
       ...started.callbacks.map(
         ({ name, redirectUri }, index): Row => [
           index === 0 ? 'redirect URI' : '',
           `${redirectUri}  (register it at ${name})`,
         ],
       ),
-      ['listening', started.address],
-      ['database', started.database],
-      ['key', started.key],
-      ['connections', `${url}/connections  (see and revoke access to an account)`],
+      ...(isVerbose ? detailRows(started) : hintRows(started)),
     ]),
     '',
-    bold(started.firstAccount.state === 'elsewhere' ? 'Accounts' : 'First account'),
-    ...accountLines(started).map((line) => `  ${line}`),
-    '',
-    bold('Connect a client'),
-    ...rows(clientRows(started.command, first?.url ?? url)),
-    '',
-    bold('Connect a host that starts its servers as commands, such as Claude Desktop'),
-    ...hostConfiguration(started.launch, servers)
-      .split('\n')
-      .map((line) => `  ${line}`),
-    `  Without Portcullis on that computer: npx mcp-remote ${first?.url ?? url}`,
-    '',
-    `ready ${url}`,
+    ...(isVerbose ? clientLines(started, bold) : []),
+    `ready ${started.url}`,
     '',
   ].join('\n');
 }
 
-function accountLines({ firstAccount: account, command }: StartupFacts): readonly string[] {
+function accountLines(
+  { firstAccount: account, command }: StartupFacts,
+  bold: (text: string) => string,
+): readonly string[] {
   switch (account.state) {
     case 'awaited':
-      return ['None yet. Create it with this one-time link:', account.link];
+      return [bold('Create the first account with this one-time link:'), `  ${account.link}`];
     case 'elsewhere':
       return [`Users sign in with ${account.names.join(' or ')}.`];
     case 'made':
-      return ['Created from the settings. Sign in when a client requests access.'];
+      return ['The first account was created from the settings.'];
     case 'there':
-      return ['It exists. Sign in when a client requests access.'];
+      return ['The first account exists. Sign in when a client requests access.'];
     case 'there already':
       return [
-        'It exists. Sign in when a client requests access.',
-        `It existed before, so ${account.unused} have no effect. To change the password: ${command} users reset <email>`,
+        `The first account existed before, so ${account.unused} have no effect. To change the password: ${command} users reset <email>`,
       ];
   }
+}
+
+function serverRows(servers: readonly ProtectedServer[]): readonly Row[] {
+  const own = servers.filter(({ isOwn }) => isOwn);
+  const others = servers.filter(({ isOwn }) => !isOwn);
+  return [
+    ...own.map(({ name, url }, index): Row => {
+      if (own.length === 1) return ['server', url];
+      return [index === 0 ? 'servers' : '', `${url}  (${name})`];
+    }),
+    ...others.map(({ name, url }, index): Row => [index === 0 ? 'tokens for' : '', `${url}  (${name})`]),
+  ];
+}
+
+function hintRows({ servers, command, url }: StartupFacts): readonly Row[] {
+  return [
+    ['try it', `${command} tools ${servers[0]?.url ?? url}`],
+    ['more', '--verbose prints every address, and what hosts such as Claude Desktop need'],
+  ];
+}
+
+function detailRows({ servers, documents, url, ...started }: StartupFacts): readonly Row[] {
+  const own = servers.filter(({ isOwn }) => isOwn);
+  return [
+    ...own.flatMap(({ name, proposedScopes }): readonly Row[] => {
+      if (proposedScopes === undefined) return [];
+      const [reading, other] = proposedScopes;
+      const whose = own.length > 1 ? `  (${name})` : '';
+      return [['proposed', `${reading} for tools with readOnlyHint, ${other} for all others${whose}`]];
+    }),
+    ['issuer', url],
+    ...documents.map((document, index): Row => [index === 0 ? 'metadata' : '', document]),
+    ['listening', started.address],
+    ['database', started.database],
+    ['key', started.key],
+    ['connections', `${url}/connections  (see and revoke access to an account)`],
+  ];
+}
+
+function clientLines(
+  { command, servers, url, launch }: StartupFacts,
+  bold: (text: string) => string,
+): readonly string[] {
+  const server = servers[0]?.url ?? url;
+  return [
+    bold('Connect a client'),
+    ...rows(clientRows(command, server)),
+    '',
+    bold('Connect a host that starts its servers as commands, such as Claude Desktop'),
+    ...hostConfiguration(launch, servers)
+      .split('\n')
+      .map((line) => `  ${line}`),
+    `  Without Portcullis on that computer: npx mcp-remote ${server}`,
+    '',
+  ];
 }
 
 function clientRows(command: string, server: string): readonly Row[] {

@@ -29,18 +29,24 @@ export function defineUp(program: Command, processContext: ProcessContext): void
         'remote servers, which the configuration file lists as resources.',
     );
   for (const name of settingNames.filter(hasFlag)) command.addOption(optionOf(name));
-  command.addHelpText('after', `\n${structuredHelp()}`);
-  command.action((flags: SettingFlags) => up(flags, processContext));
+  command.option(...VERBOSE).addHelpText('after', `\n${structuredHelp()}`);
+  command.action((flags: UpFlags) => up(flags, processContext));
 }
 
-export type SettingFlags = Readonly<Partial<Record<SettingName, string>>>;
+/** The option of the banner, which is no setting. */
+export const VERBOSE = [
+  '--verbose',
+  'print every address at startup, and how to connect each kind of client',
+] as const;
+
+export type UpFlags = Readonly<Partial<Record<SettingName, string>>> & { readonly verbose?: true };
 
 /** Milliseconds after which a replaced process closes its remaining connections: idle ones time out earlier. */
 const RETIREMENT = 70_000;
 
 /** Runs the server until it is stopped. */
-export async function up(flags: SettingFlags, given: ProcessContext): Promise<void> {
-  const { membership, processContext } = takeSlot(given);
+export async function up({ verbose, ...flags }: UpFlags, given: ProcessContext): Promise<void> {
+  const { membership, processContext } = takeSlot({ ...given, isVerbose: verbose === true });
   const { environment, folder } = processContext;
   const stopSignal = membership?.stopped ?? untilStopSignal(environment);
   // Files written from here on, also by the application, are readable by this user only.

@@ -7,8 +7,8 @@ const RESET = '\x1b[0m';
 /** Quiet zone in modules. The standard requires four; scanners of screens accept two. */
 const BORDER = 2;
 
-/** A longer URL would require a code wider than any terminal. */
-const LONGEST = 300;
+/** A longer URL would require a code that hardly any camera reads: authorization requests have up to a thousand characters. */
+const LONGEST = 1_200;
 
 /**
  * Draws a text as a QR code.

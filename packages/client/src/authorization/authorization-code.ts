@@ -91,7 +91,7 @@ export function createCodeGrant(
         const { promise: browserOpened, resolve: reportOpened } = Promise.withResolvers<void>();
         const redirect = listener.waitForRedirect(state, browserOpened);
         redirect.catch(() => undefined);
-        await browser.open(url, listener.redirectUri);
+        await browser.open(url, listener.redirectUri, listener.shorten?.(url));
         reportOpened();
         return await completeAndRespond(await redirect);
       } finally {

@@ -5,8 +5,9 @@ export interface Browser {
   /**
    * @param url an https URL, or http on a loopback address; never anything else.
    * @param redirectUri where the browser ends, which a pushed request does not show
+   * @param shortUrl a short address on this computer that redirects to the URL, to show the user; absent without one
    */
-  open(url: string, redirectUri?: string): Promise<void>;
+  open(url: string, redirectUri?: string, shortUrl?: string): Promise<void>;
 }
 
 /** What the user sees after the redirect. */
@@ -34,6 +35,8 @@ export interface RedirectListener {
    * @param browserOpened resolves once the user's browser was opened
    */
   waitForRedirect(state: string, browserOpened: Promise<void>): Promise<ReceivedRedirect>;
+  /** Redirects from a short address of the listener, which cannot be guessed. @returns the address */
+  shorten?(url: string): string;
   /** Stops listening. */
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 /** A receiver on 127.0.0.1: listens for one redirect and closes as soon as it has arrived. */
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type {
@@ -71,6 +72,9 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
   const { port } = server.address() as AddressInfo;
   const host = `127.0.0.1:${port}`;
   let expected: string | null = null;
+  /** The target of the short address. Other users of this computer must not find it: it contains the state. */
+  let target: string | null = null;
+  const shortPath = `/${randomBytes(9).toString('base64url')}`;
   const { promise, resolve, reject } = Promise.withResolvers<ReceivedRedirect>();
   promise.catch(() => undefined);
 
@@ -79,6 +83,10 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
   }, timeout);
 
   server.on('request', (request, response) => {
+    if (target !== null && isRequestOf(request, host) && request.url === shortPath) {
+      response.writeHead(302, { location: target, 'cache-control': 'no-store' }).end();
+      return;
+    }
     const query = readRedirect(request, host, path);
     const state = query?.getAll('state') ?? [];
     // Never accepted without the state of the pending authorization (CSRF).
@@ -98,6 +106,10 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
       expected = state;
       return promise;
     },
+    shorten(url) {
+      target = url;
+      return `http://${host}${shortPath}`;
+    },
     async close() {
       clearTimeout(timer);
       reject(new ClientError('cancelled', 'The sign-in was cancelled.'));
@@ -107,9 +119,14 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
   };
 }
 
+/** Whether the browser requests this listener by its own name (DNS rebinding). */
+function isRequestOf({ method, headers }: IncomingMessage, host: string): boolean {
+  return method === 'GET' && headers.host === host;
+}
+
 /** The query of a request that can be the browser's redirect; `null` for anything else. */
 function readRedirect(request: IncomingMessage, host: string, path: string): URLSearchParams | null {
-  if (request.method !== 'GET' || request.headers.host !== host) return null;
+  if (!isRequestOf(request, host)) return null;
   const url = URL.parse(`http://${host}${request.url ?? ''}`);
   return url !== null && url.pathname === path ? url.searchParams : null;
 }

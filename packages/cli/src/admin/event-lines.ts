@@ -1,0 +1,94 @@
+/** Audit events as lines: a table in a terminal, otherwise one line with every member, or JSON. */
+import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
+import { createLog, type LogEvent } from '../server/log.ts';
+import { cleanLine } from '../terminal/clean.ts';
+
+/** Formats an event as one line. */
+export type FormatEvent = (event: AuditEventRecord) => Promise<string>;
+
+/** One line with every member, as servers write it to their logs; text with the date. */
+export function logLine(kind: 'json' | 'text'): FormatEvent {
+  return async (event) => {
+    let line = '';
+    const log = createLog(
+      kind,
+      (text) => {
+        line = text;
+      },
+      () => new Date(event.at),
+    );
+    log(describe(event));
+    return kind === 'json' ? line : `${dateOf(event)} ${line}`;
+  };
+}
+
+function describe({ type, details, ...record }: AuditEventRecord): LogEvent {
+  const { clientId, accountId, grantId, resource, transactionId } = record;
+  const known = Object.entries({ clientId, accountId, grantId, resource, transactionId, ...details }).filter(
+    ([, value]) => value !== null,
+  );
+  return { type, ...Object.fromEntries(known) };
+}
+
+/** Widths of the columns but the last; longer values push the rest to the right. */
+const WIDTHS = [19, 22, 24, 20, 32];
+
+/** The header of the table. */
+export const tableHeader: string = row(['time (UTC)', 'event', 'user', 'app', 'what', 'result']);
+
+/** A row of the table, with users and clients by their names. */
+export function tableRow(store: Pick<AuthorizationStore, 'findAccount' | 'findClient'>): FormatEvent {
+  const names = new Map<string, Promise<string>>();
+  const nameOf = (id: string | null, find: (id: string) => Promise<string | undefined>): Promise<string> => {
+    if (id === null) return Promise.resolve('');
+    const known = names.get(id) ?? find(id).then((name) => name ?? id);
+    names.set(id, known);
+    return known;
+  };
+  return async (event) => {
+    const { accountId, clientId, details, resource, type, at } = event;
+    const user = await nameOf(accountId, async (id) => (await store.findAccount(id))?.email);
+    const app = await nameOf(clientId, async (id) =>
+      textOf((await store.findClient(id))?.metadata.client_name),
+    );
+    const what =
+      [details['server'], details['tool'] ?? details['target']]
+        .flatMap((value) => textOf(value) ?? [])
+        .join(' ') ||
+      textOf(details['scopes']) ||
+      textOf(details['endpoint']) ||
+      textOf(details['keyId']) ||
+      resource;
+    const result = [
+      details['decision'],
+      details['outcome'],
+      details['error'],
+      details['reason'],
+      details['reference'],
+    ];
+    return row([
+      `${dateOf(event)} ${new Date(at).toISOString().slice(11, 19)}`,
+      type,
+      user,
+      app,
+      what ?? '',
+      result.flatMap((value) => textOf(value) ?? []).join(', '),
+    ]);
+  };
+}
+
+function dateOf({ at }: AuditEventRecord): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) return value.join(' ');
+  return typeof value === 'string' ? value : undefined;
+}
+
+function row(cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => cleanLine(cell).padEnd(WIDTHS[index] ?? 0))
+    .join('  ')
+    .trimEnd();
+}
