@@ -29,7 +29,7 @@ export async function serveCommand(
   const early = ended.then((code) => {
     throw new Error(`portcullis ${args.join(' ')} ended with ${code}: ${written.errors}${written.output}`);
   });
-  const ready = vi.waitUntil(() => READY.exec(written.output)?.[1], { timeout: 60_000, interval: 10 });
+  const ready = vi.waitUntil(() => READY.exec(written.output)?.[1], { timeout: 110_000, interval: 10 });
   const url = await Promise.race([early, ready]).finally(() => process.umask(umask));
   early.catch(() => undefined);
   const [interrupt = [], terminate = []] = SIGNALS.map((signal, index) =>
