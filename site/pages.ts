@@ -18,6 +18,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   Guides: [
     'docs/guides/stdio-server.md',
     'docs/gateway.md',
+    'docs/policy.md',
     'docs/frameworks.md',
     'docs/guides/test-in-ci.md',
     'docs/guides/sign-in.md',

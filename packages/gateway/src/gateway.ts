@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import type { CompileCondition } from '@portcullis/policy';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
@@ -11,6 +12,7 @@ import { type CredentialSource, noCredential } from './credentials/credential-so
 import { type HandlingServices, handleRequest } from './handle-request.ts';
 import { invalidRequest, sendError } from './http/error-response.ts';
 import { closeUnread, followsLast } from './http/headers.ts';
+import { PolicyError } from './policy/check-messages.ts';
 import {
   createRetained,
   hasSameBackend,
@@ -46,6 +48,8 @@ export interface GatewayOptions {
   readonly audit?: CallAudit;
   /** Pins of tool definitions; without it, tools are neither reviewed nor compared with the backend's list. */
   readonly pins?: DefinitionPinStore;
+  /** Compiles the conditions of rules; needed if a rule has one. */
+  readonly conditions?: CompileCondition | null;
   /** The gateway before a change of its servers: unchanged servers reuse its connections and state. */
   readonly previous?: Gateway | null;
   /** A prefix of the paths that a proxy in front removes: `/tools` if `/tools/files` arrives as `/files`. */
@@ -67,8 +71,8 @@ export interface Gateway {
   readonly servers: readonly GatewayServer[];
   /** Whether a path is that of a server, below one, or of its metadata. */
   belongs(path: string): boolean;
-  /** Handles a request on node:http; never throws. */
-  handle(incoming: IncomingMessage, outgoing: ServerResponse): void;
+  /** Handles a request on node:http; never throws. @param address of the client; that of the connection by default */
+  handle(incoming: IncomingMessage, outgoing: ServerResponse, address?: string): void;
   health(): readonly ServerHealth[];
   /** What a gateway with these servers takes over from this one. */
   findRetained(servers: readonly GatewayServer[]): Retained;
@@ -136,13 +140,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     servers,
     belongs: (path) =>
       isServed(path) || path.startsWith(METADATA) || (prefix !== '' && isServed(prefix + path)),
-    handle(incoming, outgoing) {
+    handle(incoming, outgoing, address = incoming.socket.remoteAddress ?? '') {
       if (followsLast(incoming)) return;
       const { url = '' } = incoming;
       if (prefix !== '' && !url.startsWith(METADATA) && !isServed(pathOf(url))) incoming.url = prefix + url;
       const decision = guard.authorize(takeNodeRequest(incoming));
-      if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing);
-      else decision.then((later) => proceed(later, incoming, outgoing));
+      if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing, address);
+      else decision.then((later) => proceed(later, incoming, outgoing, address));
     },
     health: () => all.map(healthOf),
     findRetained: (next) => findRetained(all, servers, next, retained.draining),
@@ -157,7 +161,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-type Proceed = (decision: GuardDecision, incoming: IncomingMessage, outgoing: ServerResponse) => void;
+type Proceed = (
+  decision: GuardDecision,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  address: string,
+) => void;
 
 /** Serves what the guard has authorized, and sends its refusals. */
 function createHandler(
@@ -170,7 +179,7 @@ function createHandler(
   const services: HandlingServices = { credentials, sealer, audit, retries, respondError };
   const watch = nodeStreamWatcher(guard);
 
-  return (decision, incoming, outgoing) => {
+  return (decision, incoming, outgoing, address) => {
     if (!decision.authorized) {
       sendGuardResponse(outgoing, decision.response, commonHeaders);
       return;
@@ -184,7 +193,7 @@ function createHandler(
       return;
     }
     found.open.add(incoming, outgoing);
-    handleRequest(services, found, createRequest(found.server, principal, incoming, outgoing));
+    handleRequest(services, found, createRequest(found.server, principal, address, incoming, outgoing));
   };
 }
 
@@ -235,11 +244,12 @@ function pathOf(url: string): string {
 function createRequest(
   server: GatewayServer,
   principal: Principal,
+  network: string,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): GatewayRequest {
-  const owner = ownerOf(principal, server);
-  return { server, principal, owner, incoming, outgoing, startedAt: performance.now() };
+  const owner = ownerOf(principal, server, network);
+  return { server, principal, owner, network, incoming, outgoing, startedAt: performance.now() };
 }
 
 /**
@@ -266,15 +276,26 @@ function sendGuardResponse(
   outgoing.writeHead(status, fields).end(body ?? undefined);
 }
 
+/** What the audit log records. */
+const DECISIONS: Readonly<Record<PolicyError['decision'], CallDecision>> = {
+  challenge: 'challenged',
+  insufficient_scope: 'insufficient_scope',
+  step_up: 'step_up',
+};
+
 /** An OAuth error becomes the challenge of the guard, any other a JSON-RPC error. */
 function createErrorResponder(
   guard: Guard,
   commonHeaders: readonly string[],
 ): HandlingServices['respondError'] {
   return ({ incoming, outgoing }, error, id): CallDecision | null => {
+    if (error instanceof PolicyError && error.decision === 'challenge' && !outgoing.headersSent) {
+      sendGuardResponse(outgoing, guard.challengeResponse(nodeRequestInfo(incoming)), commonHeaders);
+      return 'challenged';
+    }
     if (error instanceof OAuthError && !outgoing.headersSent) {
       sendGuardResponse(outgoing, guard.errorResponse(error, nodeRequestInfo(incoming)), commonHeaders);
-      return error.code === 'insufficient_scope' ? 'insufficient_scope' : 'denied';
+      return error instanceof PolicyError ? DECISIONS[error.decision] : 'denied';
     }
     sendError(outgoing, error, commonHeaders, id);
     return outgoing.statusCode === 429 || outgoing.statusCode === 413 ? 'limited' : null;

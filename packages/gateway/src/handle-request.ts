@@ -2,6 +2,7 @@
 
 import { performance } from 'node:perf_hooks';
 import { allowLongBody, onShutdown } from '@portcullis/http/node';
+import type { Explanation } from '@portcullis/policy';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { ConnectionRetries } from './connection-retries.ts';
@@ -11,7 +12,7 @@ import {
   type CredentialSource,
 } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
-import { invalidRequest, shuttingDown, tooManyCalls } from './http/error-response.ts';
+import { invalidRequest, shuttingDown, tooManyCalls, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { checkHeaderAgreement, checkProtocolVersion, isPlainJson } from './http/headers.ts';
 import { RequestBody } from './http/request-body.ts';
@@ -31,6 +32,7 @@ import {
 import { MessageError } from './messages/message-error.ts';
 import { holdsHandles } from './messages/read-message.ts';
 import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
+import { type DecidedBody, PolicyError } from './policy/check-messages.ts';
 import {
   CREATED,
   type KnownBody,
@@ -131,7 +133,7 @@ class Handling {
       const body = new RequestBody(incoming, {
         limit: server.limits.body,
         scanner: createBodyScanner(),
-        mayStream: (scanned) => mayPassEarly(this.#request, scanned),
+        mayStream: (scanned) => mayPassEarly(this.#request, scanned) && !this.#served.readsArguments(scanned),
         report: this.#on,
       });
       this.#on({ kind: 'body', body });
@@ -166,7 +168,7 @@ class Handling {
         this.#try(() => this.#checkWhole(effect.body, effect.isCounted));
         break;
       case 'authorize':
-        this.#try(() => this.#authorize(effect.scanned));
+        this.#try(() => this.#authorize(effect.body));
         break;
       case 'forward':
         this.#try(() => this.#forward(effect.body, effect.credential));
@@ -241,7 +243,7 @@ class Handling {
     body.pause();
     this.#check(scanned, false);
     const credential = await this.#services.credentials.for(principal, server);
-    await this.#served.checkMessages(this.#request, scanned, credential);
+    await this.#served.checkMessages(this.#request, { ...scanned, bytes: null }, credential);
     if (outgoing.destroyed) {
       this.#on({ kind: 'gone' });
       return;
@@ -282,7 +284,7 @@ class Handling {
   #count({ messages }: ScannedBody): void {
     const { rate, server } = this.#served;
     if (rate === null) return;
-    const { issuer, subject } = this.#request.principal;
+    const { issuer, subject } = this.#request.owner;
     for (const { tool } of messages) {
       if (tool === null) continue;
       const wait = rate.take(`${issuer} ${subject} ${tool.slice(0, MAX_TOOL_NAME)}`, performance.now());
@@ -290,11 +292,10 @@ class Handling {
     }
   }
 
-  #authorize(scanned: ScannedBody | null): void {
+  #authorize(body: DecidedBody | null): void {
     const { principal, server } = this.#request;
     this.#then(this.#services.credentials.for(principal, server), (credential) => {
-      const checked =
-        scanned === null ? undefined : this.#served.checkMessages(this.#request, scanned, credential);
+      const checked = body === null ? undefined : this.#served.checkMessages(this.#request, body, credential);
       this.#then(checked, () => this.#on({ kind: 'allowed', credential, upload: null }));
     });
   }
@@ -302,7 +303,8 @@ class Handling {
   /** Checks everything once more, while the request at the backend is still incomplete. */
   #recheck({ scanned }: Streamed, credential: BackendCredential): void {
     this.#check(scanned, true);
-    const checked = this.#served.checkMessages(this.#request, scanned, credential);
+    if (this.#served.readsArguments(scanned)) throw unavailable('The rules have changed. Try again.', 1);
+    const checked = this.#served.checkMessages(this.#request, { ...scanned, bytes: null }, credential);
     this.#then(checked, () => this.#on({ kind: 'rechecked' }));
   }
 
@@ -352,7 +354,7 @@ class Handling {
     else if (this.#request.outgoing.statusCode >= 500) this.#record(known, 'allowed', 'unavailable');
     else {
       const own = error instanceof MessageError ? error.decision : 'invalid';
-      this.#record(known, decision ?? own, 'refused');
+      this.#record(known, decision ?? own, 'refused', NO_RESPONSE, becauseOf(error));
     }
   }
 
@@ -376,12 +378,22 @@ class Handling {
     decision: CallDecision,
     outcome: CallOutcome,
     { backendMs, responseBytes }: Pick<ExchangeSummary, 'backendMs' | 'responseBytes'> = NO_RESPONSE,
+    because: Explanation | null = null,
   ): void {
     const { outgoing, incoming } = this.#request;
     const status = outgoing.headersSent ? outgoing.statusCode : null;
     const requestBytes = lengthOf(known);
     const common = {
-      ...{ request: this.#request, decision, outcome, status, backendMs, requestBytes, responseBytes },
+      ...{
+        request: this.#request,
+        decision,
+        because,
+        outcome,
+        status,
+        backendMs,
+        requestBytes,
+        responseBytes,
+      },
     };
     const { audit } = this.#services;
     const messages = scannedOf(known)?.messages.slice(0, MAX_RECORDED_MESSAGES) ?? [];
@@ -393,6 +405,10 @@ class Handling {
     if (messages.length === 0)
       audit.record({ ...common, method: incoming.method ?? '', target: null, arguments: null });
   }
+}
+
+function becauseOf(error: unknown): Explanation | null {
+  return error instanceof MessageError || error instanceof PolicyError ? error.because : null;
 }
 
 const NOTHING = (): void => undefined;

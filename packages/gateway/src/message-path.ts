@@ -14,6 +14,7 @@ import {
   createSessionClients,
   type RevisionClients,
 } from './backends/clients/session-clients.ts';
+import { openSession } from './backends/clients/session-table.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
 import { STATELESS } from './backends/revisions.ts';
@@ -93,7 +94,7 @@ export function createMessagePath(
     },
     checkHandles({ incoming, owner }) {
       const sealed = incoming.headers['mcp-session-id'];
-      if (sealed !== undefined && sealer.open('session', owner, String(sealed)) === null)
+      if (sealed !== undefined && openSession(sealer, owner, String(sealed)) === null)
         throw sessionNotFound();
     },
     isUp: backend.isUp,

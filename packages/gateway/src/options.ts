@@ -1,5 +1,5 @@
 /** The options schema of the gateway, for programs that configure one; loads nothing of the gateway itself. */
-export { defineServers, type ServerSources } from './servers/define-servers.ts';
+export { checkConditions, defineServers, type ServerSources } from './servers/define-servers.ts';
 export { type GatewayServerOptions, serversSchema } from './servers/options.ts';
-export { guardResourcesOf, resourcesOf, type ServerResource } from './servers/resources.ts';
+export { guardResourcesOf, hasConditions, resourcesOf, type ServerResource } from './servers/resources.ts';
 export type { GatewayServer } from './servers/server.ts';

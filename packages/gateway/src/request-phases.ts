@@ -25,6 +25,7 @@ import type { BodyEvent, RequestBody } from './http/request-body.ts';
 import type { StreamedBody, UploadEvent } from './http/streamed-body.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
+import type { DecidedBody } from './policy/check-messages.ts';
 
 interface Arriving {
   readonly kind: 'arriving';
@@ -115,7 +116,7 @@ export type RequestEffect =
   | { readonly do: 'preview'; readonly body: Previewed }
   | { readonly do: 'checkRules'; readonly body: Whole; readonly isCounted: boolean }
   /** Finds the credential, and decides about the messages. */
-  | { readonly do: 'authorize'; readonly scanned: ScannedBody | null }
+  | { readonly do: 'authorize'; readonly body: DecidedBody | null }
   | { readonly do: 'forward'; readonly body: KnownBody; readonly credential: BackendCredential }
   | { readonly do: 'recheck'; readonly body: Streamed; readonly credential: BackendCredential }
   | { readonly do: 'finishUpload'; readonly body: Streamed }
@@ -148,7 +149,7 @@ export function nextRequest(phase: RequestPhase, event: RequestEvent): Transitio
       if (event.kind === 'bodiless')
         return [
           { kind: 'checking', body: NO_BODY },
-          { do: 'authorize', scanned: null },
+          { do: 'authorize', body: null },
         ];
       if (event.kind !== 'body') return [phase];
       return [
@@ -174,7 +175,7 @@ export function nextRequest(phase: RequestPhase, event: RequestEvent): Transitio
       if (event.kind !== 'due') return [phase];
       return [
         { ...phase, kind: 'checking' },
-        { do: 'authorize', scanned: phase.body.scanned },
+        { do: 'authorize', body: { ...phase.body.scanned, bytes: phase.body.bytes } },
       ];
     case 'uploading': {
       if (event.kind !== 'arrived') return [phase];
@@ -243,7 +244,7 @@ function check(phase: PhaseOf<'checking'>, event: RequestEvent): Transition {
     const { sent, retry } = event;
     return [
       { ...phase, body: { ...body, sent, retry } },
-      { do: 'authorize', scanned: body.scanned },
+      { do: 'authorize', body: { ...body.scanned, bytes: body.bytes } },
     ];
   }
   if (event.kind !== 'allowed') return [phase];

@@ -1,5 +1,6 @@
 /** Serves each server: its rules in front of its backend, which outlives a change of what it does not depend on. */
 import type { Message } from '@portcullis/http';
+import type { CompileCondition } from '@portcullis/policy';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import type { HealthListener } from './addresses/addresses.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
@@ -55,6 +56,8 @@ export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'com
   readonly credentials: CredentialSource;
   readonly events: (event: { readonly type: string; readonly [member: string]: unknown }) => void;
   readonly pins?: DefinitionPinStore;
+  /** Compiles the conditions of rules; needed if a rule has one. */
+  readonly conditions?: CompileCondition | null;
   readonly probeInterval?: number;
 }
 
@@ -62,6 +65,7 @@ export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'com
 type Services = Omit<ServerPathOptions, 'edit' | 'slots' | 'onToolsChanged'> & {
   readonly pins: PinBoard | null;
   readonly servers: readonly GatewayServer[];
+  readonly conditions: CompileCondition | null;
   readonly events: ServingOptions['events'];
 };
 
@@ -81,7 +85,7 @@ export function serveAll(options: ServingOptions, retained: Retained): readonly 
 }
 
 function createServices(options: ServingOptions): Services {
-  const { servers, events, credentials, sealer, commonHeaders } = options;
+  const { servers, events, credentials, sealer, commonHeaders, conditions = null } = options;
   const pins =
     options.pins === undefined
       ? null
@@ -93,7 +97,7 @@ function createServices(options: ServingOptions): Services {
   const probes = { interval: options.probeInterval ?? PROBE_INTERVAL, slots: createGauge(PROBES_AT_ONCE) };
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   const onHealth = createHealthEvents(events);
-  return { servers, events, credentials, sealer, commonHeaders, pins, probes, log, onHealth };
+  return { servers, conditions, events, credentials, sealer, commonHeaders, pins, probes, log, onHealth };
 }
 
 function serveOne(
@@ -106,12 +110,13 @@ function serveOne(
   const backend = known ?? startBackend(server, definition, services);
   if (known !== undefined) updateBackend(known, server, services);
   const { path, slots, open, control } = backend;
-  const { checkRules, decide, filter, editResponse } = control;
+  const { checkRules, readsArguments, decide, filter, editResponse } = control;
   return {
     ...{ server, path, slots, open, editResponse, backend },
     rate: backend.rate,
     part: { server, open: path.open, takeRequest: slots.takeRequest, checkRules, decide, filter },
     checkRules,
+    readsArguments,
     checkMessages: decide,
   };
 }
@@ -145,7 +150,7 @@ function startBackend(
               events({ type: 'tool.changed', server: server.path, tool, change: state });
           },
         });
-  const control = createServerControl(server, services.servers, catalogue);
+  const control = createServerControl(server, services.servers, catalogue, services.conditions);
   const backend: RunningBackend = {
     server,
     path,
@@ -163,9 +168,13 @@ function createRate(perMinute: number | null): CallRate | null {
 }
 
 /** Name, rules, scopes and limits of a backend that stays. Requests under way keep the rules that they began with. */
-function updateBackend(backend: RunningBackend, server: GatewayServer, { servers }: Services): void {
+function updateBackend(
+  backend: RunningBackend,
+  server: GatewayServer,
+  { servers, conditions }: Services,
+): void {
   Object.assign(backend.server, server);
-  backend.control = createServerControl(server, servers, backend.catalogue);
+  backend.control = createServerControl(server, servers, backend.catalogue, conditions);
   const { callsPerMinute } = server.limits;
   if (callsPerMinute !== backend.rate?.perMinute) backend.rate = createRate(callsPerMinute);
 }
@@ -201,7 +210,8 @@ function serveMerged(
     backend: null,
     part: null,
     rate: createRate(server.limits.callsPerMinute),
-    checkRules: createMergedRules(parts),
+    checkRules: createMergedRules(server, parts),
+    readsArguments: () => true,
     checkMessages: createMergedCheck(parts, credentials),
     editResponse: (message) => message,
   };

@@ -5,6 +5,7 @@ import type { BackendCredential } from './credentials/credential-source.ts';
 import type { CallRate, OpenRequests, ServerSlots } from './http/slots.ts';
 import type { MergedPart } from './merged/merged-server.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
+import type { DecidedBody } from './policy/check-messages.ts';
 import type { ServerControl } from './server-control.ts';
 import type { ServerPath } from './server-path.ts';
 import type { GatewayRequest } from './servers/request.ts';
@@ -28,9 +29,11 @@ export interface ServedServer {
    * @throws MessageError
    */
   readonly checkRules: (request: GatewayRequest, body: ScannedBody) => void;
+  /** Whether the whole body is needed to decide. */
+  readonly readsArguments: (body: ScannedBody) => boolean;
   /**
    * Decides whether the messages of a body may pass: scopes, approved tools.
-   * @throws OAuthError `insufficient_scope`, MessageError
+   * @throws PolicyError, MessageError
    */
   readonly checkMessages: CheckMessages;
   /** Filters the lists in a response. */
@@ -43,7 +46,7 @@ export interface ServedServer {
 
 type CheckMessages = (
   request: GatewayRequest,
-  body: ScannedBody,
+  body: DecidedBody,
   credential: BackendCredential,
 ) => void | Promise<void>;
 

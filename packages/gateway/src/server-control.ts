@@ -1,12 +1,22 @@
 /** What a server allows: its rules and its reviewed tools decide about calls, and filter its lists. */
 import { isMembers } from '@portcullis/http';
-import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
+import type { CompileCondition, ToolAnnotations } from '@portcullis/policy';
+import type { McpOperation } from '@portcullis/protocol';
 import type { Catalogue, ReviewedList, ToolCatalogue } from './catalogue/catalogue.ts';
 import { hintsOf, readToolDefinition } from './catalogue/tool-definition.ts';
 import type { BackendCredential } from './credentials/credential-source.ts';
-import { MessageError, type RefusalDecision } from './messages/message-error.ts';
-import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
-import { type Caller, compilePolicy, type Policy, type ToolHints } from './policy/compile-policy.ts';
+import type { ScannedBody } from './messages/scanned-message.ts';
+import {
+  accessRequest,
+  checkForbidden,
+  checkMessages,
+  type DecidedBody,
+  forbidden,
+  readsArguments,
+  type Sender,
+  unknownTool,
+} from './policy/check-messages.ts';
+import { compilePolicy, type Policy } from './policy/compile-policy.ts';
 import { filterLists } from './policy/list-results.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import { resourcesOf } from './servers/resources.ts';
@@ -22,9 +32,18 @@ export function createServerControl(
   server: GatewayServer,
   servers: readonly GatewayServer[],
   catalogue: Catalogue | null,
+  compile: CompileCondition | null,
 ): ServerControl {
   const resource = resourcesOf(servers).find((one) => one.resource === server.resource);
-  const policy = compilePolicy(server, Object.keys(resource?.scopes ?? {}), resource?.grantableTo);
+  const index = servers.findIndex((one) => one.resource === server.resource);
+  const policy = compilePolicy(
+    { ...server, index },
+    {
+      offered: Object.keys(resource?.scopes ?? {}),
+      ...(resource?.grantableTo && { limits: resource.grantableTo }),
+      compile,
+    },
+  );
   const control = createOperationControl(policy, catalogue);
   return {
     ...control,
@@ -45,14 +64,16 @@ function withResult(message: object, before: unknown, after: unknown): unknown {
 interface OperationControl {
   /**
    * Refuses what no scope and no tool of the backend could allow, without asking the backend.
-   * @throws MessageError 403
+   * @throws MessageError 403, PolicyError for a token that is missing
    */
-  checkRules(request: Pick<OwnedRequest, 'principal'>, body: ScannedBody): void;
+  checkRules(sender: Sender, body: ScannedBody): void;
+  /** Whether the whole body is needed to decide. */
+  readsArguments(body: ScannedBody): boolean;
   /**
    * Decides whether all messages of a body may pass; without waiting when the tools are known.
-   * @throws MessageError 403, OAuthError `insufficient_scope`, BackendError
+   * @throws MessageError 403, PolicyError, BackendError
    */
-  decide(request: OwnedRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
+  decide(request: OwnedRequest, body: DecidedBody, credential: BackendCredential): void | Promise<void>;
   /**
    * Removes from the lists in a result what the user could not call, and definitions that are not approved.
    * @throws BackendError
@@ -62,35 +83,38 @@ interface OperationControl {
 
 /** @param catalogue `null`: tools are not compared with what the backend lists, such as where there is no backend */
 export function createOperationControl(policy: Policy, catalogue: Catalogue | null): OperationControl {
-  function decideBy(
-    { principal, server }: OwnedRequest,
-    body: ScannedBody,
-    tools: ToolCatalogue | null,
-  ): void {
+  function decideBy(request: OwnedRequest, body: DecidedBody, tools: ToolCatalogue | null): void {
     // Without review, the backend itself answers calls of tools that it does not have.
-    if (tools !== null && server.review !== 'auto') {
+    if (tools !== null && request.server.review !== 'auto') {
       const unknown = body.messages.find(
         ({ tool }) => tool !== null && tools.get(tool)?.state !== 'approved',
       );
       if (unknown !== undefined && tools.has(unknown.tool ?? '')) throw forbidden(unknown, 'unapproved');
       if (unknown !== undefined) throw body.isBatch ? forbidden(unknown, 'invalid') : unknownTool(unknown);
     }
-    checkMessages(policy, body, principal, (tool) => tools?.get(tool)?.hints ?? null);
+    checkMessages(policy, body, request, (tool) => tools?.get(tool)?.hints ?? null);
   }
 
-  function filterBy(result: unknown, { principal }: OwnedRequest, reviewed: ReviewedList | null) {
+  function isCallable(operation: McpOperation, hints: ToolAnnotations | null, sender: Sender): boolean {
+    const { kind } = policy.decide(accessRequest(operation, sender, hints, 'later'));
+    // What needs a step-up is listed: a client has to know it to call it.
+    return kind === 'allow' || kind === 'step_up' || kind === 'approval';
+  }
+
+  function filterBy(result: unknown, request: OwnedRequest, reviewed: ReviewedList | null) {
     const filtered = filterLists(result, (operation, element) => {
-      if (operation.tool === null) return policy.decide(operation, principal, null).kind === 'allow';
+      if (operation.tool === null) return isCallable(operation, null, request);
       const definition = readToolDefinition(element);
       if (definition === null || reviewed?.has(definition.name) === false) return false;
-      return policy.decide(operation, principal, hintsOf(definition)).kind === 'allow';
+      return isCallable(operation, hintsOf(definition), request);
     });
     // Written again: clients read a repeated member differently, and pins cover one reading.
     return filtered === result && reviewed !== null ? { ...(result as object) } : filtered;
   }
 
   return {
-    checkRules: ({ principal }, body) => checkForbidden(policy, body, principal),
+    checkRules: (sender, body) => checkForbidden(policy, body, sender),
+    readsArguments: (body) => readsArguments(policy, body),
     decide(request, body, credential) {
       const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
       const tools = isCall ? catalogue.tools(request, credential.key) : null;
@@ -105,86 +129,4 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       return filterBy(result, request, reviewed);
     },
   };
-}
-
-/** Of the implementation: the operation is not allowed, with whatever scopes. */
-const FORBIDDEN = -32_003;
-
-/**
- * A body with one forbidden operation is refused whole; one challenge names the scopes of all.
- * @param hintsOf hints of a tool; `null` when it is unknown
- * @throws MessageError 403, OAuthError `insufficient_scope`
- */
-export function checkMessages(
-  policy: Policy,
-  { messages }: ScannedBody,
-  caller: Caller,
-  hintsOf: (tool: string) => ToolHints | null,
-): void {
-  let needed: Scopes | null = null;
-  for (const message of messages) {
-    if (message.kind === 'response') continue;
-    const hints = message.tool === null ? null : hintsOf(message.tool);
-    for (const operation of operationsOf(message)) {
-      const decision = policy.decide(operation, caller, hints);
-      if (decision.kind === 'deny') throw forbidden(message);
-      if (decision.kind === 'insufficient_scope') needed = unionScopes(needed ?? [], decision.needed);
-    }
-  }
-  if (needed === null) return;
-  throw new OAuthError('insufficient_scope', 'The access token lacks scopes that this operation requires.', {
-    scopes: needed,
-    reason: 'scopes are missing',
-  });
-}
-
-/** Hints that lead to different scopes where there is no rule. */
-const POSSIBLE_HINTS: readonly (ToolHints | null)[] = [null, { readOnly: true, destructive: false }];
-
-/**
- * Refuses a body with an operation that is not allowed whatever the backend says about its tools, so that the backend need not be
- * asked.
- * @throws MessageError 403
- */
-function checkForbidden(policy: Policy, { messages }: ScannedBody, caller: Caller): void {
-  for (const message of messages) {
-    if (message.kind === 'response') continue;
-    const isForbidden = operationsOf(message).some((operation) =>
-      POSSIBLE_HINTS.every((hints) => policy.decide(operation, caller, hints).kind === 'deny'),
-    );
-    if (isForbidden) throw forbidden(message);
-  }
-}
-
-/** A subscription to several resources is as many operations. */
-function operationsOf(message: ScannedMessage): readonly ScannedMessage[] {
-  if (message.subscriptions.length === 0) return [message];
-  return message.subscriptions.map((resource) => ({ ...message, resource }));
-}
-
-/** The error for an operation that is not available to this user and client. */
-export function forbidden(
-  { tool, prompt, resource, method, id }: ScannedMessage,
-  decision: RefusalDecision = 'denied',
-): MessageError {
-  const what =
-    [tool === null ? null : 'tool', prompt && 'prompt', resource && 'resource'].find((one) => one) ??
-    'method';
-  const name = tool ?? prompt ?? resource ?? method;
-  return new MessageError(FORBIDDEN, `The ${what} ${JSON.stringify(name)} is not available to you here.`, {
-    status: 403,
-    id,
-    decision,
-  });
-}
-
-const INVALID_PARAMS = -32_602;
-
-/**
- * The error that servers of MCP respond with: in sessions a result with `isError`, as the official SDKs do; in the stateless revision a
- * JSON-RPC error. @see MCP 2026-07-28, server/tools, error handling
- */
-export function unknownTool({ tool, id, protocolVersion }: ScannedMessage): MessageError {
-  const isToolResult = protocolVersion === null;
-  return new MessageError(INVALID_PARAMS, `Unknown tool: ${tool}`, { status: 200, id, isToolResult });
 }

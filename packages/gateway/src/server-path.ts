@@ -3,6 +3,7 @@
 import { type Addresses, createAddresses, type HealthListener } from './addresses/addresses.ts';
 import { type ProbeOptions, startProbes } from './addresses/probes.ts';
 import type { MessageBackend } from './backends/backend.ts';
+import { openSession } from './backends/clients/session-table.ts';
 import { type BackendProtocol, createHttpBackend } from './backends/http/http-backend.ts';
 import {
   type BackendProtocols,
@@ -95,6 +96,15 @@ function createHttpPath(
     return translations.of(other).forward(request, forwarding);
   }
 
+  /** By the message path, whatever the backend speaks. */
+  async function forwardTranslated(
+    request: GatewayRequest,
+    forwarding: Forwarding,
+  ): Promise<ExchangeSummary> {
+    const protocols = detection.known() ?? (await detection.detect(forwarding.credential));
+    return translations.of((protocols && protocolOf(protocols)) ?? 'sessions').forward(request, forwarding);
+  }
+
   return {
     isUp: passThrough.isUp,
     checkHandles(request) {
@@ -106,7 +116,9 @@ function createHttpPath(
     },
     forward(request, forwarding) {
       const { body } = forwarding;
-      if (translations.has(request)) return forwardDetected(request, forwarding);
+      // A session without a token may be continued with one, which opens another one at the backend.
+      const isOpen = request.owner.isAnonymous === true && isInitialize(request, body);
+      if (isOpen || translations.has(request)) return forwardTranslated(request, forwarding);
       const isPlain = !isStateless(request) && !isInitialize(request, body);
       if (isPlain || body instanceof StreamedBody) return passThrough.forward(request, forwarding, false);
       if (isStateless(request) || detection.known() !== null) return forwardDetected(request, forwarding);
@@ -149,7 +161,7 @@ function createTranslations(
     has({ incoming, owner }) {
       const sealed = incoming.headers['mcp-session-id'];
       if (sealed === undefined) return false;
-      return options.sealer.open('session', owner, String(sealed))?.startsWith('[') === true;
+      return openSession(options.sealer, owner, String(sealed)) !== null;
     },
     all: () => [...paths.values()],
   };

@@ -74,16 +74,18 @@ describe('a request through the gateway', () => {
   });
 });
 
+const owner = { issuer: '', clientId: 'inspector', subject: 'alice', resource: 'https://mcp.example/mcp' };
 const principal = { subject: 'alice', clientId: 'inspector', grantId: 'grant_1' } as Principal;
 
 /** A call whose body has been read. */
 function callWith(given: string, audit: GatewayServer['audit']): CallRecord {
   const server = { path: '/mcp', resource: 'https://mcp.example/mcp', audit } as GatewayServer;
   return {
-    request: { server, principal, startedAt: performance.now() },
+    request: { server, principal, owner, startedAt: performance.now() },
     method: 'tools/call',
     target: 'send',
     decision: 'allowed',
+    because: null,
     outcome: 'answered',
     status: 200,
     backendMs: 1,

@@ -19,6 +19,8 @@ export interface AuthenticationRequirement {
   readonly maxAge?: number;
   /** Authentication context classes, any of which suffices, such as `2fa`. */
   readonly acrValues?: readonly string[];
+  /** The token has to be bound to a key of the client. @see RFC 9449 */
+  readonly dpop?: boolean;
 }
 
 /** The class of an authentication. */

@@ -35,6 +35,8 @@ export interface Guard {
    * @see RFC 6750 §3
    */
   errorResponse(error: unknown, requestInfo: RequestInfo): GuardResponse;
+  /** Returns the challenge for a request without a token, such as one for an operation that is not public. @see RFC 6750 §3 */
+  challengeResponse(requestInfo: RequestInfo): GuardResponse;
   /**
    * Ends streams with their token. Adapters apply it to event streams; apply it yourself to other long-lived
    * connections, such as a WebSocket. `null` if the option `streams` is `false`.
@@ -80,6 +82,7 @@ export function createGuard(options: GuardOptions): Guard {
     publicResponse: publicResponses.find,
     authorize: (requestInfo) => authorizeRequest(services, requestInfo),
     errorResponse: errorResponses.fromError,
+    challengeResponse: errorResponses.challengeFor,
     watchStream: createStreamWatch(streams, settings, authenticator),
   };
 }

@@ -13,7 +13,7 @@ export { createGuard, type Guard, type GuardDecision, type RequestInfo } from '.
 export type { GuardResponse } from './guard-response.ts';
 export { type JwtVerifierOptions, jwtVerifier } from './jwt-verifier-with-status-list.ts';
 export type { GuardOptions, ResourceOptions, SharedGuardOptions } from './options.ts';
-export type { Principal, VerifiedClaims } from './principal.ts';
+export { isAnonymous, type Principal, type VerifiedClaims } from './principal.ts';
 export {
   createHandleTable,
   createSignedHandles,

@@ -11,7 +11,14 @@ import type {
 
 const RESOURCE: OptionNames<ResourceOptions> = {
   ...{ resource: true, name: true, documentation: true, authorizationServers: true, scopes: true },
-  ...{ defaultScopes: true, hierarchy: true, scopesFor: true, authenticationFor: true, verifier: true },
+  ...{
+    defaultScopes: true,
+    hierarchy: true,
+    scopesFor: true,
+    publicOperations: true,
+    authenticationFor: true,
+    verifier: true,
+  },
 };
 
 const SETTINGS: OptionNames<SharedGuardOptions> = {

@@ -28,9 +28,15 @@ export interface ResourceOptions {
   readonly hierarchy?: ScopeHierarchy;
   /**
    * Additional scopes that an operation requires. If set, the guard reads the body of a request, which stays
-   * available to the application.
+   * available to the application. `public`: it needs no scope, and with `publicOperations` no token.
    */
-  readonly scopesFor?: (operation: McpOperation) => Scopes;
+  readonly scopesFor?: (operation: McpOperation) => Scopes | 'public';
+  /**
+   * Requests without a token are authorized as an anonymous principal if all their operations are public by `scopesFor`; also
+   * `initialize`, `ping` and GET and DELETE requests, which belong to a session. Without `scopesFor`, all of them: the application
+   * decides. A token that is sent has to be valid. `false` by default.
+   */
+  readonly publicOperations?: boolean;
   /**
    * How recently, and with which authentication context class (`2fa` of our authorization server), the user must have signed
    * in for an operation; `null`: no matter. The guard reads the body, as for `scopesFor`. @see RFC 9470

@@ -89,6 +89,19 @@ export function createPrincipal(
   return new GuardPrincipal(claims, scopes, resource, source);
 }
 
+const ANONYMOUS = Object.freeze({});
+
+/** Creates the principal of requests without a token to a resource with public operations: no subject, client or scope. */
+export function createAnonymousPrincipal(resource: string): Principal {
+  const claims = { iss: '', sub: '', client_id: '', aud: resource, exp: Infinity, iat: 0, jti: '' };
+  return createPrincipal(claims, Object.freeze([]), resource, ANONYMOUS);
+}
+
+/** Whether a request was authorized without a token, for a public operation. */
+export function isAnonymous(principal: Principal): boolean {
+  return sourceOf(principal) === ANONYMOUS;
+}
+
 /** Returns the source of a principal; `undefined` if it was not created by a guard. */
 export function sourceOf(principal: Principal): object | undefined {
   return GuardPrincipal.sourceOf(principal);

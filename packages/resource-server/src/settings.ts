@@ -27,6 +27,7 @@ import type {
   StreamOptions,
 } from './options.ts';
 import { createOriginPolicy, type OriginPolicy } from './origin-policy.ts';
+import { createAnonymousPrincipal, type Principal } from './principal.ts';
 import { comparablePath } from './request-path.ts';
 import {
   validateDpop,
@@ -60,7 +61,9 @@ export interface ProtectedResource {
   readonly path: string;
   readonly scopes: Scopes;
   readonly hierarchy: ScopeHierarchy;
-  readonly scopesFor: ((operation: McpOperation) => Scopes) | null;
+  readonly scopesFor: ((operation: McpOperation) => Scopes | 'public') | null;
+  /** The principal of requests without a token; `null`: every request needs one. */
+  readonly anonymous: Principal | null;
   readonly authenticationFor: ((operation: McpOperation) => AuthenticationRequirement | null) | null;
   readonly verifier: TokenVerifier;
   readonly challenge: ChallengeSettings;
@@ -193,6 +196,7 @@ function validateResource(
       scopes,
       hierarchy,
       scopesFor: options.scopesFor ?? null,
+      anonymous: options.publicOperations === true ? createAnonymousPrincipal(resource) : null,
       authenticationFor: options.authenticationFor ?? null,
       verifier,
       challenge: {

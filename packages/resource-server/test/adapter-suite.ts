@@ -8,6 +8,7 @@ import { describeHandles } from './suite/handles.ts';
 import { describeMetadata } from './suite/metadata.ts';
 import { describePages } from './suite/pages.ts';
 import { describePresenting } from './suite/presenting.ts';
+import { describePublicOperations } from './suite/public-operations.ts';
 import { describeScopes } from './suite/scopes.ts';
 import { createStage } from './suite/stage.ts';
 import { describeStreams } from './suite/streams.ts';
@@ -23,6 +24,7 @@ export function describeAdapter(name: string, start: Start): void {
     describeBoundTokens(stage);
     describeHandles(stage);
     describeScopes(stage);
+    describePublicOperations(stage);
     describeChallenges(stage);
     describeMetadata(stage);
     describePages(stage);

@@ -304,10 +304,12 @@ function route(
   gateway: Gateway | null,
   serviceRoutes: PathHandler,
 ): HttpHandler {
-  const delegate = gateway && { node: gateway.handle };
   return (request, connection) => {
     const path = pathOf(request);
-    if (delegate !== null && gateway?.belongs(path) === true) return Promise.resolve(delegate);
+    if (gateway?.belongs(path) === true) {
+      const { address } = connection;
+      return Promise.resolve({ node: (incoming, outgoing) => gateway.handle(incoming, outgoing, address) });
+    }
     if (own?.belongs(path) === true) return Promise.resolve(own);
     return server.owns(path) ? server.handleHttp(request, connection) : serviceRoutes(request, connection);
   };

@@ -2,7 +2,7 @@
 
 import type { AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
 import type { CredentialSource, Gateway, GatewayAuditEvent, ToolChangeEvent } from '@portcullis/gateway';
-import { guardResourcesOf } from '@portcullis/gateway/options';
+import { guardResourcesOf, hasConditions } from '@portcullis/gateway/options';
 import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from '@portcullis/http';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
@@ -54,6 +54,7 @@ export function createGatewayFactory(
     const record = (event: GatewayAuditEvent) => server.recordOf(auditEvents, event);
     return createGateway({
       servers,
+      conditions: hasConditions(servers) ? await (await import('@portcullis/policy')).loadConditions() : null,
       guard: createGuard(guardResourcesOf(servers)),
       previous,
       strippedPrefix: prepared.settings.strippedPrefix,

@@ -12,7 +12,7 @@ import {
   type OptionIssue,
   type OptionReport,
 } from '@portcullis/authorization-server/options';
-import { defineServers, type GatewayServer, resourcesOf } from '@portcullis/gateway/options';
+import { checkConditions, defineServers, type GatewayServer, resourcesOf } from '@portcullis/gateway/options';
 import { collectIssues, SettingsError } from '../errors.ts';
 import { loadWorkspaces } from '../settings/modules.ts';
 import { formatIssues, type ResolvedSettings, readSettings, type Sources } from '../settings/resolve.ts';
@@ -58,6 +58,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
   serversAt('http://localhost', report);
+  await checkConditions(settings.servers, report);
   const prepared = { settings, application, serversAt, findWorkspaces, nameOf, configFile };
   const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved);
   const all = [...formatIssues(resolved), ...issues, ...ruleIssues];

@@ -1,5 +1,6 @@
 /** Turns calls into audit events outside the request path: a bounded queue, drained in later turns of the event loop. */
 import { hash } from 'node:crypto';
+import type { Explanation } from '@portcullis/policy';
 import { AUDIT_BATCH, MAX_AUDIT_ARGUMENTS, MAX_AUDIT_TEXT, MAX_QUEUED_CALLS } from '../limits.ts';
 import type { ArgumentAudit } from '../servers/server.ts';
 import type { CallAudit, CallRecord } from './call-record.ts';
@@ -38,12 +39,12 @@ export function createCallAudit(emit: (event: GatewayAuditEvent) => void): CallA
 
 /** Retains neither the request nor its body. */
 function toEvent(call: CallRecord): CallEvent {
-  const { server, principal, startedAt } = call.request;
+  const { server, principal, owner, startedAt } = call.request;
   const { subject, clientId, grantId } = principal;
   const { decision, outcome, status, requestBytes, responseBytes } = call;
   return {
     type: 'call.finished',
-    clientId,
+    ...(owner.isAnonymous ? { site: owner.subject } : { clientId }),
     ...(subject !== clientId && { accountId: subject }),
     ...(grantId !== null && { grantId }),
     resource: server.resource,
@@ -51,6 +52,7 @@ function toEvent(call: CallRecord): CallEvent {
     method: shorten(call.method),
     ...targetOf(call),
     decision,
+    ...(call.because && explanationOf(call.because)),
     outcome,
     ...(status !== null && { status }),
     duration: milliseconds(performance.now() - startedAt),
@@ -59,6 +61,10 @@ function toEvent(call: CallRecord): CallEvent {
     responseBytes,
     ...argumentsOf(call),
   };
+}
+
+function explanationOf({ rule, reason, values }: Explanation): Pick<CallEvent, 'rule' | 'reason' | 'values'> {
+  return { rule, reason: shorten(reason), ...(values && { values: JSON.stringify(values) }) };
 }
 
 function targetOf({ method, target }: CallRecord): { readonly tool: string } | { readonly target?: string } {

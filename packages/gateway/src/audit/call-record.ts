@@ -1,4 +1,5 @@
 /** The record of each call: owner, server, operation, decision, duration and outcome. */
+import type { Explanation } from '@portcullis/policy';
 import type { GatewayRequest } from '../servers/request.ts';
 
 /** The decision, before anything reached the backend. */
@@ -8,6 +9,10 @@ export type CallDecision =
   | 'denied'
   /** Scopes are missing: the client was challenged for more. */
   | 'insufficient_scope'
+  /** There was no token, and the operation is not public. */
+  | 'challenged'
+  /** The user has to sign in otherwise or again, or the client has to bind the token to a key. */
+  | 'step_up'
   /** A limit of calls, concurrency or size. */
   | 'limited'
   /** A body that is not JSON-RPC, contradicts its headers, or contains a sealed ID of another owner. */
@@ -34,12 +39,14 @@ export type CallOutcome =
 
 /** A call that has ended. */
 export interface CallRecord {
-  readonly request: Pick<GatewayRequest, 'server' | 'principal' | 'startedAt'>;
+  readonly request: Pick<GatewayRequest, 'server' | 'principal' | 'owner' | 'startedAt'>;
   /** The method of the JSON-RPC message; for GET and DELETE the method of HTTP. */
   readonly method: string;
   /** Name of the tool or prompt, or URI of the resource. */
   readonly target: string | null;
   readonly decision: CallDecision;
+  /** The rule that refused it; `null`: allowed, or not refused by a rule. */
+  readonly because: Explanation | null;
   readonly outcome: CallOutcome;
   /** Status of the response; `null` if none was sent. */
   readonly status: number | null;

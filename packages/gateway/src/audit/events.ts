@@ -12,6 +12,13 @@ export type CallEvent = ComponentEvent & {
   /** Prompt, or URI of a resource. */
   readonly target?: string;
   readonly decision: CallDecision;
+  /** The path of the rule that refused it: `servers[0].tools["delete_*"].when`. */
+  readonly rule?: string;
+  readonly reason?: string;
+  /** What a condition read, as JSON, without secrets. */
+  readonly values?: string;
+  /** Without a token: the site of the client, an IPv4 address or an IPv6 prefix. */
+  readonly site?: string;
   readonly outcome: CallOutcome;
   /** HTTP status of the response. */
   readonly status?: number;

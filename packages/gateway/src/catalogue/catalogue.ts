@@ -1,5 +1,5 @@
 /** The catalogue: the tools that a backend offers to a credential, and which of their definitions are approved. */
-import type { ToolHints } from '../policy/compile-policy.ts';
+import type { ToolAnnotations } from '@portcullis/policy';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
@@ -9,7 +9,7 @@ export type ToolState = 'approved' | 'changed' | 'new' | 'rejected';
 /** A tool of a catalogue, without its definition. */
 export interface CataloguedTool {
   readonly state: ToolState;
-  readonly hints: ToolHints;
+  readonly hints: ToolAnnotations;
 }
 
 /** The tools of one list whose definitions are approved, by name. */

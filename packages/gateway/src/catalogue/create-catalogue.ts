@@ -1,4 +1,5 @@
 /** Caches the tools of backends by credential, and compares what backends list with the pins. */
+import type { ToolAnnotations } from '@portcullis/policy';
 import type { ListedDefinition } from '@portcullis/protocol';
 import {
   CATALOGUE_LIFETIME,
@@ -6,7 +7,6 @@ import {
   CATALOGUE_REFRESH_AT,
   MAX_CATALOGUE_ENTRIES,
 } from '../limits.ts';
-import type { ToolHints } from '../policy/compile-policy.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Catalogue, CataloguedTool, ListTools, ReviewedList, ToolCatalogue } from './catalogue.ts';
@@ -29,7 +29,7 @@ export interface CatalogueOptions {
 
 /** A definition in a list. */
 interface ListedTool extends ListedDefinition {
-  readonly hints: ToolHints;
+  readonly hints: ToolAnnotations;
 }
 
 /** The gateway's own list. */

@@ -1,4 +1,5 @@
 /** Pins: which definitions of a server's tools are approved, in memory for a few seconds. */
+import type { ToolAnnotations } from '@portcullis/policy';
 
 import type {
   DefinitionList,
@@ -7,7 +8,6 @@ import type {
   ListedDefinition,
 } from '@portcullis/protocol';
 import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits.ts';
-import type { ToolHints } from '../policy/compile-policy.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { ToolState } from './catalogue.ts';
 import { hintsOf, membersHashOf, readToolDefinition } from './tool-definition.ts';
@@ -28,7 +28,7 @@ export interface Pins {
   /** Whether a definition was approved, rejected, or waits. */
   has(tool: string, hash: string): boolean;
   /** Tools with an approved definition, and the hints that all their approved definitions have. */
-  readonly approved: ReadonlyMap<string, ToolHints>;
+  readonly approved: ReadonlyMap<string, ToolAnnotations>;
 }
 
 type PinnedServer = Pick<GatewayServer, 'path' | 'pinnedBackend'>;
@@ -147,8 +147,8 @@ function readPins(records: readonly DefinitionPinRecord[], version: number): Pin
 
 function readApproved(
   byTool: ReadonlyMap<string, readonly DefinitionPinRecord[]>,
-): ReadonlyMap<string, ToolHints> {
-  const approved = new Map<string, ToolHints>();
+): ReadonlyMap<string, ToolAnnotations> {
+  const approved = new Map<string, ToolAnnotations>();
   for (const [tool, pins] of byTool) {
     const hints = pins
       .filter(({ status }) => status === 'approved')

@@ -1,6 +1,7 @@
 /** Tool definitions: what is pinned of them, and their hints. */
+
 import { createHash } from 'node:crypto';
-import type { ToolHints } from '../policy/compile-policy.ts';
+import type { ToolAnnotations } from '@portcullis/policy';
 
 /** A definition, as the backend sent it. */
 export type ToolDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
@@ -19,7 +20,7 @@ export function hashOf(text: string): string {
 }
 
 /** @see MCP 2025-11-25, ToolAnnotations */
-export function hintsOf({ annotations }: ToolDefinition): ToolHints {
+export function hintsOf({ annotations }: ToolDefinition): ToolAnnotations {
   const { readOnlyHint, destructiveHint } = Object(annotations);
   return { readOnly: readOnlyHint === true, destructive: destructiveHint === true };
 }

@@ -1,5 +1,6 @@
 /** The credentials of all backends: one source by server, and the backends at which users connect accounts. */
 import type { AuthorizationServer, UserBackend, UserBackends } from '@portcullis/authorization-server';
+import { isAnonymous } from '@portcullis/resource-server';
 import type { GatewayServer } from '../servers/server.ts';
 import { type ProtectedBackend, protectedBackendOf } from './backend-client.ts';
 import { type CredentialSource, noCredential } from './credential-source.ts';
@@ -36,10 +37,20 @@ export function createCredentialSource(
     return created;
   };
   return {
-    for: (principal, server) => sourceOf(server).for(principal),
+    for: (principal, server) =>
+      isAnonymous(principal) && ofUsers(server) ? noCredential : sourceOf(server).for(principal),
     rejected: (principal, server, answer, credential) =>
-      sourceOf(server).rejected(principal, answer, credential),
+      credential === noCredential
+        ? Promise.resolve('final')
+        : sourceOf(server).rejected(principal, answer, credential),
   };
+}
+
+/** Whether the credential of a backend is that of a user: without a token, it is reached with none. */
+function ofUsers({ backend }: GatewayServer): boolean {
+  if (backend === null || backend.kind === 'stdio') return false;
+  const { as } = backend.credentials;
+  return as === 'user' || as === 'exchange' || as === 'enterprise';
 }
 
 function createCredentials(

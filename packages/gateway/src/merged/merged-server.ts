@@ -1,7 +1,8 @@
 /** A merged server: offers the tools, prompts and resources of its members, by the rules, credentials and approvals of each. */
 
 import { errorCodes, errorResponse, isMembers, type JsonFields, type Message } from '@portcullis/http';
-import type { Principal } from '@portcullis/resource-server';
+import { readRule } from '@portcullis/policy';
+import { isAnonymous, type Principal } from '@portcullis/resource-server';
 import {
   BackendError,
   type BackendSession,
@@ -14,10 +15,18 @@ import type { RequestSlots } from '../http/slots.ts';
 import { MAX_LIST_PAGES } from '../limits.ts';
 import { isListMethod } from '../messages/check-responses.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
-import { forbidden, unknownTool } from '../server-control.ts';
+import {
+  checkForbidden,
+  type DecidedBody,
+  forbidden,
+  type Sender,
+  unknownTool,
+} from '../policy/check-messages.ts';
+import { compilePolicy } from '../policy/compile-policy.ts';
 import type { GatewayRequest, OwnedRequest } from '../servers/request.ts';
 import { ownerOf } from '../servers/request.ts';
-import type { GatewayServer } from '../servers/server.ts';
+import { hasPublicOperations, rulesOf } from '../servers/resources.ts';
+import type { AccessRules, GatewayServer, RuleTable } from '../servers/server.ts';
 import { prefixNotification, prefixResult, splitMessage, splitName, splitUri } from './namespaces.ts';
 
 /** A server that is merged into another one. */
@@ -27,9 +36,9 @@ export interface MergedPart {
   /** Acquires a slot for a request at its backend. */
   readonly takeRequest: RequestSlots;
   /** Refuses messages, with the member's names, that are never allowed. @throws MessageError */
-  checkRules(request: Pick<OwnedRequest, 'principal'>, body: ScannedBody): void;
+  checkRules(sender: Sender, body: ScannedBody): void;
   /** Decides about messages with the member's names. @throws OAuthError, MessageError, BackendError */
-  decide(request: OwnedRequest, body: ScannedBody, credential: BackendCredential): void | Promise<void>;
+  decide(request: OwnedRequest, body: DecidedBody, credential: BackendCredential): void | Promise<void>;
   /** Filters a list of the member. */
   filter(result: unknown, request: OwnedRequest, credentialKey: string): unknown;
 }
@@ -54,19 +63,40 @@ const LISTS: Readonly<Record<string, string>> = {
   'resources/templates/list': 'resourceTemplates',
 };
 
-/** Refuses what a member's rules never allow, and names without a member. */
-export function createMergedRules(parts: MergedParts) {
+/** Refuses what a member's rules never allow, names without a member, and without a token what concerns no public operation. */
+export function createMergedRules({ id }: GatewayServer, parts: MergedParts) {
+  const source = { index: 0, id, rules: publicRulesOf(parts), unknownMethods: 'pass' } as const;
+  const policy = compilePolicy(source, { offered: [] });
   return (request: GatewayRequest, body: ScannedBody): void => {
-    for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message)))
-      part.checkRules(request, { ...body, messages: [own] });
+    for (const message of body.messages) {
+      const found = findParts(parts, message);
+      if (found.length === 0 && isAnonymous(request.principal))
+        checkForbidden(policy, { ...body, messages: [message] }, request);
+      for (const [part, own] of found) part.checkRules(request, { ...body, messages: [own] });
+    }
+  };
+}
+
+/** Which kinds of operations are public at a member. */
+function publicRulesOf(parts: MergedParts): AccessRules {
+  const rules = [...parts.values()].flatMap(({ server }) => rulesOf(server));
+  const tableOf = (name: string): RuleTable | null =>
+    rules.some(({ table, rule }) => table === name && readRule(rule).public)
+      ? { '*': { public: true } }
+      : null;
+  return {
+    tools: tableOf('tools'),
+    resources: tableOf('resources'),
+    prompts: tableOf('prompts'),
+    methods: null,
   };
 }
 
 /** Decides about each message by the scopes and tools of its member. */
 export function createMergedCheck(parts: MergedParts, credentials: CredentialSource) {
-  return async (request: GatewayRequest, body: ScannedBody): Promise<void> => {
+  return async (request: GatewayRequest, body: DecidedBody): Promise<void> => {
     for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message))) {
-      const partRequest = requestOf(part, request.principal);
+      const partRequest = requestOf(part, request.principal, request.network);
       const credential = await credentials.for(request.principal, part.server);
       await part.decide(partRequest, { ...body, messages: [own] }, credential);
     }
@@ -96,8 +126,8 @@ function findPart(parts: MergedParts, message: ScannedMessage): PartMessages {
   return [[part, { ...message, ...own }]];
 }
 
-function requestOf({ server }: MergedPart, principal: Principal): OwnedRequest {
-  return { principal, server, owner: ownerOf(principal, server) };
+function requestOf({ server }: MergedPart, principal: Principal, network = ''): OwnedRequest {
+  return { principal, server, owner: ownerOf(principal, server, network), network };
 }
 
 /** A backend that consists of sessions with the members, each opened on first use. */
@@ -202,6 +232,7 @@ class MergedSession implements BackendSession {
   }
 
   async #listPart(prefix: string, part: MergedPart, method: string, call: Call): Promise<readonly unknown[]> {
+    if (isAnonymous(this.#principal) && !hasPublicOperations(part.server)) return [];
     const member = LISTS[method] ?? '';
     const request = requestOf(part, this.#principal);
     const entries: unknown[] = [];

@@ -1,4 +1,5 @@
 /** The error for a message that is not accepted: an HTTP status with a JSON-RPC error. */
+import type { Explanation } from '@portcullis/policy';
 
 /** Why a message is not accepted: by a rule, since its tool waits for approval, or because it is none that can be accepted. */
 export type RefusalDecision = 'denied' | 'unapproved' | 'invalid';
@@ -8,6 +9,7 @@ interface MessageErrorOptions {
   readonly id?: string | null;
   readonly decision?: RefusalDecision;
   readonly isToolResult?: boolean;
+  readonly because?: Explanation | null;
 }
 
 /** An invalid message: the HTTP status and the JSON-RPC error that its sender receives. @see JSON-RPC 2.0 §5.1 */
@@ -23,11 +25,19 @@ export class MessageError extends Error {
   readonly decision: RefusalDecision;
   /** Whether its sender receives it as a tool's result with `isError`, which a model can read, and not as a JSON-RPC error. */
   readonly isToolResult: boolean;
+  /** The rule that decided, for the audit log. */
+  readonly because: Explanation | null;
 
   constructor(
     code: number,
     message: string,
-    { status = 400, id = null, decision = 'invalid', isToolResult = false }: MessageErrorOptions = {},
+    {
+      status = 400,
+      id = null,
+      decision = 'invalid',
+      isToolResult = false,
+      because = null,
+    }: MessageErrorOptions = {},
   ) {
     super(message);
     this.status = status;
@@ -35,5 +45,6 @@ export class MessageError extends Error {
     this.id = id;
     this.decision = decision;
     this.isToolResult = isToolResult;
+    this.because = because;
   }
 }

@@ -1,82 +1,82 @@
 /** Compiles the rules of a server: the same decision for what is listed and for what is called. */
-
-import { type AccessCondition, unmetCondition } from '@portcullis/policy';
-import { type McpOperation, missingScopes, type Scopes, unionScopes } from '@portcullis/protocol';
-import type { Principal } from '@portcullis/resource-server';
-import type { AccessRule, ConditionalAccessRule, GatewayServer, RuleTable } from '../servers/server.ts';
+import {
+  type AccessRequest,
+  type CompileCondition,
+  decideAccess,
+  type LocatedRule,
+  locateRule,
+  type PolicyDecision,
+  readRule,
+  rulePath,
+  type ScopeLimits,
+  type ToolAnnotations,
+} from '@portcullis/policy';
+import type { McpOperation, Scopes } from '@portcullis/protocol';
+import type { AccessRules, GatewayServer, RuleTable } from '../servers/server.ts';
+import { isKnownMethod, resemblesKnownMethod } from './methods.ts';
 import { nameVariants, uriReadings } from './resource-uris.ts';
-
-/** Annotations of a tool that propose scopes when no rule is configured. They are the backend's own claims about itself. */
-export interface ToolHints {
-  readonly readOnly: boolean;
-  readonly destructive: boolean;
-}
-
-/** The decision of a policy about one call. */
-type AccessDecision =
-  | { readonly kind: 'allow' }
-  /** The token may do it with more scopes. */
-  | { readonly kind: 'insufficient_scope'; readonly needed: Scopes }
-  /** No scope would help. `reason` is for the audit log. */
-  | { readonly kind: 'deny'; readonly reason: string };
-
-/** Who performs an operation: what rules can name. */
-export type Caller = Pick<Principal, 'clientId' | 'scopes' | 'groups' | 'claims'>;
 
 /** The compiled rules of a server. Pure. */
 export interface Policy {
-  /** @param hints of the tool; `null` when it is unknown, or the operation is none of a tool */
-  decide(operation: McpOperation, caller: Caller, hints: ToolHints | null): AccessDecision;
+  /** The rules of an operation, all of which have to be met. @param hints of the tool; `null` when it is unknown */
+  rulesFor(operation: McpOperation, hints: ToolAnnotations | null): readonly LocatedRule[];
+  decide(request: AccessRequest): PolicyDecision;
 }
 
-/** What a rule demands. A string: why it is never met by this caller. */
-type Demand = Scopes | string;
+interface PolicySource extends Pick<GatewayServer, 'id' | 'rules' | 'unknownMethods'> {
+  /** The index in the configuration, for the paths of rules. */
+  readonly index: number;
+}
 
-const NO_SCOPES: Scopes = [];
-const ALLOW: AccessDecision = { kind: 'allow' };
+interface CompileOptions {
+  /** The scopes of the server: configured or proposed. */
+  readonly offered: Scopes;
+  /** A scope that the caller cannot be granted is not asked for: it would be asked for again and again. */
+  readonly limits?: ScopeLimits;
+  /** `null`: no rule has a condition. */
+  readonly compile?: CompileCondition | null;
+}
 
-type PolicySource = Pick<GatewayServer, 'id' | 'rules' | 'unknownMethods'>;
-
-/** Scope → who may be granted it. */
-type ScopeLimits = Readonly<Record<string, AccessCondition>>;
-
-/**
- * @param offered the scopes of the server: configured or proposed
- * @param limits a scope that the caller cannot be granted is not asked for: it would be asked for again and again
- */
+/** @throws ConditionError for a condition that does not compile */
 export function compilePolicy(
-  { id, rules, unknownMethods }: PolicySource,
-  offered: Scopes,
-  limits: ScopeLimits = {},
+  { index, id, rules, unknownMethods }: PolicySource,
+  { offered, limits = {}, compile = null }: CompileOptions,
 ): Policy {
-  const tools = compileRules(rules.tools, formsOfName);
-  const prompts = compileRules(rules.prompts, formsOfName);
-  const resources = compileRules(rules.resources, uriReadings);
-  const methods = compileRules(rules.methods);
-  const reading = proposedScopes(`${id}:read`, offered);
-  const writing = proposedScopes(`${id}:write`, offered);
+  const find = (table: keyof AccessRules, formsOf?: FormsOf) =>
+    compileRules(locateRules(index, table, rules[table], compile), formsOf);
+  const [tools, prompts] = [find('tools', formsOfName), find('prompts', formsOfName)];
+  const [resources, methods] = [find('resources', uriReadings), find('methods')];
+  const at = `servers[${index}]`;
+  const reading = locateRule(`${at}.scopes`, proposedScopes(`${id}:read`, offered), null);
+  const writing = locateRule(`${at}.scopes`, proposedScopes(`${id}:write`, offered), null);
+  const otherMethod = locateRule(`${at}.methods`, {}, null);
+  const openMethod = locateRule(`${at}.methods`, { public: true }, null);
+  const unknown = locateRule(`${at}.unknownMethods`, false, null);
+  const alike = locateRule('a method that resembles another one', false, null);
+  const open = openMethodsOf(rules);
 
-  function demandsOf(operation: McpOperation, caller: Caller, hints: ToolHints | null): readonly Demand[] {
-    const { method, tool, prompt, resource } = operation;
-    const decide = (find: FindRules, name: string, otherwise: Scopes) =>
-      find(name).map((rule) => demandOf(rule ?? otherwise, caller));
+  function rulesFor(
+    { method, tool, prompt, resource }: McpOperation,
+    hints: ToolAnnotations | null,
+  ): readonly LocatedRule[] {
+    if (unknownMethods === 'refuse' && !isKnownMethod(method)) return [unknown];
+    if (resemblesKnownMethod(method)) return [alike];
+    const found = (rule: FindRules, name: string, otherwise: LocatedRule) =>
+      rule(name).map((one) => one ?? otherwise);
     const isReading = hints?.readOnly === true && !hints.destructive;
-    return [
-      ...decide(methods, method, NO_SCOPES),
-      ...(tool === null ? [] : decide(tools, tool, isReading ? reading : writing)),
-      ...(prompt === null ? [] : decide(prompts, prompt, reading)),
-      ...(resource === null ? [] : decide(resources, resource, reading)),
+    const target = [
+      ...(tool === null ? [] : found(tools, tool, isReading ? reading : writing)),
+      ...(prompt === null ? [] : found(prompts, prompt, reading)),
+      ...(resource === null ? [] : found(resources, resource, reading)),
     ];
+    // Whether an operation needs a token is decided by its target, where it has one.
+    const isOpen = target.length > 0 ? target.some(({ rule }) => rule.public === true) : open.has(method);
+    return [...found(methods, method, isOpen ? openMethod : otherMethod), ...target];
   }
 
   return {
-    decide(operation, caller, hints) {
-      if (unknownMethods === 'refuse' && !isKnownMethod(operation.method))
-        return { kind: 'deny', reason: 'the method is unknown' };
-      if (resemblesKnownMethod(operation.method))
-        return { kind: 'deny', reason: 'the method resembles another one' };
-      return combine(demandsOf(operation, caller, hints), caller, limits);
-    },
+    rulesFor,
+    decide: (request) => decideAccess(rulesFor(request.operation, request.annotations), request, limits),
   };
 }
 
@@ -85,33 +85,49 @@ function proposedScopes(scope: string, offered: Scopes): Scopes {
   return offered.includes(scope) ? [scope] : offered;
 }
 
-function demandOf(rule: AccessRule, caller: Caller): Demand {
-  if (rule === false) return 'a rule forbids it';
-  if (!('scopes' in rule) && Array.isArray(rule)) return rule;
-  const conditional = rule as ConditionalAccessRule;
-  return unmetCondition(conditional, caller) ?? conditional.scopes ?? NO_SCOPES;
+function locateRules(
+  index: number,
+  table: keyof AccessRules,
+  rules: RuleTable | null,
+  compile: CompileCondition | null,
+): Readonly<Record<string, LocatedRule>> | null {
+  if (rules === null) return null;
+  const entries = Object.entries(rules).map(
+    ([pattern, rule]) => [pattern, locateRule(rulePath(index, table, pattern), rule, compile)] as const,
+  );
+  return Object.fromEntries(entries);
 }
 
-/** All demands have to be met; the challenge names what the token has as well, so that a step-up loses nothing. */
-function combine(demands: readonly Demand[], caller: Caller, limits: ScopeLimits): AccessDecision {
-  const { scopes: granted } = caller;
-  const reason = demands.find((demand) => typeof demand === 'string');
-  if (reason !== undefined) return { kind: 'deny', reason };
-  const needed = demands.filter((demand) => typeof demand !== 'string').flat();
-  const missing = missingScopes(needed, granted);
-  if (missing.length === 0) return ALLOW;
-  const never = missing.find((scope) => isNeverGranted(scope, caller, limits));
-  if (never !== undefined) return { kind: 'deny', reason: `the scope ${never} cannot be granted` };
-  return { kind: 'insufficient_scope', needed: unionScopes(granted, needed) };
+/** Methods around public operations, which a client calls before it knows what it wants. */
+const AROUND_OPERATIONS = [
+  'initialize',
+  'ping',
+  'server/discover',
+  'notifications/initialized',
+  'notifications/cancelled',
+];
+
+/** The lists in which each kind of operation appears. */
+const LISTS: { readonly [K in Exclude<keyof AccessRules, 'methods'>]: readonly string[] } = {
+  tools: ['tools/list'],
+  prompts: ['prompts/list'],
+  resources: ['resources/list', 'resources/templates/list'],
+};
+
+/** Methods that need no token because a public operation does not. */
+function openMethodsOf(rules: AccessRules): ReadonlySet<string> {
+  const lists = Object.entries(LISTS).flatMap(([table, methods]) =>
+    hasPublicRule(rules[table as keyof typeof LISTS]) ? methods : [],
+  );
+  return new Set(Object.values(rules).some(hasPublicRule) ? [...AROUND_OPERATIONS, ...lists] : []);
 }
 
-function isNeverGranted(scope: string, caller: Caller, limits: ScopeLimits): boolean {
-  const condition = Object.hasOwn(limits, scope) ? limits[scope] : undefined;
-  return condition !== undefined && unmetCondition(condition, caller) !== null;
+function hasPublicRule(table: RuleTable | null): boolean {
+  return Object.values(table ?? {}).some((rule) => readRule(rule).public === true);
 }
 
 /** The rule for each form of a name; `null` where no pattern matches. */
-type FindRules = (name: string) => readonly (AccessRule | null)[];
+type FindRules = (name: string) => readonly (LocatedRule | null)[];
 
 const PLAIN = /^[\x21-\x7e]*$/;
 
@@ -124,7 +140,7 @@ type FormsOf = (name: string) => readonly string[];
 
 interface Entry {
   readonly pattern: string;
-  readonly rule: AccessRule;
+  readonly rule: LocatedRule;
 }
 
 /**
@@ -134,7 +150,10 @@ interface Entry {
  * Each form of a name needs a rule that allows it: the name itself that of a pattern as written, its other forms that of a pattern or of one
  * of its forms. So the forms of a pattern forbid, but they never allow a name that is written so.
  */
-export function compileRules(table: RuleTable | null, formsOf: FormsOf = (name) => [name]): FindRules {
+export function compileRules(
+  table: Readonly<Record<string, LocatedRule>> | null,
+  formsOf: FormsOf = (name) => [name],
+): FindRules {
   if (table === null) return (name) => formsOf(name).map(() => null);
   const entries = Object.entries(table).map(([pattern, rule]) => ({ pattern, rule }));
   const find = compileEntries(entries);
@@ -187,53 +206,4 @@ function matches(parts: readonly string[], name: string): boolean {
     at = found + part.length;
   }
   return true;
-}
-
-/** The methods of all revisions of MCP that a client may send. */
-const METHODS: ReadonlySet<string> = new Set([
-  '',
-  'initialize',
-  'ping',
-  'server/discover',
-  'tools/list',
-  'tools/call',
-  'prompts/list',
-  'prompts/get',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'subscriptions/listen',
-  'completion/complete',
-  'logging/setLevel',
-  'tasks/get',
-  'tasks/list',
-  'tasks/result',
-  'tasks/update',
-  'tasks/cancel',
-  'notifications/initialized',
-  'notifications/cancelled',
-  'notifications/progress',
-  'notifications/roots/list_changed',
-  'notifications/tasks/status',
-]);
-
-/** A response has no method: the empty one. */
-function isKnownMethod(method: string): boolean {
-  return METHODS.has(method);
-}
-
-/** Whether a lenient backend may take an unknown method for a known one: by case, spaces, separators, or characters that look alike. */
-function resemblesKnownMethod(method: string): boolean {
-  if (METHODS.has(method)) return false;
-  const folded = fold(method);
-  return [...METHODS].some((known) => known !== '' && fold(known) === folded);
-}
-
-function fold(method: string): string {
-  return method
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^a-z]/g, '');
 }

@@ -1,9 +1,17 @@
 /** Definitions of servers from their options: the rules between members, and complete defaults. */
 import { resolve } from 'node:path';
 import { type OptionReport, reportUnknownClaims } from '@portcullis/authorization-server/options';
-import { type AccessCondition, unavailableClaims } from '@portcullis/policy';
+import {
+  type AccessCondition,
+  type CompileCondition,
+  ConditionError,
+  loadConditions,
+  readRule,
+  unavailableClaims,
+} from '@portcullis/policy';
 import { defineCredentials } from './credential-options.ts';
 import { commandDefaults, type ReadBackend, type ReadServer } from './options.ts';
+import { rulesOf } from './resources.ts';
 import type { AccessRules, BackendDefinition, GatewayServer, RuleTable } from './server.ts';
 
 /** What `defineServers` needs besides the configured servers. */
@@ -45,7 +53,7 @@ function defineServer(
 ): GatewayServer {
   const { path, scopes = {}, review, unknownMethods, limits } = options;
   const id = path.split('/').at(-1) ?? '';
-  const rules = rulesOf(options);
+  const rules = rulesOfOptions(options);
   checkScopes(scopes, rules, at, report);
   checkClaims(scopes, at, report);
   return Object.freeze<GatewayServer>({
@@ -71,7 +79,7 @@ function addressOf(backend: BackendDefinition | null): string {
   return backend.kind === 'stdio' ? JSON.stringify(backend.command) : (backend.urls[0]?.href ?? '');
 }
 
-function rulesOf({ tools, resources, prompts, methods }: ReadServer): AccessRules {
+function rulesOfOptions({ tools, resources, prompts, methods }: ReadServer): AccessRules {
   const table = (rules: RuleTable | undefined) => rules ?? null;
   return {
     tools: table(tools),
@@ -193,19 +201,43 @@ function checkClaims(written: WrittenScopes, at: At, report: OptionReport): void
 
 function checkScopes(scopes: WrittenScopes, rules: AccessRules, at: At, report: OptionReport): void {
   const known = Object.keys(scopes);
-  for (const [table, patterns] of Object.entries(rules)) {
-    for (const [pattern, rule] of Object.entries((patterns ?? {}) as RuleTable)) {
-      const needed: readonly string[] =
-        rule === false ? [] : 'scopes' in rule ? (rule.scopes ?? []) : isList(rule) ? rule : [];
-      for (const scope of needed.filter((one) => !known.includes(one))) {
-        report.add(at(table, pattern), `unknown scope ${JSON.stringify(scope)}: describe it in scopes`);
-      }
-    }
+  for (const { table, pattern, rule } of rulesOf({ rules })) {
+    const { scopes: needed = [], public: isPublic = false, ...others } = readRule(rule);
+    for (const scope of needed.filter((one) => !known.includes(one)))
+      report.add(at(table, pattern), `unknown scope ${JSON.stringify(scope)}: describe it in scopes`);
+    const unmet = [...(needed.length > 0 ? ['scopes'] : []), ...Object.keys(others)].filter(
+      (name) => name !== 'when',
+    );
+    if (isPublic && unmet.length > 0)
+      report.add(at(table, pattern), `must not have public beside ${unmet.join(', ')}, which need a token`);
   }
 }
 
-function isList(rule: unknown): rule is readonly string[] {
-  return Array.isArray(rule);
+/**
+ * Checks the conditions of rules; issues go to the report, below `servers`.
+ * @param servers as configured
+ */
+export async function checkConditions(servers: readonly ReadServer[], report: OptionReport): Promise<void> {
+  const rules = servers.flatMap((server, index) =>
+    rulesOf({ rules: rulesOfOptions(server) }).map((one) => ({ ...one, index, ...readRule(one.rule) })),
+  );
+  if (rules.every(({ when }) => when === undefined)) return;
+  const compile = await loadConditions();
+  for (const { index, table, pattern, when } of rules) {
+    const issue = when === undefined ? null : findIssue(compile, when);
+    if (issue !== null) report.add(['servers', index, table, pattern, 'when'], issue);
+  }
+}
+
+function findIssue(compile: CompileCondition, source: string): string | null {
+  try {
+    compile(source);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ConditionError)) throw error;
+    const { message, position } = error;
+    return position === null ? message : `line ${position.line}, column ${position.column}: ${message}`;
+  }
 }
 
 /** Each path is a resource; paths that only differ in the case of letters would be one for some routers. */

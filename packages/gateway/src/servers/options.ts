@@ -62,15 +62,41 @@ const scopeSchema = lazy(() => {
   return z.union([text(), described]).register(optionMeta, { kind });
 });
 
+const requirementsSchema = lazy(() =>
+  z.strictObject({
+    acr: list(text('an authentication context class'), 1)
+      .optional()
+      .describe('authentication context classes such as `2fa`, one of which suffices (RFC 9470)')
+      .register(optionMeta, { defaultText: 'all' }),
+    maxAge: seconds(1)
+      .optional()
+      .describe('seconds since the sign-in, at most (RFC 9470)')
+      .register(optionMeta, { defaultText: 'no limit' }),
+    dpop: z
+      .boolean()
+      .default(false)
+      .describe('the access token has to be bound to a key of the client (RFC 9449)'),
+  }),
+);
+
 const ruleSchema = lazy(() => {
   const conditional = z.strictObject({
+    public: z
+      .literal(true)
+      .optional()
+      .describe('no token is needed')
+      .register(optionMeta, { defaultText: 'a token' }),
     scopes: scopeList().optional().describe('scopes that the operation needs'),
+    when: text('a condition')
+      .optional()
+      .describe('a condition in CEL on `user`, `client`, `call` and `request`'),
+    requires: requirementsSchema().optional().describe('how and when the user has to have signed in'),
     ...accessConditionMembers(1, {
       clients: 'clients that may use it',
       claims: 'claims of the access token with their accepted values',
     }),
   });
-  const kind = `false, a list of scopes, or an object with scopes, ${accessConditionNames}`;
+  const kind = `false, a list of scopes, or an object with public, scopes, when, requires, ${accessConditionNames}`;
   return z.union([z.literal(false), scopeList(), conditional]).register(optionMeta, { kind });
 });
 

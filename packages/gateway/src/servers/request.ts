@@ -1,6 +1,7 @@
 /** An authorized request to a server, and its owner: sealed IDs, limits, credentials and audit records are bound to it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Principal } from '@portcullis/resource-server';
+import { sitePrefixOf } from '@portcullis/protocol';
+import { isAnonymous, type Principal } from '@portcullis/resource-server';
 import type { GatewayServer } from './server.ts';
 
 /** The owner and the server of a request. */
@@ -9,6 +10,8 @@ export interface OwnedRequest {
   /** Verified by the guard for this server, or for one that merges it. */
   readonly principal: Principal;
   readonly owner: Owner;
+  /** The client's network address; empty: not known. */
+  readonly network: string;
 }
 
 /** A request to a server of the gateway, with its owner. */
@@ -23,21 +26,38 @@ export interface GatewayRequest extends OwnedRequest {
 export interface Owner {
   readonly issuer: string;
   readonly clientId: string;
+  /** The user; without a token, the site of the client, for limits. */
   readonly subject: string;
   /** The resource of the server. */
   readonly resource: string;
+  /** Without a token. */
+  readonly isAnonymous?: true;
 }
 
 /** The guard returns the same principal for each request with a token. */
 const owners = new WeakMap<Principal, Owner>();
 
-export function ownerOf(principal: Principal, { resource }: Pick<GatewayServer, 'resource'>): Owner {
+export function ownerOf(
+  principal: Principal,
+  { resource }: Pick<GatewayServer, 'resource'>,
+  network: string,
+): Owner {
+  if (isAnonymous(principal)) return anonymousOwner(resource, sitePrefixOf(network) ?? '');
   const known = owners.get(principal);
   if (known?.resource === resource) return known;
   const { issuer, clientId, subject } = principal;
   const owner = { issuer, clientId, subject, resource };
   owners.set(principal, owner);
   return owner;
+}
+
+function anonymousOwner(resource: string, site: string): Owner {
+  return { issuer: '', clientId: '', subject: site, resource, isAnonymous: true };
+}
+
+/** What sealed IDs of requests without a token are bound to: any client that has such an ID, since its network address may change. */
+export function anonymousOwnerOf({ resource }: Pick<Owner, 'resource'>): Owner {
+  return anonymousOwner(resource, '');
 }
 
 /** A key that identifies an owner, unambiguously. */

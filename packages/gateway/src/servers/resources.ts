@@ -1,8 +1,8 @@
 /** The protected resources of the gateway, as the authorization server issues tokens for them. */
-import { type AccessCondition, claimsOfConditions, joinConditions } from '@portcullis/policy';
+import { type AccessCondition, claimsOfRules, joinConditions, readRule } from '@portcullis/policy';
 import type { UserClaim } from '@portcullis/protocol';
 import type { ResourceOptions } from '@portcullis/resource-server';
-import type { AccessRule, GatewayServer } from './server.ts';
+import type { GatewayServer, RuleTable } from './server.ts';
 
 /** A resource definition of the authorization server. */
 export interface ServerResource {
@@ -38,24 +38,37 @@ type ScopeLimits = Readonly<Record<string, AccessCondition>>;
 
 /** Claims about the user that access tokens have to contain, because rules and limits depend on them. */
 function claimsOf(servers: readonly GatewayServer[], limits: ScopeLimits): readonly UserClaim[] {
-  const conditions = servers
-    .flatMap(({ rules }) => Object.values(rules))
-    .flatMap((table) => Object.values<AccessRule>(table ?? {}))
-    .flatMap((rule) => (rule === false || isList(rule) ? [] : [rule]));
-  return claimsOfConditions([...conditions, ...Object.values(limits)]);
-}
-
-function isList(rule: AccessRule): rule is readonly string[] {
-  return Array.isArray(rule);
+  const rules = servers.flatMap((server) => rulesOf(server)).map(({ rule }) => readRule(rule));
+  return claimsOfRules([...rules, ...Object.values(limits)]);
 }
 
 /** The same resources for the guard. */
 export function guardResourcesOf(servers: readonly GatewayServer[]): readonly ResourceOptions[] {
-  return resourcesOf(servers).map(({ resource, name, scopes }) => ({
+  return resourcesOf(servers).map(({ resource, name, scopes }, index) => ({
     resource,
     name,
     defaultScopes: Object.keys(scopes),
+    publicOperations: servers
+      .slice(index, index + 1)
+      .some((server) => [server, ...partsOf(server, servers)].some(hasPublicOperations)),
   }));
+}
+
+/** Whether an operation of a server is public. */
+export function hasPublicOperations(server: Pick<GatewayServer, 'rules'>): boolean {
+  return rulesOf(server).some(({ rule }) => readRule(rule).public === true);
+}
+
+/** Whether a rule of the servers has a condition, so that conditions have to be loaded. */
+export function hasConditions(servers: readonly Pick<GatewayServer, 'rules'>[]): boolean {
+  return servers.some((server) => rulesOf(server).some(({ rule }) => readRule(rule).when !== undefined));
+}
+
+/** All rules of a server, each with its table and its pattern. */
+export function rulesOf({ rules }: Pick<GatewayServer, 'rules'>) {
+  return Object.entries(rules).flatMap(([table, patterns]: readonly [string, RuleTable | null]) =>
+    Object.entries(patterns ?? {}).map(([pattern, rule]) => ({ table, pattern, rule })),
+  );
 }
 
 /** The scopes of a server: configured, proposed, or those of its members. */

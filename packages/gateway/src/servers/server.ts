@@ -1,6 +1,6 @@
 /** A configured server of the gateway: validated, frozen, pure data. Compiled policies are separate. */
 import type { OutputOf } from '@portcullis/authorization-server/options';
-import type { AccessCondition } from '@portcullis/policy';
+import type { AccessCondition, WrittenRule } from '@portcullis/policy';
 import type { CredentialDefinition } from './credential-options.ts';
 import type { limitsSchema } from './options.ts';
 
@@ -88,16 +88,8 @@ export interface AccessRules {
   readonly methods: RuleTable | null;
 }
 
-/** Access rules by name, or by a pattern of names. */
-export type RuleTable = Readonly<Record<string, AccessRule>>;
-
-/** Scopes that an operation needs; `false`: it is never allowed. */
-export type AccessRule = false | readonly string[] | ConditionalAccessRule;
-
-/** A rule with conditions on its users; every given member has to hold. */
-export interface ConditionalAccessRule extends AccessCondition {
-  readonly scopes?: readonly string[] | undefined;
-}
+/** Rules by name, or by a pattern of names. */
+export type RuleTable = Readonly<Record<string, WrittenRule>>;
 
 /** The arguments that the audit log stores. */
 export interface ArgumentAudit {

@@ -10,7 +10,7 @@ import {
 } from 'node:crypto';
 import { createLruCache, type LruCache } from '@portcullis/protocol';
 import { MAX_OPENED_IDS, MAX_OWNER_KEYS } from '../limits.ts';
-import { type Owner, ownerKey } from '../servers/request.ts';
+import { anonymousOwnerOf, type Owner, ownerKey } from '../servers/request.ts';
 
 /** The kind of a sealed ID; one kind never opens as another. */
 export type SealedKind = 'session' | 'event' | 'task' | 'request' | 'question';
@@ -101,7 +101,7 @@ function derivedNonce(key: SealerKey, name: string, plaintext: string): Buffer {
 
 /** What a sealed ID is bound to. */
 function nameOf(kind: SealedKind, owner: Owner): string {
-  return `${kind} ${ownerKey(owner)}`;
+  return `${kind} ${ownerKey(owner.isAnonymous === true ? anonymousOwnerOf(owner) : owner)}`;
 }
 
 function createSealerKey(masterKey: Uint8Array): SealerKey {

@@ -84,9 +84,15 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
       },
     });
   const catalogue = catalogueOf();
-  const control = createOperationControl(compilePolicy(requestOf().server, ['use']), catalogue);
-  const bodyOf = (name: string) =>
-    scanBody(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } })));
+  const control = createOperationControl(
+    compilePolicy({ ...requestOf().server, index: 0 }, { offered: ['use'] }),
+    catalogue,
+  );
+  const bodyOf = (name: string) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } };
+    const bytes = Buffer.from(JSON.stringify(message));
+    return { ...scanBody(bytes), bytes };
+  };
   const credential = { headers: {}, key: '', sign: null };
   return {
     ...{ backend, clock, changes, catalogue, catalogueOf, requestOf },

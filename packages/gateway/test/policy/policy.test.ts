@@ -1,14 +1,17 @@
-import { OAuthError } from '@portcullis/protocol';
+import { type AccessPrincipal, locateRule, NO_ARGUMENTS, type ToolAnnotations } from '@portcullis/policy';
+import { type McpOperation, OAuthError } from '@portcullis/protocol';
+import type { Principal } from '@portcullis/resource-server';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scanBody } from '../../src/messages/body-scanner.ts';
 import { MessageError } from '../../src/messages/message-error.ts';
-import { compilePolicy, compileRules, type ToolHints } from '../../src/policy/compile-policy.ts';
-import { checkMessages } from '../../src/server-control.ts';
+import { checkMessages, type Sender } from '../../src/policy/check-messages.ts';
+import { compilePolicy, compileRules } from '../../src/policy/compile-policy.ts';
 import type { AccessRules, RuleTable } from '../../src/servers/server.ts';
 
 const scopes = ['files:read', 'files:write'];
 const caller = (granted: readonly string[], more: object = {}) => ({
+  subject: 'ada',
   clientId: 'app',
   scopes: granted,
   groups: [],
@@ -21,14 +24,28 @@ const policyOf = (
   unknownMethods: 'pass' | 'refuse' = 'pass',
   offered = scopes,
 ) =>
-  compilePolicy(
+  decidesFor(
     {
+      index: 0,
       id: 'files',
       unknownMethods,
       rules: { tools: null, resources: null, prompts: null, methods: null, ...rules },
     },
-    offered,
+    { offered },
   );
+
+/** A policy that decides about an operation of a caller. */
+function decidesFor(...compiled: Parameters<typeof compilePolicy>) {
+  const policy = compilePolicy(...compiled);
+  return {
+    ...policy,
+    of: (operation: McpOperation, principal: AccessPrincipal | null, annotations: ToolAnnotations | null) =>
+      policy.decide({
+        ...{ operation, principal, annotations, server: '/mcp', arguments: NO_ARGUMENTS },
+        ...{ now: 1_800_000_000, network: '192.0.2.1' },
+      }),
+  };
+}
 
 const operation = (of: object) => ({ method: 'x', tool: null, prompt: null, resource: null, ...of });
 const tool = (name: string) => operation({ method: 'tools/call', tool: name });
@@ -42,7 +59,7 @@ describe('a policy', () => {
       tools: { ...example, delete_draft: ['files:write'], '*_file': ['files:read'] },
     });
     const kinds = (name: string, granted: readonly string[]) =>
-      policy.decide(tool(name), caller(granted), null).kind;
+      policy.of(tool(name), caller(granted), null).kind;
     expect(kinds('read_text', ['files:read'])).toBe('allow');
     expect(kinds('move', ['files:read'])).toBe('insufficient_scope');
     expect(kinds('move', ['files:write'])).toBe('allow');
@@ -52,11 +69,11 @@ describe('a policy', () => {
   });
 
   it('names the scopes that the token has together with those that it needs', () => {
-    const decision = policyOf({ tools: example }).decide(tool('move'), caller(['files:read']), null);
-    expect(decision).toEqual({ kind: 'insufficient_scope', needed: ['files:read', 'files:write'] });
+    const decision = policyOf({ tools: example }).of(tool('move'), caller(['files:read']), null);
+    expect(decision).toMatchObject({ kind: 'insufficient_scope', needed: ['files:read', 'files:write'] });
   });
 
-  const hinted: readonly [ToolHints | null, string][] = [
+  const hinted: readonly [ToolAnnotations | null, string][] = [
     [{ readOnly: true, destructive: false }, 'files:read'],
     [{ readOnly: true, destructive: true }, 'files:write'],
     [{ readOnly: false, destructive: false }, 'files:write'],
@@ -64,27 +81,30 @@ describe('a policy', () => {
   ];
 
   it.each(hinted)('takes the scope of a tool without a rule from its hints %o', (hints, scope) => {
-    const decision = policyOf({}).decide(tool('any'), caller([]), hints);
-    expect(decision).toEqual({ kind: 'insufficient_scope', needed: [scope] });
-    expect(policyOf({}).decide(tool('any'), caller([scope]), hints)).toEqual({ kind: 'allow' });
+    const decision = policyOf({}).of(tool('any'), caller([]), hints);
+    expect(decision).toMatchObject({ kind: 'insufficient_scope', needed: [scope] });
+    expect(policyOf({}).of(tool('any'), caller([scope]), hints)).toEqual({ kind: 'allow' });
   });
 
   it('needs all scopes for an operation without a rule where the proposed ones are not offered', () => {
     const policy = policyOf({}, 'pass', ['a', 'b']);
-    expect(policy.decide(tool('any'), caller(['a']), null)).toMatchObject({ needed: ['a', 'b'] });
-    expect(policy.decide(tool('any'), caller(['a', 'b']), null).kind).toBe('allow');
+    expect(policy.of(tool('any'), caller(['a']), null)).toMatchObject({ needed: ['a', 'b'] });
+    expect(policy.of(tool('any'), caller(['a', 'b']), null).kind).toBe('allow');
   });
 
   it('asks for no scope that the caller cannot be granted', () => {
     const limits = { 'files:write': { groups: ['staff'] } };
     const rules = { tools: example, resources: null, prompts: null, methods: null };
-    const policy = compilePolicy({ id: 'files', unknownMethods: 'pass', rules }, scopes, limits);
+    const policy = decidesFor(
+      { index: 0, id: 'files', unknownMethods: 'pass', rules },
+      { offered: scopes, limits },
+    );
     const kind = (granted: readonly string[], groups: readonly string[]) =>
-      policy.decide(tool('move'), caller(granted, { groups }), null).kind;
+      policy.of(tool('move'), caller(granted, { groups }), null).kind;
     expect(kind(['files:read'], [])).toBe('deny');
     expect(kind(['files:read'], ['staff'])).toBe('insufficient_scope');
     expect(kind(['files:write'], [])).toBe('allow');
-    expect(policy.decide(tool('read_a'), caller([]), null).kind).toBe('insufficient_scope');
+    expect(policy.of(tool('read_a'), caller([]), null).kind).toBe('insufficient_scope');
   });
 
   it('lets rules name clients, groups and claims, all of which have to match', () => {
@@ -92,7 +112,7 @@ describe('a policy', () => {
     const policy = policyOf({ tools: { '*': rule } });
     const good = { groups: ['x', 'staff'], claims: { org: 7 } };
     const decide = (more: object) =>
-      policy.decide(tool('a'), caller(['files:read'], { ...good, ...more }), null).kind;
+      policy.of(tool('a'), caller(['files:read'], { ...good, ...more }), null).kind;
     expect(decide({})).toBe('allow');
     expect(decide({ claims: { org: ['6', '8'] } })).toBe('allow');
     expect(decide({ clientId: 'other' })).toBe('deny');
@@ -112,15 +132,15 @@ describe('a policy', () => {
 
   it.each(lookAlikes)('does not let the look-alike %j around the rule of a tool', (name) => {
     const policy = policyOf({ tools: { delete_file: false, '*': ['files:read'] } });
-    expect(policy.decide(tool(name), caller(scopes), null).kind).toBe('deny');
-    expect(policy.decide(tool('größe'), caller(scopes), null).kind).toBe('allow');
+    expect(policy.of(tool(name), caller(scopes), null).kind).toBe('deny');
+    expect(policy.of(tool('größe'), caller(scopes), null).kind).toBe('allow');
   });
 
   it('allows no look-alike by the rule of another tool', () => {
     const policy = policyOf({ tools: { read_file: ['files:read'], '*': false } });
-    expect(policy.decide(tool('read_file'), caller(scopes), null).kind).toBe('allow');
+    expect(policy.of(tool('read_file'), caller(scopes), null).kind).toBe('allow');
     for (const name of ['reаd_file', 'read_ﬁle', 'Read_file', 'read_file ', 'read_file\u0000', '__proto__'])
-      expect(policy.decide(tool(name), caller(scopes), null).kind).toBe('deny');
+      expect(policy.of(tool(name), caller(scopes), null).kind).toBe('deny');
   });
 
   const escapes = [
@@ -131,8 +151,8 @@ describe('a policy', () => {
 
   it.each(escapes)('does not let %s out of the pattern that allows a folder', (uri) => {
     const policy = policyOf({ resources: { 'file:///srv/*': ['files:read'], '*': false } });
-    expect(policy.decide(resource(uri), caller(scopes), null).kind).toBe('deny');
-    expect(policy.decide(resource('file:///srv/a%20b/c'), caller(scopes), null).kind).toBe('allow');
+    expect(policy.of(resource(uri), caller(scopes), null).kind).toBe('deny');
+    expect(policy.of(resource('file:///srv/a%20b/c'), caller(scopes), null).kind).toBe('allow');
   });
 
   it.each([
@@ -162,7 +182,7 @@ describe('a policy', () => {
     ['wiki://private/*', 'wiki:/private/a'],
   ])('forbids what `%s: false` means although it is written as %j', (pattern, uri) => {
     const policy = policyOf({ resources: { [pattern]: false, '*': [] } });
-    const decide = (one: string) => policy.decide(resource(one), caller([]), null).kind;
+    const decide = (one: string) => policy.of(resource(one), caller([]), null).kind;
     expect(decide(uri)).toBe('deny');
     for (const other of ['file:///srv/public/a', 'wiki://public/private/a'])
       expect(decide(other)).toBe('allow');
@@ -183,8 +203,8 @@ describe('a policy', () => {
     ['note', 'note'],
   ])('allows by an allow-list with %j what is written as %j', (pattern, uri) => {
     const policy = policyOf({ resources: { [pattern]: [], '*': false } });
-    expect(policy.decide(resource(uri), caller([]), null).kind).toBe('allow');
-    expect(policy.decide(resource(`other-${uri}`), caller([]), null).kind).toBe('deny');
+    expect(policy.of(resource(uri), caller([]), null).kind).toBe('allow');
+    expect(policy.of(resource(`other-${uri}`), caller([]), null).kind).toBe('deny');
   });
 
   it.each([
@@ -201,7 +221,7 @@ describe('a policy', () => {
   ] as const)('finds the rule of %s that is written as %j for %j', (kind, pattern, name) => {
     const one = kind.slice(0, -1);
     const decide = (rules: RuleTable, wanted: string) =>
-      policyOf({ [kind]: rules }).decide(operation({ [one]: wanted }), caller([]), null).kind;
+      policyOf({ [kind]: rules }).of(operation({ [one]: wanted }), caller([]), null).kind;
     expect(decide({ [pattern]: [], '*': false }, name)).toBe('allow');
     expect(decide({ [pattern]: false, '*': [] }, name)).toBe('deny');
     expect(decide({ '*': false }, name)).toBe('deny');
@@ -211,23 +231,23 @@ describe('a policy', () => {
     const rules = { 'a b': [], 'file:///srv/%2A/*': [], 'file:///srv/x y/*': [], '*': false } as const;
     const policy = policyOf({ tools: rules, resources: rules });
     for (const name of ['ab', 'a\u00a0b', 'a\u200b b', 'ａ b'])
-      expect(policy.decide(tool(name), caller(scopes), null).kind).toBe('deny');
+      expect(policy.of(tool(name), caller(scopes), null).kind).toBe('deny');
     for (const uri of [
       'file:///srv/x/y',
       'file:///srv/%2A/../x/y',
       'file:///srv/x y/../z',
       'file:///srv/x%20y/z',
     ])
-      expect(policy.decide(resource(uri), caller(scopes), null).kind).toBe('deny');
-    expect(policy.decide(resource('file:///srv/x y/z'), caller(scopes), null).kind).toBe('allow');
+      expect(policy.of(resource(uri), caller(scopes), null).kind).toBe('deny');
+    expect(policy.of(resource('file:///srv/x y/z'), caller(scopes), null).kind).toBe('allow');
   });
 
   it('asks a more specific rule of another form as well', () => {
     const tools = { 'a b': ['files:read'], ab: ['files:write'], '*': [] };
     const policy = policyOf({ tools });
-    expect(policy.decide(tool('a b'), caller(['files:read']), null).kind).toBe('insufficient_scope');
-    expect(policy.decide(tool('a b'), caller(scopes), null).kind).toBe('allow');
-    expect(policy.decide(tool('ab'), caller(['files:write']), null).kind).toBe('allow');
+    expect(policy.of(tool('a b'), caller(['files:read']), null).kind).toBe('insufficient_scope');
+    expect(policy.of(tool('a b'), caller(scopes), null).kind).toBe('allow');
+    expect(policy.of(tool('ab'), caller(['files:write']), null).kind).toBe('allow');
   });
 
   it('applies rules of methods beside those of tools', () => {
@@ -235,9 +255,9 @@ describe('a policy', () => {
       methods: { 'logging/*': false, 'tools/call': ['files:write'] },
       tools: { '*': ['files:read'] },
     });
-    expect(policy.decide(operation({ method: 'logging/setLevel' }), caller(scopes), null).kind).toBe('deny');
-    expect(policy.decide(operation({ method: 'ping' }), caller([]), null).kind).toBe('allow');
-    expect(policy.decide(tool('a'), caller([]), null)).toMatchObject({
+    expect(policy.of(operation({ method: 'logging/setLevel' }), caller(scopes), null).kind).toBe('deny');
+    expect(policy.of(operation({ method: 'ping' }), caller([]), null).kind).toBe('allow');
+    expect(policy.of(tool('a'), caller([]), null)).toMatchObject({
       needed: ['files:write', 'files:read'],
     });
   });
@@ -253,15 +273,13 @@ describe('a policy', () => {
     'tools/call/',
     'TOOLS/LIST',
   ])('refuses the method %j, which a lenient backend may take for another', (method) => {
-    expect(policyOf({}).decide(operation({ method }), caller(scopes), null).kind).toBe('deny');
+    expect(policyOf({}).of(operation({ method }), caller(scopes), null).kind).toBe('deny');
   });
 
   it('refuses methods that no revision knows only when told so', () => {
-    expect(policyOf({}).decide(operation({ method: 'x/y' }), caller([]), null).kind).toBe('allow');
-    expect(policyOf({}, 'refuse').decide(operation({ method: 'x/y' }), caller(scopes), null).kind).toBe(
-      'deny',
-    );
-    expect(policyOf({}, 'refuse').decide(operation({ method: 'ping' }), caller([]), null).kind).toBe('allow');
+    expect(policyOf({}).of(operation({ method: 'x/y' }), caller([]), null).kind).toBe('allow');
+    expect(policyOf({}, 'refuse').of(operation({ method: 'x/y' }), caller(scopes), null).kind).toBe('deny');
+    expect(policyOf({}, 'refuse').of(operation({ method: 'ping' }), caller([]), null).kind).toBe('allow');
   });
 });
 
@@ -272,7 +290,9 @@ describe('patterns', () => {
     fc.assert(
       fc.property(word, name, (pattern, text) => {
         const expression = new RegExp(`^${pattern.replaceAll('*', '.*')}$`);
-        expect(compileRules({ [pattern]: [] })(text)[0] !== null).toBe(expression.test(text));
+        expect(compileRules({ [pattern]: locateRule('', [], null) })(text)[0] !== null).toBe(
+          expression.test(text),
+        );
       }),
     );
   });
@@ -280,13 +300,17 @@ describe('patterns', () => {
 
 describe('checkMessages', () => {
   const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } });
+  const sender = (granted: readonly string[]): Sender => ({
+    principal: caller(granted) as unknown as Principal,
+    network: '192.0.2.1',
+    server: { path: '/mcp' },
+  });
+  const scanned = (body: unknown) => {
+    const bytes = Buffer.from(JSON.stringify(body));
+    return { ...scanBody(bytes), bytes };
+  };
   const check = (body: unknown, granted: readonly string[]) =>
-    checkMessages(
-      policyOf({ tools: example }),
-      scanBody(Buffer.from(JSON.stringify(body))),
-      caller(granted),
-      () => null,
-    );
+    checkMessages(policyOf({ tools: example }), scanned(body), sender(granted), () => null);
 
   it('refuses a batch with one forbidden call whole', () => {
     expect(() => check([call(1, 'read_a'), call(2, 'read_b')], scopes)).not.toThrow();
@@ -310,12 +334,7 @@ describe('checkMessages', () => {
       params: { notifications: { resourceSubscriptions: uris } },
     });
     const run = (...uris: readonly string[]) =>
-      checkMessages(
-        policy,
-        scanBody(Buffer.from(JSON.stringify(listen(...uris)))),
-        caller(scopes),
-        () => null,
-      );
+      checkMessages(policy, scanned(listen(...uris)), sender(scopes), () => null);
     expect(() => run('file:///a')).not.toThrow();
     expect(() => run('file:///a', 'file:///b')).toThrow(MessageError);
   });

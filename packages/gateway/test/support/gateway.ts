@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+import type { CompileCondition } from '@portcullis/policy';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
 import type { CallRecord } from '../../src/audit/call-record.ts';
@@ -85,7 +86,9 @@ export async function startGateway(
     strippedPrefix = null,
     probeInterval,
     credentials,
+    conditions = null,
   }: {
+    readonly conditions?: CompileCondition | null;
     readonly pins?: DefinitionPinStore;
     readonly masterKey?: Uint8Array;
     readonly publicUrl?: string;
@@ -109,6 +112,7 @@ export async function startGateway(
       servers: some,
       guard: createGuard({ resources: guardResourcesOf(some), verifier, events: () => {} }),
       masterKey,
+      conditions,
       events: (event) => events.push(event),
       audit,
       previous,

@@ -1,7 +1,8 @@
 /** The authorization of one request: from request info to a principal, or to the response that rejects it. */
-import { OAuthError, type Scopes } from '@portcullis/protocol';
+import { OAuthError, type Scopes, sitePrefixOf } from '@portcullis/protocol';
 import type { ProofOfPossession } from '../dpop/proof-of-possession.ts';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
+import type { Principal } from '../principal.ts';
 import type { RequestInfo } from '../request-info.ts';
 import { findProtectedResource, hasQueryToken, requestPath } from '../request-path.ts';
 import type { GuardSettings, ProtectedResource } from '../settings.ts';
@@ -9,7 +10,7 @@ import type { ChargeBody } from './body-budget.ts';
 import { checkClientCertificate } from './client-certificate.ts';
 import { corsHeaders, type ErrorResponses, isPresent } from './error-responses.ts';
 import type { PublicResponses } from './public-responses.ts';
-import { findRequirements, readsBody, staticScopes } from './required-scopes.ts';
+import { findRequirements, isPublicRequest, readsBody, staticScopes } from './required-scopes.ts';
 import { checkUserAuthentication } from './user-authentication.ts';
 import {
   type Authorized,
@@ -55,7 +56,7 @@ function authorizeCached(
   services: AuthorizationServices,
   requestInfo: RequestInfo,
 ): GuardDecision | Promise<GuardDecision> {
-  const { settings, authenticator, errorResponses, publicResponses } = services;
+  const { settings, authenticator, publicResponses } = services;
   const path = requestPath(requestInfo.url);
   const given = publicResponses.findForGuardedPath(path, requestInfo);
   if (given !== null) return { authorized: false, response: given };
@@ -64,8 +65,7 @@ function authorizeCached(
   checkTokenTransport(requestInfo);
   const known = findEarlierToken(resource, requestInfo);
   const verifiedToken = known ?? authenticator.authenticate(resource, requestInfo);
-  if (verifiedToken === null)
-    return { authorized: false, response: errorResponses.challenge(resource, requestInfo) };
+  if (verifiedToken === null) return authorizeAnonymous(services, resource, requestInfo);
   if (verifiedToken instanceof Promise || needsAsyncCheck(resource, verifiedToken, requestInfo)) {
     return authorizeAsync(
       services,
@@ -78,6 +78,33 @@ function authorizeCached(
   if (!isPresent(requestInfo.origin)) return verifiedToken.decision;
   const headers = corsHeaders(settings.origins, requestInfo);
   return { authorized: true, principal: verifiedToken.principal, headers };
+}
+
+/** A token that is sent has to be valid, of whatever scheme: it never becomes an anonymous request. */
+function authorizeAnonymous(
+  services: AuthorizationServices,
+  resource: ProtectedResource,
+  requestInfo: RequestInfo,
+): GuardDecision | Promise<GuardDecision> {
+  const { settings, errorResponses, chargeBody } = services;
+  const { anonymous } = resource;
+  const challenge = (): GuardDecision => ({
+    authorized: false,
+    response: errorResponses.challenge(resource, requestInfo),
+  });
+  const allow = (principal: Principal): GuardDecision => ({
+    authorized: true,
+    principal,
+    headers: corsHeaders(settings.origins, requestInfo),
+  });
+  const { authorization, url, address } = requestInfo;
+  if (anonymous === null || isPresent(authorization) || hasQueryToken(url)) return challenge();
+  const site = sitePrefixOf(address ?? '') ?? '';
+  const charge = (bytes: number) => chargeBody?.({ issuer: '', subject: site }, bytes, settings.clock());
+  return isPublicRequest(resource, requestInfo, { limit: settings.bodyLimit, charge }).then(
+    (isPublic) => (isPublic ? allow(anonymous) : challenge()),
+    (error) => rejectAsync(services, error, requestInfo),
+  );
 }
 
 /** A request that has to wait for something. */

@@ -7,7 +7,11 @@ import type { Principal } from '../principal.ts';
  * @param now epoch seconds
  * @throws OAuthError 429 with `Retry-After` if the user has no bytes left
  */
-export type ChargeBody = (principal: Principal, bytes: number, now: number) => void;
+export type ChargeBody = (
+  principal: Pick<Principal, 'issuer' | 'subject'>,
+  bytes: number,
+  now: number,
+) => void;
 
 /** Smaller bodies are free: parsing them costs less than the rest of the request. */
 const FREE_BYTES = 16_384;

@@ -11,6 +11,8 @@ import { NO_HEADERS, verifiedTokenOf } from './verified-token.ts';
 export interface ErrorResponses {
   /** The challenge for a request without a token. */
   challenge(resource: ProtectedResource, requestInfo: RequestInfo): GuardResponse;
+  /** The same, of the resource at its path. */
+  challengeFor(requestInfo: RequestInfo): GuardResponse;
   /** The 403 for a web origin or `Host` that is not allowed; `null` for all others. Prevents DNS rebinding. */
   rejectForeignOrigin(requestInfo: RequestInfo): GuardResponse | null;
   /** The response for an error of the guard or of the application. */
@@ -31,18 +33,21 @@ export function createErrorResponses({ resources, origins, events }: GuardSettin
     const { status, code, reason = code } = error;
     events({ type: 'request.rejected', status, error: code, reason, resource: resource.resource });
     return addCorsHeaders(
-      oauthErrorResponse(error, resource.challenge, challengedScheme(resource, requestInfo)),
+      oauthErrorResponse(error, resource.challenge, challengedScheme(resource, requestInfo, error)),
       origins,
       requestInfo,
     );
   }
 
+  const challenge: ErrorResponses['challenge'] = (resource, requestInfo) => {
+    const guardResponse = challenges.get(resource) ?? challengeResponse(resource.challenge);
+    return addCorsHeaders(guardResponse, origins, requestInfo);
+  };
+
   return {
     fromError,
-    challenge(resource, requestInfo) {
-      const guardResponse = challenges.get(resource) ?? challengeResponse(resource.challenge);
-      return addCorsHeaders(guardResponse, origins, requestInfo);
-    },
+    challenge,
+    challengeFor: (requestInfo) => challenge(resourceForChallenge(resources, requestInfo.url), requestInfo),
     // MUST respond 403 to an invalid Origin; without a challenge, since no token would change that.
     rejectForeignOrigin({ origin, host }) {
       const isForeignPage = isPresent(origin) && !origins.allows(origin);
@@ -64,8 +69,10 @@ export function createErrorResponses({ resources, origins, events }: GuardSettin
 function challengedScheme(
   { challenge }: ProtectedResource,
   { authorization, principal }: RequestInfo,
+  error: OAuthError,
 ): TokenScheme {
   if (challenge.proofAlgorithms === null) return 'Bearer';
+  if (error.authentication?.dpop === true) return 'DPoP';
   if (principal !== undefined && verifiedTokenOf(principal)?.binding?.key) return 'DPoP';
   const field = typeof authorization === 'string' ? authorization : (authorization?.[0] ?? '');
   return challenge.bearer && !/^\s*dpop(?:\s|$)/i.test(field) ? 'Bearer' : 'DPoP';

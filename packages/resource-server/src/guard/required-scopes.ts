@@ -72,6 +72,39 @@ export async function findRequirements(
   };
 }
 
+/** Methods around operations: a client calls them before it knows what it wants. */
+const AROUND_OPERATIONS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'notifications/initialized',
+  'notifications/cancelled',
+]);
+
+/** What decides whether a request needs a token. */
+type PublicResource = Pick<ProtectedResource, 'scopes' | 'scopesFor' | 'authenticationFor'>;
+
+/**
+ * Whether all that a request does is public.
+ * @throws OAuthError `invalid_request` if the body is not JSON or too long, 429 if its site sends too much
+ */
+export async function isPublicRequest(
+  { scopes, scopesFor, authenticationFor }: PublicResource,
+  { method, scopes: routeScopes = [], body }: OperationRequest,
+  { limit, charge }: BodyLimits,
+): Promise<boolean> {
+  if (scopes.length > 0 || routeScopes.length > 0) return false;
+  if (scopesFor === null || (body === undefined && WITHOUT_OPERATIONS.has(method))) return true;
+  if (body === undefined) throw new TypeError('publicOperations needs the body: pass it to guard.authorize.');
+  const content = await body(limit);
+  if (typeof content === 'string' || content instanceof Uint8Array) charge(content.length);
+  return readOperations(parseBody(content)).every((operation) => {
+    if ((authenticationFor?.(operation) ?? null) !== null) return false;
+    const needed = scopesFor(operation);
+    return needed === 'public' || (needed.length === 0 && AROUND_OPERATIONS.has(operation.method));
+  });
+}
+
 function scopesOf(
   scopesFor: NonNullable<ProtectedResource['scopesFor']>,
   operations: readonly McpOperation[],
@@ -79,7 +112,8 @@ function scopesOf(
 ): Scopes {
   const needed = new Set(known);
   for (const operation of operations) {
-    for (const scope of scopesFor(operation)) needed.add(scope);
+    const own = scopesFor(operation);
+    if (own !== 'public') for (const scope of own) needed.add(scope);
   }
   const wrong = [...needed].find((scope) => !isScope(scope));
   if (wrong !== undefined)

@@ -1,7 +1,7 @@
 /** Ends event streams when the token that authorized them expires or is revoked. */
 import { type TokenAuthenticator, type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
 import type { StreamOptions } from '../options.ts';
-import type { Principal } from '../principal.ts';
+import { isAnonymous, type Principal } from '../principal.ts';
 
 /**
  * Watches a stream that responds to an authorized request: calls `end` once, when its time is over or its token is no
@@ -25,6 +25,7 @@ export function createStreamWatch(
   return Object.assign(watch, { every });
 
   function watch(principal: Principal, method: string, end: () => void): () => void {
+    if (isAnonymous(principal)) return () => undefined;
     const verifiedToken = verifiedTokenOf(principal);
     if (verifiedToken === undefined)
       throw new TypeError('This principal was not created by a guard: pass the one that the guard returned.');

@@ -9,7 +9,7 @@ import {
   SESSION_SWEEP,
 } from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
-import { userKey } from '../../servers/request.ts';
+import { anonymousOwnerOf, type Owner, ownerKey, userKey } from '../../servers/request.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { BackendSession, InitializeParams } from '../backend.ts';
 import { createIdlePool } from '../idle-pool.ts';
@@ -56,8 +56,7 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend): Se
         );
       const sealed = incoming.headers['mcp-session-id'];
       if (typeof sealed !== 'string') return refuse(request, 400, 'The header Mcp-Session-Id is missing.');
-      const opened = sealer.open('session', owner, sealed);
-      const [id, params] = opened === null ? [] : (JSON.parse(opened) as [string, InitializeParams]);
+      const [id, params] = openSession(sealer, owner, sealed) ?? [];
       if (id === undefined || params === undefined || deleted.get(id) === true) {
         const text = 'There is no such session. Initialize another one.';
         return refuse(request, 404, text, errorCodes.sessionNotFound);
@@ -91,6 +90,22 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend): Se
       createLiveSession({ id, user, grantId, initialize }, () => openBackend(request, initialize)),
     );
   }
+}
+
+/**
+ * Opens the ID of a session of its owner, or of one that was opened without a token: the user continues it with a session at the
+ * backend of their own. @returns `null` for any other
+ */
+export function openSession(
+  sealer: Sealer,
+  owner: Owner,
+  sealed: string,
+): readonly [id: string, initialize: InitializeParams] | null {
+  const own = sealer.open('session', owner, sealed);
+  const opened = own ?? sealer.open('session', anonymousOwnerOf(owner), sealed);
+  if (opened === null || !opened.startsWith('[')) return null;
+  const [id, initialize] = JSON.parse(opened) as [string, InitializeParams];
+  return [own === null ? `${id} ${ownerKey(owner)}` : id, initialize];
 }
 
 export function refuse(

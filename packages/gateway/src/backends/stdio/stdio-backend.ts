@@ -14,7 +14,7 @@ import {
   SLOW_START,
   STABLE_AFTER,
 } from '../../limits.ts';
-import { type Owner, userKey } from '../../servers/request.ts';
+import { anonymousOwnerOf, type Owner, userKey } from '../../servers/request.ts';
 import type { GatewayServer, StdioBackendDefinition } from '../../servers/server.ts';
 import {
   BackendError,
@@ -51,7 +51,9 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
   let isClosed = false;
 
   return {
-    async open(owner, initialize, { isBrief = false }) {
+    async open(given, initialize, { isBrief = false }) {
+      // All callers without a token share a process: there may be more of them than processes.
+      const owner = given.isAnonymous ? anonymousOwnerOf(given) : given;
       const isShared = definition.process === 'shared';
       const kind = isShared ? '' : keyOf(owner, initialize);
       const isOwn = isBrief && !isShared;

@@ -1,0 +1,202 @@
+/** Decides about all messages of a body together, and turns each decision but `allow` into the error that refuses it. */
+import {
+  type AccessRequest,
+  type CallArguments,
+  createCallArguments,
+  type Explanation,
+  NO_ARGUMENTS,
+  type PolicyDecision,
+  type ToolAnnotations,
+} from '@portcullis/policy';
+import { type McpOperation, OAuthError, unionScopes } from '@portcullis/protocol';
+import { isAnonymous } from '@portcullis/resource-server';
+import { MessageError, type RefusalDecision } from '../messages/message-error.ts';
+import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
+import type { OwnedRequest } from '../servers/request.ts';
+import type { Policy } from './compile-policy.ts';
+
+/** A decision that refuses. */
+type Refusal = Exclude<PolicyDecision, { readonly kind: 'allow' }>;
+
+/** What a caller can do about a refusal. Its response is the guard's challenge. */
+export class PolicyError extends OAuthError {
+  readonly decision: Exclude<Refusal['kind'], 'deny' | 'approval'>;
+  readonly because: Explanation;
+
+  constructor(
+    decision: PolicyError['decision'],
+    because: Explanation,
+    ...error: ConstructorParameters<typeof OAuthError>
+  ) {
+    super(...error);
+    this.decision = decision;
+    this.because = because;
+  }
+}
+
+/** The body of a request, as far as it has arrived. */
+export interface DecidedBody extends ScannedBody {
+  /** The whole body as the client sent it; `null`: it is streamed, so that a decision about arguments is preliminary. */
+  readonly bytes: Buffer | null;
+}
+
+/** Who sends a body to which server, from where. */
+export type Sender = Pick<OwnedRequest, 'principal' | 'network'> & {
+  readonly server: Pick<OwnedRequest['server'], 'path'>;
+};
+
+/**
+ * A body with one forbidden operation is refused whole; one challenge names the scopes of all.
+ * @param hintsOf hints of a tool; `null` when it is unknown
+ * @throws MessageError 403, PolicyError
+ */
+export function checkMessages(
+  policy: Policy,
+  body: DecidedBody,
+  sender: Sender,
+  hintsOf: (tool: string) => ToolAnnotations | null,
+): void {
+  let missing: (Refusal & { readonly kind: 'insufficient_scope' }) | null = null;
+  for (const message of body.messages) {
+    if (message.kind === 'response') continue;
+    const hints = message.tool === null ? null : hintsOf(message.tool);
+    const given = argumentsOf(body, message);
+    for (const operation of operationsOf(message)) {
+      const decision = policy.decide(accessRequest(operation, sender, hints, given));
+      if (decision.kind === 'allow') continue;
+      if (decision.kind !== 'insufficient_scope') throw refusalError(decision, message);
+      const needed = unionScopes(missing?.needed ?? [], decision.needed);
+      missing = { ...decision, needed };
+    }
+  }
+  const [message] = body.messages;
+  if (missing !== null && message !== undefined) throw refusalError(missing, message);
+}
+
+/** The error for each kind of decision. */
+function refusalError(decision: Refusal, message: ScannedMessage): MessageError | PolicyError {
+  const { kind, because } = decision;
+  switch (kind) {
+    case 'challenge':
+      return new PolicyError(kind, because, 'invalid_token', 'This operation requires an access token.', {
+        reason: because.reason,
+      });
+    case 'insufficient_scope': {
+      const text = 'The access token lacks scopes that this operation requires.';
+      return new PolicyError(kind, because, kind, text, {
+        scopes: decision.needed,
+        reason: 'scopes are missing',
+      });
+    }
+    case 'step_up': {
+      const { authentication, dpop } = decision;
+      const text =
+        authentication === null
+          ? 'This operation requires an access token that is bound to a key of the client (DPoP).'
+          : 'This operation requires another or a more recent sign-in.';
+      const code = authentication === null ? 'invalid_token' : 'insufficient_user_authentication';
+      return new PolicyError(kind, because, code, text, {
+        authentication: { ...authentication, ...(dpop && { dpop }) },
+        reason: because.reason,
+      });
+    }
+    case 'approval':
+    case 'deny':
+      return forbidden(message, 'denied', because);
+  }
+}
+
+/** Hints that lead to different scopes where there is no rule. */
+const POSSIBLE_HINTS: readonly (ToolAnnotations | null)[] = [null, { readOnly: true, destructive: false }];
+
+/**
+ * Refuses a body with an operation that is not allowed whatever the backend says about its tools, so that the backend need not be
+ * asked.
+ * @throws MessageError 403, PolicyError for a token that is missing
+ */
+export function checkForbidden(policy: Policy, { messages }: ScannedBody, sender: Sender): void {
+  for (const message of messages) {
+    if (message.kind === 'response') continue;
+    for (const operation of operationsOf(message)) {
+      const decisions = POSSIBLE_HINTS.map((hints) =>
+        policy.decide(accessRequest(operation, sender, hints, 'later')),
+      );
+      const [decision] = decisions;
+      if (decision === undefined || decision.kind === 'allow') continue;
+      if (decisions.every(({ kind }) => kind === 'deny' || kind === 'challenge'))
+        throw refusalError(decision, message);
+    }
+  }
+}
+
+/** Whether a rule of an operation in the body reads arguments, so that the whole body is needed to decide. */
+export function readsArguments(policy: Policy, { messages }: ScannedBody): boolean {
+  return messages
+    .flatMap(operationsOf)
+    .some((operation) =>
+      policy.rulesFor(operation, null).some(({ condition }) => condition?.readsArguments === true),
+    );
+}
+
+/** The request as the evaluator reads it. */
+export function accessRequest(
+  operation: McpOperation,
+  { principal, network, server }: Sender,
+  annotations: ToolAnnotations | null,
+  given: AccessRequest['arguments'],
+): AccessRequest {
+  return {
+    principal: isAnonymous(principal) ? null : principal,
+    operation,
+    server: server.path,
+    annotations,
+    arguments: given,
+    now: Math.floor(Date.now() / 1000),
+    network,
+  };
+}
+
+/** The arguments in the bytes that are sent on. */
+function argumentsOf({ bytes }: DecidedBody, { arguments: range }: ScannedMessage): CallArguments | 'later' {
+  if (bytes === null) return 'later';
+  if (range === null) return NO_ARGUMENTS;
+  return createCallArguments(() => bytes.toString('utf8', range.start, range.end));
+}
+
+/** A subscription to several resources is as many operations. */
+function operationsOf(message: ScannedMessage): readonly ScannedMessage[] {
+  if (message.subscriptions.length === 0) return [message];
+  return message.subscriptions.map((resource) => ({ ...message, resource }));
+}
+
+/** Of the implementation: the operation is not allowed, with whatever scopes. */
+const FORBIDDEN = -32_003;
+
+/** The error for an operation that is not available to this user and client. */
+export function forbidden(
+  { tool, prompt, resource, method, id }: ScannedMessage,
+  decision: RefusalDecision = 'denied',
+  because: Explanation | null = null,
+): MessageError {
+  const what =
+    [tool === null ? null : 'tool', prompt && 'prompt', resource && 'resource'].find((one) => one) ??
+    'method';
+  const name = tool ?? prompt ?? resource ?? method;
+  return new MessageError(FORBIDDEN, `The ${what} ${JSON.stringify(name)} is not available to you here.`, {
+    status: 403,
+    id,
+    decision,
+    because,
+  });
+}
+
+const INVALID_PARAMS = -32_602;
+
+/**
+ * The error that servers of MCP respond with: in sessions a result with `isError`, as the official SDKs do; in the stateless revision a
+ * JSON-RPC error. @see MCP 2026-07-28, server/tools, error handling
+ */
+export function unknownTool({ tool, id, protocolVersion }: ScannedMessage): MessageError {
+  const isToolResult = protocolVersion === null;
+  return new MessageError(INVALID_PARAMS, `Unknown tool: ${tool}`, { status: 200, id, isToolResult });
+}

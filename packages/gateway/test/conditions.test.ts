@@ -1,0 +1,167 @@
+/** Rules with conditions on the call and requirements on the sign-in, from the configuration to the response and the event. */
+import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+import { loadConditions } from '@portcullis/policy';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createCallAudit } from '../src/index.ts';
+import { checkConditions, type GatewayServerOptions, serversSchema } from '../src/options.ts';
+import { answerAll, startBackend } from './support/backend.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function behind(tools: object, more: object = {}) {
+  const backend = await startBackend(answerAll);
+  closing.push(backend.close);
+  const server = {
+    path: '/mcp',
+    name: 'Bank',
+    backend: { url: backend.url },
+    review: 'auto',
+    tools,
+    ...more,
+  };
+  const gateway = await startGateway([server as unknown as GatewayServerOptions], {
+    conditions: await loadConditions(),
+  });
+  closing.push(gateway.close);
+  return { backend, gateway };
+}
+
+/** A call whose arguments are written as they are. */
+const transfer = (given: string) =>
+  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transfer","arguments":${given}}}`;
+
+async function eventOf(gateway: TestGateway) {
+  await expect.poll(() => gateway.calls.length).toBe(1);
+  const [record] = gateway.calls;
+  if (record === undefined) throw new Error('no call');
+  return new Promise<object>((resolve) => createCallAudit(resolve).record(record));
+}
+
+const WHEN = { transfer: { scopes: [], when: 'call.arguments.amount <= 100' } };
+
+describe('a condition on arguments', () => {
+  it.each([
+    ['as it is', '{"amount":100}'],
+    ['with whitespace', '{ "amount" : 1e2 }'],
+    ['after others', '{"to":"x","amount":100.0}'],
+  ])('allows a call that meets it, whose bytes are sent on %s', async (_, given) => {
+    const { backend, gateway } = await behind(WHEN);
+    expect((await gateway.send('alice', { message: transfer(given) })).status).toBe(200);
+    expect(backend.received[0]?.body).toBe(transfer(given));
+  });
+
+  it.each([
+    ['a larger amount', '{"amount":101}', 'the condition does not hold'],
+    ['no amount', '{}', 'No such key: amount'],
+    ['a text', '{"amount":"1"}', 'no such overload'],
+    ['the member twice', '{"amount":1,"amount":1000}', 'repeats a member'],
+    ['the member in other case', '{"amount":1,"Amount":1000}', 'other case or form'],
+    ['an escaped name', '{"amount":1,"\\u0061mount":1000}', 'escape'],
+    ['a number beyond doubles', '{"amount":-1e999}', 'too large'],
+  ])('refuses %s, and nothing reaches the backend', async (_, given, reason) => {
+    const { backend, gateway } = await behind(WHEN);
+    const response = await gateway.send('alice', { message: transfer(given) });
+    expect(response.status).toBe(403);
+    expect(await response.text()).not.toContain('amount');
+    expect(backend.received).toEqual([]);
+    expect(await eventOf(gateway)).toMatchObject({
+      decision: 'denied',
+      rule: 'servers[0].tools["transfer"].when',
+      reason: expect.stringContaining(reason),
+    });
+  });
+
+  it('names what it read in the event', async () => {
+    const { gateway } = await behind(WHEN);
+    await gateway.send('alice', { message: transfer('{"amount":250,"password":"s3cret"}') });
+    expect(await eventOf(gateway)).toMatchObject({ values: '{"call.arguments.amount":250}' });
+  });
+
+  it('decides about a long body as a whole, where others are streamed', async () => {
+    const { backend, gateway } = await behind(WHEN);
+    const padding = 'x'.repeat(300_000);
+    const late = (amount: number) => transfer(`{"padding":"${padding}","amount":${amount}}`);
+    expect((await gateway.send('alice', { message: late(101) })).status).toBe(403);
+    expect(backend.received).toEqual([]);
+    expect((await gateway.send('alice', { message: late(100) })).status).toBe(200);
+    expect(backend.received[0]?.body).toBe(late(100));
+  });
+
+  it('leaves its tool in lists, and one on the caller only for those who meet it', async () => {
+    const lists = ['transfer', 'audit'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+    const backend = await startBackend((_received, response) => {
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: lists } }));
+    });
+    closing.push(backend.close);
+    const tools = { ...WHEN, audit: { when: "user.id == 'alice'" } };
+    const server = { path: '/mcp', backend: { url: backend.url }, review: 'auto', tools };
+    const gateway = await startGateway([server as unknown as GatewayServerOptions], {
+      conditions: await loadConditions(),
+    });
+    closing.push(gateway.close);
+    const namesFor = async (user: string) => {
+      const response = await gateway.send(user, { message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
+      const { result } = (await response.json()) as { result: { tools: { name: string }[] } };
+      return result.tools.map(({ name }) => name);
+    };
+    expect([await namesFor('alice'), await namesFor('bob')]).toEqual([['transfer', 'audit'], ['transfer']]);
+  });
+});
+
+describe('a requirement', () => {
+  it('gets the challenge that says how the user has to sign in', async () => {
+    const { backend, gateway } = await behind({ transfer: { requires: { acr: ['2fa'], maxAge: 600 } } });
+    const response = await gateway.send('alice', { message: transfer('{}') });
+    expect(response.status).toBe(401);
+    const challenge = response.headers.get('www-authenticate') ?? '';
+    expect(challenge).toContain('error="insufficient_user_authentication"');
+    expect(challenge).toMatch(/acr_values="2fa".*max_age="?600/);
+    expect(backend.received).toEqual([]);
+    expect(await eventOf(gateway)).toMatchObject({
+      decision: 'step_up',
+      rule: 'servers[0].tools["transfer"].requires',
+    });
+  });
+
+  it('of a bound token refuses a bearer token', async () => {
+    const { backend, gateway } = await behind({ transfer: { requires: { dpop: true } } });
+    const response = await gateway.send('alice', { message: transfer('{}') });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');
+    expect(backend.received).toEqual([]);
+  });
+});
+
+describe('the configuration', () => {
+  async function issuesOf(tools: object, more: object = {}) {
+    const report = createOptionReport();
+    const written = [{ path: '/mcp', backend: { url: 'http://b.example/' }, tools, ...more }];
+    const servers = readOption(serversSchema(), written as never, ['servers'], report);
+    await checkConditions(servers, report);
+    return report.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
+  }
+
+  it('names the position of what is wrong in a condition', async () => {
+    expect(
+      await issuesOf({ 'a*': { when: "user.emial == 'x'" }, b: { when: 'call.arguments.a > 1' } }),
+    ).toEqual(['servers.0.tools.a*.when line 1, column 6: No such key: emial']);
+    expect(await issuesOf({}, { methods: { ping: { when: '1' } } })).toEqual([
+      'servers.0.methods.ping.when a condition must be a boolean, not of type int: compare the value',
+    ]);
+    expect(await issuesOf({ a: false, b: ['x'], c: { public: true } })).toEqual([]);
+  });
+
+  it('refuses public beside what needs a token', async () => {
+    const tools = { a: { public: true, groups: ['x'] } };
+    await expect(
+      startGateway([{ path: '/mcp', backend: { url: 'http://b.example/' }, tools } as never]),
+    ).rejects.toThrow('must not have public beside groups, which need a token');
+  });
+});
