@@ -37,6 +37,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/upgrade.md',
     'docs/guides/sizing.md',
     'docs/guides/scale.md',
+    'docs/guides/high-availability.md',
     'docs/guides/postgresql.md',
     'docs/guides/kubernetes.md',
   ],

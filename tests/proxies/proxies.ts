@@ -185,7 +185,9 @@ export async function startProxy(proxy: Proxy, target: number, strips: boolean):
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
-  const ended = once(child, 'exit');
+  const killWithUs = () => child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+  const ended = once(child, 'exit').finally(() => process.off('exit', killWithUs));
   await untilListening(port, () => {
     if (child.exitCode !== null) throw new Error(`${proxy.name} ended with ${child.exitCode}: ${log}`);
   });

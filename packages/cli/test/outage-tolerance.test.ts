@@ -96,3 +96,21 @@ it('uses the pins of tools that were read a moment before, and passes everything
   expect(await pins.savePendingPin(list, {} as never, 0)).toBe(true);
   expect(saved).toHaveLength(1);
 });
+
+it('a result that was overtaken by one that the token has ended does not revive it', async () => {
+  const results: PromiseWithResolvers<boolean>[] = [];
+  let isAway = false;
+  const isLive = createOutageTolerance(5, () => 0).wrap(() => {
+    if (isAway) return Promise.reject(AWAY);
+    const result = Promise.withResolvers<boolean>();
+    results.push(result);
+    return result.promise;
+  });
+  const [slow, quick] = [isLive(claims('one')), isLive(claims('one'))];
+  results[1]?.resolve(false);
+  expect(await quick).toBe(false);
+  results[0]?.resolve(true);
+  expect(await slow).toBe(true);
+  isAway = true;
+  await expect(isLive(claims('one'))).rejects.toMatchObject({ status: 503 });
+});

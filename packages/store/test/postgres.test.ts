@@ -3,7 +3,8 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/store'
 import { OAuthError } from '@portcullis/protocol';
 import { openStore, StoreError } from '@portcullis/store';
 import { Client } from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { startServer } from '../../../tests/support/postgres.ts';
 import {
   createGrant,
   grantOf,
@@ -264,6 +265,28 @@ describe('PostgreSQL that stalls', () => {
     }
     await expect.poll(() => store.ping().then(() => 'served', String)).toBe('served');
     expect((await store.findGrant(grant.id))?.token).not.toBeNull();
+    await store.close();
+  });
+
+  it('shows nothing that its synchronous replica lacks: what waits for it is not cancelled, and a retry is not acknowledged', async () => {
+    const server = await startServer({ fsync: 'off' });
+    onTestFinished(server.stop);
+    const store = await openStore(server.url, { busyTimeout: 1, poolSize: POOL });
+    const { grant } = await createGrant(store);
+    const setReplicas = async (names: string) => {
+      await queryPostgres(server.url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+      await queryPostgres(server.url, 'SELECT pg_reload_conf()');
+      const current = async () => (await queryPostgres(server.url, 'SHOW synchronous_standby_names'))[0];
+      await expect.poll(current).toEqual({ synchronous_standby_names: names });
+    };
+    const isRevoked = async () => (await store.findGrant(grant.id))?.grant.revokedAt !== null;
+    await setReplicas('*');
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await expect(store.revokeGrant(grant.id, NOW)).rejects.toMatchObject(outage);
+      expect(await isRevoked()).toBe(false);
+    }
+    await setReplicas('');
+    await expect.poll(isRevoked).toBe(true);
     await store.close();
   });
 

@@ -42,6 +42,30 @@ const NEEDS_USER: ReadonlySet<string> = new Set([
   'login_required',
 ]);
 
+/** What a failed refresh means. */
+type RefreshFailure =
+  | { readonly kind: 'ended'; readonly reason: ProviderTokensEndReason }
+  | { readonly kind: 'later'; readonly retryAfter: number; readonly isReleased: boolean };
+
+/**
+ * A holder that never released its lease sent a refresh whose response was lost: the tokens may be used up. The lease is left to
+ * expire until a refresh succeeds, so that each later holder knows.
+ * @param wasLost whether the previous holder left its lease
+ * @param lease seconds for which a holder has it
+ */
+export function refreshFailure(
+  error: Pick<IdentityProviderError, 'kind' | 'code' | 'retryAfter' | 'isResponseLost'>,
+  wasLost: boolean,
+  lease: number,
+): RefreshFailure {
+  const { kind, code, retryAfter, isResponseLost } = error;
+  if (kind === 'refused' && code === 'invalid_grant')
+    return { kind: 'ended', reason: wasLost ? 'refresh_lost' : 'revoked_by_provider' };
+  if (kind === 'refused' && NEEDS_USER.has(code ?? '')) return { kind: 'ended', reason: 'login_required' };
+  if (wasLost || isResponseLost) return { kind: 'later', retryAfter: lease, isReleased: false };
+  return { kind: 'later', retryAfter: retryAfter ?? RETRY_AFTER, isReleased: true };
+}
+
 /** @param lease seconds for which the holder has it */
 export function createRefreshWithLease<
   TokensRecord extends UpstreamTokens,
@@ -72,24 +96,15 @@ export function createRefreshWithLease<
     cause: unknown,
   ): Promise<TokenRefresh<TokensRecord>> {
     if (cause instanceof OAuthError) {
-      await records.release(tokens, holder, null);
+      if (tokens.leaseHolder === null) await records.release(tokens, holder, null);
       throw cause;
     }
     const error = toIdentityProviderError(cause);
-    if (error.kind === 'refused' && error.code === 'invalid_grant') {
-      // If the previous holder never released its lease, it sent a refresh and its response was lost.
-      return {
-        kind: 'ended',
-        reason: tokens.leaseHolder === null ? 'revoked_by_provider' : 'refresh_lost',
-      };
-    }
-    if (error.kind === 'refused' && NEEDS_USER.has(error.code ?? ''))
-      return { kind: 'ended', reason: 'login_required' };
+    const failure = refreshFailure(error, tokens.leaseHolder !== null, lease);
+    if (failure.kind === 'ended') return failure;
     recordFailure(tokens, error);
-    const retryAfter = error.isResponseLost ? lease : (error.retryAfter ?? RETRY_AFTER);
-    // If the response was lost, the lease is left to expire, so that the next holder knows.
-    if (!error.isResponseLost) await records.release(tokens, holder, clock() + retryAfter);
-    return { kind: 'later', retryAfter, reason: error.message };
+    if (failure.isReleased) await records.release(tokens, holder, clock() + failure.retryAfter);
+    return { kind: 'later', retryAfter: failure.retryAfter, reason: error.message };
   }
 
   async function storeTokens(

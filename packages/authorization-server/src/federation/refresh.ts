@@ -74,17 +74,33 @@ function createRefreshOrWait<TokensRecord extends UpstreamTokens, TokenSet exten
         return refreshWithLease(holder, current, issuer);
       }
       const latest = await records.find(current);
-      if (latest === null) return { kind: 'ended', reason: 'grant_expired' };
-      if (latest.endedAt !== null) return { kind: 'ended', reason: latest.endReason ?? 'revoked_here' };
-      if (latest.version !== current.version) return { kind: 'refreshed', tokens: latest };
-      const left = (latest.leaseUntil ?? now) - now;
-      if (left > 0 && (latest.leaseHolder === null || Date.now() >= deadline)) {
-        return { kind: 'later', retryAfter: left, reason: 'the last refresh failed' };
-      }
-      current = latest;
+      const outcome = outcomeWithoutLease(current, latest, now, Date.now() < deadline);
+      if ('kind' in outcome) return outcome;
+      current = outcome.waitWith;
       await pause(delay);
     }
   };
+}
+
+/**
+ * What a process does that did not get the lease: it returns what another has brought about, or waits for it.
+ * @param latest the record as it is now
+ * @param isPatient whether it may wait longer
+ */
+export function outcomeWithoutLease<TokensRecord extends UpstreamTokens>(
+  current: TokensRecord,
+  latest: TokensRecord | null,
+  now: number,
+  isPatient: boolean,
+): TokenRefresh<TokensRecord> | { readonly waitWith: TokensRecord } {
+  if (latest === null) return { kind: 'ended', reason: 'grant_expired' };
+  if (latest.endedAt !== null) return { kind: 'ended', reason: latest.endReason ?? 'revoked_here' };
+  if (latest.version !== current.version) return { kind: 'refreshed', tokens: latest };
+  const left = (latest.leaseUntil ?? now) - now;
+  if (left > 0 && (latest.leaseHolder === null || !isPatient)) {
+    return { kind: 'later', retryAfter: left, reason: 'the last refresh failed' };
+  }
+  return { waitWith: latest };
 }
 
 interface RemainingBackoff {

@@ -16,26 +16,47 @@ export interface OutageTolerance {
 /** Types of events after which a token may have ended. */
 const ENDING = /revoked|ended|disabled|removed|reuse|changed|deleted/;
 
+/** The last result of the store for a token: live at a request at `at`, or found to have ended by then. */
+interface KnownResult {
+  readonly isLive: boolean;
+  readonly at: number;
+}
+
+/** Results overtake each other: a request that began before a token was found to have ended does not revive it. */
+function mergeResult(
+  known: KnownResult | undefined,
+  isLive: boolean,
+  requestedAt: number,
+  resultAt: number,
+): KnownResult {
+  if (!isLive) return { isLive, at: resultAt };
+  return known !== undefined && known.at >= requestedAt ? known : { isLive, at: requestedAt };
+}
+
+/** @param freshness seconds; milliseconds for the rest */
+function isAcceptedInOutage(known: KnownResult | undefined, requestedAt: number, freshness: number): boolean {
+  return known?.isLive === true && requestedAt - known.at <= freshness * 1000;
+}
+
 /** @param freshness seconds since the last answer of the store; 0: none is accepted without one */
 export function createOutageTolerance(
   freshness: number,
   now: () => number = () => performance.now(),
 ): OutageTolerance {
-  let live = createLruCache<number>();
-  const isFresh = (last: number | undefined, at: number) =>
-    last !== undefined && at - last <= freshness * 1000;
+  let results = createLruCache<KnownResult>();
   return {
     wrap(isLive) {
       if (freshness === 0) return isLive;
       return async (claims) => {
         const requestedAt = now();
-        const known = live;
+        const known = results;
         try {
           const isStillLive = await isLive(claims);
-          known.set(claims.jti, isStillLive ? requestedAt : Number.NEGATIVE_INFINITY);
+          known.set(claims.jti, mergeResult(known.get(claims.jti), isStillLive, requestedAt, now()));
           return isStillLive;
         } catch (error) {
-          if (!isOutage(error) || !isFresh(live.get(claims.jti), requestedAt)) throw error;
+          if (!isOutage(error) || !isAcceptedInOutage(results.get(claims.jti), requestedAt, freshness))
+            throw error;
           return true;
         }
       };
@@ -54,14 +75,14 @@ export function createOutageTolerance(
           return pins;
         } catch (error) {
           const known = read.get(key);
-          if (known === undefined || !isOutage(error) || !isFresh(known.at, at)) throw error;
+          if (known === undefined || !isOutage(error) || at - known.at > freshness * 1000) throw error;
           return known.pins;
         }
       };
       return Object.assign(Object.create(store) as DefinitionPinStore, { findPins });
     },
     note({ type }) {
-      if (freshness > 0 && ENDING.test(type)) live = createLruCache<number>();
+      if (freshness > 0 && ENDING.test(type)) results = createLruCache<KnownResult>();
     },
   };
 }

@@ -19,8 +19,8 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** Milliseconds between attempts to cancel an abandoned query. */
-const CANCEL_INTERVAL = 1_000;
+/** Milliseconds between probes whether the server of an abandoned query is reachable. */
+const PROBE_INTERVAL = 1_000;
 /** Milliseconds after which an abandoned connection is closed, even if the server does not confirm that its query has ended. */
 const MOST_ABANDONED = 300_000;
 
@@ -42,7 +42,7 @@ export function createConnections(
   const columns: KnownColumns = new Map();
   const parserOf = ((config.types ?? types).getTypeParser as GetTypeParser).bind(config.types ?? types);
 
-  /** @param limit cancels a query that exceeds its time */
+  /** @param limit rejects when a query exceeds its time, and abandons it */
   async function borrow<T>(
     work: (client: PoolClient, limit: <R>(result: Promise<R>) => Promise<R>) => Promise<T>,
   ): Promise<T> {
@@ -59,7 +59,7 @@ export function createConnections(
       return outcome;
     } finally {
       if (abandoned === null) client.release(failed);
-      else void cancel(client, abandoned, closing.signal).finally(() => client.release(true));
+      else void untilEnded(client, abandoned, closing.signal).finally(() => client.release(true));
     }
   }
 
@@ -149,51 +149,44 @@ function createAcquire(pool: PostgresPool): () => Promise<PoolClient> {
 }
 
 /**
- * Cancels an abandoned query, and waits until the server confirms that it has ended: until then the connection counts against the pool, so
- * a hanging server never runs more queries than the pool has connections.
+ * Waits until an abandoned query has ended or its server is unreachable: until then the connection counts against the pool, so a hanging
+ * server never runs more queries than the pool has connections. The query is not cancelled: `statement_timeout` ends one that runs, and
+ * cancelling a commit that waits for a synchronous replica would make it visible without the replica, so that a retry is acknowledged, and
+ * then lost in a failover.
+ * @see PostgreSQL, synchronous replication
  */
-async function cancel(client: PoolClient, query: Promise<unknown>, closing: AbortSignal): Promise<void> {
+async function untilEnded(client: PoolClient, query: Promise<unknown>, closing: AbortSignal): Promise<void> {
   const settled = query.then(
     () => true,
     () => true,
   );
   const since = performance.now();
-  while (performance.now() - since < MOST_ABANDONED && (await sendCancelRequest(client))) {
-    const pause = sleep(CANCEL_INTERVAL, false, { signal: closing, ref: false }).catch(() => true);
+  while (performance.now() - since < MOST_ABANDONED && (await isServerReachable(client))) {
+    const pause = sleep(PROBE_INTERVAL, false, { signal: closing, ref: false }).catch(() => true);
     if (await Promise.race([settled, pause])) return;
   }
 }
 
 /** Members of the driver's connection that its types omit. */
 interface ConnectionInternals {
-  readonly processID: number;
-  readonly secretKey: number;
   readonly connection: {
     readonly stream: { readonly remoteAddress?: string; readonly remotePort?: number };
   };
 }
 
-/** The code of a CancelRequest. @see PostgreSQL, Message Formats */
-const CANCEL_REQUEST = 80_877_102;
-
-/** Requests the cancellation of a connection's query from its server. @returns whether it could be reached */
-function sendCancelRequest(client: PoolClient): Promise<boolean> {
-  const { processID, secretKey, connection } = client as unknown as ConnectionInternals;
-  const { remoteAddress: host, remotePort: port } = connection.stream;
+/** Opens a connection to the server of a client, and closes it. */
+function isServerReachable(client: PoolClient): Promise<boolean> {
+  const { remoteAddress: host, remotePort: port } = (client as unknown as ConnectionInternals).connection
+    .stream;
   if (host === undefined || port === undefined) return Promise.resolve(false);
-  const message = Buffer.alloc(16);
-  for (const [index, value] of [16, CANCEL_REQUEST, processID, secretKey].entries()) {
-    message.writeInt32BE(value, index * 4);
-  }
   return new Promise((resolve) => {
     let isReached = false;
-    const socket = connect({ host, port, timeout: CANCEL_INTERVAL }, () => {
+    const socket = connect({ host, port, timeout: PROBE_INTERVAL }, () => {
       isReached = true;
-      socket.end(message);
+      socket.destroy();
     });
     socket.once('timeout', () => socket.destroy());
     socket.on('error', () => {});
     socket.once('close', () => resolve(isReached));
-    socket.resume();
   });
 }
