@@ -86,7 +86,7 @@ export class RequestBody {
     this.#length += chunk.length;
     try {
       if (this.#length > limit) throw tooLong(limit);
-      scanner.push(chunk, this.#length === this.declared);
+      scanner.push(chunk);
     } catch (error) {
       this.stop();
       this.#fail(error);

@@ -1,12 +1,12 @@
 /** Scans the JSON-RPC body of a request while it arrives: what it asks for, and that every parser reads the same. */
 
-import { type JsonNode, MAX_DEPTH, readCanonical } from './json-projection.ts';
+import type { JsonNode } from './json-projection.ts';
 import { JsonScanner, type ScanLimits } from './json-scanner.ts';
 import { MessageError } from './message-error.ts';
 import { messageShape, readOpenMessage, readScannedMessage } from './read-message.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './scanned-message.ts';
 
-const defaultLimits: ScanLimits = { depth: MAX_DEPTH, text: 256 * 1024, elements: 1000 };
+const defaultLimits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 1000 };
 
 /** A message, or a batch of them. @see MCP 2025-03-26, basic/index, batching */
 const bodyShape = { ...messageShape, elements: messageShape };
@@ -16,34 +16,27 @@ const INVALID_REQUEST = -32_600;
 
 /** Creates a scanner for one request body, which reads it chunk by chunk without copying values. */
 export function createBodyScanner(limits: ScanLimits = defaultLimits): BodyScanner {
-  let scanner: JsonScanner | null = null;
-  let whole: JsonNode | null = null;
-  let length = 0;
+  const scanner = new JsonScanner(bodyShape, limits);
   let known: ScannedBody | null = null;
   let knownAt = -1;
   return {
-    push(chunk, isLast = false) {
-      const isWhole = isLast && length === 0;
-      length += chunk.length;
-      if (isWhole) whole = readCanonical(bufferOf(chunk), bodyShape);
-      if (whole !== null) return;
+    push(chunk) {
       try {
-        scanner ??= new JsonScanner(bodyShape, limits);
         scanner.push(chunk);
       } catch (error) {
         throw unreadable(error);
       }
     },
     peek() {
-      const root = scanner?.peek() ?? null;
-      if (scanner === null || root === null) return null;
-      if (knownAt !== scanner.changes) known = readOpenBody(root, length);
+      const root = scanner.peek();
+      if (root === null) return null;
+      if (knownAt !== scanner.changes) known = readOpenBody(root, scanner.length);
       knownAt = scanner.changes;
       return known;
     },
     end() {
       try {
-        return readBody(whole ?? (scanner ?? new JsonScanner(bodyShape, limits)).end(), length);
+        return readBody(scanner.end(), scanner.length);
       } catch (error) {
         throw unreadable(error);
       }
@@ -51,14 +44,10 @@ export function createBodyScanner(limits: ScanLimits = defaultLimits): BodyScann
   };
 }
 
-function bufferOf(bytes: Uint8Array): Buffer {
-  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
 /** Scans a body that has arrived whole. @throws MessageError */
 export function scanBody(body: Uint8Array): ScannedBody {
   const scanner = createBodyScanner();
-  scanner.push(body, true);
+  scanner.push(body);
   return scanner.end();
 }
 

@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, Streamable HTTP, Sending Messages to the Server
  */
 import { MAX_EXPECTED_ID } from '../limits.ts';
-import { type JsonNode, type JsonShape, MAX_DEPTH, readCanonical, shapeOf } from './json-projection.ts';
+import { type JsonNode, type JsonShape, shapeOf } from './json-projection.ts';
 import { JsonScanner, type ScanLimits } from './json-scanner.ts';
 import type { ScannedBody } from './scanned-message.ts';
 
@@ -141,7 +141,7 @@ const messageShape = (result: JsonShape): JsonShape =>
   withBatches(shapeOf({ id: { text: true }, method: { text: true }, result, error: {} }));
 const responseShape = messageShape(shapeOfAll(LIST_NAMES, listShape));
 const longShape = messageShape(shapeOfAll(LIST_NAMES, {}));
-const limits: ScanLimits = { depth: MAX_DEPTH, text: 256 * 1024, elements: 100_000 };
+const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 100_000 };
 /** No batch is longer. */
 const longLimits: ScanLimits = { ...limits, elements: 1000 };
 
@@ -156,18 +156,14 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 export function checkResponses(bytes: Buffer, expected: ExpectedResponses, isStream: boolean): void {
   const isAnswer = !isStream && expected.ids.size > 0;
   if (!isAnswer && !mayHoldResponse(bytes) && !mayHoldLists(bytes)) return;
-  const root = readCanonical(bytes, responseShape) ?? scanResponses(bytes);
+  const scanner = new JsonScanner(responseShape, limits);
+  scanner.push(bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0));
+  const root = scanner.end();
   const messages = messagesIn(root);
   if (messages.some(({ type, variants }) => type !== 'object' || variants.size > 0))
     throw new SyntaxError('it is no message, or has a member in other case');
   if (!isStream) checkDocument(root, expected);
   for (const message of messages) checkResponse(message, expected, true);
-}
-
-function scanResponses(bytes: Buffer): JsonNode | null {
-  const scanner = new JsonScanner(responseShape, limits);
-  scanner.push(bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0));
-  return scanner.end();
 }
 
 /** A request is answered by one response, and a batch by one or several. */

@@ -1,7 +1,5 @@
 /** Parts of a JSON document that a reader asks for by their shape, with where they are. */
-import { isUtf8 } from 'node:buffer';
 import { isDisguised } from '@portcullis/protocol';
-import { SHORT_BODY } from '../limits.ts';
 
 /** What is wanted of a value. Empty: only its type and range. */
 export interface JsonShape {
@@ -61,16 +59,9 @@ function createContainer(type: 'object' | 'array', start: number): OpenNode {
   return { type, start, end: -1, text: '', members: new Map(), elements: [], variants: NO_VARIANTS };
 }
 
-/**
- * Adds the wanted name that equals a name but for case; also where case folding is not ASCII, as for the long s and the Kelvin sign.
- * @returns whether there is one that was not known; once, however often it is written
- */
-function addVariant(node: OpenNode, { folded }: JsonMembers, name: string): boolean {
-  const variant = folded.get(fold(name));
-  if (variant === undefined || node.variants.has(variant)) return false;
-  if (node.variants === NO_VARIANTS) node.variants = new Set();
-  node.variants.add(variant);
-  return true;
+/** The wanted name that equals a name but for case; also where case folding is not ASCII, as for the long s and the Kelvin sign. */
+function findVariant({ folded }: JsonMembers, name: string): string | undefined {
+  return folded.get(fold(name));
 }
 
 /** What a parser that ignores case takes a name for. */
@@ -157,7 +148,12 @@ export class JsonProjection {
     if (frame === undefined || members === undefined) return;
     const shape = members.byName.get(name);
     if (shape === undefined) {
-      if (addVariant(frame.node, members, name)) this.changes += 1;
+      const variant = findVariant(members, name);
+      // Once, however often it is written.
+      if (variant === undefined || frame.node.variants.has(variant)) return;
+      if (frame.node.variants === NO_VARIANTS) frame.node.variants = new Set();
+      frame.node.variants.add(variant);
+      this.changes += 1;
       return;
     }
     if (frame.node.members.has(name)) throw new SyntaxError(`it repeats the member ${name}`);
@@ -168,98 +164,5 @@ export class JsonProjection {
 
   #frame(depth: number): Frame | null {
     return this.#frames.length === depth ? (this.#frames.at(-1) ?? null) : null;
-  }
-}
-
-/** Containers in each other, at most. */
-export const MAX_DEPTH = 256;
-const MAY_BE_DEEP = new RegExp(`^(?:[^[{]*[[{]){${MAX_DEPTH + 1}}`);
-
-/**
- * What a shape asks for in a short object that has arrived whole, if it is written as `JSON.stringify` writes it: then it has each
- * member once, and every parser reads the same. Several times as fast as a scanner.
- * @returns `null` for any other document, which a scanner has to read
- */
-export function readCanonical(bytes: Buffer, shape: JsonShape): JsonNode | null {
-  if (bytes.length > SHORT_BODY || !isUtf8(bytes)) return null;
-  const text = bytes.toString();
-  // Most documents that are written otherwise have a space here.
-  if (!text.startsWith('{"') || text.charCodeAt(text.indexOf(':') + 1) <= SPACE) return null;
-  if (text.length > 2 * MAX_DEPTH && MAY_BE_DEEP.test(text)) return null;
-  try {
-    return new CanonicalText(text, bytes.length).read(JSON.parse(text), shape);
-  } catch {
-    return null;
-  }
-}
-
-const SPACE = 0x20;
-
-/** Compares a text with the value that was parsed from it, and with how that is written. */
-class CanonicalText {
-  readonly #text: string;
-  readonly #isAscii: boolean;
-  #at = 0;
-
-  constructor(text: string, bytes: number) {
-    this.#text = text;
-    this.#isAscii = text.length === bytes;
-  }
-
-  /** `null`: it is written otherwise. */
-  read(value: unknown, shape: JsonShape): JsonNode | null {
-    const node = this.#value(value, shape);
-    return this.#at === this.#text.length ? node : null;
-  }
-
-  #value(value: unknown, shape: JsonShape): JsonNode | null {
-    const { members } = shape;
-    const isObject = typeof value === 'object' && value !== null;
-    if (Array.isArray(value) && shape.elements !== undefined) return null;
-    const start = this.#offset();
-    if (isObject && members !== undefined && !Array.isArray(value))
-      return this.#object(value, members, start);
-    const written = JSON.stringify(value);
-    if (!this.#skip(written)) return null;
-    if (!isObject) {
-      const text = typeof value === 'string' ? value : written;
-      const type = typeof value === 'string' ? 'string' : 'scalar';
-      return createLeaf(type, start, this.#offset(), shape.text === true ? text : '');
-    }
-    const node = createContainer(Array.isArray(value) ? 'array' : 'object', start);
-    node.end = this.#offset();
-    return node;
-  }
-
-  #object(value: object, members: JsonMembers, start: number): JsonNode | null {
-    const node = createContainer('object', start);
-    let separator = '{';
-    for (const [name, member] of Object.entries(value)) {
-      if (!this.#skip(`${separator}${JSON.stringify(name)}:`)) return null;
-      separator = ',';
-      const shape = members.byName.get(name);
-      if (shape === undefined) {
-        addVariant(node, members, name);
-        if (!this.#skip(JSON.stringify(member))) return null;
-        continue;
-      }
-      const found = this.#value(member, shape);
-      if (found === null) return null;
-      node.members.set(name, found);
-    }
-    if (!this.#skip(separator === '{' ? '{}' : '}')) return null;
-    node.end = this.#offset();
-    return node;
-  }
-
-  #skip(written: string): boolean {
-    if (!this.#text.startsWith(written, this.#at)) return false;
-    this.#at += written.length;
-    return true;
-  }
-
-  /** In bytes. */
-  #offset(): number {
-    return this.#isAscii ? this.#at : Buffer.byteLength(this.#text.slice(0, this.#at));
   }
 }

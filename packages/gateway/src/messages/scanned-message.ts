@@ -50,11 +50,8 @@ export interface ScannedBody {
 
 /** Scans a body while it arrives. */
 export interface BodyScanner {
-  /**
-   * @param isLast whether nothing follows, if that is known
-   * @throws MessageError for a body that parsers could read in different ways
-   */
-  push(chunk: Uint8Array, isLast?: boolean): void;
+  /** @throws MessageError for a body that parsers could read in different ways */
+  push(chunk: Uint8Array): void;
   /**
    * What is known before the end, inside a value that decides nothing, such as the arguments of a call; `null` elsewhere, in a batch,
    * and as long as it is not known what the message asks for. The same object as long as nothing more is known: bytes in between
