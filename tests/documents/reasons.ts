@@ -19,6 +19,9 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   caddy: 'tests/proxies/proxies.test.ts',
   haproxy: 'tests/proxies/proxies.test.ts',
   apache: 'tests/proxies/proxies.test.ts',
+  etcd: 'tests/resilience/cluster.ts',
+  patroni: 'tests/resilience/cluster.ts',
+  sql: 'tests/resilience/cluster.ts',
   'CONTRIBUTING.md sh': 'tests/recipes/debugging.test.ts',
   'docs/guides/back-up.md sh': 'tests/recipes/back-up.test.ts',
 };
