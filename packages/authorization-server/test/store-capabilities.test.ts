@@ -36,6 +36,7 @@ const coreMethods = {
   rotateRefreshToken: true,
   listGrants: true,
   listClientGrants: true,
+  hasClientGrants: true,
   revokeSurplusGrants: true,
   findNewestRememberedConsent: true,
   listRememberedConsents: true,

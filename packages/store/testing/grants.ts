@@ -103,10 +103,16 @@ export function describeAccountGrants(store: StoreOfTest): void {
         (await createGrant(store(), { grant: { accountId, clientId, lastUsedAt } })).grant;
       const [idle, used, newest] = [await of('a', NOW + 1), await of('a', NOW + 3), await of('a', NOW + 2)];
       const others = [await of('b', NOW), await of('a', NOW, 'user_bob')];
+      expect(await store().hasClientGrants('user_ada', 'a', 3)).toBe(true);
+      expect(await store().hasClientGrants('user_ada', 'a', 4)).toBe(false);
       expect(await store().revokeSurplusGrants('user_ada', 'a', 3, NOW + 5)).toBe(0);
       expect(await store().revokeSurplusGrants('user_ada', 'a', 2, NOW + 5)).toBe(1);
       expect((await store().findGrant(idle.id))?.grant.revokedAt).toBe(NOW + 5);
       for (const { id } of [used, newest, ...others]) expect(await isLive(id)).toBe(true);
+      expect(await store().hasClientGrants('user_ada', 'a', 3)).toBe(false);
+      // An expired grant is the cleaning job's, and no surplus.
+      await createGrant(store(), { grant: { accountId: 'user_ada', clientId: 'a', expiresAt: NOW + 5 } });
+      expect(await store().revokeSurplusGrants('user_ada', 'a', 2, NOW + 5)).toBe(0);
     });
 
     it('lists remembered consents with the same consent digest, each distinct one once, while their grants are live', async () => {

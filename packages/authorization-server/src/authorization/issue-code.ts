@@ -61,8 +61,7 @@ async function limitGrants(
   { accountId, clientId, issuedAt: now }: AuthorizationCodeRecord,
 ): Promise<void> {
   try {
-    const grants = await store.listClientGrants(accountId, clientId, now);
-    if (grants.length < MAX_GRANTS) return;
+    if (!(await store.hasClientGrants(accountId, clientId, MAX_GRANTS))) return;
     // Point of no return: surplus grants are revoked with their tokens.
     const count = await store.revokeSurplusGrants(accountId, clientId, MAX_GRANTS - 1, now);
     if (count > 0) events({ type: 'grant.revoked', accountId, clientId, count, reason: 'surplus' });

@@ -167,6 +167,8 @@ export interface GrantStore {
   ): Promise<readonly GrantRecord[]>;
   /** The live grants of an account for one client, most recently used first. */
   listClientGrants(accountId: string, clientId: string, now: number): Promise<readonly GrantRecord[]>;
+  /** Whether an account has that many grants for one client, expired ones included. Reads an index only. */
+  hasClientGrants(accountId: string, clientId: string, count: number): Promise<boolean>;
   /**
    * Revokes the live grants of an account for one client, except the `keep` most recently used. Atomic.
    * @returns how many were revoked

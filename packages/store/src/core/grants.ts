@@ -113,7 +113,10 @@ export function createGrantStore(database: Database): GrantStore {
   };
 }
 
-type GrantLists = Pick<GrantStore, 'listGrants' | 'listClientGrants' | 'revokeSurplusGrants'>;
+type GrantLists = Pick<
+  GrantStore,
+  'listGrants' | 'listClientGrants' | 'hasClientGrants' | 'revokeSurplusGrants'
+>;
 
 /** Exceeds the grants of any account: both databases require a limit with an offset. */
 const ALL_ROWS = 1_000_000_000;
@@ -140,10 +143,17 @@ function createGrantLists(database: Database): GrantLists {
       );
       return rows.map(readGrant);
     },
+    async hasClientGrants(accountId, clientId, count) {
+      const rows = await database.read(
+        sql`SELECT 1 AS one FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL
+          LIMIT 1 OFFSET ${count - 1}`,
+      );
+      return rows.length > 0;
+    },
     async revokeSurplusGrants(accountId, clientId, keep, at) {
       const revoked = await database.write(
         sql`UPDATE grants SET revoked_at = ${at} WHERE revoked_at IS NULL AND id IN (
-            SELECT id FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL
+            SELECT id FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND expires_at > ${at}
             ORDER BY last_used_at DESC, id LIMIT ${ALL_ROWS} OFFSET ${keep}
           ) RETURNING 1 AS one`,
       );
