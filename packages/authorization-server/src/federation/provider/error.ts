@@ -67,6 +67,12 @@ function readRetryAfter(headers: Headers, now: number): number | null {
   return Number.isNaN(seconds) ? null : Math.min(MAX_RETRY_AFTER, Math.max(1, seconds));
 }
 
+/**
+ * Apple's code for a user who declines.
+ * @see https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
+ */
+const CANCELLED_AT_APPLE = 'user_cancelled_authorize';
+
 /** Classifies anything that was thrown. */
 export function toIdentityProviderError(error: unknown): IdentityProviderError {
   if (error instanceof IdentityProviderError) return error;
@@ -75,7 +81,9 @@ export function toIdentityProviderError(error: unknown): IdentityProviderError {
     return new IdentityProviderError('outage', 'no response (timeout)', { isResponseLost: true });
   }
   if (error instanceof oauth.ResponseBodyError) return refused(error.error);
-  if (error instanceof oauth.AuthorizationResponseError) return refused(error.error);
+  if (error instanceof oauth.AuthorizationResponseError) {
+    return refused(error.error === CANCELLED_AT_APPLE ? 'access_denied' : error.error);
+  }
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
     return refused(error.cause.find(({ parameters }) => parameters.error !== undefined)?.parameters.error);
   }

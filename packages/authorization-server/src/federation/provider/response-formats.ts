@@ -14,6 +14,8 @@ export interface ResponseFormat {
   readUser(status: number, body: Json): { readonly status: number; readonly body: Json };
   /** How a token is revoked; `null`: with RFC 7009. */
   readonly revocation: RevocationRequestFormat | null;
+  /** Whether the token is revoked, now or before, by status and JSON of the response. */
+  isRevoked(status: number, body: unknown): boolean;
 }
 
 /** A request that revokes an access token. */
@@ -41,6 +43,7 @@ const standard: ResponseFormat = {
   readToken: withoutIdToken,
   readUser: (status, body) => ({ status, body }),
   revocation: null,
+  isRevoked: (status) => status >= 200 && status < 300,
 };
 
 /**
@@ -75,6 +78,8 @@ const github: ResponseFormat = {
     body: { access_token: token },
     proof: 'client',
   }),
+  // An unknown token is revoked already.
+  isRevoked: (status, body) => standard.isRevoked(status, body) || status === 404 || status === 422,
 };
 
 /** GitHub's error codes and the standard ones. */
@@ -115,13 +120,22 @@ const slack: ResponseFormat = {
       const hasUser = typeof team === 'string' && typeof user === 'string';
       return { status, body: { ...rest, ...(hasUser && { subject: `${team}.${user}` }) } };
     }
-    const isInvalidToken = ['invalid_auth', 'token_revoked', 'token_expired', 'account_inactive'].includes(
-      String(body['error']),
-    );
-    return { status: isInvalidToken ? 401 : 503, body: {} };
+    return { status: INVALID_TOKEN.has(String(body['error'])) ? 401 : 503, body: {} };
   },
   revocation: () => ({ method: 'POST', path: '', body: null, proof: 'token' }),
+  isRevoked: (status, body) =>
+    standard.isRevoked(status, body) &&
+    isJsonObject(body) &&
+    (body['ok'] === true || INVALID_TOKEN.has(String(body['error']))),
 };
+
+/** Slack's errors for a token that has ended. */
+const INVALID_TOKEN: ReadonlySet<string> = new Set([
+  'invalid_auth',
+  'token_revoked',
+  'token_expired',
+  'account_inactive',
+]);
 
 const slackErrors: Readonly<Record<string, string>> = {
   invalid_code: 'invalid_grant',

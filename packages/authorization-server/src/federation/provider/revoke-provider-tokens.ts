@@ -33,7 +33,7 @@ export async function revokeProviderTokens(
 }
 
 async function revokeByFormat(
-  { fetch, identityProvider: { clientId, clientSecret } }: ProviderTransport,
+  { fetch, responseFormat, identityProvider: { clientId, clientSecret } }: ProviderTransport,
   format: RevocationRequestFormat,
   endpoint: string,
   token: string,
@@ -49,8 +49,8 @@ async function revokeByFormat(
     },
     ...(body !== null && { body: JSON.stringify(body) }),
   });
-  // An unknown token is revoked already.
-  if (response.ok || response.status === 404 || response.status === 422) return 'revoked';
+  const received: unknown = await response.json().catch(() => null);
+  if (responseFormat.isRevoked(response.status, received)) return 'revoked';
   throw new IdentityProviderError(
     'misbehaved',
     `it responded to a revocation with status ${response.status}`,
