@@ -49,6 +49,7 @@ export const google: RecordedProvider = {
       token_type: 'Bearer',
     },
   },
+  // As a third party reports it.
   refreshRefused: {
     page: 'https://www.nango.dev/blog/google-oauth-invalid-grant-token-has-been-expired-or-revoked',
     status: 400,

@@ -25,10 +25,10 @@ export const zitadel: RecordedProvider = {
   },
   denied: { page: ENDPOINTS, unread: true, body: { error: 'access_denied' } },
   token: {
-    page: ENDPOINTS,
-    unread: true,
+    page: `${ENDPOINTS}#token-code-response`,
     body: {
       access_token: '$accessToken',
+      scope: 'openid profile offline_access',
       token_type: 'Bearer',
       expires_in: 43_199,
       refresh_token: '$refreshToken',
@@ -36,10 +36,10 @@ export const zitadel: RecordedProvider = {
     },
   },
   refresh: {
-    page: ENDPOINTS,
-    unread: true,
+    page: `${ENDPOINTS}#token-refresh-response`,
     body: {
       access_token: '$accessToken',
+      scope: 'openid profile offline_access',
       token_type: 'Bearer',
       expires_in: 43_199,
       refresh_token: '$refreshToken',
@@ -47,6 +47,7 @@ export const zitadel: RecordedProvider = {
     },
   },
   refreshRefused: { page: ENDPOINTS, status: 400, body: { error: 'invalid_grant' } },
+  // `sub` is among the claims that the page adds by scope.
   introspection: {
     active: {
       page: `${ENDPOINTS}#introspection_endpoint`,
