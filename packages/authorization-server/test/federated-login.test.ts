@@ -312,7 +312,7 @@ describe('a federated login', () => {
       expect([path, (await t.visitor.open(path)).path]).toEqual([path, '/account']);
     }
     const ours = t.newVisitor();
-    await ours.submit(await ours.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+    await ours.signIn('/login?to=account');
     expect(textOf(await ours.open('/account'))).toMatch(/Password.*Passkeys.*Two-step verification/);
     expect((await ours.open('/account/password')).path).toBe('/account/password');
   });
