@@ -32,7 +32,7 @@ describe.skipIf(missing)('the single executable', () => {
   });
 
   it('protects a server, and stops on SIGTERM', async () => {
-    const words = [program, 'protect', 'http://127.0.0.1:9/mcp'];
+    const words = [program, 'protect', '--verbose', 'http://127.0.0.1:9/mcp'];
     await using running = await startProgram(project, words, READY, { folder, environment });
     const challenge = await fetch(`${running.found}/mcp`, { method: 'POST', body: '{}' });
     expect([challenge.status, (await fetch(`${running.found}/readyz`)).status]).toEqual([401, 200]);

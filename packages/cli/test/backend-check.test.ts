@@ -45,7 +45,7 @@ it('accepts a command that starts and initializes', async () => {
 it('warns of a URL that does not answer, and goes on: it may be started later', async () => {
   expect(await check({ url: 'http://127.0.0.1:1/mcp' })).toEqual([
     expect.stringContaining('does not answer yet'),
-    expect.stringMatching(/cannot be reached .* Calls get 503 until it answers\.$/),
+    expect.stringMatching(/cannot be reached .*[^.]\. Calls get 503 until it answers\.$/),
   ]);
 });
 

@@ -32,7 +32,11 @@ export async function requireBackends(
       if (result.ok) return;
       const line = cleanLine(`${describe(backend)}: ${result.reason}`);
       if (isCommand && result.part === 'backend') throw new SettingsError([line]);
-      complain(isCommand || result.part !== 'backend' ? line : `${line}. Calls get 503 until it answers.`);
+      complain(
+        isCommand || result.part !== 'backend'
+          ? line
+          : `${line.replace(/\.$/, '')}. Calls get 503 until it answers.`,
+      );
     }),
   );
 }
