@@ -79,7 +79,7 @@ async function join(page: Page, email: string): Promise<void> {
   await on(page, 'Your account is ready');
 }
 
-describe('by the keyboard alone', { timeout: 60_000 }, () => {
+describe('by the keyboard alone', () => {
   it('a user joins, chooses what an app may do, reviews it, ends it, and signs out by keyboard', async () => {
     const page = await enter();
     await join(page, 'keys@example.com');

@@ -8,7 +8,7 @@ beforeAll(async () => {
     { javaScriptEnabled: true, locale: 'de-DE' },
     { checked: DIAGONAL, keyboard: false },
   );
-}, 400_000);
+}, 900_000);
 
 describe('every page', () => {
   it('passes axe at every width, light and dark, without scrolling sideways, in German', () => {

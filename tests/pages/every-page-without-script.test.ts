@@ -2,7 +2,7 @@
 import { describe, it } from 'vitest';
 import { DIAGONAL, expectBearable, expectReached, survey } from './survey.ts';
 
-describe('every page', { timeout: 400_000 }, () => {
+describe('every page', { timeout: 900_000 }, () => {
   it('passes axe at every width, light and dark, without scrolling sideways, without JavaScript', async () => {
     // Axe itself is JavaScript: what it looks at is the page to which no script of ours came.
     const habits = { script: 'lost', locale: 'en-GB' } as const;

@@ -5,7 +5,7 @@ import { expectBearable, expectInSight, expectReached, LOOKS, survey } from './s
 let findings: Awaited<ReturnType<typeof survey>>;
 beforeAll(async () => {
   findings = await survey({ javaScriptEnabled: true, locale: 'en-GB' }, { checked: LOOKS, keyboard: true });
-}, 400_000);
+}, 900_000);
 
 describe('every page', () => {
   it('passes axe at every width, light and dark, without scrolling sideways, with JavaScript', () => {

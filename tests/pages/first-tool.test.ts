@@ -93,7 +93,7 @@ async function plugIn({ context, page }: { context: BrowserContext; page: Page }
   });
 }
 
-describe('an invitation', { timeout: 60_000 }, () => {
+describe('an invitation', () => {
   it('leads by a passkey to the first tool call', async () => {
     const link = await invite('grace@example.com');
     const visitor = await enter();

@@ -167,7 +167,6 @@ describe('connections', () => {
     ['without JavaScript', false],
   ])(
     'connections are listed, and removed one by one and all at once, %s',
-    { timeout: 60_000 },
     async (_how, javaScriptEnabled) => {
       await connect('Notes CLI', `${stage.issuer}/mcp`, ['notes:read', 'notes:write']);
       await connect('Desktop Assistant', `${stage.issuer}/mcp`, ['notes:read']);
@@ -192,7 +191,7 @@ describe('connections', () => {
 });
 
 describe('passkeys', () => {
-  it('passkeys are added, log in with and without an app, and are removed', { timeout: 60_000 }, async () => {
+  it('passkeys are added, log in with and without an app, and are removed', async () => {
     const user = await enter();
     const { page, context, complaints } = user;
     const { session, authenticatorId } = await plugIn(user);
@@ -234,7 +233,7 @@ describe('passkeys', () => {
     await page.getByText('This passkey does not work here.').waitFor();
   });
 
-  it('an account has several passkeys, but one device creates only one', { timeout: 60_000 }, async () => {
+  it('an account has several passkeys, but one device creates only one', async () => {
     const user = await enter();
     const { session, authenticatorId } = await plugIn(user);
     await signIn(user.page);
@@ -256,7 +255,7 @@ describe('passkeys', () => {
     }
   });
 
-  it('an invited user chooses a passkey instead of a password', { timeout: 60_000 }, async () => {
+  it('an invited user chooses a passkey instead of a password', async () => {
     const answer = await stage.server.accounts.add('grace@example.org');
     const user = await enter();
     await plugIn(user);
@@ -271,7 +270,7 @@ describe('passkeys', () => {
     await page.getByText('grace@example.org').waitFor();
   });
 
-  it('a passkey with user verification counts as two factors', { timeout: 60_000 }, async () => {
+  it('a passkey with user verification counts as two factors', async () => {
     const account = await stage.store.findAccountByEmail(EMAIL);
     onTestFinished(async () => void (await stage.store.removeTotpFactor(account?.id ?? '')));
     const user = await enter();
@@ -290,9 +289,7 @@ describe('passkeys', () => {
     await page.getByText('The passkey was removed.').waitFor();
   });
 
-  it('without JavaScript passkeys are not offered, and everything else works', {
-    timeout: 60_000,
-  }, async () => {
+  it('without JavaScript passkeys are not offered, and everything else works', async () => {
     const { page } = await enter({ javaScriptEnabled: false });
     await page.goto(`${stage.issuer}/login`);
     expect(await page.getByRole('button').allTextContents()).toEqual(['Sign in']);

@@ -138,7 +138,7 @@ async function expectAccessible(page: Page): Promise<void> {
   }
 }
 
-describe('consent', { timeout: 60_000 }, () => {
+describe('consent', () => {
   it.each([
     ['with JavaScript', true],
     ['without', false],
