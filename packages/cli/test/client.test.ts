@@ -234,7 +234,10 @@ it('login prints the URL and continues when no browser can be started', async ()
     errors += chunk;
     const said = /visit this URL:\n(http\S+)\n[\s\S]*No browser could be started\./;
     const url = said.exec(errors)?.[1];
-    if (url !== undefined && !said.test(before)) void user.authorize(url).then(fetch);
+    if (url !== undefined && !said.test(before))
+      void fetch(url, { redirect: 'manual' })
+        .then(({ headers }) => user.authorize(headers.get('location') ?? ''))
+        .then(fetch);
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, output]).toEqual([0, expect.stringContaining('Signed in.')]);
@@ -306,11 +309,14 @@ describe('with a scripted server', () => {
     const words = ['call', server.resource, 'whoami', '--application', '--client-id', 'report'];
     const ask = (scope: string) =>
       run([...words, '--account', scope, '--scope', scope], { environment: secret });
-    const { code, errors } = await ask('nothing');
-    expect([code, errors]).toEqual([
-      3,
-      expect.stringContaining('This client is not registered for the scopes of --scope: request others'),
-    ]);
+    const expected = {
+      'notes:write': 'This client is not registered for the scopes of --scope: request others',
+      nothing: 'This server has no scope nothing. Its scopes: notes:read',
+    };
+    for (const [scope, said] of Object.entries(expected)) {
+      const { code, errors } = await ask(scope);
+      expect([code, errors]).toEqual([3, expect.stringContaining(said)]);
+    }
     expect((await ask('notes:read')).code).toBe(0);
   });
 

@@ -80,6 +80,7 @@ const COMMANDS: Readonly<Record<string, readonly [words: readonly string[], code
   'users add': [['eve@example.com'], 0],
   'users describe': [[owner.email, '--name', 'Owner'], 0],
   'users list': [[], 0],
+  'users show': [[owner.email], 0],
   'users reset': [[owner.email], 0],
   'users disable': [[owner.email], 0],
   'users enable': [[owner.email], 0],
