@@ -218,9 +218,14 @@ function checkScopes(scopes: WrittenScopes, rules: AccessRules, at: At, report: 
  * @param servers as configured
  */
 export async function checkConditions(servers: readonly ReadServer[], report: OptionReport): Promise<void> {
-  const rules = servers.flatMap((server, index) =>
-    rulesOf({ rules: rulesOfOptions(server) }).map((one) => ({ ...one, index, ...readRule(one.rule) })),
-  );
+  const rules = servers.flatMap((server, index) => {
+    if (report.isUnread('servers', index)) return [];
+    return rulesOf({ rules: rulesOfOptions(server) }).map((one) => ({
+      ...one,
+      index,
+      ...readRule(one.rule),
+    }));
+  });
   if (rules.every(({ when }) => when === undefined)) return;
   const compile = await loadConditions();
   for (const { index, table, pattern, when } of rules) {
