@@ -89,7 +89,7 @@ beforeAll(async () => {
   };
   const file = join(folder, 'portcullis.json');
   writeFileSync(file, JSON.stringify(configuration));
-  portcullis = await startCommand(['up', '--processes', '2', '--config', file], {
+  portcullis = await startCommand(['up', '--verbose', '--processes', '2', '--config', file], {
     PORTCULLIS_DATABASE: join(folder, 'portcullis.db'),
   });
 });

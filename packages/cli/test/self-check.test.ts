@@ -59,7 +59,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => front.listen(0, 'localhost', resolve));
   url = `http://localhost:${(front.address() as AddressInfo).port}`;
   server = await startPortcullisHere({ publicUrl: url });
-  behind = Number(/, port (\d+)/.exec(server.output())?.[1]);
+  behind = server.port;
 });
 afterEach(() => {
   proxy = {};

@@ -72,7 +72,7 @@ beforeAll(async () => {
       { path: '/mcp', backend: { url: `http://127.0.0.1:${portOf(backend)}/mcp` } },
     ]),
   };
-  start = () => startCommand(['up'], settings);
+  start = () => startCommand(['up', '--verbose'], settings);
   processes = [await start()];
   processes.push(...(await Promise.all([start(), start()])));
 });
