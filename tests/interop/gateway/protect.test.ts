@@ -13,7 +13,7 @@ let gateway: ProtectedProcess;
 
 beforeAll(async () => {
   backend = await startEverythingServer();
-  gateway = await startCommand(['protect', backend.url]);
+  gateway = await startCommand(['protect', '--verbose', backend.url]);
 });
 
 afterAll(async () => {
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 describe('portcullis protect <url>', () => {
   it('prints what up prints, ends with the public URL, and needs no other setting', () => {
-    expect(gateway.output()).toContain(`server       ${gateway.url}/mcp`);
+    expect(gateway.output()).toContain(`  server       ${gateway.url}/mcp\n`);
     expect(gateway.output()).toContain(
       'proposed     mcp:read for tools with readOnlyHint, mcp:write for all others',
     );
@@ -33,16 +33,18 @@ describe('portcullis protect <url>', () => {
   it('names a server by its program, also behind env', async () => {
     const stdio = fileURLToPath(new URL('../../conformance/server/stdio.ts', import.meta.url));
     const words = ['env', 'LEVEL=1', process.execPath, '--conditions=portcullis-source', stdio];
-    const behindEnv = await startCommand(['protect', '--', ...words]);
+    const behindEnv = await startCommand(['protect', '--verbose', '--', ...words]);
     onTestFinished(async () => void (await behindEnv.stop()));
-    expect(behindEnv.output()).toMatch(/^stdio\n {2}server {7}/m);
+    expect(behindEnv.output()).toMatch(/^ {2}name {9}stdio$/m);
   });
 
   it('names a public server by its public address, because users do not know the one behind it', async () => {
-    const isPublic = await startCommand(['protect', backend.url, '--public-url', 'https://mcp.example.com']);
+    const isPublic = await startCommand([
+      ...['protect', '--verbose', backend.url, '--public-url', 'https://mcp.example.com'],
+    ]);
     onTestFinished(async () => void (await isPublic.stop()));
-    expect(isPublic.output()).toMatch(/^mcp\.example\.com\n {2}server {7}/m);
-    expect(gateway.output()).toContain(`\n${new URL(backend.url).host}\n  server       `);
+    expect(isPublic.output()).toMatch(/^ {2}name {9}mcp\.example\.com$/m);
+    expect(gateway.output()).toContain(`\n  name         ${new URL(backend.url).host}\n`);
   });
 
   it.each(sdks)('lets a user of $name sign in and call tools', async (sdk) => {

@@ -122,6 +122,7 @@ function detailRows({ servers, documents, url, ...started }: StartupFacts): read
       const whose = own.length > 1 ? `  (${name})` : '';
       return [['proposed', `${reading} for tools with readOnlyHint, ${other} for all others${whose}`]];
     }),
+    ...own.slice(0, own.length === 1 ? 1 : 0).map(({ name }): Row => ['name', name]),
     ['issuer', url],
     ...documents.map((document, index): Row => [index === 0 ? 'metadata' : '', document]),
     ['listening', started.address],
