@@ -6,7 +6,7 @@ import { startCommand } from '../../../tests/support/protect.ts';
 it('prints one metadata document for each of several servers, and its self-check finds all of them', async () => {
   const port = await reservePort();
   const publicUrl = `http://localhost:${port}`;
-  const running = await startCommand(['up'], {
+  const running = await startCommand(['up', '--verbose'], {
     PORTCULLIS_PORT: String(port),
     PORTCULLIS_PUBLIC_URL: publicUrl,
     PORTCULLIS_SERVERS: JSON.stringify([
