@@ -277,8 +277,8 @@ describe.each(cases.map((one) => ({ ...one, name: one.options.name })))('$name, 
     const { t, provider, claims, isLive } = await signIn(one);
     const tokens = async () => {
       const found = await t.store.findProviderTokens(claims.grant_id);
-      // A failed refresh postpones the next one.
-      return { ...found, leaseUntil: null, leaseHolder: null };
+      // A failed refresh postpones the next one, and tokens in use are due for revocation later than unused ones.
+      return { ...found, leaseUntil: null, leaseHolder: null, dueAt: null };
     };
     const before = await tokens();
     const store = t.snapshot();

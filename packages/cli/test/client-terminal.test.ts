@@ -138,7 +138,6 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
     computer = createComputer();
     const screen = open(['login', world.serverUrl]);
     await screen.shows('visit this URL:');
-    await screen.shows('redirect_uri=');
     await expect.poll(() => computer.opened().length).toBe(1);
     const redirectUri = computer.opened()[0]?.searchParams.get('redirect_uri') ?? '';
     screen.type('\x03');
