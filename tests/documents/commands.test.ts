@@ -47,7 +47,7 @@ const BEFORE: Readonly<Record<string, string>> = {
 const ALTERNATIVES = ['docs/gateway.md'];
 
 /** Documents whose own configuration serves their commands. */
-const SERVED = ['docs/guides/test-in-ci.md'];
+const SERVED = ['docs/guides/test-in-ci.md', 'docs/policy.md'];
 
 describe('the commands of the documents', () => {
   const withCommands = documents.filter(({ file, blocks }) =>

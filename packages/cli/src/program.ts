@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   open: async () => (await import('./admin/status.ts')).defineOpen,
   config: async () => (await import('./admin/config.ts')).defineConfig,
   servers: async () => (await import('./admin/servers.ts')).defineServersCommand,
+  policy: async () => (await import('./admin/policy.ts')).definePolicy,
   users: async () => (await import('./admin/users.ts')).defineUsers,
   clients: async () => (await import('./admin/clients.ts')).defineClients,
   connections: async () => (await import('./admin/connections.ts')).defineConnections,

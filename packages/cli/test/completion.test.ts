@@ -20,6 +20,7 @@ const commands = [
   'keys',
   'events',
   'servers',
+  'policy',
   'migrate',
   'login',
   'logout',

@@ -11,6 +11,7 @@ import { defineConnections } from '../src/admin/connections.ts';
 import { defineEvents } from '../src/admin/events.ts';
 import { defineKeys } from '../src/admin/keys.ts';
 import { defineMigrate } from '../src/admin/migrate.ts';
+import { definePolicy } from '../src/admin/policy.ts';
 import { defineServersCommand } from '../src/admin/servers.ts';
 import { defineUsers } from '../src/admin/users.ts';
 import type { ProcessContext } from '../src/process-context.ts';
@@ -48,6 +49,8 @@ const configuration = {
 let server: ProtectedProcess;
 beforeAll(async () => {
   writeFileSync(join(folder, 'portcullis.json'), JSON.stringify(configuration));
+  const cases = [{ server: '/search', tool: 'find', expect: 'challenge' }];
+  writeFileSync(join(folder, 'cases.json'), JSON.stringify(cases));
   writeFileSync(join(folder, 'metrics-token'), 'of-the-metrics-0123456789abcdef');
   server = await startCommand(['up'], {
     ...secrets,
@@ -104,6 +107,9 @@ const COMMANDS: Readonly<Record<string, readonly [words: readonly string[], code
   'keys reencrypt': [['--new-key-file', 'new.key'], 0],
   events: [[], 0],
   migrate: [['--check'], 0],
+  'policy explain': [['--server', '/search', '--tool', 'find', '--user', 'eve@example.com'], 0],
+  'policy who-can': [['--server', '/search', '--tool', 'find'], 0],
+  'policy test': [['cases.json'], 0],
   'servers list': [[], 0],
   'servers review': [[], 0],
   'servers approve': [['/search', '--all'], 1],
@@ -121,6 +127,7 @@ function administrationCommands(): readonly string[] {
     defineKeys,
     defineEvents,
     defineMigrate,
+    definePolicy,
     defineServersCommand,
   ];
   for (const define of groups) define(program, context);

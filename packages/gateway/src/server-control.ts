@@ -16,10 +16,10 @@ import {
   type Sender,
   unknownTool,
 } from './policy/check-messages.ts';
-import { compilePolicy, type Policy } from './policy/compile-policy.ts';
+import type { Policy } from './policy/compile-policy.ts';
 import { filterLists } from './policy/list-results.ts';
+import { policyOfServer } from './server-policies.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
-import { resourcesOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 
 export interface ServerControl extends OperationControl {
@@ -34,17 +34,7 @@ export function createServerControl(
   catalogue: Catalogue | null,
   compile: CompileCondition | null,
 ): ServerControl {
-  const resource = resourcesOf(servers).find((one) => one.resource === server.resource);
-  const index = servers.findIndex((one) => one.resource === server.resource);
-  const policy = compilePolicy(
-    { ...server, index },
-    {
-      offered: Object.keys(resource?.scopes ?? {}),
-      ...(resource?.grantableTo && { limits: resource.grantableTo }),
-      compile,
-    },
-  );
-  const control = createOperationControl(policy, catalogue);
+  const control = createOperationControl(policyOfServer(server, servers, compile), catalogue);
   return {
     ...control,
     editResponse: (message: unknown, request: GatewayRequest, credential: BackendCredential) => {

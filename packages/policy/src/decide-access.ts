@@ -4,7 +4,7 @@ import { type AccessCondition, unmetCondition } from './access-condition.ts';
 import type { Consideration, Explanation, PolicyDecision } from './decision.ts';
 import { givenMembers, type Unmet, type UnmetMember, unmetMembers } from './members.ts';
 import type { AccessRequest } from './request.ts';
-import type { LocatedRule } from './rule.ts';
+import type { LocatedRule, PolicyRule } from './rule.ts';
 
 /** Scope → who may be granted it. */
 export type ScopeLimits = Readonly<Record<string, AccessCondition>>;
@@ -65,15 +65,18 @@ export function explainAccess(
     const isChecked = unmet.every(({ name }) => name !== null);
     return [
       ...unmet.map((one) => ({ ...explain(rule, one), outcome: one.unmet.kind })),
-      ...(isChecked ? met : []).map((name) => ({
-        rule: memberPath(rule, name),
-        reason: 'met',
-        outcome: 'met' as const,
-        ...(name === 'when' && { values: rule.condition?.values(request) ?? {} }),
-      })),
+      ...(isChecked ? met : []).map((name) => considerMet(rule, name, request)),
     ];
   });
   return { decision: decideAccess(rules, request, limits), considered };
+}
+
+function considerMet(rule: LocatedRule, name: keyof PolicyRule, request: AccessRequest): Consideration {
+  const at = memberPath(rule, name);
+  if (name !== 'when') return { rule: at, reason: 'met', outcome: 'met' };
+  if (request.arguments === 'later' && rule.condition?.readsArguments === true)
+    return { rule: at, reason: 'depends on the arguments', outcome: 'open' };
+  return { rule: at, reason: 'met', outcome: 'met', values: rule.condition?.values(request) ?? {} };
 }
 
 function explain(rule: LocatedRule, { name, unmet }: UnmetMember): Explanation {

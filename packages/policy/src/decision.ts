@@ -44,5 +44,6 @@ export interface Explanation {
 
 /** A member of a rule, and whether it is met: for an explanation of a whole decision. */
 export interface Consideration extends Explanation {
-  readonly outcome: 'met' | PolicyDecision['kind'];
+  /** `open`: it depends on arguments that are not known. */
+  readonly outcome: 'met' | 'open' | PolicyDecision['kind'];
 }

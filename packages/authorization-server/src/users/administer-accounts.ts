@@ -1,10 +1,11 @@
 /** Account administration: add, list, disable, enable, remove and reset accounts. */
+import { USER_CLAIMS } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord } from '../store/index.ts';
 import { createAccountRecord, emailKey } from './accounts.ts';
 import { unusableHash } from './passwords.ts';
-import { claimGroups, claimText } from './user-claims.ts';
+import { claimGroups, claimText, type ReleasedClaims, readUserClaims } from './user-claims.ts';
 
 /** Lifetimes of one-time links, in seconds. */
 const LINK_LIFETIMES = { invitation: 7 * 86_400, reset: 86_400 } as const;
@@ -40,6 +41,8 @@ export interface AccountAdministration {
   add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
   /** The account of a name; `null` for an unknown one. */
   find(account: string): Promise<ListedAccount | null>;
+  /** What access tokens may contain about the user of an account; empty for an unknown one. @param id of the account */
+  claims(id: string): Promise<ReleasedClaims>;
   /** Accounts ordered by key, after the e-mail address or `emailKey` in `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<readonly ListedAccount[]>;
   /**
@@ -90,6 +93,7 @@ export function createAccountAdministration({
       const account = await find(named);
       return account && listed(account);
     },
+    claims: (id) => readUserClaims(store, id, USER_CLAIMS),
     async list(after = '', limit = 100) {
       // Users of identity providers have no e-mail key.
       const accounts = await store.listAccounts(emailKey(after) ?? after, limit);

@@ -1,17 +1,12 @@
 /** `portcullis servers`: lists the servers behind the gateway, and tests their backends. */
-import { createOptionReport } from '@portcullis/authorization-server/options';
 import type { FailedPart, GatewayServer, ServerTest } from '@portcullis/gateway';
-import { defineServers } from '@portcullis/gateway/options';
 import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
-import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
-import { findInstallation } from './installation.ts';
+import { findServers, serverAt } from './configured-servers.ts';
 import { defineServerReview } from './server-review.ts';
 import { addSubcommand } from './subcommand.ts';
-import { issuerOf } from './with-store.ts';
 
 interface Flags {
   readonly json?: true;
@@ -24,7 +19,7 @@ export function defineServersCommand(program: Command, processContext: ProcessCo
   addSubcommand(group, 'list', 'list the servers of the configuration')
     .option('--json', 'as JSON')
     .action(async (flags: Flags) => {
-      const listed = (await findServers(flags, processContext, [])).map(describe);
+      const listed = (await findServers(flags, processContext)).servers.map(describe);
       const lines = listed.map(({ path, name, backend, credentials, review }) =>
         cleanLine(`${path} (${name}): ${backend}; credentials: ${credentials}; review: ${review}`),
       );
@@ -43,26 +38,6 @@ export function defineServersCommand(program: Command, processContext: ProcessCo
   defineServerReview(group, processContext);
 }
 
-/** @throws SettingsError if no server is configured, or none at the path */
-async function findServers(
-  flags: Flags,
-  processContext: ProcessContext,
-  needed: readonly SettingName[],
-  path?: string,
-): Promise<readonly GatewayServer[]> {
-  const { settings, unread, folder } = await findInstallation(flags, processContext, needed);
-  const report = createOptionReport(unread);
-  const servers = defineServers(settings.servers, { publicUrl: issuerOf(settings), folder }, report);
-  if (report.issues.length > 0)
-    throw new SettingsError(report.issues.map(({ path, message }) => `${path.join('.')} ${message}`));
-  if (servers.length === 0)
-    throw new SettingsError(['no servers are configured: name the configuration file with --config']);
-  const found = path === undefined ? servers : servers.filter((server) => server.path === path);
-  if (found.length > 0) return found;
-  const known = servers.map((server) => server.path).join(', ');
-  throw new SettingsError([`there is no server at ${cleanLine(path ?? '')}; there are ${known}`]);
-}
-
 function describe({ path, name, resource, backend, merges, review }: GatewayServer) {
   const credentials =
     backend === null ? 'none' : backend.kind === 'stdio' ? 'environment' : backend.credentials.as;
@@ -77,7 +52,8 @@ function describeBackend(backend: GatewayServer['backend'], merges: GatewayServe
 
 async function test(path: string | undefined, flags: Flags, processContext: ProcessContext): Promise<void> {
   const { testServer } = await import('@portcullis/gateway');
-  const servers = await findServers(flags, processContext, ['servers'], path);
+  const { servers: all } = await findServers(flags, processContext, ['servers']);
+  const servers = path === undefined ? all : [serverAt(all, path)];
   const results: { readonly path: string; readonly result: ServerTest }[] = [];
   for (const server of servers) {
     if (server.backend === null) continue;

@@ -97,6 +97,14 @@ export function createPinBoard(store: DefinitionPinStore, now: () => number, clo
   };
 }
 
+/** The approved tools of a server with their hints, without serving. */
+export async function findApprovedHints(
+  store: DefinitionPinStore,
+  server: PinnedServer,
+): Promise<ReadonlyMap<string, ToolAnnotations>> {
+  return readPins(await store.findPins(listOf(server)), 0).approved;
+}
+
 function listOf({ path, pinnedBackend }: PinnedServer): DefinitionList {
   return { server: path, backend: pinnedBackend, kind: 'tool' };
 }

@@ -3,6 +3,7 @@ import {
   type AccessRequest,
   type CompileCondition,
   decideAccess,
+  explainAccess,
   type LocatedRule,
   locateRule,
   type PolicyDecision,
@@ -18,9 +19,13 @@ import { nameVariants, uriReadings } from './resource-uris.ts';
 
 /** The compiled rules of a server. Pure. */
 export interface Policy {
+  /** Scopes that not every user can be granted. */
+  readonly limits: ScopeLimits;
   /** The rules of an operation, all of which have to be met. @param hints of the tool; `null` when it is unknown */
   rulesFor(operation: McpOperation, hints: ToolAnnotations | null): readonly LocatedRule[];
   decide(request: AccessRequest): PolicyDecision;
+  /** The same decision, with each member that was considered. */
+  explain(request: AccessRequest): ReturnType<typeof explainAccess>;
 }
 
 interface PolicySource extends Pick<GatewayServer, 'id' | 'rules' | 'unknownMethods'> {
@@ -75,8 +80,10 @@ export function compilePolicy(
   }
 
   return {
+    limits,
     rulesFor,
     decide: (request) => decideAccess(rulesFor(request.operation, request.annotations), request, limits),
+    explain: (request) => explainAccess(rulesFor(request.operation, request.annotations), request, limits),
   };
 }
 

@@ -1,0 +1,149 @@
+/** `portcullis policy explain`: what is decided about one operation, by which rule, and what else was considered. */
+import type { DecidingPolicy, GatewayServer } from '@portcullis/gateway/options';
+import {
+  type AccessPrincipal,
+  type AccessRequest,
+  type CallArguments,
+  createCallArguments,
+  NO_ARGUMENTS,
+  type ToolAnnotations,
+} from '@portcullis/policy';
+import type { ProcessContext } from '../../process-context.ts';
+import { cleanJson, cleanLine } from '../../terminal/clean.ts';
+import { columns } from '../../terminal/columns.ts';
+import { findServers } from '../configured-servers.ts';
+import { issuerOf, type Tools, withStore } from '../with-store.ts';
+import { consideredText, decisionText } from './decision-text.ts';
+import { createPolicyFinder, type NamedOperation, operationText } from './operation.ts';
+import { createPrincipals, type Principals, type SupposedPrincipal } from './principal.ts';
+
+export interface ExplainFlags extends NamedOperation {
+  readonly user?: string;
+  readonly client?: string;
+  readonly scopes?: string;
+  readonly claims?: string;
+  readonly arguments?: string;
+  readonly network?: string;
+  readonly json?: true;
+}
+
+export async function explain(flags: ExplainFlags, processContext: ProcessContext): Promise<void> {
+  const configured = await findServers(flags, processContext);
+  const findPolicy = await createPolicyFinder(configured);
+  const found = findPolicy(flags);
+  const issuer = issuerOf(configured.installation.settings);
+  const text = await withStore(configured.installation, async (tools) => {
+    const caller = await callerOf(flags, createPrincipals(configured, tools, issuer));
+    const hints = await hintsFor(found, tools);
+    return explanationText(found, { flags, caller, hints, now: tools.clock() });
+  });
+  processContext.write(text);
+}
+
+/** `null`: a request without a token. */
+async function callerOf(
+  { user, client = '', scopes, claims, server }: ExplainFlags,
+  { accounts, principalOf }: Principals,
+): Promise<SupposedPrincipal | null> {
+  if (user === undefined) {
+    if (client !== '' || scopes !== undefined || claims !== undefined)
+      throw new Error('--client, --scopes and --claims need --user: without one, the request has no token');
+    return null;
+  }
+  const account = await accounts.find(user);
+  if (account === null) throw new Error(`There is no account for ${cleanLine(user)}`);
+  return principalOf(account, {
+    server,
+    client,
+    scopes: scopes?.split(/[ ,]+/).filter((scope) => scope !== '') ?? null,
+    claims: claims === undefined ? {} : readObject(claims, '--claims'),
+  });
+}
+
+/** The hints of the tool's approved definitions; `null`: it has none. */
+async function hintsFor(
+  { server, operation }: DecidingPolicy,
+  { store }: Tools,
+): Promise<ToolAnnotations | null> {
+  if (operation.tool === null) return null;
+  const { findApprovedHints } = await import('@portcullis/gateway');
+  return (await findApprovedHints(store, server)).get(operation.tool) ?? null;
+}
+
+interface Supposed {
+  readonly flags: ExplainFlags;
+  readonly caller: SupposedPrincipal | null;
+  readonly hints: ToolAnnotations | null;
+  readonly now: number;
+}
+
+function explanationText({ server, operation, policy }: DecidingPolicy, given: Supposed): string {
+  const { flags, caller, hints, now } = given;
+  const request: AccessRequest = {
+    principal: caller?.principal ?? null,
+    operation,
+    server: server.path,
+    annotations: hints,
+    arguments: argumentsOf(flags, operation.tool),
+    now,
+    network: flags.network ?? '',
+  };
+  const { decision, considered } = policy.explain(request);
+  const notGrantable = caller?.notGrantable ?? [];
+  if (flags.json)
+    return `${cleanJson({ server: server.path, operation, caller: request.principal, hints, decision, considered, notGrantable })}\n`;
+  const open = considered.filter(({ outcome }) => outcome === 'open');
+  const limited = notGrantable.map(({ scope, reason }) => [`  ${scope}`, reason]);
+  return [
+    `${server.path}: ${operationText(operation)}\n`,
+    columns(factsOf(request.principal, server, hints).map(([name, text]) => [`  ${name}`, cleanLine(text)])),
+    decisionText(decision, open),
+    'Considered:\n',
+    considered.length === 0 ? '  no rule\n' : consideredText(considered),
+    ...(limited.length === 0 ? [] : ['Scopes that the user cannot be granted:\n', columns(limited)]),
+  ].join('');
+}
+
+function factsOf(
+  principal: AccessPrincipal | null,
+  { review }: GatewayServer,
+  hints: ToolAnnotations | null,
+): readonly (readonly [string, string])[] {
+  const hint =
+    hints === null ? 'unknown' : hints.destructive ? 'destructive' : hints.readOnly ? 'read-only' : 'none';
+  const tool = [
+    'hints',
+    `${hint}${hints === null && review === 'first-use' ? ': no approved definition' : ''}`,
+  ] as const;
+  if (principal === null) return [['caller', 'without an access token'], tool];
+  const { claims, subject, clientId, scopes, groups } = principal;
+  return [
+    ['user', `${typeof claims['email'] === 'string' ? `${claims['email']} ` : ''}${subject}`],
+    ['groups', groups.join(', ') || 'none that the server is told'],
+    ['client', clientId || 'none named'],
+    ['scopes', scopes.join(' ') || 'none'],
+    tool,
+  ];
+}
+
+/** Without arguments, conditions that read them stay open. */
+function argumentsOf({ arguments: text }: ExplainFlags, tool: string | null): CallArguments | 'later' {
+  if (text === undefined) return tool === null ? NO_ARGUMENTS : 'later';
+  readObject(text, '--arguments');
+  return createCallArguments(() => text);
+}
+
+function readObject(text: string, flag: string): Readonly<Record<string, unknown>> {
+  const value = parse(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>;
+  throw new Error(`${flag} must be a JSON object such as '{"amount":100}'`);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

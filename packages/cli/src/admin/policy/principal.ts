@@ -1,0 +1,100 @@
+/** The caller that a command asks about: a user as the store knows them, with the token that a client would have. */
+import {
+  type AccountAdministration,
+  createAccountAdministration,
+  createConnectionAdministration,
+  type ListedAccount,
+} from '@portcullis/authorization-server';
+import { resourcesOf } from '@portcullis/gateway/options';
+import {
+  type AccessPrincipal,
+  type AccessSubject,
+  type ScopeLimits,
+  unmetCondition,
+} from '@portcullis/policy';
+import type { Scopes } from '@portcullis/protocol';
+import { type ConfiguredServers, serverAt } from '../configured-servers.ts';
+import type { Tools } from '../with-store.ts';
+
+/** The token that a command supposes. */
+export interface SupposedToken {
+  /** Path of the server that the token is for. */
+  readonly server: string;
+  /** `client_id`; empty: none is named. */
+  readonly client: string;
+  /** `null`: those of the user's connection with the client, or all that the user can be granted. */
+  readonly scopes: Scopes | null;
+  /** Further claims, such as `acr`. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+export interface SupposedPrincipal {
+  readonly principal: AccessPrincipal;
+  /** Scopes of the server that the user cannot be granted, and why. */
+  readonly notGrantable: readonly { readonly scope: string; readonly reason: string }[];
+}
+
+/** Makes principals of accounts. */
+export function createPrincipals(
+  { servers }: Pick<ConfiguredServers, 'servers'>,
+  tools: Tools,
+  issuer: string,
+) {
+  const accounts = createAccountAdministration({ ...tools, issuer });
+  const connections = createConnectionAdministration(tools);
+  const resources = resourcesOf(servers);
+
+  async function principalOf(account: ListedAccount, token: SupposedToken): Promise<SupposedPrincipal> {
+    const { resource } = serverAt(servers, token.server);
+    const {
+      scopes = {},
+      grantableTo = {},
+      claims: released = [],
+    } = resources.find((one) => one.resource === resource) ?? {};
+    const known = await accounts.claims(account.id);
+    const about = Object.fromEntries(
+      released.flatMap((name) => (name in known ? [[name, known[name]]] : [])),
+    );
+    const subject = { clientId: token.client, groups: known.groups ?? [], claims: { ...known } };
+    const notGrantable = findLimited(Object.keys(scopes), grantableTo, subject);
+    const granted =
+      token.scopes ??
+      (await scopesOfConnection(account.id, token.client, resource)) ??
+      Object.keys(scopes).filter((scope) => !notGrantable.some((one) => one.scope === scope));
+    const registered = { iss: issuer, sub: account.id, aud: resource, client_id: token.client };
+    const claims = { ...registered, ...about, ...token.claims };
+    return {
+      principal: { ...subject, subject: account.id, scopes: granted, claims, groups: groupsIn(claims) },
+      notGrantable,
+    };
+  }
+
+  async function scopesOfConnection(id: string, client: string, resource: string): Promise<Scopes | null> {
+    if (client === '') return null;
+    const found = (await connections.list(id)) ?? [];
+    const own = found.find((one) => one.clientId === client && one.resources.includes(resource));
+    return own?.scopes ?? null;
+  }
+
+  return { accounts, principalOf };
+}
+
+export type Principals = ReturnType<typeof createPrincipals>;
+
+function groupsIn({ groups }: Readonly<Record<string, unknown>>): readonly string[] {
+  return Array.isArray(groups) ? groups.filter((group) => typeof group === 'string') : [];
+}
+
+function findLimited(scopes: Scopes, limits: ScopeLimits, subject: AccessSubject) {
+  return scopes.flatMap((scope) => {
+    const limit = Object.hasOwn(limits, scope) ? limits[scope] : undefined;
+    const reason = limit === undefined ? null : unmetCondition(limit, subject);
+    return reason === null ? [] : [{ scope, reason }];
+  });
+}
+
+/** All accounts that can sign in, page by page. */
+export async function* enabledAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {
+  for (let page = await accounts.list(); page.length > 0; page = await accounts.list(page.at(-1)?.emailKey))
+    yield* page.filter(({ disabledAt }) => disabledAt === null);
+}

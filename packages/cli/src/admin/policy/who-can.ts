@@ -1,0 +1,119 @@
+/** `portcullis policy who-can`: the users who may perform an operation, and their groups. */
+import type { DecidingPolicy } from '@portcullis/gateway/options';
+import type { AccessPrincipal, AccessRequest, Consideration, PolicyDecision } from '@portcullis/policy';
+import type { ProcessContext } from '../../process-context.ts';
+import { cleanJson, cleanLine } from '../../terminal/clean.ts';
+import { columns } from '../../terminal/columns.ts';
+import { findServers } from '../configured-servers.ts';
+import { issuerOf, withStore } from '../with-store.ts';
+import { createPolicyFinder, type NamedOperation, operationText } from './operation.ts';
+import { createPrincipals, enabledAccounts } from './principal.ts';
+
+export interface WhoCanFlags extends NamedOperation {
+  readonly client?: string;
+  readonly json?: true;
+}
+
+interface Outcome {
+  readonly id: string;
+  readonly email: string;
+  readonly groups: readonly string[];
+  /** What remains to be done or met; `null`: the user may not. */
+  readonly outcome: string | null;
+}
+
+export async function whoCan(flags: WhoCanFlags, processContext: ProcessContext): Promise<void> {
+  const configured = await findServers(flags, processContext);
+  const found = (await createPolicyFinder(configured))(flags);
+  const { client = '' } = flags;
+  if (client === '' && dependsOnClient(found))
+    throw new Error('The rules of this operation or its scopes depend on the client: name one with --client');
+  const issuer = issuerOf(configured.installation.settings);
+  const text = await withStore(configured.installation, async (tools) => {
+    const { accounts, principalOf } = createPrincipals(configured, tools, issuer);
+    const token = { server: flags.server, client, scopes: null, claims: {} };
+    const outcomes: Outcome[] = [];
+    for await (const account of enabledAccounts(accounts)) {
+      const { principal } = await principalOf(account, token);
+      const { groups = [] } = await accounts.claims(account.id);
+      const outcome = outcomeOf(found, principal, tools.clock());
+      outcomes.push({ id: account.id, email: account.email, groups, outcome });
+    }
+    return whoCanText(found, outcomes, outcomeOf(found, null, tools.clock()), flags.json === true);
+  });
+  processContext.write(text);
+}
+
+function dependsOnClient({ policy, operation }: DecidingPolicy): boolean {
+  const rules = policy.rulesFor(operation, null);
+  const limits = rules.flatMap(({ rule }) => (rule.scopes ?? []).map((scope) => policy.limits[scope]));
+  const reads = ({ when = '' }: { readonly when?: string | undefined }) => /\bclient\b/.test(when);
+  return (
+    rules.some(({ rule }) => rule.clients !== undefined || reads(rule)) || limits.some((one) => one?.clients)
+  );
+}
+
+/** The token has no claims of a sign-in, and the arguments are not known: what depends on them is named. */
+function outcomeOf(
+  { server, operation, policy }: DecidingPolicy,
+  principal: AccessPrincipal | null,
+  now: number,
+): string | null {
+  const request: AccessRequest = {
+    principal,
+    operation,
+    server: server.path,
+    annotations: null,
+    arguments: 'later',
+    now,
+    network: '',
+  };
+  const { decision, considered } = policy.explain(request);
+  return describe(
+    decision,
+    considered.filter(({ outcome }) => outcome === 'open'),
+  );
+}
+
+function describe(decision: PolicyDecision, open: readonly Consideration[]): string | null {
+  const rest = open.length === 0 ? '' : `if the arguments meet ${open.map(({ rule }) => rule).join(' and ')}`;
+  switch (decision.kind) {
+    case 'allow':
+      return rest === '' ? 'allowed' : rest;
+    case 'step_up':
+      return ['after the sign-in that', decision.because.rule, 'demands', rest].join(' ').trim();
+    case 'approval':
+      return ['with an approval', rest].join(' ').trim();
+    default:
+      return null;
+  }
+}
+
+function whoCanText(
+  { server, operation }: DecidingPolicy,
+  outcomes: readonly Outcome[],
+  anonymous: string | null,
+  asJson: boolean,
+): string {
+  const users = outcomes.filter(({ outcome }) => outcome !== null);
+  const names = [...new Set(outcomes.flatMap(({ groups }) => groups))].toSorted();
+  const groups = names.map((name) => ({
+    name,
+    allowed: users.filter((one) => one.groups.includes(name)).length,
+    members: outcomes.filter((one) => one.groups.includes(name)).length,
+  }));
+  if (asJson)
+    return `${cleanJson({ server: server.path, operation, withoutToken: anonymous, users, groups })}\n`;
+  const rows = users.map(({ email, id, outcome }) => [`  ${cleanLine(email)}`, id, cleanLine(outcome ?? '')]);
+  return [
+    `${server.path}: ${operationText(operation)}\n`,
+    columns(rows),
+    `${users.length} of ${outcomes.length} users who can sign in\n`,
+    ...(groups.length === 0 ? [] : ['Groups:\n', columns(groups.map(groupRow))]),
+    `Without an access token: ${anonymous ?? 'no'}\n`,
+  ].join('');
+}
+
+function groupRow({ name, allowed, members }: { name: string; allowed: number; members: number }) {
+  return [`  ${cleanLine(name)}`, `${allowed} of ${members}`];
+}

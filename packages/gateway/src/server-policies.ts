@@ -1,0 +1,48 @@
+/** The policies of configured servers: for a server that serves, and for programs that explain decisions beside it. */
+import type { CompileCondition } from '@portcullis/policy';
+import type { McpOperation } from '@portcullis/protocol';
+import { splitName, splitUri } from './merged/namespaces.ts';
+import { compilePolicy, type Policy } from './policy/compile-policy.ts';
+import { resourcesOf } from './servers/resources.ts';
+import type { GatewayServer } from './servers/server.ts';
+
+/** @param compile `null`: no rule has a condition */
+export function policyOfServer(
+  server: GatewayServer,
+  servers: readonly GatewayServer[],
+  compile: CompileCondition | null,
+): Policy {
+  const resource = resourcesOf(servers).find((one) => one.resource === server.resource);
+  const index = servers.findIndex((one) => one.resource === server.resource);
+  const offered = Object.keys(resource?.scopes ?? {});
+  return compilePolicy({ ...server, index }, { offered, limits: resource?.grantableTo ?? {}, compile });
+}
+
+/** The policy that decides about an operation, and the operation as that policy names it. */
+export interface DecidingPolicy {
+  /** Of a merged server, its member. */
+  readonly server: GatewayServer;
+  readonly operation: McpOperation;
+  readonly policy: Policy;
+}
+
+/**
+ * Finds the policy for an operation without serving.
+ * @param compile `null`: no rule has a condition
+ * @returns `null` at a merged server for a name without a member, and for a method that concerns several
+ */
+export function findDecidingPolicy(
+  server: GatewayServer,
+  operation: McpOperation,
+  servers: readonly GatewayServer[],
+  compile: CompileCondition | null,
+): DecidingPolicy | null {
+  if (server.merges === null) return { server, operation, policy: policyOfServer(server, servers, compile) };
+  const { tool, prompt, resource } = operation;
+  const found = resource === null ? splitName(tool ?? prompt ?? '') : splitUri(resource);
+  const path = found && Object.hasOwn(server.merges, found.prefix) ? server.merges[found.prefix] : null;
+  const member = servers.find((one) => one.path === path);
+  if (found === null || member === undefined) return null;
+  const kind = tool !== null ? 'tool' : prompt !== null ? 'prompt' : 'resource';
+  return findDecidingPolicy(member, { ...operation, [kind]: found.name }, servers, compile);
+}
