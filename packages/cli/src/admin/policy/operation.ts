@@ -19,7 +19,7 @@ export interface NamedOperation {
 const METHODS = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' } as const;
 
 /** @throws Error unless exactly one target is named */
-export function operationOf({ tool, prompt, resource, method }: NamedOperation): McpOperation {
+function operationOf({ tool, prompt, resource, method }: NamedOperation): McpOperation {
   const named = Object.entries({ tool, prompt, resource, method }).filter(([, name]) => name !== undefined);
   const [kind = ''] = named[0] ?? [];
   if (named.length !== 1) throw new Error('Name one of tool, prompt, resource and method');
