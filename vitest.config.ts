@@ -14,6 +14,7 @@ const EXHAUSTIVE = [
   'tests/interop/{expiry,status-lists,command,mcp-remote,postgres,openid-client-methods,refusals}.test.ts',
   'tests/interop/{agents,backends,frameworks,peers}/*.test.ts',
   'tests/fuzz/sockets.test.ts',
+  'tests/performance/*.test.ts',
   'tests/proxies/*.test.ts',
   'tests/release/charts/*.test.ts',
   'tests/release/linters/*.test.ts',

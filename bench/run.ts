@@ -1,7 +1,10 @@
 /**
  * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
- * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages; by default all except store
- * and filled. A wrong response of ours fails the run.
+ * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, pair; by default all except
+ * store, filled and pair. A wrong response of ours fails the run.
+ *
+ * `npm run bench pair <commit> [part of the name of a flow…] [--rounds=<number>]`: the program of another commit and this one in turns, with
+ * the processor time of each flow. Fails when a flow costs more than 1.25 times what it cost, beyond the spread.
  *
  * `npm run bench filled [--grants=10000000 --users=1000000 --events=70000000] [--flow=…] [--database=<URL>]`: a filled PostgreSQL, 100,000 grants, 10,000 users and a
  * million events by default. A grant needs 0.6 KB on disk and a user 1.8 KB with sessions and clients; an event 0.4 KB.
@@ -20,11 +23,13 @@ import { portcullis } from './authorization/portcullis.ts';
 import { type Part, partText, writeReport } from './harness/figures.ts';
 import { describeMachine, standAside } from './harness/machine.ts';
 import { runScript } from './harness/script.ts';
+import { measurePair } from './pair/measure-pair.ts';
 
 /** Seconds of warm-up for every server, while V8 still compiles hot code; the cost before that is part of the cold start. */
 const WARM = 4;
 
 const words = process.argv.slice(2);
+const named = words.filter((word) => !word.startsWith('--'));
 const flags = new Map(words.filter((word) => word.startsWith('--')).map(readFlag));
 const effort: Effort = flags.has('quick')
   ? { rounds: 1, seconds: 1, warmUp: 0.5, tries: 1 }
@@ -52,6 +57,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
       flags.get('database'),
     ),
   postgres: () => measurePostgres(effort),
+  pair: () => measurePair(named[1] ?? 'HEAD', named.slice(2), pairEffort()),
   costs: () => measureCosts(effort, flags.get('flow')),
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
   client: () => runScript('What the authorized fetch costs', 'bench/client.ts'),
@@ -61,9 +67,9 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
 };
 
 /** Parts that run only when they are named. */
-const UNASKED: readonly string[] = ['store', 'filled'];
-const named = words.filter((word) => !word.startsWith('--'));
-const unknown = named.filter((name) => !(name in parts));
+const UNASKED: readonly string[] = ['store', 'filled', 'pair'];
+const asked = named[0] === 'pair' ? ['pair'] : named;
+const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {
   console.error(`There is no ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`);
   process.exit(1);
@@ -73,7 +79,7 @@ const began = new Date();
 standAside();
 console.log(describeMachine());
 const done: Part[] = [];
-for (const name of named.length > 0 ? named : Object.keys(parts).filter((part) => !UNASKED.includes(part))) {
+for (const name of asked.length > 0 ? asked : Object.keys(parts).filter((part) => !UNASKED.includes(part))) {
   console.log(`\n${name}`);
   const part = await parts[name]?.();
   if (part === undefined) continue;
@@ -83,6 +89,12 @@ for (const name of named.length > 0 ? named : Object.keys(parts).filter((part) =
 }
 console.log(`\n${writeReport(done, began)}`);
 process.exit(done.some(({ issues }) => issues.length > 0) ? 1 : 0);
+
+/** Short turns, because the speed of a machine that does other work changes within seconds. */
+function pairEffort(): Effort {
+  const rounds = Number(flags.get('rounds') ?? (flags.has('quick') ? 12 : 24));
+  return { ...effort, seconds: 0.25, rounds };
+}
 
 function readFlag(word: string): [string, string] {
   const [name = '', value = ''] = word.slice(2).split('=', 2);

@@ -6,25 +6,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { startServer } from '../../tests/support/postgres.ts';
 import { median, type Part } from '../harness/figures.ts';
-import { type Begin, form, load } from '../harness/load.ts';
+import { load } from '../harness/load.ts';
 import { cpuOf, SERVER_CORE } from '../harness/machine.ts';
 import type { Server } from '../harness/server.ts';
-import { CHAINS, introspectionFlow, registrationFlow, registrationOf, tokenStep } from './flows.ts';
 import type { Effort } from './measure-flows.ts';
-import {
-  codeFlow,
-  machineFields,
-  machineFlow,
-  machineRequest,
-  makeChains,
-  newFolder,
-  refreshFlowOf,
-  register,
-  rememberUsers,
-  resourceAt,
-  SCOPE,
-  startPortcullis,
-} from './portcullis.ts';
+import { flowsAt, newFolder, startPortcullis } from './portcullis.ts';
 import {
   accountRow,
   INSERT_ACCOUNT,
@@ -103,7 +89,7 @@ export async function measureCosts(effort: Effort, wanted = ''): Promise<Part> {
     statistics: Client | null,
   ): Promise<void> {
     const browsers = await seedAll(server.port);
-    const flows = flowsOf(server.port, browsers);
+    const flows = flowsAt(server.port, () => browsers);
     for (const [flow, prepare] of Object.entries(flows).filter(([name]) => name.includes(wanted))) {
       const begin = await prepare();
       for (const atOnce of [64, 1]) {
@@ -134,31 +120,6 @@ export async function measureCosts(effort: Effort, wanted = ''): Promise<Part> {
       }
     }
   }
-}
-
-function flowsOf(port: number, browsers: Users['browsers']): Readonly<Record<string, () => Promise<Begin>>> {
-  return {
-    refresh: async () => {
-      const users = { clientId: await register(port), browsers };
-      return refreshFlowOf(users.clientId, await makeChains(port, users, resourceAt(port)));
-    },
-    'client credentials': async () => machineFlow,
-    'code, remembered': async () =>
-      codeFlow(await rememberUsers(port, browsers), resourceAt(port), 'remembered'),
-    'code, asked': async () =>
-      codeFlow({ clientId: await register(port), browsers }, resourceAt(port), 'asked'),
-    registration: async () => registrationFlow('/register', registrationOf(SCOPE)),
-    introspection: async () => {
-      const tokens: string[] = [];
-      const ask = () =>
-        tokenStep(machineRequest, { jwt: true }, (answer) => {
-          tokens.push(answer.access_token);
-          return null;
-        });
-      await load([port], ask, { flows: CHAINS });
-      return introspectionFlow(tokens.map((token) => form('/introspect', { token }, machineFields)));
-    },
-  };
 }
 
 /** Inserts users with a session each. @returns their browsers */

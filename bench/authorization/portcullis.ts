@@ -11,6 +11,8 @@ import {
   type Contender,
   check,
   codeOf,
+  type FlowName,
+  flowNames,
   introspectionFlow,
   locationOf,
   REDIRECT_URI,
@@ -55,10 +57,10 @@ const LIMITS = Object.fromEntries(
 /** The limit on unused clients, which is 20,000 by default. */
 const REGISTRATION = { maxUnusedClients: 100_000_000 };
 
-export const machineFields: Readonly<Record<string, string>> = {
+const machineFields: Readonly<Record<string, string>> = {
   authorization: `Basic ${Buffer.from(`${MACHINE.client_id}:${MACHINE.client_secret}`).toString('base64')}`,
 };
-export const machineRequest: string = form(
+const machineRequest: string = form(
   '/token',
   { grant_type: 'client_credentials', scope: SCOPE },
   machineFields,
@@ -83,6 +85,10 @@ export interface Instance {
   /** Options for Node. */
   readonly nodeOptions?: readonly string[];
   readonly main?: string;
+  /** The root of a program of another commit. */
+  readonly root?: string;
+  /** Further settings; with `servers`, there is no application. */
+  readonly settings?: { readonly clients?: readonly object[]; readonly servers?: readonly object[] };
 }
 
 const folders: string[] = [];
@@ -103,15 +109,22 @@ export interface RunningInstance extends Server {
 }
 
 export async function startPortcullis(instance: Instance = {}): Promise<RunningInstance> {
-  const { folder = newFolder(), database = join(folder, 'portcullis.db'), publicUrl, core } = instance;
+  const { folder = newFolder(), database = join(folder, 'portcullis.db'), publicUrl, core, root } = instance;
+  const { clients = [], servers } = instance.settings ?? {};
   const port = await freePort();
   databases.set(port, database);
   const config = join(folder, 'config.json');
   writeFileSync(
     config,
-    JSON.stringify({ clients: [MACHINE, APP], rateLimits: LIMITS, registration: REGISTRATION }),
+    JSON.stringify({
+      clients: [MACHINE, APP, ...clients],
+      rateLimits: LIMITS,
+      registration: REGISTRATION,
+      servers,
+    }),
   );
-  const [node, ...words] = nodeCommand(instance.main ?? 'packages/cli/bin.js', 'up');
+  const main = instance.main ?? 'packages/cli/bin.js';
+  const [node, ...words] = nodeCommand(root === undefined ? main : join(root, main), 'up');
   // The build depends on builds.
   const rest = words.filter((word) => instance.main === undefined || !word.startsWith('--conditions'));
   const [, , typed = ''] = nodeCommand('bench/servers/application.ts');
@@ -123,7 +136,7 @@ export async function startPortcullis(instance: Instance = {}): Promise<RunningI
     output: openSync(join(folder, 'log.jsonl'), 'a'),
     ...(core !== undefined && { core }),
     environment: {
-      PORTCULLIS_APP: application,
+      ...(servers === undefined && { PORTCULLIS_APP: application }),
       PORTCULLIS_CONFIG: config,
       PORTCULLIS_PORT: String(port),
       PORTCULLIS_DATABASE: database,
@@ -142,9 +155,9 @@ function withoutTypes(file: string, folder: string): string {
   return built;
 }
 
-export async function register(port: number): Promise<string> {
+export async function register(port: number, scope: string = SCOPE): Promise<string> {
   let clientId = '';
-  const text = JSON.stringify(registrationOf(SCOPE));
+  const text = JSON.stringify(registrationOf(scope));
   await walk(port, () => ({
     request: request('POST', '/register', { 'content-type': 'application/json' }, text),
     read({ status, body }) {
@@ -170,13 +183,13 @@ export const resourceAt = (port: number): string => `http://localhost:${port}/mc
  * With remembered consent: two, the first and the last.
  */
 export function codeFlow(
-  { clientId, browsers }: Users,
+  { clientId, browsers, scope = SCOPE }: Users,
   resource: string,
   consent: 'asked' | 'remembered',
   take: (refreshToken: string) => void = () => {},
 ): Begin {
   const redirectUri = clientId === APP.client_id ? APP_REDIRECT_URI : REDIRECT_URI;
-  const authorize = authorization('/authorize', clientId, SCOPE, resource, redirectUri);
+  const authorize = authorization('/authorize', clientId, scope, resource, redirectUri);
   const beginnings = browsers.map((fields) => ({ fields, text: request('GET', authorize, fields) }));
   let next = 0;
   return () => {
@@ -230,18 +243,9 @@ export const machineFlow: Begin = tokenFlow(machineRequest, { jwt: true });
 /** The database of each instance, by port. */
 const databases = new Map<number, string>();
 
-/** A registered client, and users for it. */
-async function inviteUsers(port: number): Promise<Users> {
-  const clientId = await register(port);
-  return { clientId, browsers: seedUsers(databases.get(port) ?? '', `http://localhost:${port}`) };
-}
-
-/** Creates users who have all consented to the pre-registered client. */
-export async function rememberUsers(
-  port: number,
-  browsers: Users['browsers'] = seedUsers(databases.get(port) ?? '', `http://localhost:${port}`),
-): Promise<Users> {
-  const users = { clientId: APP.client_id, browsers };
+/** Has users consent to the pre-registered client. */
+async function rememberUsers(port: number, browsers: Users['browsers'], scope: string): Promise<Users> {
+  const users = { clientId: APP.client_id, browsers, scope };
   const { issue } = await load([port], codeFlow(users, resourceAt(port), 'asked'), {
     flows: browsers.length,
   });
@@ -249,28 +253,49 @@ export async function rememberUsers(
   return users;
 }
 
+/** The flows of a server, each newly prepared. @param browsersOf browsers of users without a grant */
+export function flowsAt(
+  port: number,
+  browsersOf: () => Users['browsers'],
+  scope: string = SCOPE,
+): Readonly<Record<FlowName, () => Promise<Begin>>> {
+  const resource = resourceAt(port);
+  const inviteUsers = async () => ({ clientId: await register(port, scope), browsers: browsersOf(), scope });
+  return {
+    async refresh() {
+      const users = await inviteUsers();
+      return refreshFlowOf(users.clientId, await makeChains(port, users, resource));
+    },
+    'client credentials': async () => machineFlow,
+    'authorization code': async () =>
+      codeFlow(await rememberUsers(port, browsersOf(), scope), resource, 'remembered'),
+    'authorization code, asked': async () => codeFlow(await inviteUsers(), resource, 'asked'),
+    registration: async () => registrationFlow('/register', registrationOf(scope)),
+    async introspection() {
+      const tokens: string[] = [];
+      await load([port], () => machineToken((token) => tokens.push(token)), { flows: CHAINS });
+      return introspectionFlow(tokens.map((token) => form('/introspect', { token }, machineFields)));
+    },
+  };
+}
+
+/** An access token by client credentials. */
+export function machineToken(take: (token: string) => void): Step {
+  return tokenStep(machineRequest, { jwt: true }, (answer) => {
+    take(answer.access_token);
+    return null;
+  });
+}
+
 export const portcullis: Contender = {
   name: 'Portcullis',
   about: 'ES256 JWT; SQLite file, synchronous=FULL; limits, events and log on',
   start: () => startPortcullis(),
-  flows: {
-    async refresh(port) {
-      const users = await inviteUsers(port);
-      return refreshFlowOf(users.clientId, await makeChains(port, users, resourceAt(port)));
-    },
-    'client credentials': async () => machineFlow,
-    'authorization code': async (port) => codeFlow(await rememberUsers(port), resourceAt(port), 'remembered'),
-    'authorization code, asked': async (port) => codeFlow(await inviteUsers(port), resourceAt(port), 'asked'),
-    registration: async () => registrationFlow('/register', registrationOf(SCOPE)),
-    async introspection(port) {
-      const tokens: string[] = [];
-      const ask = () =>
-        tokenStep(machineRequest, { jwt: true }, (answer) => {
-          tokens.push(answer.access_token);
-          return null;
-        });
-      await load([port], ask, { flows: CHAINS });
-      return introspectionFlow(tokens.map((token) => form('/introspect', { token }, machineFields)));
-    },
-  },
+  flows: Object.fromEntries(
+    flowNames.map((name) => [
+      name,
+      (port: number) =>
+        flowsAt(port, () => seedUsers(databases.get(port) ?? '', `http://localhost:${port}`))[name](),
+    ]),
+  ),
 };

@@ -15,6 +15,8 @@ export interface Users {
   readonly clientId: string;
   /** Headers that the browser sends with each request. */
   readonly browsers: readonly Readonly<Record<string, string>>[];
+  /** The requested scopes. */
+  readonly scope?: string;
 }
 
 export interface User {
@@ -24,9 +26,9 @@ export interface User {
 }
 
 /** @param publicUrl the server's public URL, which determines its cookie names */
-export function inventUsers(publicUrl: string): readonly User[] {
+export function inventUsers(publicUrl: string, count: number = USERS): readonly User[] {
   const name = `portcullis-${new URL(publicUrl).port}`;
-  return Array.from({ length: USERS }, () => {
+  return Array.from({ length: count }, () => {
     const session = randomBytes(32).toString('base64url');
     const cookie = `${name}-session=${session}; ${name}-browser=${randomBytes(32).toString('base64url')}`;
     return {
@@ -64,8 +66,8 @@ export function sessionRow({ sessionHash, accountId }: User): [string, string, n
 }
 
 /** Inserts users into a SQLite file, which a server may have open. @returns their browsers */
-export function seedUsers(file: string, publicUrl: string): Users['browsers'] {
-  const users = inventUsers(publicUrl);
+export function seedUsers(file: string, publicUrl: string, count: number = USERS): Users['browsers'] {
+  const users = inventUsers(publicUrl, count);
   const database = new DatabaseSync(file, { timeout: 10_000 });
   const account = database.prepare(forSqlite(INSERT_ACCOUNT));
   const session = database.prepare(forSqlite(INSERT_SESSION));

@@ -26,6 +26,10 @@ function respond(outgoing: ServerResponse, request: string, result: string, sess
 }
 
 const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse) => {
+  if (incoming.url === '/ready') {
+    outgoing.end();
+    return;
+  }
   if (incoming.method === 'GET') {
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
     outgoing.write(': open\n\n');
@@ -44,4 +48,6 @@ const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse
   });
 });
 server.keepAliveTimeout = 60_000;
-server.listen(0, '127.0.0.1', () => console.log(`ready ${(server.address() as AddressInfo).port}`));
+server.listen(Number(process.env['PORT'] ?? 0), '127.0.0.1', () =>
+  console.log(`ready ${(server.address() as AddressInfo).port}`),
+);

@@ -1,6 +1,7 @@
 /** Measured servers, each a process on the core reserved for servers. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { load, request } from './load.ts';
@@ -71,9 +72,9 @@ export async function start({
   };
 }
 
-/** The command that runs a TypeScript file of this folder as `npm start` does. */
+/** The command that runs a TypeScript file of this clone, or one with an absolute path, as `npm start` does. */
 export function nodeCommand(file: string, ...rest: string[]): [string, ...string[]] {
-  const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
+  const path = resolve(fileURLToPath(new URL('../../', import.meta.url)), file);
   return [process.execPath, '--conditions=portcullis-source', path, ...rest];
 }
 

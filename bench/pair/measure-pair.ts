@@ -1,0 +1,155 @@
+/** Measures the program of another commit and this one in turns, with users who have what a year brings. */
+import { type FlowName, flowNames } from '../authorization/flows.ts';
+import type { Effort } from '../authorization/measure-flows.ts';
+import { flowsAt, type RunningInstance, startPortcullis } from '../authorization/portcullis.ts';
+import { seedUsers } from '../authorization/users.ts';
+import { median, type Part, spread } from '../harness/figures.ts';
+import { type Begin, load } from '../harness/load.ts';
+import { LOAD_CORE } from '../harness/machine.ts';
+import { measure } from '../harness/measure.ts';
+import { freePort, nodeCommand, start } from '../harness/server.ts';
+import { gatewayFlow } from './gateway-flow.ts';
+import { extractProgram } from './other-program.ts';
+import { addGrants, clients, SCOPES, serverOf, USERS } from './year.ts';
+
+/** A regression: more than this many times the cost of the other program, with a confidence of 95 %. */
+const MOST = 1.25;
+const FLOWS = [...flowNames, 'gateway call', 'start'] as const;
+type PairFlow = (typeof FLOWS)[number];
+
+interface Program {
+  start(): Promise<RunningInstance>;
+}
+
+interface Sample {
+  readonly flow: PairFlow;
+  /** Microseconds of processor time of one flow. */
+  readonly before: number;
+  readonly now: number;
+  readonly issue: string | null;
+}
+
+/** @param wanted parts of the names of flows; all by default */
+export async function measurePair(name: string, wanted: readonly string[], effort: Effort): Promise<Part> {
+  const flows = FLOWS.filter((flow) => wanted.length === 0 || wanted.some((text) => flow.includes(text)));
+  const { commit, folder } = extractProgram(name);
+  const backend = await start({
+    command: nodeCommand('bench/gateway/backend.ts'),
+    port: await freePort(),
+    ready: '/ready',
+    core: LOAD_CORE,
+  });
+  const settings = { clients, servers: [serverOf(`http://127.0.0.1:${backend.port}/mcp`)] };
+  const programs: [Program, Program] = [
+    { start: () => startPortcullis({ settings, root: folder }) },
+    { start: () => startPortcullis({ settings }) },
+  ];
+  const samples: Sample[] = [];
+  for (const flow of flows) {
+    const found =
+      flow === 'start' ? await measureStarts(programs, effort) : await measureInTurns(programs, flow, effort);
+    samples.push(...found);
+    console.log(rowsOf(found).join(' | '));
+  }
+  await backend.stop();
+  return report(commit, samples);
+}
+
+async function measureInTurns(
+  programs: readonly [Program, Program],
+  flow: Exclude<PairFlow, 'start'>,
+  { rounds, seconds, warmUp }: Effort,
+): Promise<readonly Sample[]> {
+  const servers = [await programs[0].start(), await programs[1].start()] as const;
+  const [before, now] = await Promise.all([prepare(servers[0], flow), prepare(servers[1], flow)]);
+  const samples: Sample[] = [];
+  await load([servers[0].port], before, { seconds: warmUp });
+  await load([servers[1].port], now, { seconds: warmUp });
+  for (let round = 0; round < rounds; round += 1) {
+    const first = round % 2 === 0 ? null : await measure([servers[1]], now, seconds);
+    const other = await measure([servers[0]], before, seconds);
+    const own = first ?? (await measure([servers[1]], now, seconds));
+    samples.push({ flow, before: other.cost, now: own.cost, issue: other.issue ?? own.issue });
+  }
+  await Promise.all(servers.map((server) => server.stop()));
+  return samples;
+}
+
+async function prepare({ port, database }: RunningInstance, flow: FlowName | 'gateway call'): Promise<Begin> {
+  if (flow === 'gateway call') return gatewayFlow(port);
+  const scope = SCOPES.join(' ');
+  const users = seedUsers(database, `http://localhost:${port}`, USERS);
+  const flows = flowsAt(port, () => users, scope);
+  if (!flow.startsWith('authorization code') && flow !== 'refresh') return flows[flow]();
+  const remembered = await flows['authorization code']();
+  addGrants(database);
+  return flow === 'authorization code' ? remembered : flows[flow]();
+}
+
+/** Processor time until the first response, with an empty data folder; the first round fills the compile cache. */
+async function measureStarts(
+  programs: readonly [Program, Program],
+  { rounds }: Effort,
+): Promise<readonly Sample[]> {
+  const samples: Sample[] = [];
+  for (let round = 0; round <= rounds / 3; round += 1) {
+    const before = await measureStart(programs[0]);
+    samples.push({ flow: 'start', before, now: await measureStart(programs[1]), issue: null });
+  }
+  return samples.slice(1);
+}
+
+async function measureStart(program: Program): Promise<number> {
+  const server = await program.start();
+  const spent = server.cpu() * 1e6;
+  await server.stop();
+  return spent;
+}
+
+function report(commit: string, samples: readonly Sample[]): Part {
+  const groups = [...Map.groupBy(samples, ({ flow }) => flow).values()];
+  return {
+    title: `${commit} and now`,
+    notes: [
+      'µs of processor time of one flow: median (range) of all rounds, in which both programs were measured in turns. Times: now by ' +
+        `before in each round, median and its confidence interval of 95 %. Each user has 200 grants, the server 30 scopes and ${clients.length} configured clients.`,
+    ],
+    columns: ['flow', 'before, µs', 'now, µs', 'times'],
+    rows: groups.map(rowsOf),
+    samples,
+    issues: groups.flatMap((group) => {
+      const flow = group[0]?.flow;
+      const [low] = confidence(group.map(timesOf));
+      return [
+        ...group.flatMap(({ issue }) => (issue === null ? [] : [`${flow}: ${issue}`])),
+        ...(low > MOST ? [`${flow} costs more than ${MOST} times what it cost in ${commit}`] : []),
+      ];
+    }),
+  };
+}
+
+function rowsOf(group: readonly Sample[]): readonly string[] {
+  const times = group.map(timesOf);
+  const [low, high] = confidence(times);
+  return [
+    group[0]?.flow ?? '',
+    spread(
+      group.map(({ before }) => before),
+      0,
+    ),
+    spread(
+      group.map(({ now }) => now),
+      0,
+    ),
+    `${median(times).toFixed(2)} (${low.toFixed(2)}..${high.toFixed(2)})`,
+  ];
+}
+
+const timesOf = ({ before, now }: Sample): number => now / before;
+
+/** The interval that contains the true median with a confidence of 95 %. */
+function confidence(values: readonly number[]): readonly [number, number] {
+  const sorted = values.toSorted((a, b) => a - b);
+  const rank = Math.max(1, Math.floor(sorted.length / 2 - 0.98 * Math.sqrt(sorted.length)));
+  return [sorted[rank - 1] ?? Number.NaN, sorted.at(-rank) ?? Number.NaN];
+}

@@ -1,0 +1,59 @@
+/** The users of a pair: each has what a user collects within a year, so that a cost which grows with it shows. */
+import { DatabaseSync } from 'node:sqlite';
+
+/** Grants of each user: half of them of one client, which the bound of 200 for one user and client leaves alone. */
+const GRANTS = 200;
+export const USERS = 300;
+const CLIENTS = 300;
+
+/** Thirty scopes of one server, two of them those of all flows. */
+export const SCOPES: readonly string[] = [
+  'notes:read',
+  'notes:write',
+  ...Array.from({ length: 28 }, (_, index) => `notes:area-${index}`),
+];
+
+/** Clients in the configuration. */
+export const clients: readonly object[] = Array.from({ length: CLIENTS }, (_, index) => ({
+  client_id: `app-${index}`,
+  client_name: `App ${index}`,
+  redirect_uris: [`https://app-${index}.example/callback`],
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+}));
+
+/** @returns one server of the gateway, whose backend is at a URL */
+export function serverOf(backend: string): object {
+  return {
+    path: '/mcp',
+    name: 'Notes',
+    backend: { url: backend },
+    scopes: Object.fromEntries(SCOPES.map((scope) => [scope, `Use ${scope.slice(6)} of your notes`])),
+    tools: { '*': ['notes:read'] },
+    limits: { concurrency: 1000, callsPerMinute: false },
+  };
+}
+
+/**
+ * Copies the one grant that each user has, in whatever columns this program has, over 300 days of creation and 25 days of use.
+ * Every second copy is of another client.
+ */
+export function addGrants(file: string): void {
+  const database = new DatabaseSync(file, { timeout: 10_000 });
+  const columns = database
+    .prepare('SELECT name FROM pragma_table_info(?)')
+    .all('grants')
+    .map(({ name }) => String(name));
+  const changed: Readonly<Record<string, string>> = {
+    id: 'substr(id, 1, 15) || lower(hex(randomblob(8))) || n',
+    client_id: `CASE n % 2 WHEN 0 THEN client_id ELSE 'app-' || (n * 7 % ${CLIENTS}) END`,
+    created_at: 'created_at - n * 129600',
+    last_used_at: 'last_used_at - n * 10800',
+    refresh_token_hash: 'refresh_token_hash || n',
+  };
+  const values = columns.map((column) => changed[column] ?? column);
+  database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${GRANTS - 1})
+    INSERT INTO grants (${columns.join(', ')}) SELECT ${values.join(', ')} FROM grants CROSS JOIN numbers`);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
+}
