@@ -274,6 +274,40 @@ describe.each([
     await store.close();
   });
 
+  it('moves backends of connection requests to a column of their own', async () => {
+    const location = await places();
+    const name = 'backends of connection requests';
+    await upgrade(
+      location,
+      migrations.slice(
+        0,
+        migrations.findIndex((migration) => migration.name === name),
+      ),
+    );
+    const bytes = location.startsWith('postgres') ? "'\\x0102'::bytea" : "x'0102'";
+    await run(
+      location,
+      `INSERT INTO federated_logins (state_hash, browser_hash, identity_provider, account_id, approved_scopes, encrypted_secrets, expires_at)
+        VALUES ('at a provider', 'browser', 'github', NULL, '[]', ${bytes}, 20), ('at a backend', 'browser', '/files', 'user_1', '[]', ${bytes}, 20)`,
+    );
+
+    await upgrade(location, migrations);
+    const store = await openStore(location);
+    const login = {
+      ...{ browserHash: 'browser', transactionId: null, returnTo: null, approvedScopes: [], workspace: null },
+      ...{ encryptedSecrets: Uint8Array.of(1, 2), expiresAt: 20 },
+    };
+    expect(await store.findFederatedLogin('at a provider', 10)).toEqual({
+      ...login,
+      ...{ stateHash: 'at a provider', identityProvider: 'github', backend: null, accountId: null },
+    });
+    expect(await store.findFederatedLogin('at a backend', 10)).toEqual({
+      ...login,
+      ...{ stateHash: 'at a backend', identityProvider: null, backend: '/files', accountId: 'user_1' },
+    });
+    await store.close();
+  });
+
   it('leaves a filled database unchanged when a migration fails', async () => {
     const location = await places();
     const store = await openStore(location);

@@ -20,6 +20,7 @@ export function newFederatedLogin(changes: Partial<FederatedLoginRecord> = {}): 
     stateHash: newHash(),
     browserHash: newHash(),
     identityProvider: 'github',
+    backend: null,
     transactionId: newId('flow'),
     returnTo: null,
     accountId: null,

@@ -44,6 +44,10 @@ function describeFederatedLogins(store: StoreOfTest): void {
         description: 'that returns to a page',
         given: { transactionId: null, returnTo: 'connections', approvedScopes: [] },
       },
+      {
+        description: 'at a backend where a user connects an account',
+        given: { identityProvider: null, backend: '/wiki', transactionId: null, accountId: 'user_1' },
+      },
     ])('stores a federated login $description completely, until the second it expires', async ({ given }) => {
       const federatedLogin = newFederatedLogin(given);
       await store().saveFederatedLogin(federatedLogin);

@@ -76,7 +76,8 @@ export function createConnectionRequests(context: ServerContext, vault: TokenVau
         return { error: redirect };
       }
       const facts = {
-        identityProvider: backend.id,
+        identityProvider: null,
+        backend: backend.id,
         accountId,
         transactionId: transaction?.id ?? null,
         returnTo: null,

@@ -64,7 +64,7 @@ export function createFederatedLogins(
         events({ type: 'identity_provider.failed', identityProvider: id, reason: location.message });
         return { error: location };
       }
-      const cookie = await save({ ...request, identityProvider: id }, state, secrets, until);
+      const cookie = await save({ ...request, identityProvider: id, backend: null }, state, secrets, until);
       events({
         type: 'federated_login.started',
         identityProvider: id,

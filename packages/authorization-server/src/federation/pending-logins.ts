@@ -38,6 +38,7 @@ export function createPendingLogins<Secrets extends object>(
   /** Several tabs may log in at once, so each login has a cookie of its own. */
   const cookieFor = (stateHash: string): Cookie =>
     defineCookie(issuer, `federated-login-${stateHash.slice(0, 8)}`);
+  const destination = purpose === 'federated login' ? 'identityProvider' : 'backend';
   const encryptionContext = (stateHash: string) => `${purpose} ${stateHash}`;
   return {
     async save(facts, state, secrets, until) {
@@ -53,7 +54,7 @@ export function createPendingLogins<Secrets extends object>(
     async find(request, { id }, state) {
       const login = await store.findFederatedLogin(hashSecret(state), clock());
       // Mix-up attack: a response at the redirect URI of another provider MUST NOT be accepted. @see RFC 9700 §4.4.2.2
-      if (login === null || login.identityProvider !== id) return 'unknown';
+      if (login === null || login[destination] !== id) return 'unknown';
       const cookie = cookieFor(login.stateHash).read(request);
       if (cookie === null) return 'no-cookie';
       return matchesSecret(cookie, login.browserHash) ? login : 'other-browser';

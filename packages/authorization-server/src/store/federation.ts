@@ -2,14 +2,16 @@
 import type { Scopes } from '@portcullis/protocol';
 import type { AccountRecord } from './users.ts';
 
-/** A browser that was redirected to an identity provider and has not returned. Times in epoch seconds. */
+/** A browser that was redirected to an identity provider or a backend and has not returned. Times in epoch seconds. */
 export interface FederatedLoginRecord {
   /** Base64url SHA-256 of the `state` parameter. */
   readonly stateHash: string;
   /** Base64url SHA-256 of the cookie that was set with the redirect. */
   readonly browserHash: string;
-  /** The identifier of the identity provider in the configuration. */
-  readonly identityProvider: string;
+  /** The identifier of the identity provider in the configuration; `null` for a connection request. */
+  readonly identityProvider: string | null;
+  /** The path of the backend's server where the user connects an account; `null` for a login. */
+  readonly backend: string | null;
   /** The waiting authorization transaction; `null` when the user signs in to an account page. */
   readonly transactionId: string | null;
   /** That account page; `null` when a transaction waits. */

@@ -15,7 +15,8 @@ import { createProviderTokensStore } from './provider-tokens.ts';
 interface FederatedLoginRow {
   readonly state_hash: string;
   readonly browser_hash: string;
-  readonly identity_provider: string;
+  readonly identity_provider: string | null;
+  readonly backend: string | null;
   readonly transaction_id: string | null;
   readonly return_to: string | null;
   readonly account_id: string | null;
@@ -49,8 +50,8 @@ function createFederatedLoginStore(database: Database): FederatedLoginStore {
     saveFederatedLogin: (login) => database.transact({ steps: () => save(login), postgres: { lock: null } }),
     async findFederatedLogin(stateHash, now) {
       const [row] = await database.read<FederatedLoginRow>(
-        sql`SELECT state_hash, browser_hash, identity_provider, transaction_id, return_to, account_id, approved_scopes, workspace,
-            encrypted_secrets, expires_at
+        sql`SELECT state_hash, browser_hash, identity_provider, backend, transaction_id, return_to, account_id, approved_scopes,
+            workspace, encrypted_secrets, expires_at
           FROM federated_logins WHERE state_hash = ${stateHash} AND expires_at > ${now}`,
       );
       return row === undefined ? null : readFederatedLogin(row);
@@ -67,10 +68,10 @@ function createFederatedLoginStore(database: Database): FederatedLoginStore {
 function* save(login: FederatedLoginRecord): Steps<void> {
   const { transactionId } = login;
   if (transactionId !== null) yield sql`DELETE FROM federated_logins WHERE transaction_id = ${transactionId}`;
-  yield sql`INSERT INTO federated_logins (state_hash, browser_hash, identity_provider, transaction_id, return_to, account_id, approved_scopes,
-      workspace, encrypted_secrets, expires_at)
-    VALUES (${login.stateHash}, ${login.browserHash}, ${login.identityProvider}, ${transactionId},
-      ${login.returnTo}, ${login.accountId}, ${JSON.stringify(login.approvedScopes)}, ${login.workspace},
+  yield sql`INSERT INTO federated_logins (state_hash, browser_hash, identity_provider, backend, transaction_id, return_to, account_id,
+      approved_scopes, workspace, encrypted_secrets, expires_at)
+    VALUES (${login.stateHash}, ${login.browserHash}, ${login.identityProvider}, ${login.backend},
+      ${transactionId}, ${login.returnTo}, ${login.accountId}, ${JSON.stringify(login.approvedScopes)}, ${login.workspace},
       ${login.encryptedSecrets}, ${login.expiresAt})`;
 }
 
@@ -116,6 +117,7 @@ function readFederatedLogin(row: FederatedLoginRow): FederatedLoginRecord {
     stateHash: row.state_hash,
     browserHash: row.browser_hash,
     identityProvider: row.identity_provider,
+    backend: row.backend,
     transactionId: row.transaction_id,
     returnTo: row.return_to,
     accountId: row.account_id,

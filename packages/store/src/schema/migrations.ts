@@ -208,6 +208,7 @@ export const migrations: readonly Migration[] = [
     name: 'accounts by verified address',
     statements: () => ['CREATE INDEX user_profiles_by_email ON user_profiles (lower(email))'],
   },
+  { number: 21, name: 'backends of connection requests', statements: separateBackends },
 ];
 
 /**
@@ -297,5 +298,37 @@ function moveToolPins({ text, integer, table, position }: Dialect): readonly str
     copy('pending', 'pending_hash', 'pending_definition'),
     copy('rejected', 'rejected_hash', 'NULL'),
     `CREATE INDEX definition_pins_pending ON definition_pins (server, backend, kind, name) WHERE status = 'pending'`,
+  ];
+}
+
+/**
+ * The path of a backend was in the column of identity providers, whose identifiers have no slash. SQLite cannot make that column
+ * optional, so the table is created again: its rows live for minutes.
+ */
+function separateBackends({ text, integer, bytes, table }: Dialect): readonly string[] {
+  const others =
+    'state_hash, browser_hash, transaction_id, return_to, account_id, approved_scopes, workspace, encrypted_secrets, expires_at';
+  return [
+    'ALTER TABLE federated_logins RENAME TO old_federated_logins',
+    `CREATE TABLE federated_logins (
+      state_hash ${text} PRIMARY KEY NOT NULL,
+      browser_hash ${text} NOT NULL,
+      identity_provider ${text},
+      backend ${text},
+      transaction_id ${text},
+      return_to ${text},
+      account_id ${text},
+      approved_scopes ${text} NOT NULL,
+      workspace ${text},
+      encrypted_secrets ${bytes} NOT NULL,
+      expires_at ${integer} NOT NULL
+    ) ${table}`,
+    `INSERT INTO federated_logins (identity_provider, backend, ${others})
+      SELECT CASE WHEN identity_provider LIKE '/%' THEN NULL ELSE identity_provider END,
+        CASE WHEN identity_provider LIKE '/%' THEN identity_provider END, ${others}
+      FROM old_federated_logins`,
+    'DROP TABLE old_federated_logins',
+    'CREATE INDEX federated_logins_by_expiry ON federated_logins (expires_at)',
+    'CREATE INDEX federated_logins_by_transaction ON federated_logins (transaction_id) WHERE transaction_id IS NOT NULL',
   ];
 }
