@@ -25,7 +25,12 @@ export interface Answers {
   readonly backend: Backend;
   readonly signIn: SignIn;
   readonly location: Location;
+  /** On this computer. */
+  readonly port: number;
 }
+
+/** Of the server, if nothing else is said. */
+export const DEFAULT_PORT = '8484';
 
 /** An answer that cannot be used; the message says what would be right. */
 export class AnswerError extends Error {}
@@ -128,6 +133,13 @@ export function parseLocation(text: string): Location {
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.port !== '')
     throw new AnswerError(`${name} must have no port, path or query: https://${url.hostname}`);
   return { kind: 'public', url: url.origin };
+}
+
+/** @throws AnswerError for what is no port */
+export function parsePort(text: string): number {
+  const port = Number(text.trim());
+  if (/^\d{1,5}$/.test(text.trim()) && port >= 1 && port <= 65_535) return port;
+  throw new AnswerError(`${text} must be a port from 1 to 65535`);
 }
 
 /** @throws AnswerError for an empty answer, or one with white space or line breaks in it */

@@ -27,6 +27,7 @@ compose.yaml into the folder (portcullis), and starts. What a flag answers is no
   --tenant <id>                  for microsoft-entra
   --domain <domain>              for okta, such as example.okta.com
   --location <local|url>         local: this computer; or the public https URL, with PostgreSQL and TLS
+  --port <number>                of a server on this computer [8484]
   --no-start                     write the files only
   --help
 `;
@@ -40,6 +41,7 @@ const options = {
   tenant: { type: 'string' },
   domain: { type: 'string' },
   location: { type: 'string' },
+  port: { type: 'string' },
   start: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -65,6 +67,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
       clientId: values['client-id'],
       clientSecret: file === undefined ? undefined : readSecret(file),
       location: values.location,
+      port: values.port,
     },
   };
 }

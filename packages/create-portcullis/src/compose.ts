@@ -6,7 +6,8 @@ export function composeFile(answers: Answers): string {
 }
 
 /** A string, which a shell runs: podman-compose of Debian 12 cannot pass quotes in a list. */
-const PROBE = `node -e "fetch('http://127.0.0.1:8484/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"`;
+const probe = (port: number) =>
+  `node -e "fetch('http://127.0.0.1:${port}/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"`;
 
 /** The service itself: not root, nothing writable but its data and a temporary folder. */
 function service(answers: Answers, environment: Readonly<Record<string, string>>): string {
@@ -33,7 +34,7 @@ ${Object.entries({ HOME: '/tmp', ...environment })
     volumes:
 ${volumes.map((volume) => `      - ${quote(volume)}`).join('\n')}
     healthcheck:
-      test: ${quote(PROBE)}
+      test: ${quote(probe(answers.port))}
       interval: 10s
       timeout: 5s
       start_period: 20s
@@ -51,7 +52,7 @@ export function backendInContainer({ backend, location }: Answers): Backend | nu
 
 /** On the network of the computer: its loopback addresses are the server's, and nothing else reaches it. */
 function localFile(answers: Answers): string {
-  return `# On this computer: docker compose up --build, and http://localhost:8484
+  return `# On this computer: docker compose up --build, and http://localhost:${answers.port}
 services:
 ${service(answers, {})}    network_mode: host
 

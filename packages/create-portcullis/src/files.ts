@@ -1,5 +1,5 @@
 /** The files that answers lead to: path → content. */
-import { type Answers, type SignIn, secretFile, serverName } from './answers.ts';
+import { type Answers, DEFAULT_PORT, type SignIn, secretFile, serverName } from './answers.ts';
 import { backendInContainer, composeFile } from './compose.ts';
 
 export interface NewFile {
@@ -42,10 +42,11 @@ export function filesFor(answers: Answers, { version, schema, password }: FileFa
 }
 
 function configuration(answers: Answers): object {
-  const { backend, signIn, location } = answers;
+  const { backend, signIn, location, port } = answers;
   return {
     $schema: `./${SCHEMA}`,
     ...(location.kind === 'public' && { publicUrl: location.url }),
+    ...(port !== Number(DEFAULT_PORT) && { port }),
     servers: [{ path: '/mcp', name: serverName(answers), backend: backendInContainer(answers) ?? backend }],
     ...(signIn.kind === 'provider' && {
       identityProviders: [identityProvider(signIn)],

@@ -1,14 +1,17 @@
 /** Asks for what no flag has answered. */
 import { createInterface, type Interface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
+import { password, select, text } from '@clack/prompts';
 import {
   AnswerError,
   type Answers,
+  DEFAULT_PORT,
   isWorldwide,
+  type Location,
   parameterOf,
   parseAllowed,
   parseBackend,
   parseLocation,
+  parsePort,
   parseProvider,
   parseWord,
   type SignIn,
@@ -25,6 +28,9 @@ export interface GivenAnswers {
   readonly clientSecret?: string | undefined;
   readonly allow?: string | undefined;
   readonly location?: string | undefined;
+  readonly port?: string | undefined;
+  /** Whether a user can be asked in a terminal. */
+  readonly isInteractive?: boolean;
 }
 
 export interface PromptStreams {
@@ -32,8 +38,18 @@ export interface PromptStreams {
   readonly output: NodeJS.WriteStream;
 }
 
+interface Choice {
+  readonly value: string;
+  readonly label: string;
+  readonly hint?: string;
+}
+
 interface Prompt<T> {
   readonly text: string;
+  /** What a terminal offers as a list; `OTHER` asks for text. */
+  readonly choices?: readonly Choice[];
+  /** Asks for the text of `OTHER`. */
+  readonly other?: string;
   /** The flag that answers it. */
   readonly flag: string;
   readonly given: string | undefined;
@@ -42,15 +58,30 @@ interface Prompt<T> {
   parse(text: string): T;
 }
 
+/** The choice that is none of the others. */
+const OTHER = 'other';
+
 type Ask = <T>(prompt: Prompt<T>) => Promise<T>;
 
 /** @throws AnswerError for a flag that cannot be used, or when the input ends before all prompts are answered */
 export async function promptForAnswers(given: GivenAnswers, terminal: PromptStreams): Promise<Answers> {
-  const asking = openTerminal(terminal);
+  const isInteractive = terminal.input.isTTY && terminal.output.isTTY;
+  const { read, close } = isInteractive ? openTerminal(terminal) : openPipe(terminal);
   try {
-    return await askAll(given, asking.ask);
+    return await askAll({ ...given, isInteractive }, async (prompt) => {
+      if (prompt.given !== undefined) return withFlag(prompt.flag, () => prompt.parse(prompt.given ?? ''));
+      for (;;) {
+        const answer = await read(prompt);
+        try {
+          return prompt.parse(answer);
+        } catch (error) {
+          if (!(error instanceof AnswerError)) throw error;
+          terminal.output.write(`   ${error.message}\n`);
+        }
+      }
+    });
   } finally {
-    asking.close();
+    close();
   }
 }
 
@@ -63,6 +94,15 @@ async function askAll(given: GivenAnswers, ask: Ask): Promise<Answers> {
   });
   const provider = await ask({
     text: '2. How do users sign in? accounts (passwords and passkeys), google, github, microsoft-entra, okta, or the issuer of an OpenID provider',
+    choices: [
+      { value: 'accounts', label: 'Accounts of this server', hint: 'passwords and passkeys' },
+      { value: 'google', label: 'Google' },
+      { value: 'github', label: 'GitHub' },
+      { value: 'microsoft-entra', label: 'Microsoft Entra' },
+      { value: 'okta', label: 'Okta' },
+      { value: OTHER, label: 'Another OpenID provider' },
+    ],
+    other: 'The issuer of the OpenID provider, an https URL',
     flag: '--sign-in',
     given: given.signIn,
     default: 'accounts',
@@ -72,12 +112,25 @@ async function askAll(given: GivenAnswers, ask: Ask): Promise<Answers> {
     provider === 'accounts' ? { kind: 'accounts' } : await askProvider(provider, given, ask);
   const location = await ask({
     text: '3. Where does it run? local (this computer), or its public URL, such as https://auth.example.com',
+    choices: [
+      { value: 'local', label: 'On this computer' },
+      { value: OTHER, label: 'At a public URL', hint: 'with PostgreSQL and TLS' },
+    ],
+    other: 'The public URL, such as https://auth.example.com',
     flag: '--location',
     given: given.location,
     default: 'local',
     parse: parseLocation,
   });
-  return { backend, signIn, location };
+  return { backend, signIn, location, port: await askPort(location, given, ask) };
+}
+
+/** Behind a proxy, and where nothing can be asked, the port is the usual one. */
+async function askPort({ kind }: Location, { port, isInteractive }: GivenAnswers, ask: Ask): Promise<number> {
+  if (kind === 'public' && port !== undefined)
+    throw new AnswerError('--port is for a server on this computer: a public one is reached by its proxy');
+  const given = kind === 'public' || !isInteractive ? (port ?? DEFAULT_PORT) : port;
+  return ask({ text: '   On which port?', flag: '--port', given, default: DEFAULT_PORT, parse: parsePort });
 }
 
 async function askProvider(provider: string, given: GivenAnswers, ask: Ask): Promise<SignIn> {
@@ -122,44 +175,48 @@ async function askWho(
   });
 }
 
-/** Opened by the first prompt: with all flags given, nothing is read. */
-function openTerminal({ input, output }: PromptStreams): { ask: Ask; close(): void } {
-  let isMuted = false;
-  const shown = new Writable({
-    write(chunk, _encoding, done) {
-      if (!isMuted) output.write(chunk);
-      done();
-    },
-  });
+interface Reader {
+  read(prompt: Prompt<unknown>): Promise<string>;
+  close(): void;
+}
+
+/** Lists to choose from, and fields. */
+function openTerminal(streams: PromptStreams): Reader {
+  const read = async (prompt: Prompt<unknown>): Promise<string> => {
+    const { choices, default: initialValue } = prompt;
+    const message = prompt.text.trim();
+    const given = { ...streams, message, ...(initialValue !== undefined && { initialValue }) };
+    if (prompt.isSecret) return answered(await password({ ...streams, message }), prompt);
+    if (choices === undefined) return answered(await text(given), prompt);
+    const [question = ''] = message.split(/(?<=\?) /);
+    const chosen = answered(await select({ ...given, message: question, options: [...choices] }), prompt);
+    return chosen === OTHER
+      ? answered(await text({ ...streams, message: prompt.other ?? message }), prompt)
+      : chosen;
+  };
+  return { read, close: () => {} };
+}
+
+/** @throws AnswerError after Ctrl+C */
+function answered(answer: string | symbol | undefined, { flag }: Prompt<unknown>): string {
+  if (typeof answer === 'symbol')
+    throw new AnswerError(`cancelled: nothing was written; ${flag} answers it beforehand`);
+  return answer ?? '';
+}
+
+/** One answer a line. Opened by the first prompt: with all flags given, nothing is read. */
+function openPipe({ input, output }: PromptStreams): Reader {
   let opened: Interface | undefined;
   let lines: AsyncIterator<string> | undefined;
-
-  async function read(prompt: Prompt<unknown>): Promise<string> {
-    opened ??= createInterface({ input, output: shown, terminal: input.isTTY });
-    // One reader for all: piped lines that arrive together are not lost between prompts.
-    lines ??= opened[Symbol.asyncIterator]();
-    opened.setPrompt(`${prompt.text}${prompt.default === undefined ? '' : ` [${prompt.default}]`}: `);
-    opened.prompt();
-    isMuted = prompt.isSecret === true;
-    const { value, done } = await lines.next();
-    isMuted = false;
-    if (prompt.isSecret || !input.isTTY) output.write('\n');
-    if (done) throw new AnswerError(`no answer: give it with ${prompt.flag}`);
-    return value.trim() === '' ? (prompt.default ?? '') : value;
-  }
-
   return {
-    async ask(prompt) {
-      if (prompt.given !== undefined) return withFlag(prompt.flag, () => prompt.parse(prompt.given ?? ''));
-      for (;;) {
-        const text = await read(prompt);
-        try {
-          return prompt.parse(text);
-        } catch (error) {
-          if (!(error instanceof AnswerError)) throw error;
-          output.write(`   ${error.message}\n`);
-        }
-      }
+    async read(prompt) {
+      opened ??= createInterface({ input });
+      // One reader for all: lines that arrive together are not lost between prompts.
+      lines ??= opened[Symbol.asyncIterator]();
+      output.write(`${prompt.text}${prompt.default === undefined ? '' : ` [${prompt.default}]`}: \n`);
+      const { value, done } = await lines.next();
+      if (done) throw new AnswerError(`no answer: give it with ${prompt.flag}`);
+      return value.trim() === '' ? (prompt.default ?? '') : value;
     },
     close: () => opened?.close(),
   };

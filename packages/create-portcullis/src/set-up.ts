@@ -66,10 +66,10 @@ async function writeFiles(folder: string, files: readonly NewFile[]): Promise<vo
   }
 }
 
-function summary(folder: string, files: readonly NewFile[], { signIn, location }: Answers): string {
+function summary(folder: string, files: readonly NewFile[], { signIn, location, port }: Answers): string {
   const lines = [`\nWritten to ${resolve(folder)}:`, ...files.map(({ path }) => `  ${path}`)];
   if (signIn.kind === 'provider') {
-    const origin = location.kind === 'public' ? location.url : 'http://localhost:8484';
+    const origin = location.kind === 'public' ? location.url : `http://localhost:${port}`;
     lines.push(
       `\nRegister this redirect URI at the provider: ${origin}/callback/${providerId(signIn.provider)}`,
     );

@@ -122,6 +122,18 @@ describe('npm create portcullis', () => {
     ]);
   });
 
+  it('writes the port of a server on this computer, and refuses one behind a proxy', async () => {
+    const folder = createFolder();
+    const local = await run(folder, ['mine', '--protect', 'node server.js', ...LOCAL, '--port', '8605']);
+    expect(local.code).toBe(0);
+    expect(JSON.parse(read(folder, 'mine/portcullis.json'))).toHaveProperty('port', 8605);
+    expect(read(folder, 'mine/compose.yaml')).toContain('http://127.0.0.1:8605/readyz');
+    const elsewhere = ['theirs', '--protect', 'node server.js', '--sign-in', 'accounts', '--port', '8605'];
+    const { code, output } = await run(folder, [...elsewhere, '--location', 'https://auth.example.com']);
+    expect([code, output]).toEqual([1, expect.stringContaining('--port is for a server on this computer')]);
+    expect(readdirSync(folder)).toEqual(['mine']);
+  });
+
   it('refuses a folder that has one of its files, before any question, and leaves it as it was', async () => {
     const folder = createFolder();
     mkdirSync(join(folder, 'portcullis'));

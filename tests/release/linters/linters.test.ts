@@ -26,7 +26,7 @@ function written(path: string, location: Answers['location']): string {
     clientSecret: 'b',
     allowedUsers: null,
   } as const;
-  const answers: Answers = { backend: { url: 'http://127.0.0.1:3000/mcp' }, signIn, location };
+  const answers: Answers = { backend: { url: 'http://127.0.0.1:3000/mcp' }, signIn, location, port: 8484 };
   const files = filesFor(answers, { version: '0.1.0', schema: '{}', password: 'c' });
   return files.find((file) => file.path === path)?.text ?? '';
 }
