@@ -186,19 +186,19 @@ function openTerminal(streams: PromptStreams): Reader {
     const { choices, default: initialValue } = prompt;
     const message = prompt.text.trim();
     const given = { ...streams, message, ...(initialValue !== undefined && { initialValue }) };
-    if (prompt.isSecret) return answered(await password({ ...streams, message }), prompt);
-    if (choices === undefined) return answered(await text(given), prompt);
-    const [question = ''] = message.split(/(?<=\?) /);
-    const chosen = answered(await select({ ...given, message: question, options: [...choices] }), prompt);
+    if (prompt.isSecret) return uncancelled(await password({ ...streams, message }), prompt);
+    if (choices === undefined) return uncancelled(await text(given), prompt);
+    const [heading = ''] = message.split(/(?<=\?) /);
+    const chosen = uncancelled(await select({ ...given, message: heading, options: [...choices] }), prompt);
     return chosen === OTHER
-      ? answered(await text({ ...streams, message: prompt.other ?? message }), prompt)
+      ? uncancelled(await text({ ...streams, message: prompt.other ?? message }), prompt)
       : chosen;
   };
   return { read, close: () => {} };
 }
 
 /** @throws AnswerError after Ctrl+C */
-function answered(answer: string | symbol | undefined, { flag }: Prompt<unknown>): string {
+function uncancelled(answer: string | symbol | undefined, { flag }: Prompt<unknown>): string {
   if (typeof answer === 'symbol')
     throw new AnswerError(`cancelled: nothing was written; ${flag} answers it beforehand`);
   return answer ?? '';
