@@ -21,6 +21,7 @@ export {
   type OptionSection,
   type OutputOf,
   option,
+  optional,
   optionMeta,
   optionSections,
   type ParsedOf,

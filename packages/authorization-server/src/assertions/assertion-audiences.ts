@@ -1,7 +1,7 @@
 /** The option `assertionAudiences`: the other authorization servers for which this one issues identity assertions. */
 import { issuerError } from '@portcullis/protocol';
 import * as z from 'zod';
-import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-schema/fields.ts';
+import { checkedText, lazy, list, type OutputOf, optional, record, text } from '../option-schema/fields.ts';
 
 /** An authorization server that accepts ID-JAGs of this one. */
 export const audienceSchema = lazy(() =>
@@ -12,14 +12,8 @@ export const audienceSchema = lazy(() =>
     clients: record(text(), 'an object, the identifier there for each client here').describe(
       'confidential clients that get assertions: `{ "agent": "agent-there" }`',
     ),
-    scopes: list(text())
-      .optional()
-      .describe('maximum scope there')
-      .register(optionMeta, { defaultText: 'any' }),
-    resources: list(text())
-      .optional()
-      .describe('protected resources there')
-      .register(optionMeta, { defaultText: 'those at the origin of `audience`' }),
+    scopes: optional(list(text()), 'maximum scope there', 'any'),
+    resources: optional(list(text()), 'protected resources there', 'those at the origin of `audience`'),
   }),
 );
 

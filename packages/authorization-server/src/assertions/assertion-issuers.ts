@@ -2,7 +2,7 @@
 import { issuerError, JWT_BEARER } from '@portcullis/protocol';
 import * as z from 'zod';
 import type { ConfiguredClient } from '../clients/client.ts';
-import { checkedText, lazy, list, type OutputOf, optionMeta, record, text } from '../option-schema/fields.ts';
+import { checkedText, lazy, list, type OutputOf, optional, record, text } from '../option-schema/fields.ts';
 import type { OptionReport } from '../option-schema/reader.ts';
 
 /** Patterns of claims, all of which must match. `*` is any text without a colon; of a list, one entry must match. */
@@ -22,51 +22,42 @@ export const issuerSchema = lazy(() =>
       .describe(
         '`id-jag`: assertions of an identity provider about users; `workload`: of a platform about programs',
       ),
-    clients: list(text(), 1).optional().describe('confidential clients that may redeem an ID-JAG'),
-    client: text().optional().describe('the client that the workload is'),
-    match: patterns()
-      .optional()
-      .describe(
-        'claims of the workload; for an ID-JAG its `tenant`, if the issuer has several. `*` is any text without a colon',
+    clients: optional(list(text(), 1), 'confidential clients that may redeem an ID-JAG'),
+    client: optional(text(), 'the client that the workload is'),
+    match: optional(
+      patterns(),
+      'claims of the workload; for an ID-JAG its `tenant`, if the issuer has several. `*` is any text without a colon',
+    ),
+    scopes: optional(
+      list(text()),
+      'maximum scope',
+      'for an ID-JAG the scopes that it names, for a workload none',
+    ),
+    scopesByClaim: optional(
+      list(
+        z.strictObject({
+          match: patterns().describe('claims of the user, such as `{ "groups": "editors" }`'),
+          scopes: list(text()).describe('scopes that such users may have besides `scopes`'),
+        }),
       ),
-    scopes: list(text())
-      .optional()
-      .describe('maximum scope')
-      .register(optionMeta, { defaultText: 'for an ID-JAG the scopes that it names, for a workload none' }),
-    scopesByClaim: list(
-      z.strictObject({
-        match: patterns().describe('claims of the user, such as `{ "groups": "editors" }`'),
-        scopes: list(text()).describe('scopes that such users may have besides `scopes`'),
-      }),
-    )
-      .optional()
-      .describe('further scopes by claims of the user'),
-    linkByEmail: z
-      .boolean()
-      .optional()
-      .describe(
-        'whether an unknown user with a verified email address means the local account with that address',
-      )
-      .register(optionMeta, { defaultText: '`false`' }),
-    createAccounts: z
-      .boolean()
-      .optional()
-      .describe('whether an unknown user gets an account')
-      .register(optionMeta, { defaultText: '`true`' }),
-    twoFactorValues: list(text())
-      .optional()
-      .describe('values of `acr` and `amr` in an ID-JAG that mean two factors, such as `mfa`'),
-    jwksUri: url('an https URL')
-      .optional()
-      .describe('URL of the key set')
-      .register(optionMeta, { defaultText: 'by discovery' }),
-    singleUse: z
-      .boolean()
-      .optional()
-      .describe(
-        'whether each assertion is accepted once; `false` only for workloads that read a mounted token, as in Kubernetes',
-      )
-      .register(optionMeta, { defaultText: '`true`' }),
+      'further scopes by claims of the user',
+    ),
+    linkByEmail: optional(
+      z.boolean(),
+      'whether an unknown user with a verified email address means the local account with that address',
+      '`false`',
+    ),
+    createAccounts: optional(z.boolean(), 'whether an unknown user gets an account', '`true`'),
+    twoFactorValues: optional(
+      list(text()),
+      'values of `acr` and `amr` in an ID-JAG that mean two factors, such as `mfa`',
+    ),
+    jwksUri: optional(url('an https URL'), 'URL of the key set', 'by discovery'),
+    singleUse: optional(
+      z.boolean(),
+      'whether each assertion is accepted once; `false` only for workloads that read a mounted token, as in Kubernetes',
+      '`true`',
+    ),
   }),
 );
 

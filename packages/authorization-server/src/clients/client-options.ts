@@ -1,88 +1,79 @@
 /** Options of pre-registered clients: RFC 7591 metadata with `client_id` and `client_secret`. */
 import { OAuthError, type RedirectPolicy, readScopes } from '@portcullis/protocol';
 import * as z from 'zod';
-import { lazy, list, type OutputOf, optionMeta, record, secret, text } from '../option-schema/fields.ts';
+import {
+  lazy,
+  list,
+  type OutputOf,
+  optional,
+  optionMeta,
+  record,
+  secret,
+  text,
+} from '../option-schema/fields.ts';
 import type { OptionReport } from '../option-schema/reader.ts';
 import type { ConfiguredClient } from './client.ts';
 import { readConfiguredClient } from './configured-clients.ts';
 
-const url = (description: string) => text('a URL').optional().describe(description);
+const url = (description: string) => optional(text('a URL'), description);
 
 /** Client metadata as configured. @see RFC 7591 §2 */
 export const clientSchema = lazy(() =>
   z.strictObject({
     client_id: text().describe('client identifier'),
-    client_secret: secret()
-      .optional()
-      .describe('client secret')
-      .register(optionMeta, { defaultText: 'none: a public client' }),
-    previous_client_secret: secret()
-      .optional()
-      .describe('client secret before a rotation, accepted beside `client_secret` until you remove it'),
-    client_name: text()
-      .optional()
-      .describe('display name')
-      .register(optionMeta, { defaultText: 'its identifier' }),
-    redirect_uris: list(text('a URI')).optional().describe('redirect URIs'),
-    grant_types: list(text())
-      .optional()
-      .describe(
-        '`authorization_code`, `refresh_token`, `client_credentials`, …; `[]` for a client that only introspects',
-      )
-      .register(optionMeta, { defaultText: '`authorization_code`' }),
-    response_types: list(text())
-      .optional()
-      .describe('`code`')
-      .register(optionMeta, { defaultText: 'what the grant types need' }),
-    scope: text('a string of scopes')
-      .optional()
-      .describe('maximum scope, separated by spaces')
-      .register(optionMeta, {
-        defaultText: 'no limit where a user consents, no scope with `client_credentials`',
-      }),
-    token_endpoint_auth_method: text()
-      .optional()
-      .describe('`client_secret_basic`, `client_secret_post`, `private_key_jwt` or `none`')
-      .register(optionMeta, { defaultText: '`client_secret_basic` with a secret, else `none`' }),
-    token_endpoint_auth_signing_alg: text()
-      .optional()
-      .describe('the only algorithm of its assertions')
-      .register(optionMeta, { defaultText: 'any' }),
-    application_type: z
-      .enum(['web', 'native'])
-      .optional()
-      .describe('kind of application')
-      .register(optionMeta, { defaultText: 'what its redirect URIs say' }),
-    jwks: record(z.custom<unknown>(() => true).register(optionMeta, { kind: 'any value' }), 'an object')
-      .optional()
-      .describe('public keys'),
+    client_secret: optional(secret(), 'client secret', 'none: a public client'),
+    previous_client_secret: optional(
+      secret(),
+      'client secret before a rotation, accepted beside `client_secret` until you remove it',
+    ),
+    client_name: optional(text(), 'display name', 'its identifier'),
+    redirect_uris: optional(list(text('a URI')), 'redirect URIs'),
+    grant_types: optional(
+      list(text()),
+      '`authorization_code`, `refresh_token`, `client_credentials`, …; `[]` for a client that only introspects',
+      '`authorization_code`',
+    ),
+    response_types: optional(list(text()), '`code`', 'what the grant types need'),
+    scope: optional(
+      text('a string of scopes'),
+      'maximum scope, separated by spaces',
+      'no limit where a user consents, no scope with `client_credentials`',
+    ),
+    token_endpoint_auth_method: optional(
+      text(),
+      '`client_secret_basic`, `client_secret_post`, `private_key_jwt` or `none`',
+      '`client_secret_basic` with a secret, else `none`',
+    ),
+    token_endpoint_auth_signing_alg: optional(text(), 'the only algorithm of its assertions', 'any'),
+    application_type: optional(
+      z.enum(['web', 'native']),
+      'kind of application',
+      'what its redirect URIs say',
+    ),
+    jwks: optional(
+      record(z.custom<unknown>(() => true).register(optionMeta, { kind: 'any value' }), 'an object'),
+      'public keys',
+    ),
     jwks_uri: url('URL of its public keys'),
     client_uri: url('home page'),
     logo_uri: url('logo: PNG, JPEG or WebP of at most 64 KiB, which this server fetches and shows'),
     tos_uri: url('terms of service'),
     policy_uri: url('privacy policy'),
-    contacts: list(text()).optional().describe('contacts'),
-    software_id: text().optional().describe('identifier of the software'),
-    software_version: text().optional().describe('version of the software'),
-    require_pushed_authorization_requests: z
-      .boolean()
-      .optional()
-      .describe('whether its authorization requests must be pushed (RFC 9126)')
-      .register(optionMeta, { defaultText: 'false' }),
-    require_signed_request_object: z
-      .boolean()
-      .optional()
-      .describe('whether its authorization requests must be signed (RFC 9101)')
-      .register(optionMeta, { defaultText: 'false' }),
-    request_object_signing_alg: text()
-      .optional()
-      .describe('the only algorithm of its signed requests')
-      .register(optionMeta, { defaultText: 'any' }),
-    dpop_bound_access_tokens: z
-      .boolean()
-      .optional()
-      .describe('whether it gets DPoP-bound tokens only')
-      .register(optionMeta, { defaultText: 'false' }),
+    contacts: optional(list(text()), 'contacts'),
+    software_id: optional(text(), 'identifier of the software'),
+    software_version: optional(text(), 'version of the software'),
+    require_pushed_authorization_requests: optional(
+      z.boolean(),
+      'whether its authorization requests must be pushed (RFC 9126)',
+      'false',
+    ),
+    require_signed_request_object: optional(
+      z.boolean(),
+      'whether its authorization requests must be signed (RFC 9101)',
+      'false',
+    ),
+    request_object_signing_alg: optional(text(), 'the only algorithm of its signed requests', 'any'),
+    dpop_bound_access_tokens: optional(z.boolean(), 'whether it gets DPoP-bound tokens only', 'false'),
   }),
 );
 

@@ -6,7 +6,7 @@ import {
   lazy,
   list,
   type OutputOf,
-  optionMeta,
+  optional,
   secret,
   wholeNumber,
 } from '../option-schema/fields.ts';
@@ -17,15 +17,16 @@ import { hashSecret } from '../secrets.ts';
 /** Options of dynamic client registration. @see RFC 7591 */
 export const registrationSchema = lazy(() =>
   z.strictObject({
-    initialAccessTokens: list(secret(MIN_UNGUESSABLE_SECRET), 1)
-      .optional()
-      .describe('bearer tokens, one of which a registration has to present')
-      .register(optionMeta, { defaultText: 'anyone may register' }),
-    requireInitialAccessToken: z
-      .boolean()
-      .optional()
-      .describe('whether a registration needs one of those, or one issued by `portcullis clients invite`')
-      .register(optionMeta, { defaultText: '`true` with `initialAccessTokens`, else `false`' }),
+    initialAccessTokens: optional(
+      list(secret(MIN_UNGUESSABLE_SECRET), 1),
+      'bearer tokens, one of which a registration has to present',
+      'anyone may register',
+    ),
+    requireInitialAccessToken: optional(
+      z.boolean(),
+      'whether a registration needs one of those, or one issued by `portcullis clients invite`',
+      '`true` with `initialAccessTokens`, else `false`',
+    ),
     scope: z
       .enum(['ceiling', 'hint'])
       .default('hint')

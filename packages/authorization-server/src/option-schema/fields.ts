@@ -91,6 +91,17 @@ export type InputOf<S extends () => z.ZodType> = Readonly<z.input<ReturnType<S>>
 /** What is read from a schema that is built when needed, with defaults. */
 export type OutputOf<S extends () => z.ZodType> = Readonly<z.output<ReturnType<S>>>;
 
+/** An optional member. @param defaultText what happens without it, where it is more than nothing */
+export function optional<S extends z.ZodType>(
+  schema: S,
+  description: string,
+  defaultText?: string,
+): z.ZodOptional<S> {
+  const member = schema.optional().describe(description);
+  if (defaultText !== undefined) (optionMeta as z.core.$ZodRegistry<OptionMeta>).add(member, { defaultText });
+  return member;
+}
+
 /** A non-empty string. @param kind completes "must be": `an https URL` */
 export function text(kind = 'a string'): z.ZodString {
   return z.string().regex(/\S/, { abort: true }).register(optionMeta, { kind });

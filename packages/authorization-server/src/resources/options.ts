@@ -9,7 +9,7 @@ import {
   lazy,
   list,
   option,
-  optionMeta,
+  optional,
   record,
   seconds,
   text,
@@ -35,42 +35,40 @@ const resourceSchema = lazy(() =>
     scopes: record(text(), 'an object, a sentence for each scope').describe(
       'scopes, each with a description for the consent page',
     ),
-    defaultScopes: scopes()
-      .optional()
-      .describe('scopes granted to a request that names none')
-      .register(optionMeta, { defaultText: 'all' }),
-    requiredScopes: scopes()
-      .optional()
-      .describe('scopes that users cannot deselect on the consent page')
-      .register(optionMeta, { defaultText: 'none, but one scope has to remain' }),
+    defaultScopes: optional(scopes(), 'scopes granted to a request that names none', 'all'),
+    requiredScopes: optional(
+      scopes(),
+      'scopes that users cannot deselect on the consent page',
+      'none, but one scope has to remain',
+    ),
     /** Scopes marked here with `delete` or `administer` are switched off until the user switches them on. */
-    access: record(z.enum(SCOPE_ACCESS), 'an object, a kind of access for each scope')
-      .optional()
-      .describe(
-        'what scopes allow: `read`, `write`, `delete` or `administer`; the consent page sets the last two apart, switched off',
-      )
-      .register(optionMeta, { defaultText: 'as their names suggest, switched on' }),
-    hierarchy: record(scopes(), 'an object, a list of scopes for each broad one')
-      .optional()
-      .describe('narrower scopes that a broad scope includes'),
+    access: optional(
+      record(z.enum(SCOPE_ACCESS), 'an object, a kind of access for each scope'),
+      'what scopes allow: `read`, `write`, `delete` or `administer`; the consent page sets the last two apart, switched off',
+      'as their names suggest, switched on',
+    ),
+    hierarchy: optional(
+      record(scopes(), 'an object, a list of scopes for each broad one'),
+      'narrower scopes that a broad scope includes',
+    ),
     /** Consent, tokens and refreshed tokens contain no other scope. A scope without an entry may be granted to all. */
-    grantableTo: record(accessConditionSchema(), 'an object, a condition for each scope')
-      .optional()
-      .describe(
-        'who may be granted a scope: `{ "files:write": { "clients": […], "groups": […], "claims": { "email": […] } } }`',
-      )
-      .register(optionMeta, { defaultText: 'all clients and users' }),
-    translations: translationsSchema()
-      .optional()
-      .describe('name and descriptions in other languages: `{ "de": { "name": …, "scopes": { … } } }`'),
-    claims: userClaims()
-      .optional()
-      .describe(
-        'claims about the user in its access tokens: `email`, `name`, `groups`; the consent page shows it',
-      ),
-    scopeClaims: record(userClaims(), 'an object, a list of claims for each scope')
-      .optional()
-      .describe('further claims in access tokens with a scope: `{ "profile": ["name"] }`'),
+    grantableTo: optional(
+      record(accessConditionSchema(), 'an object, a condition for each scope'),
+      'who may be granted a scope: `{ "files:write": { "clients": […], "groups": […], "claims": { "email": […] } } }`',
+      'all clients and users',
+    ),
+    translations: optional(
+      translationsSchema(),
+      'name and descriptions in other languages: `{ "de": { "name": …, "scopes": { … } } }`',
+    ),
+    claims: optional(
+      userClaims(),
+      'claims about the user in its access tokens: `email`, `name`, `groups`; the consent page shows it',
+    ),
+    scopeClaims: optional(
+      record(userClaims(), 'an object, a list of claims for each scope'),
+      'further claims in access tokens with a scope: `{ "profile": ["name"] }`',
+    ),
     accessTokens: z
       .enum(['jwt', 'opaque'])
       .default('jwt')
@@ -78,25 +76,25 @@ const resourceSchema = lazy(() =>
         'format of access tokens: JWTs that the guard verifies, or `opaque` tokens that `introspectionClients` introspect',
       ),
     /** @see RFC 7662 §2.1 */
-    introspectionClients: clientIds()
-      .optional()
-      .describe('confidential clients that may introspect its tokens (RFC 7662)'),
+    introspectionClients: optional(
+      clientIds(),
+      'confidential clients that may introspect its tokens (RFC 7662)',
+    ),
     /** @see RFC 8693 */
-    tokenExchangeClients: clientIds()
-      .optional()
-      .describe("confidential clients that may exchange its tokens for an identity provider's (RFC 8693)"),
+    tokenExchangeClients: optional(
+      clientIds(),
+      "confidential clients that may exchange its tokens for an identity provider's (RFC 8693)",
+    ),
     /** @see RFC 8693 */
-    exchangeTargets: list(text('the URI of a resource'))
-      .optional()
-      .describe(
-        'other resources here for which its `tokenExchangeClients` may exchange its tokens, to call them for the user',
-      ),
-    revocationDelay: seconds(0)
-      .optional()
-      .describe(
-        'seconds until its guard notices a revocation, as shown to users: 0 if it asks for each request, 10 if it polls status lists or caches for ten seconds',
-      )
-      .register(optionMeta, { defaultText: 'the lifetime of an access token' }),
+    exchangeTargets: optional(
+      list(text('the URI of a resource')),
+      'other resources here for which its `tokenExchangeClients` may exchange its tokens, to call them for the user',
+    ),
+    revocationDelay: optional(
+      seconds(0),
+      'seconds until its guard notices a revocation, as shown to users: 0 if it asks for each request, 10 if it polls status lists or caches for ten seconds',
+      'the lifetime of an access token',
+    ),
   }),
 );
 

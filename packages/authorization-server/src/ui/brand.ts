@@ -8,6 +8,7 @@ import {
   list,
   members,
   option,
+  optional,
   optionMeta,
   record,
   text,
@@ -36,41 +37,41 @@ const MAX_LINKS = 5;
 
 const brandSchema = lazy(() => {
   const colour = () =>
-    checkedText('a colour such as `#1c4fc4`', (value) =>
-      /^#[0-9a-f]{6}$/i.test(value) ? null : 'must be a colour such as #1c4fc4',
-    )
-      .optional()
-      .describe('on light or dark pages');
+    optional(
+      checkedText('a colour such as `#1c4fc4`', (value) =>
+        /^#[0-9a-f]{6}$/i.test(value) ? null : 'must be a colour such as #1c4fc4',
+      ),
+      'on light or dark pages',
+    );
   const logo = z
     .custom<Uint8Array>((value) => value instanceof Uint8Array)
     .register(optionMeta, { kind: 'a PNG, JPEG, WebP or SVG file of at most 64 KiB', isFile: true });
   const texts = () => record(text(), 'an object of texts').optional();
   return z.strictObject({
-    logo: logo
-      .optional()
-      .describe('shown before the name of the server')
-      .register(optionMeta, { defaultText: 'a gate' }),
-    accent: z
-      .strictObject({ light: colour(), dark: colour() })
-      .optional()
-      .describe('colour of buttons, links and marks'),
-    texts: z
-      .strictObject(members(languageTags, texts))
-      .register(optionMeta, { kind: `an object with texts by language: ${languageTags.join(', ')}` })
-      .optional()
-      .describe('replaces texts, by language and name, with the same placeholders in braces'),
-    links: list(
-      z.strictObject({
-        label: text().describe('text of the link'),
-        href: checkedText('an https URL', (value) =>
-          URL.parse(value)?.protocol === 'https:' ? null : 'must be an https URL',
-        ).describe('target'),
-      }),
-      0,
-      MAX_LINKS,
-    )
-      .optional()
-      .describe('links below every page, such as an imprint or a privacy notice'),
+    logo: optional(logo, 'shown before the name of the server', 'a gate'),
+    accent: optional(
+      z.strictObject({ light: colour(), dark: colour() }),
+      'colour of buttons, links and marks',
+    ),
+    texts: optional(
+      z
+        .strictObject(members(languageTags, texts))
+        .register(optionMeta, { kind: `an object with texts by language: ${languageTags.join(', ')}` }),
+      'replaces texts, by language and name, with the same placeholders in braces',
+    ),
+    links: optional(
+      list(
+        z.strictObject({
+          label: text().describe('text of the link'),
+          href: checkedText('an https URL', (value) =>
+            URL.parse(value)?.protocol === 'https:' ? null : 'must be an https URL',
+          ).describe('target'),
+        }),
+        0,
+        MAX_LINKS,
+      ),
+      'links below every page, such as an imprint or a privacy notice',
+    ),
   });
 });
 

@@ -1,17 +1,18 @@
 /** What protected servers are called, and what can be done there, in each language of the pages. */
 import * as z from 'zod';
-import { type InputOf, lazy, members, optionMeta, record, text } from '../option-schema/fields.ts';
+import { type InputOf, lazy, members, optional, optionMeta, record, text } from '../option-schema/fields.ts';
 import type { OptionReport } from '../option-schema/reader.ts';
 import { languageTags } from './texts/languages.ts';
 
 /** Texts of a protected server in one language. Missing ones fall back to the untranslated text. */
 const translationSchema = lazy(() =>
   z.strictObject({
-    name: text().optional().describe('display name').register(optionMeta, { defaultText: 'the name' }),
-    scopes: record(text(), 'an object, a sentence for each scope')
-      .optional()
-      .describe('scopes with their descriptions')
-      .register(optionMeta, { defaultText: 'the descriptions' }),
+    name: optional(text(), 'display name', 'the name'),
+    scopes: optional(
+      record(text(), 'an object, a sentence for each scope'),
+      'scopes with their descriptions',
+      'the descriptions',
+    ),
   }),
 );
 

@@ -1,4 +1,5 @@
 /** Pushed authorization requests (RFC 9126): the request is sent to the server, and the browser receives a reference to it. */
+import { AUTHORIZATION_PARAMETERS } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
@@ -49,13 +50,8 @@ function readRequestUri(json: unknown): string {
 function referenceUrl(url: string, requestUri: string): string {
   const reference = new URL(url);
   const clientId = reference.searchParams.get('client_id') ?? '';
-  for (const name of PUSHED) reference.searchParams.delete(name);
+  for (const name of AUTHORIZATION_PARAMETERS) reference.searchParams.delete(name);
   reference.searchParams.set('client_id', clientId);
   reference.searchParams.set('request_uri', requestUri);
   return reference.href;
 }
-
-const PUSHED = [
-  'response_type', 'redirect_uri', 'code_challenge', 'code_challenge_method', 'state', 'scope', 'resource', 'prompt',
-  'acr_values', 'max_age', 'dpop_jkt',
-]; // biome-ignore format: one list

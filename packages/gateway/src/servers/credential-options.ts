@@ -6,7 +6,7 @@ import {
   list,
   type OptionReport,
   type OutputOf,
-  optionMeta,
+  optional,
   secret,
   text,
 } from '@portcullis/authorization-server/options';
@@ -61,50 +61,38 @@ export const credentialSchema = lazy(() =>
       .describe(
         'whose credential it is: none, a fixed `header`, the `application` itself, each `user` who connects an account, or the user by token `exchange` (RFC 8693) or `enterprise` assertion (ID-JAG)',
       ),
-    name: headerName()
-      .optional()
-      .describe('`header`: its name')
-      .register(optionMeta, { defaultText: '`authorization`' }),
-    value: secret().optional().describe('`header`: its value, such as `Bearer …`'),
-    clientId: text()
-      .optional()
-      .describe('client identifier at the authorization server of the backend')
-      .register(optionMeta, { defaultText: '`user`: a client metadata document, or dynamic registration' }),
-    clientSecret: secret().optional().describe('client secret at that authorization server'),
-    clientKey: z
-      .strictObject({
+    name: optional(headerName(), '`header`: its name', '`authorization`'),
+    value: optional(secret(), '`header`: its value, such as `Bearer …`'),
+    clientId: optional(
+      text(),
+      'client identifier at the authorization server of the backend',
+      '`user`: a client metadata document, or dynamic registration',
+    ),
+    clientSecret: optional(secret(), 'client secret at that authorization server'),
+    clientKey: optional(
+      z.strictObject({
         privateKey: secret().describe('private key as PKCS #8 PEM'),
         algorithm: z.enum(ALGORITHMS).default('ES256').describe('signature algorithm'),
-        keyId: text().optional().describe('`kid` under which the public key is registered'),
-      })
-      .optional()
-      .describe('private key in place of the secret (`private_key_jwt`)'),
-    scopes: list(scopeName())
-      .optional()
-      .describe('scopes to request at the backend')
-      .register(optionMeta, { defaultText: 'those that the backend names' }),
-    tokenEndpoint: endpoint()
-      .optional()
-      .describe('`exchange`: token endpoint')
-      .register(optionMeta, { defaultText: 'discovered from the backend' }),
-    audience: text().optional().describe('`exchange`: the `audience` parameter'),
-    subject: z
-      .enum(['user', 'identity-provider'])
-      .optional()
-      .describe(
-        "`exchange`: what is exchanged, a token of this server about the user or the access token of the user's identity provider",
-      )
-      .register(optionMeta, { defaultText: '`user`' }),
-    identityProvider: z
-      .strictObject({
+        keyId: optional(text(), '`kid` under which the public key is registered'),
+      }),
+      'private key in place of the secret (`private_key_jwt`)',
+    ),
+    scopes: optional(list(scopeName()), 'scopes to request at the backend', 'those that the backend names'),
+    tokenEndpoint: optional(endpoint(), '`exchange`: token endpoint', 'discovered from the backend'),
+    audience: optional(text(), '`exchange`: the `audience` parameter'),
+    subject: optional(
+      z.enum(['user', 'identity-provider']),
+      "`exchange`: what is exchanged, a token of this server about the user or the access token of the user's identity provider",
+      '`user`',
+    ),
+    identityProvider: optional(
+      z.strictObject({
         tokenEndpoint: endpoint().describe('its token endpoint, which issues ID-JAGs'),
         clientId: text().describe('client identifier there'),
-        clientSecret: secret().optional().describe('client secret there'),
-      })
-      .optional()
-      .describe(
-        '`enterprise`: the identity provider whose ID tokens are exchanged; users must sign in here with it',
-      ),
+        clientSecret: optional(secret(), 'client secret there'),
+      }),
+      '`enterprise`: the identity provider whose ID tokens are exchanged; users must sign in here with it',
+    ),
   }),
 );
 

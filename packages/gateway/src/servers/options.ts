@@ -9,6 +9,7 @@ import {
   lazy,
   list,
   type OutputOf,
+  optional,
   optionMeta,
   record,
   seconds,
@@ -64,14 +65,12 @@ const scopeSchema = lazy(() => {
 
 const requirementsSchema = lazy(() =>
   z.strictObject({
-    acr: list(text('an authentication context class'), 1)
-      .optional()
-      .describe('authentication context classes such as `2fa`, one of which suffices (RFC 9470)')
-      .register(optionMeta, { defaultText: 'all' }),
-    maxAge: seconds(1)
-      .optional()
-      .describe('seconds since the sign-in, at most (RFC 9470)')
-      .register(optionMeta, { defaultText: 'no limit' }),
+    acr: optional(
+      list(text('an authentication context class'), 1),
+      'authentication context classes such as `2fa`, one of which suffices (RFC 9470)',
+      'all',
+    ),
+    maxAge: optional(seconds(1), 'seconds since the sign-in, at most (RFC 9470)', 'no limit'),
     dpop: z
       .boolean()
       .default(false)
@@ -81,16 +80,10 @@ const requirementsSchema = lazy(() =>
 
 const ruleSchema = lazy(() => {
   const conditional = z.strictObject({
-    public: z
-      .literal(true)
-      .optional()
-      .describe('no token is needed')
-      .register(optionMeta, { defaultText: 'a token' }),
-    scopes: scopeList().optional().describe('scopes that the operation needs'),
-    when: text('a condition')
-      .optional()
-      .describe('a condition in CEL on `user`, `client`, `call` and `request`'),
-    requires: requirementsSchema().optional().describe('how and when the user has to have signed in'),
+    public: optional(z.literal(true), 'no token is needed', 'a token'),
+    scopes: optional(scopeList(), 'scopes that the operation needs'),
+    when: optional(text('a condition'), 'a condition in CEL on `user`, `client`, `call` and `request`'),
+    requires: optional(requirementsSchema(), 'how and when the user has to have signed in'),
     ...accessConditionMembers(1, {
       clients: 'clients that may use it',
       claims: 'claims of the access token with their accepted values',
@@ -109,69 +102,65 @@ const systemId = () => wholeNumber(1, 4_294_967_294);
 
 /** Members of a backend over HTTP. */
 const httpMembers = () => ({
-  url: z
-    .union([backendUrl(), list(backendUrl(), 1, 16)])
-    .register(optionMeta, { kind: 'a URL, or a list of URLs' })
-    .optional()
-    .describe('address of an MCP server over HTTP; of several, the next is used while one is down'),
-  transport: z
-    .enum(['http', 'sse'])
-    .optional()
-    .describe('`sse` for the HTTP+SSE transport of 2024-11-05')
-    .register(optionMeta, { defaultText: '`http`' }),
-  credentials: credentialSchema()
-    .optional()
-    .describe('how the gateway authenticates itself there')
-    .register(optionMeta, { defaultText: '`{ "as": "none" }`' }),
-  forward: list(headerName())
-    .optional()
-    .describe('further request headers that are forwarded, besides those of MCP and of content'),
+  url: optional(
+    z
+      .union([backendUrl(), list(backendUrl(), 1, 16)])
+      .register(optionMeta, { kind: 'a URL, or a list of URLs' }),
+    'address of an MCP server over HTTP; of several, the next is used while one is down',
+  ),
+  transport: optional(z.enum(['http', 'sse']), '`sse` for the HTTP+SSE transport of 2024-11-05', '`http`'),
+  credentials: optional(
+    credentialSchema(),
+    'how the gateway authenticates itself there',
+    '`{ "as": "none" }`',
+  ),
+  forward: optional(
+    list(headerName()),
+    'further request headers that are forwarded, besides those of MCP and of content',
+  ),
 });
 
 /** Members of a backend over stdio. */
 const processMembers = () => ({
-  command: list(text('a word of a command'), 1).optional().describe('command of an MCP server over stdio'),
-  folder: text('a folder')
-    .optional()
-    .describe('`command`: its working directory')
-    .register(optionMeta, { defaultText: 'the working directory' }),
-  environment: record(secret(), 'an object, a value for each variable')
-    .optional()
-    .describe(
-      '`command`: its environment, besides `PATH` and `HOME`; values may be `{ "file": … }` or `{ "variable": … }`',
-    ),
-  process: z
-    .enum(['user', 'shared'])
-    .optional()
-    .describe('`command`: a process for each user, or one for all')
-    .register(optionMeta, { defaultText: `\`${commandDefaults.process}\`` }),
-  processes: wholeNumber(1, 10_000)
-    .optional()
-    .describe('`command`: processes at once')
-    .register(optionMeta, { defaultText: String(commandDefaults.processes) }),
-  idle: seconds(1, 86_400)
-    .optional()
-    .describe('`command`: seconds without a call after which a process ends')
-    .register(optionMeta, { defaultText: duration(commandDefaults.idle) }),
-  memory: wholeNumber(16, 1_048_576, 'a whole number of MiB')
-    .optional()
-    .describe('`command`: MiB of memory of one process')
-    .register(optionMeta, { defaultText: 'no limit' }),
-  isolation: z
-    .enum(['none', 'namespace'])
-    .optional()
-    .describe('`command`: on Linux, `namespace` hides all other processes of this system from it')
-    .register(optionMeta, { defaultText: '`none`' }),
-  identity: z
-    .strictObject({
+  command: optional(list(text('a word of a command'), 1), 'command of an MCP server over stdio'),
+  folder: optional(text('a folder'), '`command`: its working directory', 'the working directory'),
+  environment: optional(
+    record(secret(), 'an object, a value for each variable'),
+    '`command`: its environment, besides `PATH` and `HOME`; values may be `{ "file": … }` or `{ "variable": … }`',
+  ),
+  process: optional(
+    z.enum(['user', 'shared']),
+    '`command`: a process for each user, or one for all',
+    `\`${commandDefaults.process}\``,
+  ),
+  processes: optional(
+    wholeNumber(1, 10_000),
+    '`command`: processes at once',
+    String(commandDefaults.processes),
+  ),
+  idle: optional(
+    seconds(1, 86_400),
+    '`command`: seconds without a call after which a process ends',
+    duration(commandDefaults.idle),
+  ),
+  memory: optional(
+    wholeNumber(16, 1_048_576, 'a whole number of MiB'),
+    '`command`: MiB of memory of one process',
+    'no limit',
+  ),
+  isolation: optional(
+    z.enum(['none', 'namespace']),
+    '`command`: on Linux, `namespace` hides all other processes of this system from it',
+    '`none`',
+  ),
+  identity: optional(
+    z.strictObject({
       uid: systemId().describe('number of the user'),
       gid: systemId().describe('number of the group'),
-    })
-    .optional()
-    .describe(
-      '`command`: user and group of the system that its processes run as; the server itself has to run as root',
-    )
-    .register(optionMeta, { defaultText: 'those of this process' }),
+    }),
+    '`command`: user and group of the system that its processes run as; the server itself has to run as root',
+    'those of this process',
+  ),
 });
 
 const backendSchema = lazy(() => z.strictObject({ ...httpMembers(), ...processMembers() }));
@@ -210,41 +199,25 @@ export const limitsSchema = lazy(() =>
 const serverSchema = lazy(() =>
   z.strictObject({
     path: pathText().describe('path at the public URL; with it the resource that tokens are for'),
-    name: text()
-      .optional()
-      .describe('display name')
-      .register(optionMeta, { defaultText: 'the last segment of the path' }),
-    backend: backendSchema().optional().describe('the MCP server that is protected: a URL or a command'),
-    merges: record(pathText(), 'an object, a path for each prefix')
-      .optional()
-      .describe('other servers whose tools, prompts and resources appear here, under `<prefix>__`'),
-    scopes: record(scopeSchema(), 'an object, a sentence or an object for each scope')
-      .optional()
-      .describe(
-        'scopes, each with a description for the consent page, or with `{ "description": …, "clients": …, "groups": …, "claims": … }` to limit who may be granted it',
-      )
-      .register(optionMeta, { defaultText: '`<server>:read` and `<server>:write`' }),
-    tools: rules()
-      .optional()
-      .describe(
-        'tools by name or pattern (`read_*`), each with its scopes, or `false` for never; the most specific pattern wins',
-      )
-      .register(optionMeta, {
-        defaultText:
-          'by the hints of the tools: reading needs `<server>:read`, anything else `<server>:write`',
-      }),
-    resources: rules()
-      .optional()
-      .describe('the same for resources, by URI')
-      .register(optionMeta, { defaultText: '`<server>:read`' }),
-    prompts: rules()
-      .optional()
-      .describe('the same for prompts')
-      .register(optionMeta, { defaultText: '`<server>:read`' }),
-    methods: rules()
-      .optional()
-      .describe('the same for methods of the protocol')
-      .register(optionMeta, { defaultText: 'no scopes' }),
+    name: optional(text(), 'display name', 'the last segment of the path'),
+    backend: optional(backendSchema(), 'the MCP server that is protected: a URL or a command'),
+    merges: optional(
+      record(pathText(), 'an object, a path for each prefix'),
+      'other servers whose tools, prompts and resources appear here, under `<prefix>__`',
+    ),
+    scopes: optional(
+      record(scopeSchema(), 'an object, a sentence or an object for each scope'),
+      `scopes, each with a description for the consent page; an object with description, ${accessConditionNames} limits who may be granted it`,
+      '`<server>:read` and `<server>:write`',
+    ),
+    tools: optional(
+      rules(),
+      'tools by name or pattern (`read_*`), each with its scopes, or `false` for never; the most specific pattern wins',
+      'by the hints of the tools: reading needs `<server>:read`, anything else `<server>:write`',
+    ),
+    resources: optional(rules(), 'the same for resources, by URI', '`<server>:read`'),
+    prompts: optional(rules(), 'the same for prompts', '`<server>:read`'),
+    methods: optional(rules(), 'the same for methods of the protocol', 'no scopes'),
     review: z
       .enum(['first-use', 'auto'])
       .default('first-use')
@@ -256,15 +229,13 @@ const serverSchema = lazy(() =>
       .default('pass')
       .describe('methods that no revision of MCP knows'),
     limits: limitsSchema().prefault({}).describe('limits').register(optionMeta, { defaultText: 'as below' }),
-    keepArguments: z
-      .strictObject({
-        redact: list(text('a path such as `options.token`'))
-          .optional()
-          .describe('members whose values are left out'),
-      })
-      .optional()
-      .describe('the audit log keeps the arguments of calls, not only their hash')
-      .register(optionMeta, { defaultText: 'hash only' }),
+    keepArguments: optional(
+      z.strictObject({
+        redact: optional(list(text('a path such as `options.token`')), 'members whose values are left out'),
+      }),
+      'the audit log keeps the arguments of calls, not only their hash',
+      'hash only',
+    ),
   }),
 );
 

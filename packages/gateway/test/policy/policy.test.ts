@@ -10,7 +10,7 @@ import { compilePolicy, compileRules } from '../../src/policy/compile-policy.ts'
 import type { AccessRules, RuleTable } from '../../src/servers/server.ts';
 
 const scopes = ['files:read', 'files:write'];
-const caller = (granted: readonly string[], more: object = {}) => ({
+const caller = (granted: readonly string[], more: object = {}): AccessPrincipal => ({
   subject: 'ada',
   clientId: 'app',
   scopes: granted,

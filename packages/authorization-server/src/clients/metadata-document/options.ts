@@ -1,7 +1,7 @@
 /** Options of client ID metadata documents: the hosts whose documents are accepted. */
 import { type ClientMetadata, OAuthError, type RedirectPolicy } from '@portcullis/protocol';
 import * as z from 'zod';
-import { lazy, list, type OutputOf, optionMeta, record, text } from '../../option-schema/fields.ts';
+import { lazy, list, type OutputOf, optional, optionMeta, record, text } from '../../option-schema/fields.ts';
 import type { OptionReport } from '../../option-schema/reader.ts';
 import { readClientDocument } from './document-rules.ts';
 import { type DocumentTrustPolicy, isHostPattern, validateDocumentUrl } from './document-url.ts';
@@ -16,21 +16,17 @@ export interface DocumentPolicy extends DocumentTrustPolicy {
 export const documentSchema = lazy(() => {
   const hosts = () => list(text('a host such as `app.example` or `*.app.example`'));
   return z.strictObject({
-    hosts: hosts()
-      .optional()
-      .describe('only documents on these hosts')
-      .register(optionMeta, { defaultText: 'any host' }),
-    refusedHosts: hosts().optional().describe('no documents on these hosts'),
-    pinned: list(
-      record(
-        z.custom<unknown>(() => true).register(optionMeta, { kind: 'a JSON value' }),
-        'a client metadata document',
+    hosts: optional(hosts(), 'only documents on these hosts', 'any host'),
+    refusedHosts: optional(hosts(), 'no documents on these hosts'),
+    pinned: optional(
+      list(
+        record(
+          z.custom<unknown>(() => true).register(optionMeta, { kind: 'a JSON value' }),
+          'a client metadata document',
+        ),
       ),
-    )
-      .optional()
-      .describe(
-        'documents that are used as they are and never fetched, for servers that cannot reach their hosts',
-      ),
+      'documents that are used as they are and never fetched, for servers that cannot reach their hosts',
+    ),
   });
 });
 

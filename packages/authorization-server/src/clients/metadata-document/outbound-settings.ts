@@ -13,7 +13,7 @@ import {
   lazy,
   list,
   type OutputOf,
-  optionMeta,
+  optional,
   text,
   wholeNumber,
 } from '../../option-schema/fields.ts';
@@ -31,9 +31,7 @@ export interface Outbound {
 /** How this server fetches client metadata documents and keys. */
 export const outboundSchema = lazy(() =>
   z.strictObject({
-    fetch: callback<OutboundFetch>()
-      .optional()
-      .describe('replaces the `fetch` that refuses private networks'),
+    fetch: optional(callback<OutboundFetch>(), 'replaces the `fetch` that refuses private networks'),
     allowLoopback: z
       .boolean()
       .default(false)
@@ -41,18 +39,20 @@ export const outboundSchema = lazy(() =>
     timeout: wholeNumber(1, 600_000, 'a whole number of milliseconds')
       .default(5000)
       .describe('limit of a whole exchange'),
-    proxy: checkedText('an http or https URL', proxyIssue)
-      .optional()
-      .describe('egress proxy for requests to clients’ hosts and identity providers')
-      .register(optionMeta, { defaultText: '`HTTPS_PROXY`, or none' }),
-    noProxy: list(
-      text(
-        'a host such as `idp.internal`, an address, a block such as `10.0.0.0/8`, each also with a port, or `*`',
+    proxy: optional(
+      checkedText('an http or https URL', proxyIssue),
+      'egress proxy for requests to clients’ hosts and identity providers',
+      '`HTTPS_PROXY`, or none',
+    ),
+    noProxy: optional(
+      list(
+        text(
+          'a host such as `idp.internal`, an address, a block such as `10.0.0.0/8`, each also with a port, or `*`',
+        ),
       ),
-    )
-      .optional()
-      .describe('hosts that are reached without the proxy, with their subdomains')
-      .register(optionMeta, { defaultText: '`NO_PROXY`, or none' }),
+      'hosts that are reached without the proxy, with their subdomains',
+      '`NO_PROXY`, or none',
+    ),
   }),
 );
 

@@ -9,6 +9,7 @@ import {
   lazy,
   list,
   option,
+  optional,
   optionMeta,
   record,
   seconds,
@@ -48,26 +49,19 @@ const url = () => text('a URL');
 const clientKeySchema = lazy(() =>
   z.strictObject({
     key: secret().describe('private key: PKCS #8 in PEM, or a JWK; EC P-256 or P-384, RSA, Ed25519'),
-    id: text()
-      .optional()
-      .describe('key id at the provider (`kid`)')
-      .register(optionMeta, { defaultText: 'the `kid` of the JWK' }),
-    certificate: secret()
-      .optional()
-      .describe('certificate in PEM, if the provider knows the key by it (`x5t#S256`)'),
-    algorithm: z
-      .enum(['ES256', 'ES384', 'EdDSA', 'RS256', 'PS256'])
-      .optional()
-      .describe('signing algorithm')
-      .register(optionMeta, { defaultText: 'that of the key; `RS256` for RSA' }),
-    audience: text()
-      .optional()
-      .describe('audience of assertions')
-      .register(optionMeta, { defaultText: 'the issuer' }),
-    signer: text()
-      .optional()
-      .describe('issuer of assertions if it is not the client, such as the team at Apple')
-      .register(optionMeta, { defaultText: 'the client' }),
+    id: optional(text(), 'key id at the provider (`kid`)', 'the `kid` of the JWK'),
+    certificate: optional(secret(), 'certificate in PEM, if the provider knows the key by it (`x5t#S256`)'),
+    algorithm: optional(
+      z.enum(['ES256', 'ES384', 'EdDSA', 'RS256', 'PS256']),
+      'signing algorithm',
+      'that of the key; `RS256` for RSA',
+    ),
+    audience: optional(text(), 'audience of assertions', 'the issuer'),
+    signer: optional(
+      text(),
+      'issuer of assertions if it is not the client, such as the team at Apple',
+      'the client',
+    ),
   }),
 );
 
@@ -76,8 +70,8 @@ const endpointsSchema = lazy(() =>
     authorization: url().describe('authorization endpoint'),
     token: url().describe('token endpoint'),
     userinfo: url().describe('returns JSON that identifies the user of an access token'),
-    introspection: url().optional().describe('RFC 7662'),
-    revocation: url().optional().describe('RFC 7009'),
+    introspection: optional(url(), 'RFC 7662'),
+    revocation: optional(url(), 'RFC 7009'),
   }),
 );
 
@@ -85,36 +79,35 @@ const endpointsSchema = lazy(() =>
 const userinfoClaimsSchema = lazy(() =>
   z.strictObject({
     subject: text().describe('immutable identifier that is never reassigned: no name, no email address'),
-    name: text().optional().describe('display name'),
+    name: optional(text(), 'display name'),
   }),
 );
 
 const kindSchema = lazy(() =>
   z
     .strictObject({
-      issuer: url()
-        .optional()
-        .describe('issuer identifier; alone it means OpenID Connect')
-        .register(optionMeta, { defaultText: 'the origin of the endpoints' }),
-      endpoints: endpointsSchema().optional().describe('endpoints of a plain OAuth 2.0 provider'),
-      userinfoClaims: userinfoClaimsSchema()
-        .optional()
-        .describe(
-          'members of the userinfo response of a plain OAuth 2.0 provider; dots reach nested members',
-        ),
-      responseFormat: z
-        .enum(['standard', 'github', 'slack'])
-        .optional()
-        .describe('how its responses differ from the standard')
-        .register(optionMeta, { defaultText: '`standard`' }),
+      issuer: optional(
+        url(),
+        'issuer identifier; alone it means OpenID Connect',
+        'the origin of the endpoints',
+      ),
+      endpoints: optional(endpointsSchema(), 'endpoints of a plain OAuth 2.0 provider'),
+      userinfoClaims: optional(
+        userinfoClaimsSchema(),
+        'members of the userinfo response of a plain OAuth 2.0 provider; dots reach nested members',
+      ),
+      responseFormat: optional(
+        z.enum(['standard', 'github', 'slack']),
+        'how its responses differ from the standard',
+        '`standard`',
+      ),
     })
     .register(optionMeta, {
       kind: 'an object: `issuer` alone for OpenID Connect, else `endpoints` and `userinfoClaims`',
     }),
 );
 
-const ofPreset = (description: string, schema = text()) =>
-  schema.optional().describe(`for the preset: ${description}`);
+const ofPreset = (description: string, schema = text()) => optional(schema, `for the preset: ${description}`);
 
 /** A text in one form only: in any other, no issuer and no address would ever be equal to it. */
 const written = (kind: string, isWell: (value: string) => boolean) =>
@@ -147,122 +140,109 @@ const emailAddress = () => written('an email address', (value) => emailKey(value
 /** All conditions must hold. */
 const allowedUsersSchema = lazy(() =>
   z.strictObject({
-    subjects: list(text()).optional().describe('these subjects').register(optionMeta, { defaultText: 'any' }),
-    emails: list(emailAddress())
-      .optional()
-      .describe('these verified email addresses; case does not matter')
-      .register(optionMeta, { defaultText: 'any' }),
-    emailDomains: list(emailDomain())
-      .optional()
-      .describe('verified email addresses in these domains')
-      .register(optionMeta, { defaultText: 'any' }),
-    claims: record(list(text()), 'an object of lists')
-      .optional()
-      .describe('claims and their accepted values: `{ "hd": ["example.org"] }`; dots reach nested members')
-      .register(optionMeta, { defaultText: 'any' }),
+    subjects: optional(list(text()), 'these subjects', 'any'),
+    emails: optional(list(emailAddress()), 'these verified email addresses; case does not matter', 'any'),
+    emailDomains: optional(list(emailDomain()), 'verified email addresses in these domains', 'any'),
+    claims: optional(
+      record(list(text()), 'an object of lists'),
+      'claims and their accepted values: `{ "hd": ["example.org"] }`; dots reach nested members',
+      'any',
+    ),
   }),
 );
 
 const userClaimsSchema = lazy(() =>
   z.strictObject({
-    name: text().optional().describe('display name').register(optionMeta, { defaultText: '`name`' }),
-    groups: text().optional().describe('a list of groups, such as `groups` or `realm_access.roles`'),
+    name: optional(text(), 'display name', '`name`'),
+    groups: optional(text(), 'a list of groups, such as `groups` or `realm_access.roles`'),
   }),
 );
 
 const entrySchema = lazy(() =>
   z.strictObject({
-    preset: checkedText(`one of ${PRESETS.map((name) => `\`${name}\``).join(', ')}`, (name) =>
-      PRESETS.some((known) => known === name) ? null : `unknown preset; ${suggestName(name, PRESETS)}`,
-    )
-      .optional()
-      .describe('identity provider with known settings, each of which may still be given'),
+    preset: optional(
+      checkedText(`one of ${PRESETS.map((name) => `\`${name}\``).join(', ')}`, (name) =>
+        PRESETS.some((known) => known === name) ? null : `unknown preset; ${suggestName(name, PRESETS)}`,
+      ),
+      'identity provider with known settings, each of which may still be given',
+    ),
     tenant: ofPreset('identifier of the organization (`microsoft-entra`)', tenantId()),
     domain: ofPreset('domain such as `example.okta.com` (`okta`, `auth0`)', hostName()),
     server: ofPreset('custom authorization server such as `default` (`okta`)'),
     url: ofPreset('base URL (`keycloak`, `gitlab`)', baseUrl()),
     realm: ofPreset('realm (`keycloak`)'),
-    id: text('lowercase letters, digits and hyphens')
-      .optional()
-      .describe('identifier in URLs of this server')
-      .register(optionMeta, { defaultText: 'required without a `preset`' }),
-    name: text()
-      .optional()
-      .describe('display name')
-      .register(optionMeta, { defaultText: 'required without a `preset`' }),
+    id: optional(
+      text('lowercase letters, digits and hyphens'),
+      'identifier in URLs of this server',
+      'required without a `preset`',
+    ),
+    name: optional(text(), 'display name', 'required without a `preset`'),
     clientId: text().describe('client identifier of this server at the provider'),
-    clientSecret: secret()
-      .optional()
-      .describe('client secret')
-      .register(optionMeta, { defaultText: 'none; without a key either, a public client' }),
-    clientKey: clientKeySchema()
-      .optional()
-      .describe('private key that replaces the secret and never leaves this server'),
-    clientAuthentication: z
-      .enum(['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'signed_secret'])
-      .optional()
-      .describe('how the secret is sent, or what the key signs')
-      .register(optionMeta, { defaultText: '`client_secret_basic`, with a key `private_key_jwt`' }),
-    responseMode: z
-      .enum(['query', 'form_post'])
-      .optional()
-      .describe('response mode')
-      .register(optionMeta, { defaultText: `\`${providerDefaults.responseMode}\`` }),
-    loginPrompt: z
-      .enum(['login', 'select_account'])
-      .optional()
-      .describe('value of `prompt` that makes users sign in again, for clients that send `max_age`')
-      .register(optionMeta, { defaultText: `\`${providerDefaults.loginPrompt}\`` }),
-    scopes: scopes()
-      .optional()
-      .describe('scopes to request for every user')
-      .register(optionMeta, { defaultText: 'required without a `preset`' }),
-    upstreamScopes: record(scopes(), 'an object, a list of provider scopes for each scope of ours')
-      .optional()
-      .describe('provider scopes that a scope of ours depends on: `{ "files:write": ["drive"] }`'),
-    kind: kindSchema()
-      .optional()
-      .describe('issuer or endpoints')
-      .register(optionMeta, { defaultText: 'required without a `preset`' }),
-    parameters: record(text(), 'an object of strings')
-      .optional()
-      .describe('additional authorization request parameters'),
-    allowedUsers: allowedUsersSchema()
-      .optional()
-      .describe('users who may sign in; all conditions must hold')
-      .register(optionMeta, { defaultText: 'every user of the provider' }),
-    userClaims: userClaimsSchema()
-      .optional()
-      .describe(
-        "members of the provider's claims for the `claims` of resources; dots reach nested members, names that contain dots are found as well. Addresses count only if `email_verified` is true",
-      )
-      .register(optionMeta, { defaultText: '`name`, and no groups' }),
-    twoFactorValues: list(text())
-      .optional()
-      .describe('values of `acr` and `amr` in its claims that mean a sign-in with two factors, such as `mfa`')
-      .register(optionMeta, { defaultText: 'none: each of its logins is one factor' }),
-    status: z
-      .enum(['introspection', 'userinfo', 'expiry'])
-      .optional()
-      .describe('how this server learns that a provider token was revoked')
-      .register(optionMeta, { defaultText: 'the best way that the provider offers' }),
-    introspectionSubject: text()
-      .optional()
-      .describe(
-        'member of introspection responses that identifies the user as `sub` of ID tokens does. If it differs, userinfo decides whether the token is of another user',
-      )
-      .register(optionMeta, { defaultText: `\`${providerDefaults.introspectionSubject}\`` }),
-    statusCheckInterval: seconds(1, 86_400)
-      .optional()
-      .describe('within how many seconds a revocation at the provider takes effect here')
-      .register(optionMeta, { defaultText: duration(providerDefaults.statusCheckInterval) }),
-    revocationEnds: z
-      .enum(['grant', 'everything'])
-      .optional()
-      .describe(
-        'what revoking one token at the provider ends: that `grant`, or `everything` of the user at this client',
-      )
-      .register(optionMeta, { defaultText: `\`${providerDefaults.revocationEnds}\`` }),
+    clientSecret: optional(secret(), 'client secret', 'none; without a key either, a public client'),
+    clientKey: optional(
+      clientKeySchema(),
+      'private key that replaces the secret and never leaves this server',
+    ),
+    clientAuthentication: optional(
+      z.enum(['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'signed_secret']),
+      'how the secret is sent, or what the key signs',
+      '`client_secret_basic`, with a key `private_key_jwt`',
+    ),
+    responseMode: optional(
+      z.enum(['query', 'form_post']),
+      'response mode',
+      `\`${providerDefaults.responseMode}\``,
+    ),
+    loginPrompt: optional(
+      z.enum(['login', 'select_account']),
+      'value of `prompt` that makes users sign in again, for clients that send `max_age`',
+      `\`${providerDefaults.loginPrompt}\``,
+    ),
+    scopes: optional(scopes(), 'scopes to request for every user', 'required without a `preset`'),
+    upstreamScopes: optional(
+      record(scopes(), 'an object, a list of provider scopes for each scope of ours'),
+      'provider scopes that a scope of ours depends on: `{ "files:write": ["drive"] }`',
+    ),
+    kind: optional(kindSchema(), 'issuer or endpoints', 'required without a `preset`'),
+    parameters: optional(
+      record(text(), 'an object of strings'),
+      'additional authorization request parameters',
+    ),
+    allowedUsers: optional(
+      allowedUsersSchema(),
+      'users who may sign in; all conditions must hold',
+      'every user of the provider',
+    ),
+    userClaims: optional(
+      userClaimsSchema(),
+      "members of the provider's claims for the `claims` of resources; dots reach nested members, names that contain dots are found as well. Addresses count only if `email_verified` is true",
+      '`name`, and no groups',
+    ),
+    twoFactorValues: optional(
+      list(text()),
+      'values of `acr` and `amr` in its claims that mean a sign-in with two factors, such as `mfa`',
+      'none: each of its logins is one factor',
+    ),
+    status: optional(
+      z.enum(['introspection', 'userinfo', 'expiry']),
+      'how this server learns that a provider token was revoked',
+      'the best way that the provider offers',
+    ),
+    introspectionSubject: optional(
+      text(),
+      'member of introspection responses that identifies the user as `sub` of ID tokens does. If it differs, userinfo decides whether the token is of another user',
+      `\`${providerDefaults.introspectionSubject}\``,
+    ),
+    statusCheckInterval: optional(
+      seconds(1, 86_400),
+      'within how many seconds a revocation at the provider takes effect here',
+      duration(providerDefaults.statusCheckInterval),
+    ),
+    revocationEnds: optional(
+      z.enum(['grant', 'everything']),
+      'what revoking one token at the provider ends: that `grant`, or `everything` of the user at this client',
+      `\`${providerDefaults.revocationEnds}\``,
+    ),
   }),
 );
 
