@@ -218,6 +218,7 @@ describe('the capabilities of a store', () => {
     opened = await openStore(':memory:');
     expect([...readCapabilities(opened)].toSorted()).toEqual(
       [
+        'approvals',
         'audit',
         'connectedAccounts',
         'deviceAuthorizations',

@@ -1,6 +1,7 @@
 /** The store of an authorization server on any database: the core and every capability. */
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import type { DefinitionPinStore } from '@portcullis/protocol';
+import { createApprovalStore } from './approvals.ts';
 import { createAuditStore } from './audit.ts';
 import { createConnectedAccountStore } from './connected-accounts/connected-accounts.ts';
 import { createClientStore } from './core/clients.ts';
@@ -42,6 +43,7 @@ export function createStore(database: Database): FullStore {
     ...createDefinitionPinStore(database),
     ...createManagedGrantStore(database),
     ...createDeviceAuthorizationStore(database),
+    ...createApprovalStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {
       await database.check();

@@ -48,6 +48,7 @@ const rules: readonly Rule[] = [
   { table: 'authorization_transactions', key: 'id', column: 'expires_at' },
   { table: 'sessions', key: 'hash', column: 'expires_at' },
   { table: 'device_authorizations', key: 'hash', column: 'expires_at', retention: CODE_RETENTION },
+  { table: 'approvals', key: 'id', column: 'expires_at' },
   { table: 'account_links', key: 'hash', column: 'expires_at' },
   { table: 'authorization_codes', key: 'hash', column: 'expires_at', retention: CODE_RETENTION },
   { table: 'revoked_access_tokens', key: 'id', column: 'expires_at', retention: REVOCATION_RETENTION },

@@ -13,6 +13,7 @@ import type { Query } from '../src/sql.ts';
 import { createSqliteDatabase } from '../src/sqlite/sqlite-database.ts';
 import { createStatementCache, runSteps } from '../src/sqlite/statement-cache.ts';
 import { createStore, type FullStore } from '../src/store.ts';
+import { approved, newApproval } from '../testing/approvals.ts';
 import { newDeviceAuthorization } from '../testing/device-authorizations.ts';
 import {
   newConnectedAccount,
@@ -44,7 +45,7 @@ import { type CreateDatabase, postgresDatabases, queryPostgres } from './databas
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|pending USING INDEX definition_pins_pending|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
@@ -127,7 +128,7 @@ const TABLES = `SELECT c.relname::text AS name, 'SELECT ' || string_agg(CASE WHE
       WHEN a.atttypid = 'bytea'::regtype THEN '''\\x00''::bytea' ELSE '''row ''|| n' END AS value) AS v
   WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
     AND c.relname NOT IN ('status_index_counter', 'sweep_lease', 'portcullis_migrations', 'signing_keys', 'data_keys')
-  GROUP BY c.relname ORDER BY c.relname <> 'accounts', c.relname`;
+  GROUP BY c.relname ORDER BY c.relname <> 'accounts', c.relname <> 'grants', c.relname`;
 /**
  * Keys, setup links and what is one row are few. Rows that live for minutes are read as a whole when an account or a client ends, which is
  * rare; accounts when the first local one is made. A search for one row among nearly all stops at the first.
@@ -277,6 +278,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await callFederationMethods(store);
   await callManagedGrants(store, grant);
   await callDeviceAuthorizations(store);
+  await callApprovals(store, grant.id);
   await store.sweep(NOW, 10);
   await store.ping();
   await store.checkWritable(NOW);
@@ -300,6 +302,16 @@ async function callDeviceAuthorizations(store: AuthorizationStore): Promise<void
   await store.findDeviceAuthorization(device.hash);
   await store.recordDevicePoll(device.hash, NOW, 5);
   await store.decideDeviceAuthorization(device.hash, null, NOW);
+}
+
+async function callApprovals(store: AuthorizationStore, grantId: string): Promise<void> {
+  const approval = newApproval({ grantId, approverGroups: ['leads'] });
+  await store.requestApproval(approval, { bySubject: 9, byServer: 9 });
+  await store.findApproval(approval.id, NOW);
+  for (const filter of [{ all: true }, { subject: approval.subject }, { groups: ['leads'] }] as const)
+    await store.listPendingApprovals(filter, NOW, 10);
+  await store.decideApproval(approval.id, approved(), NOW);
+  await store.consumeApprovals([approval.id], NOW);
 }
 
 async function callConnectedAccountMethods(store: AuthorizationStore): Promise<void> {

@@ -3,6 +3,7 @@ import type { AuthorizationStore } from '@portcullis/authorization-server/store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeAccounts } from './accounts.ts';
 import { describeAdministration } from './administration.ts';
+import { describeApprovals } from './approvals.ts';
 import { describeAuditLog } from './audit.ts';
 import { describeAuthorizationCodes } from './authorization-codes.ts';
 import { describeClientAssertions, describeClients } from './clients.ts';
@@ -62,6 +63,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describePersonalAccessTokens(store);
     describeManagedGrants(store);
     describeDeviceAuthorizations(store);
+    describeApprovals(store);
     describeAccountGrants(store);
     describeSigningKeys(store);
     describeAuditLog(store);

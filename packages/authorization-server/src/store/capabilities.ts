@@ -141,6 +141,13 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     linkAssertedIdentity: UNAVAILABLE,
     saveManagedGrant: UNAVAILABLE,
   },
+  approvals: {
+    requestApproval: UNAVAILABLE,
+    findApproval: null,
+    listPendingApprovals: [],
+    decideApproval: false,
+    consumeApprovals: false,
+  },
   statusLists: {
     reserveStatusIndexes: UNAVAILABLE,
     allocateStatusIndex: UNAVAILABLE,

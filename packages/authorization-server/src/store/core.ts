@@ -1,4 +1,5 @@
 /** The core store, which every authorization server needs, and the capabilities that extend it. */
+import type { ApprovalStore } from './approvals.ts';
 import type { AuditStore } from './audit.ts';
 import type { ClientStore } from './clients.ts';
 import type { ConnectedAccountStore } from './connected-accounts.ts';
@@ -70,6 +71,8 @@ export interface StoreCapabilities {
   readonly deviceAuthorizations: DeviceAuthorizationStore;
   /** For assertions of identity providers (`assertionIssuers` with `id-jag`). */
   readonly managedGrants: ManagedGrantStore;
+  /** For approvals of calls (`approvals`). */
+  readonly approvals: ApprovalStore;
   /** For token status lists. */
   readonly statusLists: StatusListStore;
 }
@@ -86,4 +89,5 @@ export interface AuthorizationStore
     PersonalAccessTokenStore,
     ManagedGrantStore,
     DeviceAuthorizationStore,
+    ApprovalStore,
     StatusListStore {}

@@ -1,4 +1,5 @@
 /** The store of the authorization server, by capability: what an implementation provides. Types only. */
+export type * from './approvals.ts';
 export type * from './audit.ts';
 export type * from './clients.ts';
 export type * from './connected-accounts.ts';

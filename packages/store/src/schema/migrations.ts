@@ -209,6 +209,7 @@ export const migrations: readonly Migration[] = [
     statements: () => ['CREATE INDEX user_profiles_by_email ON user_profiles (lower(email))'],
   },
   { number: 21, name: 'backends of connection requests', statements: separateBackends },
+  { number: 22, name: 'approvals of calls', statements: createApprovals },
 ];
 
 /**
@@ -266,6 +267,42 @@ function moveConnectedAccounts({ text, integer, bytes, table, position }: Dialec
     'CREATE INDEX registrations_at_backends_by_data_key ON registrations_at_backends (data_key_id)',
     'DELETE FROM provider_tokens WHERE backend_grant_id IS NOT NULL',
     'DELETE FROM backend_registrations',
+  ];
+}
+
+function createApprovals({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE approvals (
+      id ${text} PRIMARY KEY NOT NULL,
+      call_hash ${text} NOT NULL,
+      subject ${text} NOT NULL,
+      client_id ${text} NOT NULL,
+      grant_id ${text} REFERENCES grants (id) ON DELETE CASCADE,
+      server ${text} NOT NULL,
+      tool ${text} NOT NULL,
+      arguments_hash ${text} NOT NULL,
+      rule ${text} NOT NULL,
+      arguments ${text} NOT NULL,
+      definition ${text},
+      approver_groups ${text},
+      reusable_for ${integer},
+      created_at ${integer} NOT NULL,
+      expires_at ${integer} NOT NULL,
+      outcome ${text},
+      decided_by ${text},
+      decided_at ${integer},
+      reason ${text},
+      is_reusable ${integer} NOT NULL,
+      consumed_at ${integer}
+    ) ${table}`,
+    'CREATE INDEX approvals_by_call ON approvals (call_hash)',
+    'CREATE INDEX approvals_by_grant ON approvals (grant_id) WHERE grant_id IS NOT NULL',
+    'CREATE INDEX approvals_by_expiry ON approvals (expires_at)',
+    'CREATE INDEX approvals_pending ON approvals (created_at, id) WHERE outcome IS NULL',
+    'CREATE INDEX approvals_pending_of_subject ON approvals (subject, created_at) WHERE outcome IS NULL',
+    'CREATE INDEX approvals_pending_at_server ON approvals (server) WHERE outcome IS NULL',
+    `CREATE INDEX approvals_pending_of_groups ON approvals (approver_groups, created_at)
+      WHERE outcome IS NULL AND approver_groups IS NOT NULL`,
   ];
 }
 

@@ -1,0 +1,95 @@
+/** The store capability `approvals`: calls of tools that need a person's consent, each to one call. */
+
+/** The call that an approval is bound to: another value of any member is another call. */
+export interface ApprovedCall {
+  /** The user, or the client that acts for itself. */
+  readonly subject: string;
+  readonly clientId: string;
+  /** The grant of the access token; `null`: the client acts for itself. */
+  readonly grantId: string | null;
+  /** The path of the server. */
+  readonly server: string;
+  readonly tool: string;
+  /** Base64url SHA-256 of the arguments, byte for byte as they are sent to the backend. */
+  readonly argumentsHash: string;
+  /** The path of the rule that needs the approval: `servers[0].tools["delete_*"].approval`. */
+  readonly rule: string;
+}
+
+/** What the approver sees and may decide. Times in epoch seconds. */
+export interface NewApproval extends ApprovedCall {
+  /** Unguessable, but no secret: the page asks who the approver is. */
+  readonly id: string;
+  /** The arguments as JSON text; empty once it is decided. */
+  readonly arguments: string;
+  /** The approved definition of the tool as JSON text; `null`: it has none. */
+  readonly definition: string | null;
+  /** Users in one of these groups decide; `null`: the user of the call does. */
+  readonly approverGroups: readonly string[] | null;
+  /** Seconds for which the same call may be allowed again; `null`: one call only. */
+  readonly reusableFor: number | null;
+  readonly createdAt: number;
+  /** When it ends unless it is decided before. */
+  readonly expiresAt: number;
+}
+
+export interface ApprovalRecord extends NewApproval {
+  /** `null`: pending. */
+  readonly outcome: ApprovalOutcome | null;
+  /** The account that decided. */
+  readonly decidedBy: string | null;
+  readonly decidedAt: number | null;
+  /** Why it was denied, for the client. */
+  readonly reason: string | null;
+  /** Whether it serves every such call until it expires. */
+  readonly isReusable: boolean;
+  /** When it served a call, the latest if it is reusable. */
+  readonly consumedAt: number | null;
+}
+
+export type ApprovalOutcome = 'approved' | 'denied';
+
+export interface ApprovalDecision {
+  readonly outcome: ApprovalOutcome;
+  readonly decidedBy: string;
+  readonly reason: string | null;
+  readonly isReusable: boolean;
+  /** When the decision ends: until then the same call is allowed or denied. */
+  readonly expiresAt: number;
+}
+
+/** Pending approvals at once. */
+export interface ApprovalLimits {
+  readonly bySubject: number;
+  readonly byServer: number;
+}
+
+/** Whose pending approvals are listed: those of a user's own calls that the user decides, those of groups, or all. */
+export type ApprovalFilter =
+  | { readonly subject: string }
+  | { readonly groups: readonly string[] }
+  | { readonly all: true };
+
+/** Store capability for approvals of calls. An approval ends with the grant of its call. */
+export interface ApprovalStore {
+  /**
+   * Returns the pending or decided approval of the same call and rule, or saves this one. Atomic: concurrent calls share one.
+   * @returns `null` when too many are pending: nothing is saved then
+   */
+  requestApproval(approval: NewApproval, limits: ApprovalLimits): Promise<ApprovalRecord | null>;
+  /** Whatever its state; `null` once it has expired or its grant has ended. */
+  findApproval(id: string, now: number): Promise<ApprovalRecord | null>;
+  /** Pending approvals, the oldest first. */
+  listPendingApprovals(
+    filter: ApprovalFilter,
+    now: number,
+    limit: number,
+  ): Promise<readonly ApprovalRecord[]>;
+  /** Decides a pending approval, and deletes its arguments. Atomic: of concurrent decisions one returns `true`. */
+  decideApproval(id: string, decision: ApprovalDecision, now: number): Promise<boolean>;
+  /**
+   * Uses the approvals of one call, all or none. Atomic: one that is not reusable serves one call.
+   * @returns `false` when one of them is not approved, has expired or has served a call: nothing has changed then
+   */
+  consumeApprovals(ids: readonly string[], now: number): Promise<boolean>;
+}

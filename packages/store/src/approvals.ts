@@ -1,0 +1,180 @@
+/** Approvals of calls: pending until they are decided once, and consumed by the call that they allow. */
+import { createHash } from 'node:crypto';
+import type {
+  ApprovalDecision,
+  ApprovalFilter,
+  ApprovalLimits,
+  ApprovalOutcome,
+  ApprovalRecord,
+  ApprovalStore,
+  ApprovedCall,
+  NewApproval,
+} from '@portcullis/authorization-server/store';
+import type { Database, Steps } from './database.ts';
+import { readJson } from './json.ts';
+import { defineQuery, type Query, sql } from './sql.ts';
+
+interface Row {
+  readonly id: string;
+  readonly subject: string;
+  readonly client_id: string;
+  readonly grant_id: string | null;
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments_hash: string;
+  readonly rule: string;
+  readonly arguments: string;
+  readonly definition: string | null;
+  readonly approver_groups: string | null;
+  readonly reusable_for: number | null;
+  readonly created_at: number;
+  readonly expires_at: number;
+  readonly outcome: ApprovalOutcome | null;
+  readonly decided_by: string | null;
+  readonly decided_at: number | null;
+  readonly reason: string | null;
+  readonly is_reusable: number;
+  readonly consumed_at: number | null;
+}
+
+const COLUMNS = `id, subject, client_id, grant_id, server, tool, arguments_hash, rule, arguments, definition, approver_groups,
+  reusable_for, created_at, expires_at, outcome, decided_by, decided_at, reason, is_reusable, consumed_at`;
+
+/** An approval ends with the grant of its call. With `EXISTS`, PostgreSQL would read the table of grants as a whole. */
+const IS_LIVE = `expires_at > ? AND (grant_id IS NULL OR (SELECT grants.expires_at FROM grants
+  WHERE grants.id = approvals.grant_id AND grants.revoked_at IS NULL) > ?)`;
+
+const byId = defineQuery(`SELECT ${COLUMNS} FROM approvals WHERE id = ? AND ${IS_LIVE}`);
+/** One that has served its call no longer counts. */
+const byCall = defineQuery(`SELECT ${COLUMNS} FROM approvals
+  WHERE call_hash = ? AND (is_reusable = 1 OR consumed_at IS NULL) AND ${IS_LIVE} ORDER BY created_at DESC, id LIMIT 1`);
+const pendingOf = (condition: string) =>
+  defineQuery(`SELECT ${COLUMNS} FROM approvals WHERE outcome IS NULL ${condition} AND ${IS_LIVE}
+    ORDER BY created_at, id LIMIT ?`);
+const allPending = pendingOf('');
+const pendingOfSubject = pendingOf('AND subject = ? AND approver_groups IS NULL');
+const pendingOfGroups = pendingOf('AND approver_groups = ?');
+const decide =
+  defineQuery(`UPDATE approvals SET outcome = ?, decided_by = ?, decided_at = ?, reason = ?, is_reusable = ?,
+  expires_at = ?, arguments = '' WHERE id = ? AND outcome IS NULL AND ${IS_LIVE} RETURNING 1 AS one`);
+const usable = defineQuery(`SELECT 1 AS one FROM approvals
+  WHERE id = ? AND outcome = 'approved' AND (is_reusable = 1 OR consumed_at IS NULL) AND ${IS_LIVE}`);
+
+const inTransaction = { lock: 'approvals' } as const;
+
+export function createApprovalStore(database: Database): ApprovalStore {
+  const read = async (query: Query) => (await database.read<Row>(query)).map(readRow);
+  /** The lists of approvers that include one of the groups: there are as many as rules. */
+  const findGroupLists = async (groups: readonly string[]) => {
+    const lists = await database.read<{ readonly approver_groups: string }>(
+      sql`SELECT DISTINCT approver_groups FROM approvals WHERE outcome IS NULL AND approver_groups IS NOT NULL`,
+    );
+    const names = (list: string) => readJson<readonly string[]>(list);
+    return lists
+      .map((row) => row.approver_groups)
+      .filter((list) => names(list).some((group) => groups.includes(group)));
+  };
+  return {
+    requestApproval: (approval, limits) =>
+      database.transact({ steps: () => request(approval, limits), postgres: inTransaction }),
+    findApproval: async (id, now) => (await read(byId(id, now, now)))[0] ?? null,
+    listPendingApprovals: (filter, now, limit) => listPending({ read, findGroupLists }, filter, now, limit),
+    async decideApproval(id, decision, now) {
+      return (await database.write(decideQuery(id, decision, now))).length > 0;
+    },
+    consumeApprovals: (ids, now) =>
+      database.transact({ steps: () => consume([...new Set(ids)], now), postgres: inTransaction }),
+  };
+}
+
+function* request(approval: NewApproval, limits: ApprovalLimits): Steps<ApprovalRecord | null> {
+  const { subject, server, createdAt } = approval;
+  const callHash = hashCall(approval);
+  const [same] = (yield byCall(callHash, createdAt, createdAt)) as readonly Row[];
+  if (same !== undefined) return readRow(same);
+  const ofSubject = yield sql`SELECT 1 AS one FROM approvals
+    WHERE outcome IS NULL AND subject = ${subject} AND expires_at > ${createdAt} LIMIT ${limits.bySubject}`;
+  const ofServer = yield sql`SELECT 1 AS one FROM approvals
+    WHERE outcome IS NULL AND server = ${server} AND expires_at > ${createdAt} LIMIT ${limits.byServer}`;
+  if (ofSubject.length >= limits.bySubject || ofServer.length >= limits.byServer) return null;
+  const groups = approval.approverGroups;
+  yield sql`INSERT INTO approvals (id, call_hash, subject, client_id, grant_id, server, tool, arguments_hash, rule, arguments,
+      definition, approver_groups, reusable_for, created_at, expires_at, is_reusable)
+    VALUES (${approval.id}, ${callHash}, ${subject}, ${approval.clientId}, ${approval.grantId}, ${server}, ${approval.tool},
+      ${approval.argumentsHash}, ${approval.rule}, ${approval.arguments}, ${approval.definition},
+      ${groups === null ? null : JSON.stringify(groups)}, ${approval.reusableFor}, ${createdAt}, ${approval.expiresAt}, ${0})`;
+  return {
+    ...approval,
+    outcome: null,
+    decidedBy: null,
+    decidedAt: null,
+    reason: null,
+    isReusable: false,
+    consumedAt: null,
+  };
+}
+
+/** The lookup key of a call and the rule that needs its approval. */
+function hashCall({ subject, clientId, grantId, server, tool, argumentsHash, rule }: ApprovedCall): string {
+  const members = [subject, clientId, grantId, server, tool, argumentsHash, rule];
+  return createHash('sha256').update(JSON.stringify(members)).digest('base64url');
+}
+
+interface PendingReader {
+  read(query: Query): Promise<readonly ApprovalRecord[]>;
+  findGroupLists(groups: readonly string[]): Promise<readonly string[]>;
+}
+
+async function listPending(
+  { read, findGroupLists }: PendingReader,
+  filter: ApprovalFilter,
+  now: number,
+  limit: number,
+): Promise<readonly ApprovalRecord[]> {
+  if ('all' in filter) return read(allPending(now, now, limit));
+  if ('subject' in filter) return read(pendingOfSubject(filter.subject, now, now, limit));
+  const found = await Promise.all(
+    (await findGroupLists(filter.groups)).map((groups) => read(pendingOfGroups(groups, now, now, limit))),
+  );
+  return found
+    .flat()
+    .toSorted((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
+    .slice(0, limit);
+}
+
+function decideQuery(id: string, decision: ApprovalDecision, now: number): Query {
+  const { outcome, decidedBy, reason, isReusable, expiresAt } = decision;
+  return decide(outcome, decidedBy, now, reason, isReusable ? 1 : 0, expiresAt, id, now, now);
+}
+
+function* consume(ids: readonly string[], now: number): Steps<boolean> {
+  for (const id of ids) if ((yield usable(id, now, now)).length === 0) return false;
+  // Point of no return: no other call uses them.
+  for (const id of ids) yield sql`UPDATE approvals SET consumed_at = ${now} WHERE id = ${id}`;
+  return true;
+}
+
+function readRow(row: Row): ApprovalRecord {
+  return {
+    id: row.id,
+    subject: row.subject,
+    clientId: row.client_id,
+    grantId: row.grant_id,
+    server: row.server,
+    tool: row.tool,
+    argumentsHash: row.arguments_hash,
+    rule: row.rule,
+    arguments: row.arguments,
+    definition: row.definition,
+    approverGroups: row.approver_groups === null ? null : readJson(row.approver_groups),
+    reusableFor: row.reusable_for,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    outcome: row.outcome,
+    decidedBy: row.decided_by,
+    decidedAt: row.decided_at,
+    reason: row.reason,
+    isReusable: row.is_reusable === 1,
+    consumedAt: row.consumed_at,
+  };
+}
