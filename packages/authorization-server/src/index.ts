@@ -1,6 +1,7 @@
 /** OAuth 2.1 authorization server for MCP servers: `createAuthorizationServer`. */
 
 export { ConfigurationError } from '@portcullis/protocol';
+export type { ApprovedUse, CallApprovals } from './approvals/call-approvals.ts';
 export { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 export type { AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './audit/events.ts';
 export type { FindWorkspaces, Workspace } from './authorization/options.ts';

@@ -1,6 +1,7 @@
 /** The options of an authorization server: joins what the slices declare, and checks the rules between options once, at startup. */
 import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
 import * as z from 'zod';
+import { approvalOptions } from './approvals/options.ts';
 import { validateAssertionIssuers } from './assertions/assertion-issuers.ts';
 import { type AssertionOptions, assertionOptions } from './assertions/options.ts';
 import { auditOptions } from './audit/options.ts';
@@ -39,6 +40,7 @@ import {
   validateResources,
 } from './resources/options.ts';
 import { statusListOptions } from './status-lists/options.ts';
+import type { ApprovalStore } from './store/approvals.ts';
 import type { AuditStore } from './store/audit.ts';
 import { checkCapabilities, readCapabilities } from './store/capabilities.ts';
 import type { ConnectedAccountStore } from './store/connected-accounts.ts';
@@ -79,6 +81,7 @@ export const optionDefinitions = {
   ...identityProviderOptions,
   ...assertionOptions,
   ...backendOptions,
+  ...approvalOptions,
   ...userOptions,
   ...lifetimeOptions,
   ...keyOptions,
@@ -105,6 +108,7 @@ export type OptionsForStore<S extends CoreStore> = Omit<AuthorizationServerOptio
   (S extends UserStore & FederationStore & ConnectedAccountStore
     ? unknown
     : { readonly backends?: undefined }) &
+  (S extends UserStore & ApprovalStore ? unknown : { readonly approvals?: false }) &
   (S extends RegistrationStore ? unknown : WithoutRegistration) &
   (S extends AuditStore ? unknown : { readonly auditRetention: false }) &
   (S extends PersonalAccessTokenStore ? unknown : { readonly personalAccessTokens?: false }) &
@@ -144,7 +148,8 @@ export interface ServerOptions
 }
 
 /** Options that their slice reads as they are. */
-type SwitchName = keyof (typeof auditOptions &
+type SwitchName = keyof (typeof approvalOptions &
+  typeof auditOptions &
   typeof consentOptions &
   typeof deviceOptions &
   typeof dpopOptions &

@@ -54,7 +54,8 @@ export function createPages(
     PageServices,
     'findClient' | 'federation' | 'connections' | 'pushedRequests' | 'readRequestObject'
   >,
-  accountRoutes: ((pages: PageRouter) => readonly Route[]) | null,
+  /** Of features that are off by default. */
+  moreRoutes: (pages: PageRouter) => readonly Route[],
 ): ServerPages {
   const { brand, issuer, localAccounts, name: serverName } = context.options;
   const assets = createAssets(brand);
@@ -91,7 +92,7 @@ export function createPages(
     createClientLogoRoute(pages),
     ...createConsentRoutes(pages),
     ...createFederatedCallbacks(pages),
-    ...(accountRoutes?.(pages) ?? []),
+    ...moreRoutes(pages),
     ...(context.options.deviceAuthorization ? createDevicePages(pages) : []),
     ...createConnectionRoutes(pages),
     ...(context.options.personalAccessTokens ? createPersonalAccessTokenRoutes(pages, confirmation) : []),

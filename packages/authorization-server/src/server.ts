@@ -7,6 +7,8 @@ import {
   withSecurityHeaders,
 } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
+import type { ApprovalsFeature } from './approvals/approvals.ts';
+import type { CallApprovals } from './approvals/call-approvals.ts';
 import { createSoftwareStatements } from './assertions/software-statement.ts';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 import {
@@ -108,6 +110,8 @@ export interface AuthorizationServer {
   upstreamIdToken(grantId: string): Promise<string>;
   /** Accounts that users have connected at the backends of a gateway, for the gateway in the same process. */
   readonly connectedAccounts: ConnectedAccounts;
+  /** Approvals of calls, for the gateway in the same process; if the option `approvals` is off, none can be given. */
+  readonly approvals: CallApprovals;
   /**
    * The secret of its DPoP nonces, for a guard at the same origin: clients store one nonce per origin.
    * @see RFC 9449 §8.2
@@ -179,6 +183,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
   const upstream = await createUpstream(context, revocationTrigger);
   const { federation, connectedAccounts } = upstream;
+  const approvals = await loadApprovals(context);
   const clients = createClients(context, createSoftwareStatements(context));
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const services = createGrantServices(context, {
@@ -198,7 +203,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const pages = createPages(
     context,
     { findClient, federation, connections, pushedRequests, readRequestObject },
-    connectedAccounts?.routes ?? null,
+    (router) => [...(connectedAccounts?.routes(router) ?? []), ...(approvals?.routes(router) ?? [])],
   );
   const { issuer } = context.options;
   const served: readonly Route[] = [
@@ -241,6 +246,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     signUserAssertion: createSignUserAssertion(context, keys),
     upstreamIdToken: federation.providerTokens.idTokenFor,
     connectedAccounts: connectedAccounts?.accounts ?? noAccounts,
+    approvals: approvals?.calls ?? noApprovals,
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),
@@ -315,6 +321,17 @@ async function loadConnectedAccounts(
   const { createConnectedAccounts } = await import('./connected-accounts/connected-accounts.ts');
   return createConnectedAccounts(context, vault);
 }
+
+/** `null`: no call needs one. */
+async function loadApprovals(context: ServerContext<ServerOptions>): Promise<ApprovalsFeature | null> {
+  if (!context.options.approvals) return null;
+  const { createApprovals } = await import('./approvals/approvals.ts');
+  return createApprovals(context);
+}
+
+const noApprovals: CallApprovals = {
+  request: async () => ({ kind: 'impossible', reason: 'approvals of calls are off' }),
+};
 
 const noAccounts: ConnectedAccounts = {
   find: async () => null,

@@ -66,6 +66,7 @@ describe('the page', () => {
       brand: 'brand',
       workspaces: 'workspaces',
       backends: null,
+      approvals: null,
       offerOtherScopes: 'offerOtherScopes',
       identityProviders: 'identityProviders',
       assertionIssuers: 'assertionIssuers',

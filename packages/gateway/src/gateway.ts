@@ -2,12 +2,13 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import type { CallApprovals } from '@portcullis/authorization-server';
 import type { CompileCondition } from '@portcullis/policy';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
+import { createApprovalGate, noApprovals } from './approvals/approval-gate.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
-import { createConnectionRetries } from './connection-retries.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest } from './handle-request.ts';
 import { invalidRequest, sendError } from './http/error-response.ts';
@@ -26,6 +27,7 @@ import { ownerOf } from './servers/request.ts';
 import { partsOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { createSealer } from './sessions/sealer.ts';
+import { createUserActionRetries } from './user-action-retries.ts';
 
 /** The event, for the log: `backend.failed`, … */
 export interface GatewayEvent {
@@ -48,6 +50,8 @@ export interface GatewayOptions {
   readonly audit?: CallAudit;
   /** Pins of tool definitions; without it, tools are neither reviewed nor compared with the backend's list. */
   readonly pins?: DefinitionPinStore;
+  /** Approvals of calls; needed if a rule demands one: without them, such a call is refused. */
+  readonly approvals?: CallApprovals | null;
   /** Compiles the conditions of rules; needed if a rule has one. */
   readonly conditions?: CompileCondition | null;
   /** The gateway before a change of its servers: unchanged servers reuse its connections and state. */
@@ -170,13 +174,14 @@ type Proceed = (
 
 /** Serves what the guard has authorized, and sends its refusals. */
 function createHandler(
-  { guard, audit = noAudit }: GatewayOptions,
+  { guard, audit = noAudit, approvals = null, pins }: GatewayOptions,
   { credentials, sealer, commonHeaders }: Pick<ServingOptions, 'credentials' | 'sealer' | 'commonHeaders'>,
   served: ServedServers,
 ): Proceed {
   const respondError = createErrorResponder(guard, commonHeaders);
-  const retries = createConnectionRetries(sealer);
-  const services: HandlingServices = { credentials, sealer, audit, retries, respondError };
+  const retries = createUserActionRetries(sealer);
+  const gate = approvals === null ? noApprovals : createApprovalGate(approvals, pins ?? null);
+  const services: HandlingServices = { credentials, sealer, audit, retries, approvals: gate, respondError };
   const watch = nodeStreamWatcher(guard);
 
   return (decision, incoming, outgoing, address) => {

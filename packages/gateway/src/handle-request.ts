@@ -1,23 +1,20 @@
 /** Handles one authorized request: the effects of `request-phases.ts`. */
 
 import { performance } from 'node:perf_hooks';
+import type { ApprovedUse } from '@portcullis/authorization-server';
 import { allowLongBody, onShutdown } from '@portcullis/http/node';
 import type { Explanation } from '@portcullis/policy';
+import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { STATELESS } from './backends/revisions.ts';
-import type { ConnectionRetries } from './connection-retries.ts';
-import {
-  type BackendCredential,
-  ConnectionRequired,
-  type CredentialSource,
-} from './credentials/credential-source.ts';
+import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, shuttingDown, tooManyCalls, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { checkHeaderAgreement, checkProtocolVersion, isPlainJson } from './http/headers.ts';
 import { RequestBody } from './http/request-body.ts';
 import { StreamedBody } from './http/streamed-body.ts';
-import { CONNECTION_PACE, CONNECTION_WAIT, MAX_RECORDED_MESSAGES, MAX_TOOL_NAME } from './limits.ts';
+import { MAX_RECORDED_MESSAGES, MAX_TOOL_NAME, USER_ACTION_PACE, USER_ACTION_WAIT } from './limits.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import {
   checkResponses,
@@ -32,7 +29,8 @@ import {
 import { MessageError } from './messages/message-error.ts';
 import { holdsHandles } from './messages/read-message.ts';
 import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
-import { type DecidedBody, PolicyError } from './policy/check-messages.ts';
+import { UserActionRequired } from './messages/user-action.ts';
+import { type DecidedBody, PolicyError, type UnapprovedCall } from './policy/check-messages.ts';
 import {
   CREATED,
   type KnownBody,
@@ -54,12 +52,14 @@ import {
   type MessageHandles,
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
+import type { UserActionRetries } from './user-action-retries.ts';
 
 export interface HandlingServices {
   readonly credentials: CredentialSource;
   readonly sealer: Sealer;
   readonly audit: CallAudit;
-  readonly retries: ConnectionRetries;
+  readonly retries: UserActionRetries;
+  readonly approvals: ApprovalGate;
   /** Sends the response for an error. @returns what was decided, for the audit log */
   readonly respondError: (request: GatewayRequest, error: unknown, id: string | null) => CallDecision | null;
 }
@@ -105,6 +105,8 @@ class Handling {
   readonly #served: ServedServer;
   readonly #request: GatewayRequest;
   #phase: RequestPhase = CREATED;
+  /** The approvals that the call has used; `null`: it needs none. */
+  #approved: ApprovedUse | null = null;
   /** Releases the memory of a long body. */
   #freeMemory: () => void = NOTHING;
 
@@ -180,7 +182,7 @@ class Handling {
         this.#try(() => effect.body.upload.finish(effect.body.scanned));
         break;
       case 'wait':
-        setTimeout(this.#onDue, CONNECTION_PACE).unref();
+        setTimeout(this.#onDue, USER_ACTION_PACE).unref();
         break;
       case 'refuse':
         this.#refuse(effect.body, effect.error);
@@ -220,7 +222,7 @@ class Handling {
 
   #mayWait(): boolean {
     const { outgoing, startedAt } = this.#request;
-    return !outgoing.destroyed && !outgoing.headersSent && performance.now() - startedAt < CONNECTION_WAIT;
+    return !outgoing.destroyed && !outgoing.headersSent && performance.now() - startedAt < USER_ACTION_WAIT;
   }
 
   readonly #onDue = (): void => this.#on({ kind: this.#request.outgoing.destroyed ? 'gone' : 'due' });
@@ -243,7 +245,9 @@ class Handling {
     body.pause();
     this.#check(scanned, false);
     const credential = await this.#services.credentials.for(principal, server);
-    await this.#served.checkMessages(this.#request, { ...scanned, bytes: null }, credential);
+    refuseUnapproved(
+      await this.#served.checkMessages(this.#request, { ...scanned, bytes: null }, credential),
+    );
     if (outgoing.destroyed) {
       this.#on({ kind: 'gone' });
       return;
@@ -295,9 +299,30 @@ class Handling {
   #authorize(body: DecidedBody | null): void {
     const { principal, server } = this.#request;
     this.#then(this.#services.credentials.for(principal, server), (credential) => {
-      const checked = body === null ? undefined : this.#served.checkMessages(this.#request, body, credential);
-      this.#then(checked, () => this.#on({ kind: 'allowed', credential, upload: null }));
+      const allow = () => this.#on({ kind: 'allowed', credential, upload: null });
+      const checked = body === null ? null : this.#served.checkMessages(this.#request, body, credential);
+      this.#then(checked, (call) => {
+        const bytes = body?.bytes ?? null;
+        if (call === null || bytes === null) allow();
+        else this.#useApprovals(call, bytes).then((isUsed) => isUsed && this.#try(allow), this.#fail);
+      });
     });
+  }
+
+  /** Uses the approvals of a call. Other calls may be faster, so that it has to be approved again. */
+  async #useApprovals(call: UnapprovedCall, bytes: Buffer): Promise<boolean> {
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const use = await this.#services.approvals.find(this.#request, call, bytes);
+      if (this.#request.outgoing.destroyed) this.#on({ kind: 'gone' });
+      // It was refused meanwhile, since this process shuts down.
+      if (this.#phase.kind !== 'checking') return false;
+      // Point of no return: no other call is allowed by these approvals, whatever becomes of this one.
+      if (await use.consume()) {
+        this.#approved = use;
+        return true;
+      }
+    }
+    throw unavailable('The approval was used by another call. Send the request again.', 1);
   }
 
   /** Checks everything once more, while the request at the backend is still incomplete. */
@@ -305,7 +330,10 @@ class Handling {
     this.#check(scanned, true);
     if (this.#served.readsArguments(scanned)) throw unavailable('The rules have changed. Try again.', 1);
     const checked = this.#served.checkMessages(this.#request, { ...scanned, bytes: null }, credential);
-    this.#then(checked, () => this.#on({ kind: 'rechecked' }));
+    this.#then(checked, (call) => {
+      refuseUnapproved(call);
+      this.#on({ kind: 'rechecked' });
+    });
   }
 
   #forward(known: KnownBody, credential: BackendCredential): void {
@@ -349,7 +377,9 @@ class Handling {
 
   #refuse(known: KnownBody, error: unknown): void {
     const decision = this.#respondError(known, error);
-    if (error instanceof ConnectionRequired) this.#record(known, 'allowed', 'connection_required');
+    if (error instanceof ApprovalRequired)
+      this.#record(known, 'approval_required', 'refused', NO_RESPONSE, error.because);
+    else if (error instanceof UserActionRequired) this.#record(known, 'allowed', 'connection_required');
     // A failure to serve a request is not a refusal.
     else if (this.#request.outgoing.statusCode >= 500) this.#record(known, 'allowed', 'unavailable');
     else {
@@ -360,13 +390,15 @@ class Handling {
 
   #finish(known: KnownBody, end: ExchangeSummary): void {
     if (end.kind === 'failed') this.#respondError(known, end.error);
-    this.#record(known, 'allowed', end.kind === 'failed' ? end.outcome : end.kind, end);
+    const outcome = end.kind === 'failed' ? end.outcome : end.kind;
+    if (!KNOWN_OUTCOMES.has(outcome)) this.#approved?.reportUnknownOutcome();
+    this.#record(known, 'allowed', outcome, end);
   }
 
   #respondError(known: KnownBody, error: unknown): CallDecision | null {
     const { owner } = this.#request;
-    const isMissing = error instanceof ConnectionRequired && known.kind === 'whole';
-    const response = isMissing
+    const isWaiting = error instanceof UserActionRequired && known.kind === 'whole';
+    const response = isWaiting
       ? this.#services.retries.answer(error, owner, known.bytes, known.retry)
       : error;
     const id = error instanceof MessageError ? error.id : (scannedOf(known)?.messages[0]?.id ?? null);
@@ -389,6 +421,7 @@ class Handling {
         decision,
         because,
         outcome,
+        approvals: this.#approved?.ids ?? NO_APPROVALS,
         status,
         backendMs,
         requestBytes,
@@ -411,6 +444,19 @@ function becauseOf(error: unknown): Explanation | null {
   return error instanceof MessageError || error instanceof PolicyError ? error.because : null;
 }
 
+/** The rules of a call that needs an approval have the whole body, unless they have changed since it began to arrive. */
+function refuseUnapproved(call: UnapprovedCall | null): void {
+  if (call !== null) throw unavailable('The rules have changed. Try again.', 1);
+}
+
+const NO_APPROVALS: readonly string[] = [];
+/** Outcomes of a call that the backend has answered, or has refused to execute. */
+const KNOWN_OUTCOMES: ReadonlySet<CallOutcome> = new Set([
+  'answered',
+  'error',
+  'refused',
+  'connection_required',
+]);
 const NOTHING = (): void => undefined;
 const NO_RESPONSE = { backendMs: 0, responseBytes: 0 };
 

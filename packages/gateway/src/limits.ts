@@ -47,12 +47,14 @@ export const EVENT_BEGINNING = 2048;
 /** Bytes of the header of a response: large cookies are common, and are not forwarded. */
 export const MAX_RESPONSE_HEADER: number = 32 * 1024;
 
-// Connecting an account (handle-request.ts)
+// Actions of users: connecting an account, approving a call (handle-request.ts, approvals/)
 
-/** Milliseconds for which a retry waits for its user to connect an account, below the timeouts of proxies and clients. */
-export const CONNECTION_WAIT = 25_000;
-/** Milliseconds between lookups of the credential meanwhile. */
-export const CONNECTION_PACE = 1000;
+/** Milliseconds for which a request waits for a user to act, below the timeouts of proxies and clients. */
+export const USER_ACTION_WAIT = 25_000;
+/** Milliseconds between lookups of the outcome meanwhile. */
+export const USER_ACTION_PACE = 1000;
+/** Bytes of arguments that are shown for approval: an approver reads all of them. */
+export const MAX_APPROVAL_ARGUMENTS: number = 256 * 1024;
 
 // Addresses of backends (addresses/)
 

@@ -2,5 +2,11 @@
 export { type DecidingPolicy, findDecidingPolicy } from './server-policies.ts';
 export { checkConditions, defineServers, type ServerSources } from './servers/define-servers.ts';
 export { type GatewayServerOptions, serversSchema } from './servers/options.ts';
-export { guardResourcesOf, hasConditions, resourcesOf, type ServerResource } from './servers/resources.ts';
+export {
+  guardResourcesOf,
+  hasApprovals,
+  hasConditions,
+  resourcesOf,
+  type ServerResource,
+} from './servers/resources.ts';
 export type { GatewayServer } from './servers/server.ts';

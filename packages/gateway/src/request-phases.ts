@@ -3,29 +3,30 @@
  *
  *            bodiless (GET, DELETE)
  *   created ─────────────────────────────▶ checking ────── allowed ──────▶ sending ── ended ──▶ over
- *      │                                    ▲   ▲ │ account missing          │ ▲
+ *      │                                    ▲   ▲ │ a user has to act        │ ▲
  *      │ body                         whole │   │ ▼                          │ │
- *      └────▶ receiving ────────────────────┘   │ connecting ◀───────────────┘ │
+ *      └────▶ receiving ────────────────────┘   │ waiting ◀──────────────────┘ │
  *              │     ▲                          └──── due                      │ rechecked
  *        known │     │ needs the whole body                                    │
  *              ▼     │               allowed                   arrived         │
  *             previewing ────────────────────▶ uploading ──────────────▶ rechecking
  *
- *   each ── failed ──▶ over (refused);  uploading, rechecking ── ended ──▶ over;  previewing, connecting ── gone ──▶ over (cancelled)
+ *   each ── failed ──▶ over (refused);  uploading, rechecking ── ended ──▶ over;  previewing, checking, waiting ── gone ──▶ over (cancelled)
  *
  * A long body is previewed as soon as its operation is known, and then streamed to the backend; all other bodies are buffered.
  * An event that a phase does not name is ignored: it reports what was under way when the phase ended, such as the end of an exchange
  * whose upload was refused.
  */
 import type { CallOutcome } from './audit/call-record.ts';
-import type { ConnectionRetry } from './connection-retries.ts';
-import { type BackendCredential, ConnectionRequired } from './credentials/credential-source.ts';
+import type { BackendCredential } from './credentials/credential-source.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { BodyEvent, RequestBody } from './http/request-body.ts';
 import type { StreamedBody, UploadEvent } from './http/streamed-body.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
+import { UserActionRequired } from './messages/user-action.ts';
 import type { DecidedBody } from './policy/check-messages.ts';
+import type { UserActionRetry } from './user-action-retries.ts';
 
 interface Arriving {
   readonly kind: 'arriving';
@@ -53,8 +54,8 @@ export interface Whole {
   readonly bytes: Buffer;
   /** As sent to the backend. */
   readonly sent: Buffer;
-  /** `null`: no account has to be connected. */
-  readonly retry: ConnectionRetry | null;
+  /** `null`: it is not sent again after its client was asked for an action of its user. */
+  readonly retry: UserActionRetry | null;
 }
 
 /** The body of a request, as far as it has been scanned. */
@@ -74,8 +75,8 @@ export type RequestPhase =
   /** A paused long body is checked as far as it has been scanned. */
   | { readonly kind: 'previewing'; readonly body: Previewed; readonly hasMemory: boolean }
   | { readonly kind: 'checking'; readonly body: KnownBody & { readonly kind: 'none' | 'whole' } }
-  /** The user is connecting an account at the backend, which has not executed the call. */
-  | { readonly kind: 'connecting'; readonly body: Whole }
+  /** A user connects an account at the backend, or approves the call, which has not been executed. */
+  | { readonly kind: 'waiting'; readonly body: Whole }
   /** The whole request is at the backend. */
   | { readonly kind: 'sending'; readonly body: KnownBody & { readonly kind: 'none' | 'whole' | 'streamed' } }
   /** The body is streamed to the backend while it arrives. */
@@ -94,12 +95,12 @@ export type RequestEvent =
   /** No slot is free to stream a long body. */
   | { readonly kind: 'busy' }
   /** The rules allow a whole body, and its sealed identifiers were opened. */
-  | { readonly kind: 'opened'; readonly sent: Buffer; readonly retry: ConnectionRetry | null }
+  | { readonly kind: 'opened'; readonly sent: Buffer; readonly retry: UserActionRetry | null }
   | { readonly kind: 'allowed'; readonly credential: BackendCredential; readonly upload: StreamedBody | null }
   /** Progress of a body that is streamed. */
   | UploadEvent
   | { readonly kind: 'rechecked' }
-  /** The next lookup of the connected account is due. */
+  /** The next lookup of the connected account or of the approval is due. */
   | { readonly kind: 'due' }
   | { readonly kind: 'ended'; readonly end: ExchangeSummary; readonly mayWait: boolean }
   /** @param mayWait whether the client is still connected and may keep waiting; absent if its own body failed */
@@ -170,7 +171,7 @@ export function nextRequest(phase: RequestPhase, event: RequestEvent): Transitio
     }
     case 'checking':
       return check(phase, event);
-    case 'connecting':
+    case 'waiting':
       if (event.kind === 'gone') return cancel(phase.body);
       if (event.kind !== 'due') return [phase];
       return [
@@ -240,6 +241,7 @@ function receive(phase: PhaseOf<'receiving'>, event: RequestEvent): Transition {
 
 function check(phase: PhaseOf<'checking'>, event: RequestEvent): Transition {
   const { body } = phase;
+  if (event.kind === 'gone') return cancel(body);
   if (event.kind === 'opened' && body.kind === 'whole') {
     const { sent, retry } = event;
     return [
@@ -258,17 +260,17 @@ function fail(phase: RequestPhase, error: unknown, mayWait: boolean): Transition
   if (phase.kind === 'over') return [phase];
   const { body } = phase;
   if (phase.kind === 'previewing' && needsWholeBody(error, phase.body.scanned)) return buffer(phase);
-  if (body.kind === 'whole' && mayConnect(body, error, mayWait))
-    return [{ kind: 'connecting', body }, { do: 'wait' }];
+  if (body.kind === 'whole' && mayWaitForUser(body, error, mayWait))
+    return [{ kind: 'waiting', body }, { do: 'wait' }];
   const refused: RequestEffect = { do: 'refuse', body, error };
   if (body.kind === 'streamed') return [OVER, refused, { do: 'cancelUpload', body }];
   if (body.kind === 'none' || body.kind === 'whole') return [OVER, refused];
   return [OVER, refused, { do: 'stopBody', body: body.body }];
 }
 
-/** What prevents streaming is decided with the whole body: the error needs its id, or the user connects an account first. */
+/** What prevents streaming is decided with the whole body: the error needs its id, or a user has to act first. */
 function needsWholeBody(error: unknown, { messages }: ScannedBody): boolean {
-  if (error instanceof ConnectionRequired) return true;
+  if (error instanceof UserActionRequired) return true;
   return error instanceof MessageError && messages.every(({ id }) => id === null);
 }
 
@@ -282,15 +284,16 @@ function buffer({ body: { body }, hasMemory }: PhaseOf<'previewing'>): Transitio
 function end(phase: RequestPhase, summary: ExchangeSummary, mayWait: boolean): Transition {
   if (phase.kind !== 'sending' && phase.kind !== 'uploading' && phase.kind !== 'rechecking') return [phase];
   const { body } = phase;
-  if (body.kind === 'whole' && summary.kind === 'failed' && mayConnect(body, summary.error, mayWait))
-    return [{ kind: 'connecting', body }, { do: 'wait' }];
+  if (body.kind === 'whole' && summary.kind === 'failed' && mayWaitForUser(body, summary.error, mayWait))
+    return [{ kind: 'waiting', body }, { do: 'wait' }];
   const finished: RequestEffect = { do: 'finish', body, end: summary };
   return body.kind === 'streamed' ? [OVER, { do: 'stopUpload', body }, finished] : [OVER, finished];
 }
 
-/** Whether the user is connecting the missing account. */
-function mayConnect({ retry }: Whole, error: unknown, mayWait: boolean): boolean {
-  return error instanceof ConnectionRequired && mayWait && retry !== null && !retry.isDeclined;
+/** Whether a user who knows about it may act soon. A client that sends its request again has shown the page. */
+function mayWaitForUser({ retry }: Whole, error: unknown, mayWait: boolean): boolean {
+  if (!(error instanceof UserActionRequired) || !mayWait) return false;
+  return retry === null ? error.isUnderWay : !retry.isDeclined;
 }
 
 function cancel(body: KnownBody): Transition {

@@ -5,7 +5,7 @@ import type { BackendCredential } from './credentials/credential-source.ts';
 import type { CallRate, OpenRequests, ServerSlots } from './http/slots.ts';
 import type { MergedPart } from './merged/merged-server.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
-import type { DecidedBody } from './policy/check-messages.ts';
+import type { DecidedBody, UnapprovedCall } from './policy/check-messages.ts';
 import type { ServerControl } from './server-control.ts';
 import type { ServerPath } from './server-path.ts';
 import type { GatewayRequest } from './servers/request.ts';
@@ -33,6 +33,7 @@ export interface ServedServer {
   readonly readsArguments: (body: ScannedBody) => boolean;
   /**
    * Decides whether the messages of a body may pass: scopes, approved tools.
+   * @returns the call that has to be approved; `null`: all may pass
    * @throws PolicyError, MessageError
    */
   readonly checkMessages: CheckMessages;
@@ -48,7 +49,7 @@ type CheckMessages = (
   request: GatewayRequest,
   body: DecidedBody,
   credential: BackendCredential,
-) => void | Promise<void>;
+) => UnapprovedCall | null | Promise<UnapprovedCall | null>;
 
 /** The connections, processes, sessions and lists of tools of one backend. */
 export interface RunningBackend {

@@ -14,6 +14,7 @@ import {
   forbidden,
   readsArguments,
   type Sender,
+  type UnapprovedCall,
   unknownTool,
 } from './policy/check-messages.ts';
 import type { Policy } from './policy/compile-policy.ts';
@@ -61,9 +62,14 @@ interface OperationControl {
   readsArguments(body: ScannedBody): boolean;
   /**
    * Decides whether all messages of a body may pass; without waiting when the tools are known.
+   * @returns the call that has to be approved; `null`: all may pass
    * @throws MessageError 403, PolicyError, BackendError
    */
-  decide(request: OwnedRequest, body: DecidedBody, credential: BackendCredential): void | Promise<void>;
+  decide(
+    request: OwnedRequest,
+    body: DecidedBody,
+    credential: BackendCredential,
+  ): UnapprovedCall | null | Promise<UnapprovedCall | null>;
   /**
    * Removes from the lists in a result what the user could not call, and definitions that are not approved.
    * @throws BackendError
@@ -73,7 +79,11 @@ interface OperationControl {
 
 /** @param catalogue `null`: tools are not compared with what the backend lists, such as where there is no backend */
 export function createOperationControl(policy: Policy, catalogue: Catalogue | null): OperationControl {
-  function decideBy(request: OwnedRequest, body: DecidedBody, tools: ToolCatalogue | null): void {
+  function decideBy(
+    request: OwnedRequest,
+    body: DecidedBody,
+    tools: ToolCatalogue | null,
+  ): UnapprovedCall | null {
     // Without review, the backend itself answers calls of tools that it does not have.
     if (tools !== null && request.server.review !== 'auto') {
       const unknown = body.messages.find(
@@ -82,7 +92,8 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       if (unknown !== undefined && tools.has(unknown.tool ?? '')) throw forbidden(unknown, 'unapproved');
       if (unknown !== undefined) throw body.isBatch ? forbidden(unknown, 'invalid') : unknownTool(unknown);
     }
-    checkMessages(policy, body, request, (tool) => tools?.get(tool)?.hints ?? null);
+    const unapproved = checkMessages(policy, body, request, (tool) => tools?.get(tool)?.hints ?? null);
+    return unapproved === null ? null : { ...unapproved, server: request.server };
   }
 
   function isCallable(operation: McpOperation, hints: ToolAnnotations | null, sender: Sender): boolean {

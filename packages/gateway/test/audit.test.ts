@@ -87,6 +87,7 @@ function callWith(given: string, audit: GatewayServer['audit']): CallRecord {
     decision: 'allowed',
     because: null,
     outcome: 'answered',
+    approvals: [],
     status: 200,
     backendMs: 1,
     requestBytes: given.length,

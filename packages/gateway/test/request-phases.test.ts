@@ -31,7 +31,7 @@ const phases: Readonly<Record<RequestPhase['kind'], RequestPhase>> = {
   receiving: { kind: 'receiving', body: { kind: 'arriving', body }, intake: 'short' },
   previewing: { kind: 'previewing', body: { kind: 'previewed', body, scanned }, hasMemory: false },
   checking: { kind: 'checking', body: whole },
-  connecting: { kind: 'connecting', body: whole },
+  waiting: { kind: 'waiting', body: whole },
   sending: { kind: 'sending', body: whole },
   uploading: { kind: 'uploading', body: streamed, credential },
   rechecking: { kind: 'rechecking', body: streamed },
@@ -71,7 +71,7 @@ const REFUSED = 'over: refuse';
 const STOPPED = 'over: refuse, stopBody';
 const UPLOAD_REFUSED = 'over: refuse, cancelUpload';
 const UPLOAD_ENDED = 'over: stopUpload, finish';
-const WAITS = 'connecting: wait';
+const WAITS = 'waiting: wait';
 
 /**
  * What changes each phase; every other event is ignored. What may arrive late: `ended` of an exchange after its upload was refused,
@@ -105,8 +105,9 @@ const table: Readonly<Record<RequestPhase['kind'], Readonly<Record<string, strin
     allowed: 'sending: forward',
     failed: REFUSED,
     'account missing': WAITS,
+    gone: 'over: record',
   },
-  connecting: {
+  waiting: {
     due: 'checking: authorize',
     failed: REFUSED,
     'account missing': WAITS,

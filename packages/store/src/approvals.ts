@@ -77,6 +77,9 @@ export function createApprovalStore(database: Database): ApprovalStore {
   return {
     requestApproval: (approval, limits) =>
       database.transact({ steps: () => request(approval, limits), postgres: inTransaction }),
+    async findApprovalOfCall(call, now) {
+      return (await read(byCall(hashCall(call), now, now)))[0] ?? null;
+    },
     findApproval: async (id, now) => (await read(byId(id, now, now)))[0] ?? null,
     listPendingApprovals: (filter, now, limit) => listPending({ read, findGroupLists }, filter, now, limit),
     async decideApproval(id, decision, now) {
@@ -93,10 +96,12 @@ function* request(approval: NewApproval, limits: ApprovalLimits): Steps<Approval
   const [same] = (yield byCall(callHash, createdAt, createdAt)) as readonly Row[];
   if (same !== undefined) return readRow(same);
   const ofSubject = yield sql`SELECT 1 AS one FROM approvals
-    WHERE outcome IS NULL AND subject = ${subject} AND expires_at > ${createdAt} LIMIT ${limits.bySubject}`;
+    WHERE outcome IS NULL AND subject = ${subject} AND expires_at > ${createdAt}
+    LIMIT 1 OFFSET ${limits.bySubject - 1}`;
   const ofServer = yield sql`SELECT 1 AS one FROM approvals
-    WHERE outcome IS NULL AND server = ${server} AND expires_at > ${createdAt} LIMIT ${limits.byServer}`;
-  if (ofSubject.length >= limits.bySubject || ofServer.length >= limits.byServer) return null;
+    WHERE outcome IS NULL AND server = ${server} AND expires_at > ${createdAt}
+    LIMIT 1 OFFSET ${limits.byServer - 1}`;
+  if (ofSubject.length > 0 || ofServer.length > 0) return null;
   const groups = approval.approverGroups;
   yield sql`INSERT INTO approvals (id, call_hash, subject, client_id, grant_id, server, tool, arguments_hash, rule, arguments,
       definition, approver_groups, reusable_for, created_at, expires_at, is_reusable)

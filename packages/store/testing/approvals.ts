@@ -61,6 +61,18 @@ export function describeApprovals(store: StoreOfTest): void {
       expect(await store().findApproval('approval_unknown', NOW)).toBeNull();
     });
 
+    it('of a call are found until they have served it', async () => {
+      const approval = await save();
+      const find = (now = NOW) => store().findApprovalOfCall(approval, now);
+      expect(await find()).toEqual(pending(approval));
+      expect(await find(approval.expiresAt)).toBeNull();
+      expect(await store().findApprovalOfCall({ ...approval, rule: 'another' }, NOW)).toBeNull();
+      await store().decideApproval(approval.id, approved(), NOW);
+      expect((await find())?.outcome).toBe('approved');
+      await consume(approval.id);
+      expect(await find()).toBeNull();
+    });
+
     it('are shared by equal calls, also by concurrent ones', async () => {
       const approval = newApproval();
       const found = await Promise.all(

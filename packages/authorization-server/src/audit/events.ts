@@ -66,6 +66,33 @@ export type RefreshTokenUse =
       readonly secondsSinceRotation: number;
     };
 
+/** What happens to the approval of a call. */
+type ApprovalEvent = {
+  readonly approvalId: string;
+  /** The path of the server. */
+  readonly server: string;
+  readonly tool: string;
+  /** The path of the rule that needs it. */
+  readonly rule: string;
+  /** SHA-256, base64url. */
+  readonly argumentsHash: string;
+} & (
+  | { readonly type: 'approval.requested' }
+  | {
+      readonly type: 'approval.granted' | 'approval.denied';
+      /** An account, or `operator`. */
+      readonly decidedBy: string;
+      /** Seconds since it was requested. */
+      readonly waited: number;
+      /** Seconds for which the same call is allowed again. */
+      readonly reusableFor?: number;
+    }
+  /** A call uses it, and is sent now. */
+  | { readonly type: 'approval.consumed' }
+  /** The call was sent, and the connection ended: whether it was executed is not known. */
+  | { readonly type: 'approval.outcome_unknown' }
+);
+
 /** An audit event. None contains a secret, a code or a token. */
 export type AuthorizationEvent = EventContext &
   (
@@ -155,6 +182,7 @@ export type AuthorizationEvent = EventContext &
           | 'device_authorization.approved'
           | 'device_authorization.denied';
       }
+    | ApprovalEvent
     /** A user created a token; it ends with its grant. */
     | { readonly type: 'personal_access_token.created' }
     | {

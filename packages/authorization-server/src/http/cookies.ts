@@ -16,7 +16,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 /**
  * Defines a cookie: `browser-…` binds authorization transactions to their browser, `session` is the login,
  * `federated-login-…` binds a federated login to its browser, and `known-browser` is the device cookie,
- * `connect-link` the link of a gateway that its user opens.
+ * `connect-link` and `approval` the link of a gateway that its user opens.
  *
  * The prefix `__Host-` prevents neighbouring hosts and plain connections from setting it. Over plain http, which only loopback
  * issuers use, browsers disagree about Secure cookies, so it is neither Secure nor prefixed; its name contains the port,
@@ -26,7 +26,13 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
  */
 export function defineCookie(
   issuer: string,
-  purpose: 'session' | 'known-browser' | 'connect-link' | `browser-${string}` | `federated-login-${string}`,
+  purpose:
+    | 'session'
+    | 'known-browser'
+    | 'connect-link'
+    | 'approval'
+    | `browser-${string}`
+    | `federated-login-${string}`,
   format: RegExp = SECRET,
 ): Cookie {
   const name = nameOf(issuer, purpose);

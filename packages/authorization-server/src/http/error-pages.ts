@@ -28,6 +28,7 @@ const reasons: Readonly<Partial<Record<ErrorPage, string>>> = {
   'no-cookie': 'the browser did not send the cookie of the authorization transaction',
   'other-browser': 'another browser began the authorization transaction',
   'other-account': 'the link or redirect is for another user than the one signed in',
+  'unknown-approval': 'the approval has ended, or is not for the user who is signed in',
   'stale-form': 'the form was sent by another site, or its CSRF token does not match or has expired',
   'used-link': 'the link was used, has expired, or was replaced by a newer one',
   'used-connect-link': 'the link was used, has expired, or its grant or backend is gone',

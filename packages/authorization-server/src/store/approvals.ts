@@ -1,4 +1,4 @@
-/** The store capability `approvals`: calls of tools that need a person's consent, each to one call. */
+/** The store capability `approvals`: consent to single calls of tools. */
 
 /** The call that an approval is bound to: another value of any member is another call. */
 export interface ApprovedCall {
@@ -33,6 +33,7 @@ export interface NewApproval extends ApprovedCall {
   readonly expiresAt: number;
 }
 
+/** An approval, pending or decided. */
 export interface ApprovalRecord extends NewApproval {
   /** `null`: pending. */
   readonly outcome: ApprovalOutcome | null;
@@ -47,8 +48,10 @@ export interface ApprovalRecord extends NewApproval {
   readonly consumedAt: number | null;
 }
 
+/** What an approver decided. */
 export type ApprovalOutcome = 'approved' | 'denied';
 
+/** A decision about a pending approval. */
 export interface ApprovalDecision {
   readonly outcome: ApprovalOutcome;
   readonly decidedBy: string;
@@ -77,6 +80,8 @@ export interface ApprovalStore {
    * @returns `null` when too many are pending: nothing is saved then
    */
   requestApproval(approval: NewApproval, limits: ApprovalLimits): Promise<ApprovalRecord | null>;
+  /** The pending or decided approval of a call, unless it has served a call and is not reusable; `null`: none. */
+  findApprovalOfCall(call: ApprovedCall, now: number): Promise<ApprovalRecord | null>;
   /** Whatever its state; `null` once it has expired or its grant has ended. */
   findApproval(id: string, now: number): Promise<ApprovalRecord | null>;
   /** Pending approvals, the oldest first. */

@@ -143,6 +143,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
   },
   approvals: {
     requestApproval: UNAVAILABLE,
+    findApprovalOfCall: null,
     findApproval: null,
     listPendingApprovals: [],
     decideApproval: false,
@@ -182,6 +183,7 @@ interface Given {
   readonly assertionIssuers: readonly { readonly use: string }[];
   readonly statusLists: boolean;
   readonly backends: object | undefined;
+  readonly approvals: boolean;
 }
 
 interface Requirement {
@@ -206,6 +208,7 @@ const requirements: readonly Requirement[] = [
     needs: ['users', 'federation', 'connectedAccounts'],
     isOn: ({ backends }) => backends !== undefined,
   },
+  { option: 'approvals', needs: ['users', 'approvals'], isOn: ({ approvals }) => approvals },
   {
     option: 'registration',
     needs: ['registration'],

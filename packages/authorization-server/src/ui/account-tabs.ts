@@ -14,6 +14,7 @@ export const loginTargetPaths = {
   connections: '/connections',
   account: '/account',
   connect: '/connect',
+  approvals: '/approvals',
 } as const;
 
 export type AccountSection = keyof typeof loginTargetPaths;

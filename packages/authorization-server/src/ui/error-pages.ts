@@ -15,6 +15,7 @@ export type ErrorPage =
   | 'used-link'
   | 'used-connect-link'
   | 'other-account'
+  | 'unknown-approval'
   | 'already-set-up'
   | 'not-found'
   | 'login-not-allowed'
@@ -72,6 +73,12 @@ export const errorPages: Readonly<Record<ErrorPage, ErrorPageContent>> = {
     actor: 'you',
     heading: 'error.other-account',
     sentences: ['error.other-account.1', 'error.other-account.2'],
+  },
+  'unknown-approval': {
+    status: 404,
+    actor: 'you',
+    heading: 'error.unknown-approval',
+    sentences: ['error.unknown-approval.1', 'error.unknown-approval.2'],
   },
   'no-cookie': {
     status: 403,

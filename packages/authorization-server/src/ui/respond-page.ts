@@ -10,6 +10,8 @@ export interface PageOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the page loads the script. */
   readonly script?: boolean;
+  /** Whether the script looks for a change of the page. */
+  readonly polls?: boolean;
   /** `Set-Cookie` values. */
   readonly cookies?: readonly string[];
 }
@@ -33,11 +35,12 @@ export async function respondPage(
   return respond(options.status ?? 200, headers, String(await markup), options.cookies);
 }
 
-function contentSecurityPolicy({ formAction = [], script = false }: PageOptions): string {
+function contentSecurityPolicy({ formAction = [], script = false, polls = false }: PageOptions): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
     ...(script ? ["script-src 'self'"] : []),
+    ...(polls ? ["connect-src 'self'"] : []),
     `form-action ${["'self'", ...formAction].join(' ')}`,
     "img-src 'self'",
     "frame-ancestors 'none'",

@@ -1,6 +1,6 @@
 /**
- * The only script of the pages: runs WebAuthn and submits the passkey forms, shows passwords, and shows times in the reader's time
- * zone. Everything else works without JavaScript.
+ * The only script of the pages: runs WebAuthn and submits the passkey forms, shows passwords, shows times in the reader's time
+ * zone, and loads a page again that waits for a change. Everything else works without JavaScript.
  */
 
 /** Plain JavaScript as browsers get it: no library, no other origin, no user-visible text. */
@@ -34,6 +34,19 @@ export const SCRIPT: string = `'use strict';
       button.textContent = button.dataset.copied;
     });
     button.hidden = false;
+  }
+
+  const watched = document.querySelector('[data-watch]');
+  if (watched) {
+    const look = async () => {
+      try {
+        const page = document.hidden ? '' : await (await fetch(location.href)).text();
+        const found = new DOMParser().parseFromString(page, 'text/html').querySelector('[data-watch]');
+        if (page && (!found || found.dataset.watch !== watched.dataset.watch)) return location.reload();
+      } catch {}
+      setTimeout(look, 2000);
+    };
+    setTimeout(look, 2000);
   }
 
   const api = window.PublicKeyCredential;

@@ -149,6 +149,12 @@ img.monogram { border-radius: 8px; object-fit: contain; }
 .opened { display: grid; gap: 12px; }
 .opened .button { justify-self: start; width: auto; padding: 8px 16px; }
 .permissions { padding-inline-start: 20px; }
+.given { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
+pre.given { margin: 0; padding: 8px 12px; border-radius: 8px; background: var(--plain); overflow: hidden; }
+summary .given { white-space: normal; }
+.unseen { padding: 0 2px; border: 1px solid var(--warn-ink); border-radius: 4px; color: var(--warn-ink); font-size: 11px; unicode-bidi: isolate; }
+.arguments, .arguments div { display: grid; grid-template-columns: minmax(0, 1fr); gap: 12px; }
+.arguments div { gap: 4px; }
 .copyable { display: flex; gap: 8px; align-items: start; }
 .copyable pre { flex: 1; min-width: 0; margin: 0; padding: 10px 12px; border-radius: 8px; background: var(--plain); white-space: pre-wrap; }
 .copyable .button { flex: none; width: auto; min-width: 80px; padding: 8px 12px; }

@@ -24,7 +24,7 @@ import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
-import { type CreateGatewayOf, createGatewayFactory, userBackendsOf } from './gateway.ts';
+import { type CreateGatewayOf, createGatewayFactory, needsApprovals, userBackendsOf } from './gateway.ts';
 import { createLastingServer, type LastingServer } from './lasting-server.ts';
 import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -176,6 +176,7 @@ async function createServer(parts: Parts, previous?: AuthorizationServer): Promi
     const options = {
       ...serverOptions(prepared, issuer),
       ...(backends !== null && { backends }),
+      approvals: needsApprovals(parts),
       store: storage.store,
       masterKey,
       previousMasterKeys,

@@ -2,7 +2,7 @@
 
 import type { AuthorizationServer, UserBackends } from '@portcullis/authorization-server';
 import type { CredentialSource, Gateway, GatewayAuditEvent, ToolChangeEvent } from '@portcullis/gateway';
-import { guardResourcesOf, hasConditions } from '@portcullis/gateway/options';
+import { guardResourcesOf, hasApprovals, hasConditions } from '@portcullis/gateway/options';
 import { HTTPS_SECURITY_HEADERS, SECURITY_HEADERS } from '@portcullis/http';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
@@ -61,6 +61,7 @@ export function createGatewayFactory(
       masterKey,
       previousMasterKeys,
       pins,
+      approvals: server.approvals,
       events: (event) => {
         if (isToolChange(event)) record(event);
         else log(event);
@@ -79,6 +80,11 @@ export async function userBackendsOf({ prepared, issuer }: Parts): Promise<UserB
   const { createUserBackends } = await import('@portcullis/gateway');
   const clientName = prepared.settings.name ?? new URL(issuer).host;
   return createUserBackends({ servers: () => servers, clientName });
+}
+
+/** Whether a rule of the configured servers needs approvals, for the authorization server. */
+export function needsApprovals({ prepared, issuer }: Parts): boolean {
+  return hasApprovals(prepared.serversAt(issuer));
 }
 
 function isToolChange(event: { readonly type: string }): event is ToolChangeEvent {

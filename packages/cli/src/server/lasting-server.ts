@@ -10,6 +10,7 @@ export type LastingServer = Pick<
   | 'upstreamIdToken'
   | 'signUserAssertion'
   | 'connectedAccounts'
+  | 'approvals'
   | 'dpopNonceSecret'
   | 'recordOf'
 >;
@@ -29,6 +30,7 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
       createLink: (grantId, backend, scopes) =>
         current().connectedAccounts.createLink(grantId, backend, scopes),
     },
+    approvals: { request: (call) => current().approvals.request(call) },
     dpopNonceSecret: current().dpopNonceSecret,
     recordOf: (events, event) => current().recordOf(events, event),
   };

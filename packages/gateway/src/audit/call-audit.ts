@@ -54,6 +54,7 @@ function toEvent(call: CallRecord): CallEvent {
     decision,
     ...(call.because && explanationOf(call.because)),
     outcome,
+    ...(call.approvals.length > 0 && { approvals: call.approvals }),
     ...(status !== null && { status }),
     duration: milliseconds(performance.now() - startedAt),
     backendDuration: milliseconds(call.backendMs),

@@ -13,6 +13,10 @@ export type CallDecision =
   | 'challenged'
   /** The user has to sign in otherwise or again, or the client has to bind the token to a key. */
   | 'step_up'
+  /** The call waits for an approval. */
+  | 'approval_required'
+  /** An approver denied the call. */
+  | 'approval_denied'
   /** A limit of calls, concurrency or size. */
   | 'limited'
   /** A body that is not JSON-RPC, contradicts its headers, or contains a sealed ID of another owner. */
@@ -48,6 +52,8 @@ export interface CallRecord {
   /** The rule that refused it; `null`: allowed, or not refused by a rule. */
   readonly because: Explanation | null;
   readonly outcome: CallOutcome;
+  /** IDs of the approvals that it has used. */
+  readonly approvals: readonly string[];
   /** Status of the response; `null` if none was sent. */
   readonly status: number | null;
   /** Milliseconds spent at the backend, out of those of the whole call. */

@@ -17,6 +17,8 @@ export type CallEvent = ComponentEvent & {
   readonly reason?: string;
   /** What a condition read, as JSON, without secrets. */
   readonly values?: string;
+  /** IDs of the approvals that it has used. */
+  readonly approvals?: readonly string[];
   /** Without a token: the site of the client, an IPv4 address or an IPv6 prefix. */
   readonly site?: string;
   readonly outcome: CallOutcome;

@@ -1,6 +1,6 @@
 /** Credentials towards backends, as the other parts of the gateway use them. */
-import { randomUUID } from 'node:crypto';
 import type { Principal } from '@portcullis/resource-server';
+import { UserActionRequired } from '../messages/user-action.ts';
 import type { GatewayServer } from '../servers/server.ts';
 
 /** What authenticates a request to a backend. Secret. */
@@ -46,27 +46,19 @@ export interface CredentialSource {
   ): Promise<'retry' | 'final' | ConnectionRequired>;
 }
 
-/** JSON-RPC error code. @see MCP 2025-11-25, URL mode elicitation */
-export const URL_ELICITATION_REQUIRED = -32_042;
-
-/** The user has to connect an account at the backend before this client can use it. */
-export class ConnectionRequired extends Error {
+/**
+ * The user has to connect an account at the backend before this client can use it. The page is bound to the user and the grant, for
+ * single use, and expires.
+ */
+export class ConnectionRequired extends UserActionRequired {
   override readonly name = 'ConnectionRequired';
-  /** The page of this server where the user does so: bound to the user and the grant, for single use, and expiring. */
-  readonly url: string;
   /** Name of the server. */
   readonly server: string;
 
   constructor(url: string, server: string) {
-    super(`${server} is not connected to your account there yet. Open ${url} to connect it, then try again.`);
-    this.url = url;
+    const message = `${server} is not connected to your account there yet. Open ${url} to connect it, then try again.`;
+    super(message, url, false);
     this.server = server;
-  }
-
-  /** The data of a request's error, in the revisions with sessions. */
-  elicitations(): Readonly<Record<string, unknown>> {
-    const { url, message } = this;
-    return { elicitations: [{ mode: 'url', elicitationId: randomUUID(), url, message }] };
   }
 }
 

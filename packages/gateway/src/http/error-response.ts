@@ -1,8 +1,8 @@
 /** Errors of the gateway as JSON-RPC error responses with an HTTP status. */
 import type { ServerResponse } from 'node:http';
 import { BackendError } from '../backends/backend.ts';
-import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../credentials/credential-source.ts';
 import { MessageError } from '../messages/message-error.ts';
+import { URL_ELICITATION_REQUIRED, UserActionRequired } from '../messages/user-action.ts';
 import { closeUnread } from './headers.ts';
 
 /** An error that ends a request. The response reveals nothing else. */
@@ -141,7 +141,7 @@ function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof MessageError) return new GatewayError(error.status, error.code, error.message);
   if (error instanceof BackendError) return unavailable(error.message, error.retryAfter);
-  if (error instanceof ConnectionRequired)
+  if (error instanceof UserActionRequired)
     return new GatewayError(403, URL_ELICITATION_REQUIRED, error.message, { details: error.elicitations() });
   return unavailable('Something went wrong here. Try again later.', 5);
 }

@@ -20,6 +20,7 @@ import {
   type DecidedBody,
   forbidden,
   type Sender,
+  type UnapprovedCall,
   unknownTool,
 } from '../policy/check-messages.ts';
 import { compilePolicy } from '../policy/compile-policy.ts';
@@ -37,8 +38,15 @@ export interface MergedPart {
   readonly takeRequest: RequestSlots;
   /** Refuses messages, with the member's names, that are never allowed. @throws MessageError */
   checkRules(sender: Sender, body: ScannedBody): void;
-  /** Decides about messages with the member's names. @throws OAuthError, MessageError, BackendError */
-  decide(request: OwnedRequest, body: DecidedBody, credential: BackendCredential): void | Promise<void>;
+  /**
+   * Decides about messages with the member's names. @returns the call that has to be approved
+   * @throws OAuthError, MessageError, BackendError
+   */
+  decide(
+    request: OwnedRequest,
+    body: DecidedBody,
+    credential: BackendCredential,
+  ): UnapprovedCall | null | Promise<UnapprovedCall | null>;
   /** Filters a list of the member. */
   filter(result: unknown, request: OwnedRequest, credentialKey: string): unknown;
 }
@@ -94,12 +102,14 @@ function publicRulesOf(parts: MergedParts): AccessRules {
 
 /** Decides about each message by the scopes and tools of its member. */
 export function createMergedCheck(parts: MergedParts, credentials: CredentialSource) {
-  return async (request: GatewayRequest, body: DecidedBody): Promise<void> => {
+  return async (request: GatewayRequest, body: DecidedBody): Promise<UnapprovedCall | null> => {
+    let unapproved: UnapprovedCall | null = null;
     for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message))) {
       const partRequest = requestOf(part, request.principal, request.network);
       const credential = await credentials.for(request.principal, part.server);
-      await part.decide(partRequest, { ...body, messages: [own] }, credential);
+      unapproved = (await part.decide(partRequest, { ...body, messages: [own] }, credential)) ?? unapproved;
     }
+    return unapproved;
   };
 }
 

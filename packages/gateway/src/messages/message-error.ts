@@ -1,8 +1,8 @@
 /** The error for a message that is not accepted: an HTTP status with a JSON-RPC error. */
 import type { Explanation } from '@portcullis/policy';
 
-/** Why a message is not accepted: by a rule, since its tool waits for approval, or because it is none that can be accepted. */
-export type RefusalDecision = 'denied' | 'unapproved' | 'invalid';
+/** Why a message is not accepted: by a rule or an approver, since its tool waits for review, or because it is none that can be accepted. */
+export type RefusalDecision = 'denied' | 'approval_denied' | 'unapproved' | 'invalid';
 
 interface MessageErrorOptions {
   readonly status?: number;

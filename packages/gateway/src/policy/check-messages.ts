@@ -6,6 +6,7 @@ import {
   type Explanation,
   NO_ARGUMENTS,
   type PolicyDecision,
+  type RequiredApproval,
   type ToolAnnotations,
 } from '@portcullis/policy';
 import { type McpOperation, OAuthError, unionScopes } from '@portcullis/protocol';
@@ -13,14 +14,15 @@ import { isAnonymous } from '@portcullis/resource-server';
 import { MessageError, type RefusalDecision } from '../messages/message-error.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import type { OwnedRequest } from '../servers/request.ts';
+import type { GatewayServer } from '../servers/server.ts';
 import type { Policy } from './compile-policy.ts';
 
 /** A decision that refuses. */
-type Refusal = Exclude<PolicyDecision, { readonly kind: 'allow' }>;
+type Refusal = Exclude<PolicyDecision, { readonly kind: 'allow' | 'approval' }>;
 
 /** What a caller can do about a refusal. Its response is the guard's challenge. */
 export class PolicyError extends OAuthError {
-  readonly decision: Exclude<Refusal['kind'], 'deny' | 'approval'>;
+  readonly decision: Exclude<Refusal['kind'], 'deny'>;
   readonly because: Explanation;
 
   constructor(
@@ -45,9 +47,21 @@ export type Sender = Pick<OwnedRequest, 'principal' | 'network'> & {
   readonly server: Pick<OwnedRequest['server'], 'path'>;
 };
 
+/** A call that meets its rules but for approvals. */
+export interface UnapprovedCall {
+  /** Of a merged server, the member. */
+  readonly server: GatewayServer;
+  /** With the names that the server knows. */
+  readonly message: ScannedMessage;
+  /** Each is needed. */
+  readonly approvals: readonly RequiredApproval[];
+  readonly because: Explanation;
+}
+
 /**
  * A body with one forbidden operation is refused whole; one challenge names the scopes of all.
  * @param hintsOf hints of a tool; `null` when it is unknown
+ * @returns the call that has to be approved; `null`: the messages may pass
  * @throws MessageError 403, PolicyError
  */
 export function checkMessages(
@@ -55,7 +69,8 @@ export function checkMessages(
   body: DecidedBody,
   sender: Sender,
   hintsOf: (tool: string) => ToolAnnotations | null,
-): void {
+): Omit<UnapprovedCall, 'server'> | null {
+  let unapproved: Omit<UnapprovedCall, 'server'> | null = null;
   let missing: (Refusal & { readonly kind: 'insufficient_scope' }) | null = null;
   for (const message of body.messages) {
     if (message.kind === 'response') continue;
@@ -64,6 +79,11 @@ export function checkMessages(
     for (const operation of operationsOf(message)) {
       const decision = policy.decide(accessRequest(operation, sender, hints, given));
       if (decision.kind === 'allow') continue;
+      if (decision.kind === 'approval') {
+        if (body.isBatch) throw unbatchable(message);
+        unapproved = { message, approvals: decision.approvals, because: decision.because };
+        continue;
+      }
       if (decision.kind !== 'insufficient_scope') throw refusalError(decision, message);
       const needed = unionScopes(missing?.needed ?? [], decision.needed);
       missing = { ...decision, needed };
@@ -71,6 +91,15 @@ export function checkMessages(
   }
   const [message] = body.messages;
   if (missing !== null && message !== undefined) throw refusalError(missing, message);
+  return unapproved;
+}
+
+const INVALID_REQUEST = -32_600;
+
+function unbatchable({ id }: ScannedMessage): MessageError {
+  return new MessageError(INVALID_REQUEST, 'Send a call that needs an approval by itself, not in a batch.', {
+    id,
+  });
 }
 
 /** The error for each kind of decision. */
@@ -100,7 +129,6 @@ function refusalError(decision: Refusal, message: ScannedMessage): MessageError 
         reason: because.reason,
       });
     }
-    case 'approval':
     case 'deny':
       return forbidden(message, 'denied', because);
   }
@@ -122,19 +150,21 @@ export function checkForbidden(policy: Policy, { messages }: ScannedBody, sender
         policy.decide(accessRequest(operation, sender, hints, 'later')),
       );
       const [decision] = decisions;
-      if (decision === undefined || decision.kind === 'allow') continue;
+      if (decision === undefined || decision.kind === 'allow' || decision.kind === 'approval') continue;
       if (decisions.every(({ kind }) => kind === 'deny' || kind === 'challenge'))
         throw refusalError(decision, message);
     }
   }
 }
 
-/** Whether a rule of an operation in the body reads arguments, so that the whole body is needed to decide. */
+/** Whether a rule of an operation in the body reads arguments or shows them to an approver, so that the whole body is needed to decide. */
 export function readsArguments(policy: Policy, { messages }: ScannedBody): boolean {
   return messages
     .flatMap(operationsOf)
     .some((operation) =>
-      policy.rulesFor(operation, null).some(({ condition }) => condition?.readsArguments === true),
+      policy
+        .rulesFor(operation, null)
+        .some(({ condition, rule }) => condition?.readsArguments === true || rule.approval !== undefined),
     );
 }
 

@@ -208,6 +208,8 @@ function checkScopes(scopes: WrittenScopes, rules: AccessRules, at: At, report: 
     const unmet = [...(needed.length > 0 ? ['scopes'] : []), ...Object.keys(others)].filter(
       (name) => name !== 'when',
     );
+    if (others.approval !== undefined && table !== 'tools')
+      report.add(at(table, pattern, 'approval'), 'is for calls of tools only');
     if (isPublic && unmet.length > 0)
       report.add(at(table, pattern), `must not have public beside ${unmet.join(', ')}, which need a token`);
   }

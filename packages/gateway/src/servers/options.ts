@@ -78,18 +78,42 @@ const requirementsSchema = lazy(() =>
   }),
 );
 
+const approvalSchema = lazy(() => {
+  const groups = z.strictObject({
+    groups: list(text('a group'), 1).describe('groups, whose users may decide'),
+  });
+  return z.strictObject({
+    by: z
+      .union([z.literal('user'), groups])
+      .register(optionMeta, { kind: '`user`, or an object with groups' })
+      .describe('who decides: the user of the call, or the users of groups'),
+    lasts: z
+      .union([z.literal('call'), seconds(60, 86_400)])
+      .register(optionMeta, { kind: '`call`, or seconds' })
+      .default('call')
+      .describe(
+        'what the approver may allow: one call, or also the same call for that many seconds, such as 900',
+      ),
+  });
+});
+
 const ruleSchema = lazy(() => {
   const conditional = z.strictObject({
     public: optional(z.literal(true), 'no token is needed', 'a token'),
     scopes: optional(scopeList(), 'scopes that the operation needs'),
     when: optional(text('a condition'), 'a condition in CEL on `user`, `client`, `call` and `request`'),
     requires: optional(requirementsSchema(), 'how and when the user has to have signed in'),
+    approval: optional(
+      approvalSchema(),
+      'an approver has to allow each call, with all its arguments',
+      'no approval',
+    ),
     ...accessConditionMembers(1, {
       clients: 'clients that may use it',
       claims: 'claims of the access token with their accepted values',
     }),
   });
-  const kind = `false, a list of scopes, or an object with public, scopes, when, requires, ${accessConditionNames}`;
+  const kind = `false, a list of scopes, or an object with public, scopes, when, requires, approval, ${accessConditionNames}`;
   return z.union([z.literal(false), scopeList(), conditional]).register(optionMeta, { kind });
 });
 

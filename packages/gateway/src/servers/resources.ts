@@ -64,6 +64,11 @@ export function hasConditions(servers: readonly Pick<GatewayServer, 'rules'>[]):
   return servers.some((server) => rulesOf(server).some(({ rule }) => readRule(rule).when !== undefined));
 }
 
+/** Whether a rule of the servers needs approvals of calls. */
+export function hasApprovals(servers: readonly Pick<GatewayServer, 'rules'>[]): boolean {
+  return servers.some((server) => rulesOf(server).some(({ rule }) => readRule(rule).approval !== undefined));
+}
+
 /** All rules of a server, each with its table and its pattern. */
 export function rulesOf({ rules }: Pick<GatewayServer, 'rules'>) {
   return Object.entries(rules).flatMap(([table, patterns]: readonly [string, RuleTable | null]) =>

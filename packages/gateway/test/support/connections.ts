@@ -11,9 +11,16 @@ import { pathOf } from '@portcullis/http';
 import { listen } from '@portcullis/http/node';
 import { createGuard, type DpopOptions, jwtVerifier, type Principal } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
-import { openStore } from '@portcullis/store';
+import { type FullStore, openStore } from '@portcullis/store';
 import { onTestFinished } from 'vitest';
-import { createCredentialSource, createGateway, type Gateway, type GatewayServer } from '../../src/index.ts';
+import {
+  createCallAudit,
+  createCredentialSource,
+  createGateway,
+  type Gateway,
+  type GatewayAuditEvent,
+  type GatewayServer,
+} from '../../src/index.ts';
 import { guardResourcesOf } from '../../src/options.ts';
 import { createTestBrowser, type Page, type TestBrowser } from './browser.ts';
 
@@ -25,6 +32,8 @@ export interface Side {
   readonly server: AuthorizationServer;
   readonly store: AuthorizationStore;
   readonly events: AuthorizationEvent[];
+  /** Calls through its gateway. */
+  readonly calls: readonly GatewayAuditEvent[];
   /** Requests to `/mcp` that its guard accepted: who, and with which token. */
   readonly accepted: { readonly principal: Principal; readonly token: string }[];
   /** Every token that was sent to `/mcp`, accepted or not. */
@@ -42,6 +51,8 @@ export interface SideOptions {
   readonly options?: (origin: string) => Partial<AuthorizationServerOptions>;
   /** A gateway serves these in place of `/mcp`. */
   readonly servers?: (origin: string) => readonly GatewayServer[];
+  /** The gateway pins definitions of tools. */
+  readonly pins?: boolean;
   /** Of the guard of `/mcp`. */
   readonly dpop?: DpopOptions;
   /** What answers at `/mcp`, in place of the user's identifier. */
@@ -58,11 +69,13 @@ export async function startSide({
   scopes,
   options,
   servers,
+  pins = false,
   dpop,
   serve: answer,
 }: SideOptions): Promise<Side> {
   const store = await openStore(':memory:');
   const events: AuthorizationEvent[] = [];
+  const calls: GatewayAuditEvent[] = [];
   const [accepted, tokens]: [Side['accepted'], string[]] = [[], []];
   let handle: Parameters<typeof listen>[0] = () => Promise.reject(new Error('too early'));
   const listening = await listen((request, connection) => handle(request, connection), {
@@ -82,7 +95,8 @@ export async function startSide({
   };
   const server = await createAuthorizationServer(serverOptions);
   const verifier = jwtVerifier({ issuer: origin, jwks: server.jwks, isLive: server.isLive });
-  const gateway = servers === undefined ? null : gatewayOf(servers(origin), verifier, server);
+  const gateway =
+    servers === undefined ? null : gatewayOf(servers(origin), verifier, server, pins ? store : null, calls);
   const guard = createGuard({
     resources: [{ ...resource }],
     verifier,
@@ -119,13 +133,15 @@ export async function startSide({
     onTestFinished(() => other.close());
     return other;
   };
-  return { origin, server, store, events, accepted, tokens, accounts, startProcess };
+  return { origin, server, store, events, calls, accepted, tokens, accounts, startProcess };
 }
 
 function gatewayOf(
   servers: readonly GatewayServer[],
   verifier: ReturnType<typeof jwtVerifier>,
   server: AuthorizationServer,
+  pins: FullStore | null,
+  calls: GatewayAuditEvent[],
 ): Gateway {
   return createGateway({
     servers,
@@ -133,6 +149,9 @@ function gatewayOf(
     masterKey: randomBytes(32),
     events: () => {},
     credentials: createCredentialSource(server),
+    approvals: server.approvals,
+    audit: createCallAudit((event) => calls.push(event)),
+    ...(pins !== null && { pins }),
   });
 }
 

@@ -9,8 +9,9 @@ import {
   parameter,
   type RequestMessage,
 } from '@portcullis/http';
-import { ConnectionRequired, URL_ELICITATION_REQUIRED } from '../../credentials/credential-source.ts';
+import { ConnectionRequired } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits.ts';
+import { URL_ELICITATION_REQUIRED } from '../../messages/user-action.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { BackendError } from '../backend.ts';
 import type { LiveSession } from './live-session.ts';

@@ -1,42 +1,45 @@
-/** Asks clients of the stateless revision to let their user connect an account: a result with a URL to open, and a wait for the connection. */
+/** Asks clients of the stateless revision to let their user act on a page: a result with a URL to open, and a wait for the outcome. */
+import { randomUUID } from 'node:crypto';
 import { errorCodes, isMembers, type Message, parameter } from '@portcullis/http';
 import { MAY_ASK, metaKeys, STATELESS } from './backends/revisions.ts';
-import type { ConnectionRequired } from './credentials/credential-source.ts';
 import { GatewayError, InputRequired } from './http/error-response.ts';
-import type { ScannedBody } from './messages/scanned-message.ts';
+import type { ByteRange, ScannedBody } from './messages/scanned-message.ts';
+import type { UserActionRequired } from './messages/user-action.ts';
 import type { Owner } from './servers/request.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
 /** The request of a client that was asked, sent again. */
-export interface ConnectionRetry {
+export interface UserActionRetry {
   /** The user does not want to open the URL. */
   readonly isDeclined: boolean;
   /** The body without what is for the gateway. */
   readonly body: Buffer;
 }
 
-export interface ConnectionRetries {
+export interface UserActionRetries {
   /** `null` for a request that is no retry of one. */
-  readRetry(owner: Owner, scanned: ScannedBody, body: Buffer): ConnectionRetry | null;
+  readRetry(owner: Owner, scanned: ScannedBody, body: Buffer): UserActionRetry | null;
   /**
    * What a stateless request is answered with; other requests get the error as it is, which their revisions know.
    * @see MCP 2026-07-28, base protocol: the error code -32042 MUST NOT be used
    */
-  answer(required: ConnectionRequired, owner: Owner, body: Buffer, retry: ConnectionRetry | null): Error;
+  answer(required: UserActionRequired, owner: Owner, body: Buffer, retry: UserActionRetry | null): Error;
 }
 
 /** The key of the question in the result. */
-const KEY = 'connect';
+const KEY = 'open';
 
-export function createConnectionRetries(sealer: Sealer): ConnectionRetries {
+export function createUserActionRetries(sealer: Sealer): UserActionRetries {
   return {
     readRetry(owner, { messages, isBatch }, body) {
       const state = messages[0]?.requestState ?? null;
       if (state === null || isBatch || sealer.open('request', owner, state.value) !== KEY) return null;
       const message = JSON.parse(body.toString()) as Message;
-      const { inputResponses: _, requestState: __, ...params } = message.params as Record<string, unknown>;
       const action = parameter(message, 'inputResponses', KEY, 'action') ?? 'accept';
-      return { isDeclined: action !== 'accept', body: Buffer.from(JSON.stringify({ ...message, params })) };
+      return {
+        isDeclined: action !== 'accept',
+        body: withoutInput(message, messages[0]?.arguments ?? null, body),
+      };
     },
     answer(required, owner, body, retry) {
       const message = JSON.parse(body.toString()) as Message;
@@ -59,4 +62,14 @@ export function createConnectionRetries(sealer: Sealer): ConnectionRetries {
       });
     },
   };
+}
+
+/** The arguments stay as they were written, byte for byte: rules and approvals are about these bytes. */
+function withoutInput(message: Message, given: ByteRange | null, body: Buffer): Buffer {
+  const { inputResponses: _, requestState: __, ...params } = message.params as Record<string, unknown>;
+  if (given === null) return Buffer.from(JSON.stringify({ ...message, params }));
+  const marker = randomUUID();
+  const text = JSON.stringify({ ...message, params: { ...params, arguments: marker } });
+  const [before = '', after = ''] = text.split(JSON.stringify(marker));
+  return Buffer.concat([Buffer.from(before), body.subarray(given.start, given.end), Buffer.from(after)]);
 }

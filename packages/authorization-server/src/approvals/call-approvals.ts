@@ -1,0 +1,131 @@
+/** Approvals of calls, for a gateway in the same process: found or requested, and used by one call. */
+import type { RequiredApproval } from '@portcullis/policy';
+import type { ServerContext } from '../context.ts';
+import { newSecret } from '../secrets.ts';
+import type { ApprovalRecord, ApprovedCall, NewApproval } from '../store/index.ts';
+import { factsOf } from './decide.ts';
+import { MAX_PENDING_OF_SERVER, MAX_PENDING_OF_SUBJECT, PENDING_LIFETIME } from './rules.ts';
+
+/** A call that its rules allow once it is approved. */
+interface ApprovableCall extends Omit<ApprovedCall, 'rule'> {
+  /** The approvals that it needs, each by a rule. */
+  readonly needed: readonly RequiredApproval[];
+  /** JSON text, for the approver; empty: it has none. */
+  readonly arguments: string;
+  /** The approved definition of the tool as JSON text, for the approver; `null`: it has none. */
+  readonly readDefinition: () => Promise<string | null>;
+}
+
+/** The approvals of a call, before it uses them. */
+export interface ApprovedUse {
+  readonly ids: readonly string[];
+  /**
+   * Uses them for one call, all or none. Atomic, among all processes.
+   * @returns `false`: another call has used one, or it has ended
+   */
+  consume(): Promise<boolean>;
+  /** The call was sent, and whether the backend has executed it is not known. */
+  reportUnknownOutcome(): void;
+}
+
+/** The state of a call's approvals. */
+type CallApproval =
+  | { readonly kind: 'approved'; readonly use: ApprovedUse }
+  | {
+      readonly kind: 'pending';
+      /** The page of the approval. */
+      readonly url: string;
+      /** Whether an approver may know: others decide, or it was requested before. */
+      readonly isUnderWay: boolean;
+    }
+  | { readonly kind: 'denied'; readonly reason: string | null }
+  /** There is no user who could decide. */
+  | { readonly kind: 'impossible'; readonly reason: string }
+  /** Too many are pending. @member retryAfter seconds */
+  | { readonly kind: 'busy'; readonly retryAfter: number };
+
+/** Approvals of calls, for a gateway. */
+export interface CallApprovals {
+  /** The approvals of a call: those that there are, and otherwise requested ones. */
+  request(call: ApprovableCall): Promise<CallApproval>;
+}
+
+export const APPROVALS_PATH = '/approvals';
+
+type ApprovalContext = Pick<ServerContext, 'store' | 'events' | 'clock' | 'options'>;
+
+export function createCallApprovals(context: ApprovalContext): CallApprovals {
+  const origin = new URL(context.options.issuer).origin;
+  return {
+    async request(call) {
+      const isOfUser = call.subject !== call.clientId;
+      if (!isOfUser && call.needed.some(({ by }) => by === 'user'))
+        return { kind: 'impossible', reason: 'the call has no user who could approve it' };
+      const found = await Promise.all(call.needed.map((needed) => findOrRequest(context, call, needed)));
+      if (found.includes(null)) return { kind: 'busy', retryAfter: BUSY_RETRY };
+      const records = found.filter((one) => one !== null);
+      const denied = records.find(({ approval }) => approval.outcome === 'denied');
+      if (denied !== undefined) return { kind: 'denied', reason: denied.approval.reason };
+      const pending = records.filter(({ approval }) => approval.outcome === null);
+      const [first] = pending;
+      if (first === undefined)
+        return {
+          kind: 'approved',
+          use: useOf(
+            context,
+            records.map(({ approval }) => approval),
+          ),
+        };
+      const isUnderWay = pending.every(({ approval, isNew }) => !isNew || approval.approverGroups !== null);
+      return { kind: 'pending', url: `${origin}${APPROVALS_PATH}/${first.approval.id}`, isUnderWay };
+    },
+  };
+}
+
+/** Seconds. */
+const BUSY_RETRY = 60;
+
+interface FoundApproval {
+  readonly approval: ApprovalRecord;
+  readonly isNew: boolean;
+}
+
+/** @returns `null` when too many are pending */
+async function findOrRequest(
+  { store, events, clock }: ApprovalContext,
+  { needed: _needed, readDefinition, ...call }: ApprovableCall,
+  { by, lasts, rule }: RequiredApproval,
+): Promise<FoundApproval | null> {
+  const known = await store.findApprovalOfCall({ ...call, rule }, clock());
+  if (known !== null) return { approval: known, isNew: false };
+  const definition = await readDefinition();
+  const createdAt = clock();
+  const wanted: NewApproval = {
+    ...{ ...call, rule, definition, createdAt },
+    id: newSecret(),
+    approverGroups: by === 'user' ? null : by.groups,
+    reusableFor: lasts === 'call' ? null : lasts,
+    expiresAt: createdAt + PENDING_LIFETIME,
+  };
+  const limits = { bySubject: MAX_PENDING_OF_SUBJECT, byServer: MAX_PENDING_OF_SERVER };
+  const approval = await store.requestApproval(wanted, limits);
+  const isNew = approval?.id === wanted.id;
+  if (isNew) events({ type: 'approval.requested', ...factsOf(approval) });
+  return approval && { approval, isNew };
+}
+
+function useOf({ store, events, clock }: ApprovalContext, approvals: readonly ApprovalRecord[]): ApprovedUse {
+  const ids = approvals.map(({ id }) => id);
+  const report = (type: 'approval.consumed' | 'approval.outcome_unknown') => {
+    for (const approval of approvals) events({ type, ...factsOf(approval) });
+  };
+  return {
+    ids,
+    async consume() {
+      const isConsumed = await store.consumeApprovals(ids, clock());
+      if (isConsumed) report('approval.consumed');
+      return isConsumed;
+    },
+    reportUnknownOutcome: () => report('approval.outcome_unknown'),
+  };
+}

@@ -1,0 +1,75 @@
+/** Untrusted text on a page: as text alone, whole, and with every character that is not seen made visible. */
+import { html } from 'hono/html';
+import type { Layout } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
+
+/** Characters without a glyph of their own: controls, formats and bidirectional marks, other spaces, fillers, unassigned ones. */
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+/** The text with each unseen character as its code point. Line ends remain. */
+export function visibleText(text: string): Markup {
+  const pieces: (Markup | string)[] = [];
+  let end = 0;
+  for (const { 0: character, index } of text.matchAll(UNSEEN)) {
+    if (character === '\n') continue;
+    pieces.push(text.slice(end, index), html`<span class="unseen">${nameOf(character)}</span>`);
+    end = index + character.length;
+  }
+  return html`${[...pieces, text.slice(end)]}`;
+}
+
+/** `U+202E` */
+function nameOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** Characters and lines up to which a text is shown without a click. */
+const SHORT = { characters: 600, lines: 12 };
+/** Characters of a long text that are shown before. */
+const BEGINNING = 200;
+
+/** A text, folded if it is long: nothing is left out. */
+export function foldedText(layout: Layout, text: string): Markup {
+  const whole = html`<pre class="given" dir="ltr">${visibleText(text)}</pre>`;
+  if (text.length <= SHORT.characters && text.split('\n').length <= SHORT.lines) return whole;
+  const beginning = text.slice(0, BEGINNING).replace(/[\ud800-\udbff]$/, '');
+  const count = new Intl.NumberFormat(layout.language).format(text.length);
+  return html`<details class="about"><summary><span class="given">${visibleText(beginning.replace(/\s+/g, ' '))}…</span> <span class="fact">${layout.text('approval.long', { count })}</span></summary>
+${whole}</details>`;
+}
+
+/** An argument of a call, by its name. */
+export interface ShownArgument {
+  readonly name: string;
+  /** JSON on several lines; a text between quotes, with its line ends. */
+  readonly text: string;
+}
+
+/**
+ * The arguments as they are written: numbers with their digits.
+ * @param json of an object without repeated members; empty: none
+ */
+export function readShownArguments(json: string): readonly ShownArgument[] {
+  if (json === '') return [];
+  const given = parseExactly(json);
+  return Object.entries(Object(given)).map(([name, value]) => ({
+    name,
+    text: typeof value === 'string' ? `"${value}"` : JSON.stringify(value, null, 2),
+  }));
+}
+
+interface Source {
+  /** Of a value that is neither an object nor an array. */
+  readonly source?: string;
+}
+
+/** Numbers stay as they are written: a double may be another one. */
+function parseExactly(json: string): unknown {
+  const { parse, rawJSON } = JSON as unknown as {
+    parse(text: string, revive: (name: string, value: unknown, context: Source) => unknown): unknown;
+    rawJSON(text: string): unknown;
+  };
+  return parse(json, (_name, value, { source }) =>
+    typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
+  );
+}
