@@ -11,7 +11,7 @@ import { createApprovalGate, noApprovals } from './approvals/approval-gate.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest } from './handle-request.ts';
-import { invalidRequest, sendError } from './http/error-response.ts';
+import { invalidRequest, sendError, sendResult } from './http/error-response.ts';
 import { closeUnread, followsLast } from './http/headers.ts';
 import { PolicyError } from './policy/check-messages.ts';
 import {
@@ -27,6 +27,7 @@ import { ownerOf } from './servers/request.ts';
 import { partsOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { createSealer } from './sessions/sealer.ts';
+import { readsToolChallenge, toolChallengeResult } from './tool-challenges/tool-challenge.ts';
 import { createUserActionRetries } from './user-action-retries.ts';
 
 /** The event, for the log: `backend.failed`, … */
@@ -293,7 +294,17 @@ function createErrorResponder(
   guard: Guard,
   commonHeaders: readonly string[],
 ): HandlingServices['respondError'] {
-  return ({ incoming, outgoing }, error, id): CallDecision | null => {
+  return ({ incoming, outgoing, server }, error, id): CallDecision | null => {
+    if (
+      error instanceof PolicyError &&
+      readsToolChallenge(server, incoming, error) &&
+      !outgoing.headersSent
+    ) {
+      const { headers } = guard.errorResponse(error, nodeRequestInfo(incoming));
+      const result = toolChallengeResult(error, headers['www-authenticate'] ?? '');
+      sendResult(outgoing, result, commonHeaders, id);
+      return DECISIONS[error.decision];
+    }
     if (error instanceof PolicyError && error.decision === 'challenge' && !outgoing.headersSent) {
       sendGuardResponse(outgoing, guard.challengeResponse(nodeRequestInfo(incoming)), commonHeaders);
       return 'challenged';

@@ -22,6 +22,7 @@ import { filterLists } from './policy/list-results.ts';
 import { policyOfServer } from './server-policies.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
+import { describeTools, mayBecomeCallable } from './tool-challenges/security-schemes.ts';
 
 export interface ServerControl extends OperationControl {
   /** Filters the lists in a response. */
@@ -50,6 +51,10 @@ export function createServerControl(
 
 function withResult(message: object, before: unknown, after: unknown): unknown {
   return after === before ? message : { ...message, result: after };
+}
+
+function callOf(tool: string): McpOperation {
+  return { method: 'tools/call', tool, prompt: null, resource: null };
 }
 
 interface OperationControl {
@@ -102,15 +107,31 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
     return kind === 'allow' || kind === 'step_up' || kind === 'approval';
   }
 
+  /** Clients that begin a sign-in from the result of a call have to know the tool before they have a token or scope for it. */
+  function isListedTool(operation: McpOperation, hints: ToolAnnotations, request: OwnedRequest): boolean {
+    if (isCallable(operation, hints, request)) return true;
+    if (request.server.toolChallenges.length === 0) return false;
+    const { kind } = policy.decide(accessRequest(operation, request, hints, 'later'));
+    return kind !== 'deny' && mayBecomeCallable(policy.rulesFor(operation, hints));
+  }
+
+  function describe(result: unknown, { server }: OwnedRequest): unknown {
+    if (server.toolChallenges.length === 0) return result;
+    return describeTools(result, (tool) => {
+      const definition = readToolDefinition(tool);
+      return definition === null ? [] : policy.rulesFor(callOf(definition.name), hintsOf(definition));
+    });
+  }
+
   function filterBy(result: unknown, request: OwnedRequest, reviewed: ReviewedList | null) {
     const filtered = filterLists(result, (operation, element) => {
       if (operation.tool === null) return isCallable(operation, null, request);
       const definition = readToolDefinition(element);
       if (definition === null || reviewed?.has(definition.name) === false) return false;
-      return isCallable(operation, hintsOf(definition), request);
+      return isListedTool(operation, hintsOf(definition), request);
     });
     // Written again: clients read a repeated member differently, and pins cover one reading.
-    return filtered === result && reviewed !== null ? { ...(result as object) } : filtered;
+    return describe(filtered === result && reviewed !== null ? { ...(result as object) } : filtered, request);
   }
 
   return {

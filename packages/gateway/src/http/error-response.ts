@@ -91,20 +91,26 @@ export function sendError(
   id: string | null = null,
 ): void {
   if (outgoing.headersSent) return void outgoing.destroy();
-  if (error instanceof InputRequired) {
-    send(outgoing, 200, `"result":${JSON.stringify(error.result)}`, common, id);
-    return;
-  }
+  if (error instanceof InputRequired) return sendResult(outgoing, error.result, common, id);
   if (error instanceof MessageError && error.isToolResult) {
     const result = { content: [{ type: 'text', text: error.message }], isError: true };
-    send(outgoing, 200, `"result":${JSON.stringify(result)}`, common, id);
-    return;
+    return sendResult(outgoing, result, common, id);
   }
   const { status, code, message, headers, details } = toGatewayError(error);
   const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
   // Clients show this JSON-RPC error with its link; other errors are HTTP errors.
   const isAnswer = code === URL_ELICITATION_REQUIRED && id !== null;
   send(outgoing, isAnswer ? 200 : status, `"error":${failure}`, [...common, ...headers], id);
+}
+
+/** Responds with a result of the gateway itself. The parameters are those of `sendError`. */
+export function sendResult(
+  outgoing: ServerResponse,
+  result: Readonly<Record<string, unknown>>,
+  common: readonly string[],
+  id: string | null,
+): void {
+  send(outgoing, 200, `"result":${JSON.stringify(result)}`, common, id);
 }
 
 export function shuttingDown(): GatewayError {

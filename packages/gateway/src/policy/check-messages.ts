@@ -24,15 +24,19 @@ type Refusal = Exclude<PolicyDecision, { readonly kind: 'allow' | 'approval' }>;
 export class PolicyError extends OAuthError {
   readonly decision: Exclude<Refusal['kind'], 'deny'>;
   readonly because: Explanation;
+  /** The call of a tool that it refuses; `null` for anything else, and in a batch. */
+  readonly call: ScannedMessage | null;
 
   constructor(
     decision: PolicyError['decision'],
     because: Explanation,
+    call: ScannedMessage | null,
     ...error: ConstructorParameters<typeof OAuthError>
   ) {
     super(...error);
     this.decision = decision;
     this.because = because;
+    this.call = call;
   }
 }
 
@@ -84,13 +88,13 @@ export function checkMessages(
         unapproved = { message, approvals: decision.approvals, because: decision.because };
         continue;
       }
-      if (decision.kind !== 'insufficient_scope') throw refusalError(decision, message);
+      if (decision.kind !== 'insufficient_scope') throw refusalError(decision, message, body);
       const needed = unionScopes(missing?.needed ?? [], decision.needed);
       missing = { ...decision, needed };
     }
   }
   const [message] = body.messages;
-  if (missing !== null && message !== undefined) throw refusalError(missing, message);
+  if (missing !== null && message !== undefined) throw refusalError(missing, message, body);
   return unapproved;
 }
 
@@ -103,16 +107,28 @@ function unbatchable({ id }: ScannedMessage): MessageError {
 }
 
 /** The error for each kind of decision. */
-function refusalError(decision: Refusal, message: ScannedMessage): MessageError | PolicyError {
+function refusalError(
+  decision: Refusal,
+  message: ScannedMessage,
+  { isBatch }: ScannedBody,
+): MessageError | PolicyError {
   const { kind, because } = decision;
+  const call = isBatch || message.tool === null || message.kind !== 'request' ? null : message;
   switch (kind) {
     case 'challenge':
-      return new PolicyError(kind, because, 'invalid_token', 'This operation requires an access token.', {
-        reason: because.reason,
-      });
+      return new PolicyError(
+        kind,
+        because,
+        call,
+        'invalid_token',
+        'This operation requires an access token.',
+        {
+          reason: because.reason,
+        },
+      );
     case 'insufficient_scope': {
       const text = 'The access token lacks scopes that this operation requires.';
-      return new PolicyError(kind, because, kind, text, {
+      return new PolicyError(kind, because, call, kind, text, {
         scopes: decision.needed,
         reason: 'scopes are missing',
       });
@@ -124,7 +140,7 @@ function refusalError(decision: Refusal, message: ScannedMessage): MessageError 
           ? 'This operation requires an access token that is bound to a key of the client (DPoP).'
           : 'This operation requires another or a more recent sign-in.';
       const code = authentication === null ? 'invalid_token' : 'insufficient_user_authentication';
-      return new PolicyError(kind, because, code, text, {
+      return new PolicyError(kind, because, call, code, text, {
         authentication: { ...authentication, ...(dpop && { dpop }) },
         reason: because.reason,
       });
@@ -142,8 +158,8 @@ const POSSIBLE_HINTS: readonly (ToolAnnotations | null)[] = [null, { readOnly: t
  * asked.
  * @throws MessageError 403, PolicyError for a token that is missing
  */
-export function checkForbidden(policy: Policy, { messages }: ScannedBody, sender: Sender): void {
-  for (const message of messages) {
+export function checkForbidden(policy: Policy, body: ScannedBody, sender: Sender): void {
+  for (const message of body.messages) {
     if (message.kind === 'response') continue;
     for (const operation of operationsOf(message)) {
       const decisions = POSSIBLE_HINTS.map((hints) =>
@@ -152,7 +168,7 @@ export function checkForbidden(policy: Policy, { messages }: ScannedBody, sender
       const [decision] = decisions;
       if (decision === undefined || decision.kind === 'allow' || decision.kind === 'approval') continue;
       if (decisions.every(({ kind }) => kind === 'deny' || kind === 'challenge'))
-        throw refusalError(decision, message);
+        throw refusalError(decision, message, body);
     }
   }
 }

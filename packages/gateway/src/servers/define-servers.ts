@@ -67,6 +67,7 @@ function defineServer(
     rules,
     review,
     unknownMethods,
+    toolChallenges: options.toolChallenges ?? [],
     // Limits are missing if another member could not be read.
     limits: { ...limits, callsPerMinute: limits?.callsPerMinute || null },
     audit: options.keepArguments === undefined ? null : { redact: options.keepArguments.redact ?? [] },

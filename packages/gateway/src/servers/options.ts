@@ -252,6 +252,12 @@ const serverSchema = lazy(() =>
       .enum(['pass', 'refuse'])
       .default('pass')
       .describe('methods that no revision of MCP knows'),
+    toolChallenges: list(text('the name of a client'), 1)
+      .optional()
+      .describe(
+        'clients, by the first name in their `User-Agent` such as `openai-mcp` of ChatGPT, that begin a sign-in from the result of a call; lists then say what each tool needs, also without a token',
+      )
+      .register(optionMeta, { defaultText: 'none' }),
     limits: limitsSchema().prefault({}).describe('limits').register(optionMeta, { defaultText: 'as below' }),
     keepArguments: optional(
       z.strictObject({

@@ -27,6 +27,8 @@ export interface GatewayServer {
   readonly review: 'first-use' | 'auto';
   /** Treatment of methods that no revision defines. */
   readonly unknownMethods: 'pass' | 'refuse';
+  /** Clients that get the challenge of a call in its result, by the first name in their `User-Agent`. */
+  readonly toolChallenges: readonly string[];
   readonly limits: ServerLimits;
   /** Paths into the arguments of calls whose values the audit log keeps; `null`: only their hash. */
   readonly audit: ArgumentAudit | null;

@@ -53,6 +53,7 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
     review,
     rules,
     unknownMethods: 'pass',
+    toolChallenges: [],
   };
   const requestOf = (path = '/files') =>
     ({
