@@ -125,7 +125,12 @@ describe('a server with toolChallenges', () => {
     ['another client', { 'user-agent': 'claude/1' }, call('order'), 401],
     ['a client whose name begins alike', { 'user-agent': 'openai-mcp-two/1' }, call('order'), 401],
     ['a method that is no call', CHATGPT, { jsonrpc: '2.0', id: 1, method: 'prompts/list' }, 401],
-    ['a batch', { ...CHATGPT, 'mcp-protocol-version': '2025-03-26' }, [call('search'), call('order')], 401],
+    [
+      'a batch',
+      { ...CHATGPT, 'mcp-protocol-version': '2025-03-26' },
+      [{ ...call('search'), id: 8 }, call('order')],
+      401,
+    ],
   ])('challenges %s with a response', async (_what, headers, message, status) => {
     const { gateway } = await behind();
     const response = await gateway.send(null, { message, headers });
