@@ -91,10 +91,14 @@ export function sendError(
   id: string | null = null,
 ): void {
   if (outgoing.headersSent) return void outgoing.destroy();
-  if (error instanceof InputRequired) return sendResult(outgoing, error.result, common, id);
+  if (error instanceof InputRequired) {
+    sendResult(outgoing, error.result, common, id);
+    return;
+  }
   if (error instanceof MessageError && error.isToolResult) {
     const result = { content: [{ type: 'text', text: error.message }], isError: true };
-    return sendResult(outgoing, result, common, id);
+    sendResult(outgoing, result, common, id);
+    return;
   }
   const { status, code, message, headers, details } = toGatewayError(error);
   const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
