@@ -33,7 +33,7 @@ const ALGORITHMS = {
 /** JOSE algorithm name. @see RFC 7518 §3.1, RFC 8037 §3.1 */
 type ClientSigningAlgorithm = keyof typeof ALGORITHMS;
 
-/** A private key as WebCrypto holds it. */
+/** A private key of WebCrypto. */
 type PrivateKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 /** A private key, its algorithm, and the `kid` that its public half is published under. */

@@ -2,7 +2,7 @@
 import { beforeAbort, isSecureUrl, readBytes, readWebUrl } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from './errors.ts';
 
-/** The `fetch` that carries every request: the place for a proxy or a private certificate authority. */
+/** The `fetch` that sends every request: pass one that uses a proxy or a private certificate authority. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** What sends a request, and its limits. */

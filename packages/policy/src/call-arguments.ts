@@ -1,9 +1,9 @@
-/** The arguments of a call as conditions read them: one reading, the same for every parser of the same bytes. */
+/** The arguments of a call as conditions read them: only JSON that every parser reads in the same way. */
 import { readStrictJson } from '@portcullis/protocol';
 
 /** The arguments of a call, parsed when a condition reads them. */
 export interface CallArguments {
-  /** @throws SyntaxError for arguments that parsers read differently, or that are no object */
+  /** @throws SyntaxError for arguments that parsers read differently, or that are not an object */
   read(): ReadArguments;
 }
 
@@ -50,7 +50,7 @@ const LONG_NUMBER = /\d{16}|\d[eE]\+?\d/;
 
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** A server with other numbers might read what the condition did not see. */
+/** A server with other number types might read another value than the condition. */
 function readExactly(text: string): unknown {
   const revive = (_name: string, value: unknown, { source }: { readonly source?: string }): unknown => {
     if (typeof value !== 'number' || (Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER))

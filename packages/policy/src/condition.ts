@@ -17,7 +17,7 @@ export interface Condition {
 /** Compiles a condition. @throws ConditionError with the position of what is wrong */
 export type CompileCondition = (source: string) => Condition;
 
-/** Why a condition does not compile, or could not be evaluated. */
+/** The reason why a condition does not compile or cannot be evaluated. */
 export class ConditionError extends Error {
   override readonly name = 'ConditionError';
   /** In the source of the condition, from 1; `null` where it concerns all of it. */

@@ -11,7 +11,7 @@ export type ScopeLimits = Readonly<Record<string, AccessCondition>>;
 
 const ALLOW: PolicyDecision = { kind: 'allow' };
 
-/** Of several unmet members, the first of these decides: what no step of the user could change comes before what one could. */
+/** Of several unmet members, the first of these decides: those that the user cannot change come first. */
 const PRECEDENCE: readonly Unmet['kind'][] = [
   'challenge',
   'deny',
@@ -28,7 +28,7 @@ interface Located {
 /**
  * Decides about a request. Pure.
  * @param rules those of the operation: of a merged server its own and its member's; none: everything with a token
- * @param limits a scope that the caller cannot be granted is not asked for: it would be asked for again and again
+ * @param limits a challenge never names a scope that the caller cannot be granted: its client would request it again and again
  */
 export function decideAccess(
   rules: readonly LocatedRule[],

@@ -6,11 +6,11 @@ import type { ApprovalRule } from './rule.ts';
 /** The decision about an operation. */
 export type PolicyDecision =
   | { readonly kind: 'allow' }
-  /** There is no token, and one may help. */
+  /** The request has no token; with one it may be allowed. */
   | { readonly kind: 'challenge'; readonly because: Explanation }
-  /** The token may do it with more scopes. */
+  /** The token lacks scopes that its user can grant. */
   | { readonly kind: 'insufficient_scope'; readonly needed: Scopes; readonly because: Explanation }
-  /** The user has to sign in otherwise or again, or the client has to bind the token to a key. */
+  /** The user has to sign in again or by stronger means, or the client has to bind the token to a key. */
   | {
       readonly kind: 'step_up';
       /** `null`: the sign-in suffices. */
@@ -24,7 +24,7 @@ export type PolicyDecision =
       readonly approvals: readonly RequiredApproval[];
       readonly because: Explanation;
     }
-  /** Nothing would help. */
+  /** No token, scope or sign-in would change the decision. */
   | { readonly kind: 'deny'; readonly because: Explanation };
 
 /** An approval that a call needs. */
@@ -33,7 +33,7 @@ export interface RequiredApproval extends ApprovalRule {
   readonly rule: string;
 }
 
-/** Why a decision is not to allow. For the audit log and the operator, never for the client. */
+/** The reason why a request is not allowed. For the audit log and the operator, never for the client. */
 export interface Explanation {
   /** The path of the member that decided: `servers[0].tools["delete_*"].when`. */
   readonly rule: string;

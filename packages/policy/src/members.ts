@@ -102,7 +102,7 @@ function ofCondition<K extends keyof AccessCondition>(name: K): Member<NonNullab
   };
 }
 
-/** An evaluation that fails refuses. Without a token, one may help a condition on the caller. */
+/** A condition that cannot be evaluated denies the request. Without a token, a condition on the caller leads to a challenge. */
 function unmetWhen(request: AccessRequest, { condition, at }: LocatedRule): Unmet | null {
   if (condition === null) throw new TypeError(`the condition of ${at} is not compiled`);
   if (condition.readsArguments && request.arguments === 'later') return null;

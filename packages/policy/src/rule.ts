@@ -27,7 +27,7 @@ export interface RuleRequirements {
   readonly dpop?: boolean | undefined;
 }
 
-/** Consent to one call, besides that to the scope. */
+/** Approval of a single call, in addition to the consent to its scope. */
 export interface ApprovalRule {
   /** The user of the call, or users in one of the groups. */
   readonly by: 'user' | { readonly groups: readonly string[] };

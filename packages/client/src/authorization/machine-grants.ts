@@ -59,7 +59,7 @@ export async function requestMachineTokens(
   }
 }
 
-/** The challenge names scopes for all clients; an application that may not have all of them requests its own. @see RFC 6749 §3.3 */
+/** A challenge names scopes for all clients; an application requests those it is configured with. @see RFC 6749 §3.3 */
 async function requestApplicationTokens(
   context: TokenEndpointContext,
   input: MachineGrantInput,
@@ -111,7 +111,7 @@ function jwtBearerTokenRequest(input: GrantInput, assertion: string): TokenReque
   return grantTokenRequest(input, form);
 }
 
-/** The server says for which resource the token is: of another one it is not used. @see draft-ietf-oauth-identity-assertion-authz-grant §4.4 */
+/** The response names the token's resource: any other is rejected. @see draft-ietf-oauth-identity-assertion-authz-grant §4.4 */
 function enterpriseTokenRequest(input: GrantInput, assertion: string): TokenRequest {
   const request = jwtBearerTokenRequest(input, assertion);
   return { ...request, expected: { ...request.expected, statedResource: requestedResource(input) } };

@@ -4,7 +4,7 @@ import type { Receiver } from './receiver.ts';
 
 /** How the user is prompted. */
 export interface PasteOptions {
-  /** Prompts the user for the URL; called again when it was not the right one. */
+  /** Prompts the user for the URL; called again after a URL that does not match. */
   readonly read: () => Promise<string>;
   /** Shows the user what is wrong with the pasted text, or the outcome. */
   readonly tell?: (message: string) => void;

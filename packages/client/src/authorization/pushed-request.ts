@@ -14,8 +14,8 @@ interface PushInput {
 }
 
 /**
- * Pushes the request of a URL where the server offers it, bound to the DPoP key.
- * @returns the URL to open in its place; the same URL where the server offers nothing or its endpoint does not work
+ * Pushes the request of an authorization URL if the server supports it, bound to the DPoP key.
+ * @returns the URL to open instead; the same URL if the server does not support it or its endpoint fails
  * @throws ClientError `token_refused` with the OAuth error code when the server rejects the request, or a temporary error
  * @see RFC 9126 §2 and §4, RFC 9449 §10.1
  */

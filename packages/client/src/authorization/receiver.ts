@@ -4,7 +4,7 @@
 export interface Browser {
   /**
    * @param url an https URL, or http on a loopback address; never anything else.
-   * @param redirectUri where the browser ends, which a pushed request does not show
+   * @param redirectUri where the browser returns, which the URL of a pushed request does not show
    * @param shortUrl a short address on this computer that redirects to the URL, to show the user; absent without one
    */
   open(url: string, redirectUri?: string, shortUrl?: string): Promise<void>;

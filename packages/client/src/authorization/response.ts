@@ -5,7 +5,7 @@ import type { CredentialStore } from '../storage/credential-store.ts';
 import type { PendingAuthorization } from '../storage/credentials.ts';
 import type { TokenRequest } from '../token-endpoint/token-request.ts';
 
-/** Who presents a response: the pending authorization has to be of the same server and account. */
+/** What a response is presented for: its pending authorization must belong to the same server and account. */
 type ResponsePresenter = Pick<PendingAuthorization, 'server' | 'account' | 'binding'>;
 
 /**

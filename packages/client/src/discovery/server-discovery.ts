@@ -16,7 +16,7 @@ export interface ServerDiscovery {
   requestChallenge(): Promise<ServerChallenge>;
   /**
    * Discovers from a challenge.
-   * @param startedBy who starts the sign-in. Only a user may leave an issuer for the server's own origin.
+   * @param startedBy starts the sign-in. Only a user may leave an issuer for the server's own origin.
    * @throws ClientError as `discover`, and `metadata_missing` when the client would have to fall back to the server's own
    * origin although it has credentials of another issuer
    */

@@ -5,7 +5,7 @@ import { createPrivateFile, readPrivateFile, storeUnusable } from './private-fil
 
 /** One entry of a keychain. */
 interface KeychainEntry {
-  /** `null`: there is none. Throws where the keychain is unavailable. */
+  /** `null`: there is none. Throws if the keychain is unavailable. */
   getPassword(): string | null;
   setPassword(text: string): void;
 }

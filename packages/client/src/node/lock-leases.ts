@@ -1,4 +1,4 @@
-/** Locks that processes share through a database: leases that are renewed while renewals, and expire when their process dies. */
+/** Locks that processes share through a database: leases that are renewed while in use, and expire when their process dies. */
 import { randomUUID } from 'node:crypto';
 import type { Unlock } from '../storage/credential-store.ts';
 import { createLockQueue } from '../storage/lock-queue.ts';
@@ -54,7 +54,7 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
     }
   }
 
-  /** Acquires a lease that is free, expired or already renewals, in one atomic statement. */
+  /** Acquires a lease that is free, expired or already its own, in one atomic statement. */
   function acquire(name: string, holder: string): boolean {
     const now = Math.floor(clock());
     const { changes } = statement(

@@ -72,7 +72,7 @@ export async function fingerprintCredential(
   return base64url(new Uint8Array(await crypto.subtle.sign(algorithm.name, key, credential)));
 }
 
-/** Names of keys in this process: a private key cannot be exported, so no other process recognizes it. */
+/** Identifiers of private keys in this process: they cannot be exported, so no other process recognizes them. */
 const keyNames = new WeakMap<object, string>();
 
 function credentialText(client: PreregisteredClient | null): string {

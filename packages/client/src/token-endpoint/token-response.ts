@@ -10,7 +10,7 @@ export interface TokenResponseContext {
   readonly now: number;
   readonly requestedScopes: Scopes;
   readonly resource: string | null;
-  /** The only resource that the response may state; absent: what it states means nothing. */
+  /** The only resource that the response may name; absent: the named resource is ignored. */
   readonly statedResource?: string;
   readonly tokenEndpoint: string;
   readonly clientId: string;
@@ -21,7 +21,7 @@ export interface TokenResponseContext {
   readonly scopes: Scopes | null;
 }
 
-/** Characters that are allowed in a header. */
+/** Characters that a token in a header may have. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
 /**

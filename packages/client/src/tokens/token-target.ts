@@ -23,7 +23,7 @@ export function createTokenTargets({
     return typeof sendTokenTo === 'function' && sendTokenTo(url);
   };
 
-  /** The resource of the token, which may be a part of the origin that is larger than the server. */
+  /** The resource of the token, which may cover more of the origin than the server's own URL. */
   function resourceUrl(named: string | null): URL {
     if (resource.named !== named)
       resource = { named, url: named !== null && coversResource(named, server) ? new URL(named) : own };
@@ -31,7 +31,7 @@ export function createTokenTargets({
   }
 }
 
-/** A query of the resource identifies it too. */
+/** The query of a resource is part of its identifier. */
 function isBelow(url: URL, resource: URL): boolean {
   const path = resource.pathname.replace(/\/$/, '');
   if (resource.search !== '' && url.search !== resource.search) return false;

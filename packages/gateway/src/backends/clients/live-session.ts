@@ -75,7 +75,7 @@ export function createLiveSession(
     isBusy: () => requests.size > 0 || serverMessages.kind === 'streamed',
     async close() {
       const text = 'The session has ended before the request was answered.';
-      // Its reason distinguishes it from a cancellation by the client: each open request is answered.
+      // The reason distinguishes this from a cancellation by the client, so that each open request gets an error response.
       for (const controller of requests.values()) controller.abort(new BackendError('unavailable', text));
       if (serverMessages.kind === 'streamed') serverMessages.reply.end(null);
       await connection?.then(

@@ -96,7 +96,7 @@ export function createReply(
 }
 
 /**
- * Opens the event stream of a request that is answered late: its comments keep proxies from closing the connection.
+ * Opens the event stream of a request whose response takes long: its comments keep proxies from closing the connection.
  * @returns stops waiting
  */
 export function openWhenLate(incoming: IncomingMessage, reply: () => Reply): () => void {

@@ -93,8 +93,8 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend): Se
 }
 
 /**
- * Opens the ID of a session of its owner, or of one that was opened without a token: the user continues it with a session at the
- * backend of their own. @returns `null` for any other
+ * Opens the ID of a session of its owner, or of one that was opened without a token: its user continues it with a backend
+ * session of their own. @returns `null` for any other
  */
 export function openSession(
   sealer: Sealer,

@@ -127,7 +127,7 @@ function createConnections({ open }: ClientsOptions) {
   };
 }
 
-/** Between calls a stateless client cannot be asked: the backend need not wait for its response. */
+/** Between calls, a stateless client cannot receive server requests: the backend gets an error at once. */
 function refuseUnasked(session: BackendSession): BackendSession {
   session.listen((message) => {
     if (isRequest(message)) void refuseServerRequest(session, message.id);
