@@ -2,24 +2,13 @@
 import type { AuditEventRecord, AuditEventSearch, AuditStore } from '@portcullis/authorization-server/store';
 import { createDailyAppend } from './audit-days.ts';
 import type { Database, Steps } from './database.ts';
-import { readJson } from './json.ts';
+import { defineRecordColumns } from './record-columns.ts';
 import { defineQuery, defineRows, type Query, type Template, type Value } from './sql.ts';
 
-interface AuditEventRow {
-  readonly id: string;
-  readonly at: number;
-  readonly type: string;
-  readonly client_id: string | null;
-  readonly account_id: string | null;
-  readonly grant_id: string | null;
-  readonly resource: string | null;
-  readonly transaction_id: string | null;
-  readonly details: string;
-  readonly expires_at: number;
-}
-
-const COLUMNS =
-  'id, at, type, client_id, account_id, grant_id, resource, transaction_id, details, expires_at';
+const columns = defineRecordColumns<AuditEventRecord>(
+  'id at type clientId accountId grantId resource transactionId details:json expiresAt',
+);
+const COLUMNS = columns.select();
 
 const eventsAfter = defineQuery(`SELECT ${COLUMNS} FROM audit_events WHERE id > ? ORDER BY id LIMIT ?`);
 const latestEvents = defineQuery(
@@ -38,7 +27,7 @@ const eventsOfTransaction = defineQuery(
 );
 
 export function createAuditStore(database: Database): AuditStore {
-  const read = async (query: Query) => (await database.read<AuditEventRow>(query)).map(readEvent);
+  const read = async (query: Query) => columns.readAll(await database.read(query));
   return {
     appendEvents: database.partitionsEvents
       ? createDailyAppend(database, createDailyInsert())
@@ -136,19 +125,4 @@ function rowsOf(events: readonly AuditEventRecord[]): string {
   );
   // PostgreSQL's text holds no U+0000.
   return rows.replaceAll('\\u0000', '\\ufffd');
-}
-
-function readEvent(row: AuditEventRow): AuditEventRecord {
-  return {
-    id: row.id,
-    at: row.at,
-    type: row.type,
-    clientId: row.client_id,
-    accountId: row.account_id,
-    grantId: row.grant_id,
-    resource: row.resource,
-    transactionId: row.transaction_id,
-    details: readJson(row.details),
-    expiresAt: row.expires_at,
-  };
 }

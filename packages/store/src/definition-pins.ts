@@ -8,20 +8,27 @@ import type {
   WholeDefinition,
 } from '@portcullis/protocol';
 import type { Database, Steps } from './database.ts';
-import { sql } from './sql.ts';
+import { defineRecordColumns } from './record-columns.ts';
+import { defineQuery, sql } from './sql.ts';
 
-interface PinRow {
-  readonly name: string;
-  readonly hash: string;
-  readonly covers: DefinitionPinRecord['covers'];
-  readonly status: DefinitionPinRecord['status'];
-  readonly definition: string | null;
-  readonly changed_at: number;
-}
+const pinColumns = defineRecordColumns<DefinitionPinRecord>('name hash covers status definition changedAt');
+const pendingColumns = defineRecordColumns<Omit<PendingDefinitionRecord, 'approvedDefinition'>>(
+  'server backend kind name hash definition changedAt',
+);
+const pinsOf = defineQuery(
+  `SELECT ${pinColumns.select()} FROM definition_pins
+    WHERE server = ? AND backend = ? AND kind = ? ORDER BY name, hash`,
+);
+const pendingPins = defineQuery(
+  `SELECT ${pendingColumns.select()},
+      (SELECT approved.definition FROM definition_pins AS approved WHERE approved.server = pending.server
+        AND approved.backend = pending.backend AND approved.kind = pending.kind AND approved.name = pending.name
+        AND approved.status = 'approved' ORDER BY approved.changed_at DESC LIMIT 1) AS approved_definition
+    FROM definition_pins AS pending WHERE status = 'pending' ORDER BY server, backend, kind, name LIMIT ?`,
+);
 
-interface PendingRow extends DefinitionList, ListedDefinition {
+interface PendingRow {
   readonly approved_definition: string | null;
-  readonly changed_at: number;
 }
 
 /** Definitions of one name that wait for approval. A backend that never lists the same one twice would fill the table. */
@@ -31,22 +38,14 @@ const inTransaction = { lock: 'definition_pins' } as const;
 
 export function createDefinitionPinStore(database: Database): DefinitionPinStore {
   return {
-    async findPins({ server, backend, kind }) {
-      const rows = await database.read<PinRow>(
-        sql`SELECT name, hash, covers, status, definition, changed_at FROM definition_pins
-          WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} ORDER BY name, hash`,
-      );
-      return rows.map(readPin);
-    },
+    findPins: async ({ server, backend, kind }) =>
+      pinColumns.readAll(await database.read(pinsOf(server, backend, kind))),
     async listPendingPins(limit) {
-      const rows = await database.read<PendingRow>(
-        sql`SELECT server, backend, kind, name, hash, definition, changed_at,
-            (SELECT approved.definition FROM definition_pins AS approved WHERE approved.server = pending.server
-              AND approved.backend = pending.backend AND approved.kind = pending.kind AND approved.name = pending.name
-              AND approved.status = 'approved' ORDER BY approved.changed_at DESC LIMIT 1) AS approved_definition
-          FROM definition_pins AS pending WHERE status = 'pending' ORDER BY server, backend, kind, name LIMIT ${limit}`,
-      );
-      return rows.map(readPending);
+      const rows = await database.read<PendingRow>(pendingPins(limit));
+      return rows.map((row) => ({
+        ...pendingColumns.read(row),
+        approvedDefinition: row.approved_definition,
+      }));
     },
     saveFirstPins: (list, definitions, at) =>
       database.transact({ steps: () => saveFirst(list, definitions, at), postgres: inTransaction }),
@@ -117,23 +116,4 @@ function* replaceMembers(
     yield sql`DELETE FROM definition_pins WHERE server = ${server} AND backend = ${backend} AND kind = ${kind}
       AND name = ${name} AND hash = ${membersHash} AND covers = 'members'`;
   }
-}
-
-function readPin(row: PinRow): DefinitionPinRecord {
-  const { name, hash, covers, status, definition, changed_at: changedAt } = row;
-  return { name, hash, covers, status, definition, changedAt };
-}
-
-function readPending(row: PendingRow): PendingDefinitionRecord {
-  const { server, backend, kind, name, hash, definition, changed_at: changedAt } = row;
-  return {
-    server,
-    backend,
-    kind,
-    name,
-    hash,
-    definition,
-    approvedDefinition: row.approved_definition,
-    changedAt,
-  };
 }

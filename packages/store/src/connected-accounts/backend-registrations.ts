@@ -1,14 +1,23 @@
 /** Registrations of this server as a client at the authorization servers of backends. */
 import type { ConnectedAccountStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
-import { sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, sql } from '../sql.ts';
 
 interface RegistrationRow {
   readonly issuer: string;
-  readonly encrypted_registration: Uint8Array;
-  readonly data_key_id: string;
-  readonly created_at: number;
+  readonly encryptedRegistration: Uint8Array;
+  readonly dataKeyId: string;
+  readonly createdAt: number;
 }
+
+const columns = defineRecordColumns<RegistrationRow>(
+  'issuer encryptedRegistration:bytes dataKeyId createdAt',
+);
+const registrationsAt = defineQuery(
+  `SELECT ${columns.select()} FROM registrations_at_backends
+    WHERE backend = ? AND client_id = ? ORDER BY issuer`,
+);
 
 type BackendRegistrationStore = Pick<
   ConnectedAccountStore,
@@ -21,18 +30,8 @@ const ALL_CLIENTS = '';
 export function createBackendRegistrationStore(database: Database): BackendRegistrationStore {
   return {
     async listBackendRegistrations(backend, clientId) {
-      const rows = await database.read<RegistrationRow>(
-        sql`SELECT issuer, encrypted_registration, data_key_id, created_at FROM registrations_at_backends
-          WHERE backend = ${backend} AND client_id = ${clientId ?? ALL_CLIENTS} ORDER BY issuer`,
-      );
-      return rows.map((row) => ({
-        backend,
-        clientId,
-        issuer: row.issuer,
-        encryptedRegistration: new Uint8Array(row.encrypted_registration),
-        dataKeyId: row.data_key_id,
-        createdAt: row.created_at,
-      }));
+      const rows = await database.read(registrationsAt(backend, clientId ?? ALL_CLIENTS));
+      return columns.readAll(rows).map((registration) => ({ backend, clientId, ...registration }));
     },
     async saveBackendRegistration(registration) {
       const { backend, clientId, issuer, encryptedRegistration, dataKeyId, createdAt } = registration;

@@ -12,13 +12,11 @@ import { createBackendRegistrationStore } from './backend-registrations.ts';
 
 type Own = Omit<ConnectedAccountRecord, keyof UpstreamTokens>;
 
-const table = defineTokenTable<Own, Own, ConnectedAccountKey>({
+const table = defineTokenTable<Own, ConnectedAccountKey>({
   table: 'connected_accounts',
   primaryKey: ['grant_id', 'backend'],
   keyValues: ({ grantId, backend }) => [grantId, backend],
-  ownColumns: ['backend', 'connection'],
-  ownValues: ({ backend, connection }) => [backend, connection],
-  readOwn: ({ backend, connection }) => ({ backend, connection }),
+  own: 'backend connection',
 });
 
 const accountsOfGrant = defineQuery(

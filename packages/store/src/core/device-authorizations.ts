@@ -4,22 +4,18 @@ import type {
   DeviceAuthorizationStore,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { readJson } from '../json.ts';
-import { sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, sql } from '../sql.ts';
+
+const columns = defineRecordColumns<Omit<DeviceAuthorizationRecord, 'interval'>>(
+  `hash userCodeHash clientId scopes:json resource codeChallenge requestedFrom createdAt expiresAt outcome codeHash`,
+);
+const SELECT = `SELECT ${columns.select()}, poll_interval FROM device_authorizations`;
+const byUserCode = defineQuery(`${SELECT} WHERE user_code_hash = ? AND outcome IS NULL AND expires_at > ?`);
+const byHash = defineQuery(`${SELECT} WHERE hash = ?`);
 
 interface Row {
-  readonly hash: string;
-  readonly user_code_hash: string;
-  readonly client_id: string;
-  readonly scopes: string | null;
-  readonly resource: string | null;
-  readonly code_challenge: string;
-  readonly requested_from: string | null;
-  readonly created_at: number;
-  readonly expires_at: number;
   readonly poll_interval: number;
-  readonly outcome: DeviceAuthorizationRecord['outcome'];
-  readonly code_hash: string | null;
 }
 
 export function createDeviceAuthorizationStore(database: Database): DeviceAuthorizationStore {
@@ -36,20 +32,10 @@ export function createDeviceAuthorizationStore(database: Database): DeviceAuthor
       return saved.length > 0;
     },
     async findDeviceAuthorizationByUserCode(userCodeHash, now) {
-      const [row] = await database.read<Row>(
-        sql`SELECT hash, user_code_hash, client_id, scopes, resource, code_challenge, requested_from, created_at, expires_at,
-            poll_interval, outcome, code_hash
-          FROM device_authorizations WHERE user_code_hash = ${userCodeHash} AND outcome IS NULL AND expires_at > ${now}`,
-      );
-      return row === undefined ? null : readRow(row);
+      return readRow(await database.read<Row>(byUserCode(userCodeHash, now)));
     },
     async findDeviceAuthorization(hash) {
-      const [row] = await database.read<Row>(
-        sql`SELECT hash, user_code_hash, client_id, scopes, resource, code_challenge, requested_from, created_at, expires_at,
-            poll_interval, outcome, code_hash
-          FROM device_authorizations WHERE hash = ${hash}`,
-      );
-      return row === undefined ? null : readRow(row);
+      return readRow(await database.read<Row>(byHash(hash)));
     },
     async decideDeviceAuthorization(hash, codeHash, now) {
       const decided = await database.write(
@@ -72,19 +58,6 @@ function* recordPoll(hash: string, now: number, slower: number): Steps<boolean> 
   return true;
 }
 
-function readRow(row: Row): DeviceAuthorizationRecord {
-  return {
-    hash: row.hash,
-    userCodeHash: row.user_code_hash,
-    clientId: row.client_id,
-    scopes: row.scopes === null ? null : readJson(row.scopes),
-    resource: row.resource,
-    codeChallenge: row.code_challenge,
-    requestedFrom: row.requested_from,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    interval: row.poll_interval,
-    outcome: row.outcome,
-    codeHash: row.code_hash,
-  };
+function readRow([row]: readonly Row[]): DeviceAuthorizationRecord | null {
+  return row === undefined ? null : { ...columns.read(row), interval: row.poll_interval };
 }

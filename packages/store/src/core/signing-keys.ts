@@ -1,21 +1,21 @@
 /** Signing keys, with encrypted private keys. */
 import type { SigningKeyRecord, SigningKeyStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { type Query, sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, sql } from '../sql.ts';
 
-interface SigningKeyRow {
-  readonly id: string;
-  readonly algorithm: string;
-  readonly public_jwk: string;
-  readonly encrypted_private_key: Uint8Array;
-  readonly created_at: number;
-  readonly signs_from: number;
-}
+const columns = defineRecordColumns<SigningKeyRecord>(
+  'id algorithm publicJwk encryptedPrivateKey:bytes createdAt signsFrom',
+);
+const insertKey = columns.insertInto('signing_keys');
+const allKeys = defineQuery(
+  `SELECT ${columns.select()} FROM signing_keys ORDER BY created_at DESC, signs_from DESC, id`,
+);
 
 export function createSigningKeyStore(database: Database): SigningKeyStore {
   return {
     async listSigningKeys() {
-      return readKeys(await database.read<SigningKeyRow>(allKeys()));
+      return columns.readAll(await database.read(allKeys()));
     },
     addSigningKey: (key, after) =>
       database.transact({ steps: () => add(key, after), postgres: { lock: 'signing_keys' } }),
@@ -27,11 +27,10 @@ export function createSigningKeyStore(database: Database): SigningKeyStore {
 }
 
 function* add(key: SigningKeyRecord, after: string | null): Steps<readonly SigningKeyRecord[]> {
-  const others = readKeys(yield allKeys());
+  const others = columns.readAll(yield allKeys());
   if ((others[0]?.id ?? null) !== after) return others;
-  yield sql`INSERT INTO signing_keys (id, algorithm, public_jwk, encrypted_private_key, created_at, signs_from)
-    VALUES (${key.id}, ${key.algorithm}, ${key.publicJwk}, ${key.encryptedPrivateKey}, ${key.createdAt}, ${key.signsFrom})`;
-  return readKeys(yield allKeys());
+  yield insertKey(key);
+  return columns.readAll(yield allKeys());
 }
 
 function* remove(ids: readonly string[]): Steps<void> {
@@ -39,26 +38,10 @@ function* remove(ids: readonly string[]): Steps<void> {
 }
 
 function* reencrypt(encrypted: ReadonlyMap<string, Uint8Array>): Steps<boolean> {
-  const keys = readKeys(yield allKeys());
+  const keys = columns.readAll(yield allKeys());
   if (keys.length !== encrypted.size || keys.some(({ id }) => !encrypted.has(id))) return false;
   for (const [id, privateKey] of encrypted) {
     yield sql`UPDATE signing_keys SET encrypted_private_key = ${privateKey} WHERE id = ${id}`;
   }
   return true;
-}
-
-function allKeys(): Query {
-  return sql`SELECT id, algorithm, public_jwk, encrypted_private_key, created_at, signs_from FROM signing_keys
-    ORDER BY created_at DESC, signs_from DESC, id`;
-}
-
-function readKeys(rows: readonly unknown[]): readonly SigningKeyRecord[] {
-  return (rows as readonly SigningKeyRow[]).map((row) => ({
-    id: row.id,
-    algorithm: row.algorithm,
-    publicJwk: row.public_jwk,
-    encryptedPrivateKey: new Uint8Array(row.encrypted_private_key),
-    createdAt: row.created_at,
-    signsFrom: row.signs_from,
-  }));
 }

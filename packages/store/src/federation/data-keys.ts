@@ -1,13 +1,11 @@
 /** Data keys, which encrypt tokens of other issuers. */
 import type { DataKeyRecord, FederationStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { type Query, sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, sql } from '../sql.ts';
 
-interface DataKeyRow {
-  readonly id: string;
-  readonly encrypted_key: Uint8Array;
-  readonly created_at: number;
-}
+const columns = defineRecordColumns<DataKeyRecord>('id encryptedKey:bytes createdAt');
+const allKeys = defineQuery(`SELECT ${columns.select()} FROM data_keys ORDER BY created_at DESC, id DESC`);
 
 type DataKeyStore = Pick<
   FederationStore,
@@ -17,7 +15,7 @@ type DataKeyStore = Pick<
 export function createDataKeyStore(database: Database): DataKeyStore {
   return {
     async listDataKeys() {
-      return readKeys(await database.read<DataKeyRow>(allKeys()));
+      return columns.readAll(await database.read(allKeys()));
     },
     addDataKey: (key, after) =>
       database.transact({ steps: () => add(key, after), postgres: { lock: 'data_keys' } }),
@@ -31,14 +29,14 @@ export function createDataKeyStore(database: Database): DataKeyStore {
 }
 
 function* add(key: DataKeyRecord, after: string | null): Steps<readonly DataKeyRecord[]> {
-  const others = readKeys(yield allKeys());
+  const others = columns.readAll(yield allKeys());
   if ((others[0]?.id ?? null) !== after) return others;
   yield sql`INSERT INTO data_keys (id, encrypted_key, created_at) VALUES (${key.id}, ${key.encryptedKey}, ${key.createdAt})`;
-  return readKeys(yield allKeys());
+  return columns.readAll(yield allKeys());
 }
 
 function* reencrypt(encrypted: ReadonlyMap<string, Uint8Array>): Steps<boolean> {
-  const keys = readKeys(yield allKeys());
+  const keys = columns.readAll(yield allKeys());
   if (keys.length !== encrypted.size || keys.some(({ id }) => !encrypted.has(id))) return false;
   for (const [id, key] of encrypted) {
     yield sql`UPDATE data_keys SET encrypted_key = ${key} WHERE id = ${id}`;
@@ -48,7 +46,7 @@ function* reencrypt(encrypted: ReadonlyMap<string, Uint8Array>): Steps<boolean> 
 
 /** Retains the newest key, and every key that a process may still use because it has not read a newer one. */
 function* removeUnused(before: number): Steps<number> {
-  const [newest, ...older] = readKeys(yield allKeys());
+  const [newest, ...older] = columns.readAll(yield allKeys());
   if (newest === undefined || newest.createdAt >= before) return 0;
   let removed = 0;
   for (const { id } of older) {
@@ -83,16 +81,4 @@ function* discard(ids: readonly string[], at: number): Steps<number> {
     count += ended.length + accounts.length;
   }
   return count;
-}
-
-function allKeys(): Query {
-  return sql`SELECT id, encrypted_key, created_at FROM data_keys ORDER BY created_at DESC, id DESC`;
-}
-
-function readKeys(rows: readonly unknown[]): readonly DataKeyRecord[] {
-  return (rows as readonly DataKeyRow[]).map((row) => ({
-    id: row.id,
-    encryptedKey: new Uint8Array(row.encrypted_key),
-    createdAt: row.created_at,
-  }));
 }

@@ -6,25 +6,24 @@ import type {
   LinkedIdentityRecord,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { readJson } from '../json.ts';
-import { type Query, sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, sql } from '../sql.ts';
 import { insertAccount } from '../users/account-rows.ts';
 import { createDataKeyStore } from './data-keys.ts';
 import { createProviderTokensStore } from './provider-tokens.ts';
 
-interface FederatedLoginRow {
-  readonly state_hash: string;
-  readonly browser_hash: string;
-  readonly identity_provider: string | null;
-  readonly backend: string | null;
-  readonly transaction_id: string | null;
-  readonly return_to: string | null;
-  readonly account_id: string | null;
-  readonly approved_scopes: string;
-  readonly workspace: string | null;
-  readonly encrypted_secrets: Uint8Array;
-  readonly expires_at: number;
-}
+const loginColumns = defineRecordColumns<FederatedLoginRecord>(
+  `stateHash browserHash identityProvider backend transactionId returnTo accountId approvedScopes:json workspace
+    encryptedSecrets:bytes expiresAt`,
+);
+const insertLogin = loginColumns.insertInto('federated_logins');
+const loginByState = defineQuery(
+  `SELECT ${loginColumns.select()} FROM federated_logins WHERE state_hash = ? AND expires_at > ?`,
+);
+const identityColumns = defineRecordColumns<LinkedIdentityRecord>('issuer subject accountId');
+const SELECT_IDENTITY = `SELECT ${identityColumns.select()} FROM linked_identities`;
+const identityBySubject = defineQuery(`${SELECT_IDENTITY} WHERE issuer = ? AND subject = ?`);
+const identityByAccount = defineQuery(`${SELECT_IDENTITY} WHERE account_id = ?`);
 
 export function createFederationStore(database: Database): FederationStore {
   return {
@@ -48,14 +47,8 @@ function createFederatedLoginStore(database: Database): FederatedLoginStore {
       );
     },
     saveFederatedLogin: (login) => database.transact({ steps: () => save(login), postgres: { lock: null } }),
-    async findFederatedLogin(stateHash, now) {
-      const [row] = await database.read<FederatedLoginRow>(
-        sql`SELECT state_hash, browser_hash, identity_provider, backend, transaction_id, return_to, account_id, approved_scopes,
-            workspace, encrypted_secrets, expires_at
-          FROM federated_logins WHERE state_hash = ${stateHash} AND expires_at > ${now}`,
-      );
-      return row === undefined ? null : readFederatedLogin(row);
-    },
+    findFederatedLogin: async (stateHash, now) =>
+      loginColumns.readFirst(await database.read(loginByState(stateHash, now))),
     async consumeFederatedLogin(stateHash, now) {
       const taken = await database.write(
         sql`DELETE FROM federated_logins WHERE state_hash = ${stateHash} AND expires_at > ${now} RETURNING 1 AS one`,
@@ -68,11 +61,7 @@ function createFederatedLoginStore(database: Database): FederatedLoginStore {
 function* save(login: FederatedLoginRecord): Steps<void> {
   const { transactionId } = login;
   if (transactionId !== null) yield sql`DELETE FROM federated_logins WHERE transaction_id = ${transactionId}`;
-  yield sql`INSERT INTO federated_logins (state_hash, browser_hash, identity_provider, backend, transaction_id, return_to, account_id,
-      approved_scopes, workspace, encrypted_secrets, expires_at)
-    VALUES (${login.stateHash}, ${login.browserHash}, ${login.identityProvider}, ${login.backend},
-      ${transactionId}, ${login.returnTo}, ${login.accountId}, ${JSON.stringify(login.approvedScopes)}, ${login.workspace},
-      ${login.encryptedSecrets}, ${login.expiresAt})`;
+  yield insertLogin(login);
 }
 
 type LinkedIdentityStore = Pick<
@@ -80,55 +69,21 @@ type LinkedIdentityStore = Pick<
   'findLinkedIdentity' | 'findLinkedIdentityByAccount' | 'linkIdentity'
 >;
 
-interface LinkedIdentityRow {
-  readonly issuer: string;
-  readonly subject: string;
-  readonly account_id: string;
-}
-
 function createLinkedIdentityStore(database: Database): LinkedIdentityStore {
   return {
-    findLinkedIdentity: (issuer, subject) =>
-      readIdentity(
-        database,
-        sql`SELECT issuer, subject, account_id FROM linked_identities WHERE issuer = ${issuer} AND subject = ${subject}`,
-      ),
-    findLinkedIdentityByAccount: (accountId) =>
-      readIdentity(
-        database,
-        sql`SELECT issuer, subject, account_id FROM linked_identities WHERE account_id = ${accountId}`,
-      ),
+    findLinkedIdentity: async (issuer, subject) =>
+      identityColumns.readFirst(await database.read(identityBySubject(issuer, subject))),
+    findLinkedIdentityByAccount: async (accountId) =>
+      identityColumns.readFirst(await database.read(identityByAccount(accountId))),
     linkIdentity: (identity, account) =>
       database.transact({ steps: () => link(identity, account), postgres: { lock: 'accounts' } }),
   };
 }
 
 function* link({ issuer, subject }: LinkedIdentityRecord, account: AccountRecord): Steps<string> {
-  const [linked] =
-    (yield sql`SELECT account_id FROM linked_identities WHERE issuer = ${issuer} AND subject = ${subject}`) as readonly LinkedIdentityRow[];
-  if (linked !== undefined) return linked.account_id;
+  const linked = identityColumns.readFirst(yield identityBySubject(issuer, subject));
+  if (linked !== null) return linked.accountId;
   yield insertAccount(account);
   yield sql`INSERT INTO linked_identities (issuer, subject, account_id) VALUES (${issuer}, ${subject}, ${account.id})`;
   return account.id;
-}
-
-function readFederatedLogin(row: FederatedLoginRow): FederatedLoginRecord {
-  return {
-    stateHash: row.state_hash,
-    browserHash: row.browser_hash,
-    identityProvider: row.identity_provider,
-    backend: row.backend,
-    transactionId: row.transaction_id,
-    returnTo: row.return_to,
-    accountId: row.account_id,
-    approvedScopes: readJson(row.approved_scopes),
-    workspace: row.workspace,
-    encryptedSecrets: new Uint8Array(row.encrypted_secrets),
-    expiresAt: row.expires_at,
-  };
-}
-
-async function readIdentity(database: Database, query: Query): Promise<LinkedIdentityRecord | null> {
-  const [row] = await database.read<LinkedIdentityRow>(query);
-  return row === undefined ? null : { issuer: row.issuer, subject: row.subject, accountId: row.account_id };
 }

@@ -11,25 +11,11 @@ import { defineTokenTable } from './token-table.ts';
 
 type Own = Omit<ProviderTokensRecord, keyof UpstreamTokens>;
 
-interface OwnRow {
-  readonly identity_provider: string;
-  readonly issuer: string;
-  readonly subject: string;
-  readonly name: string | null;
-}
-
-const table = defineTokenTable<OwnRow, Own, string>({
+const table = defineTokenTable<Own, string>({
   table: 'provider_tokens',
   primaryKey: ['grant_id'],
   keyValues: (grantId) => [grantId],
-  ownColumns: ['identity_provider', 'issuer', 'subject', 'name'],
-  ownValues: ({ identityProvider, issuer, subject, name }) => [identityProvider, issuer, subject, name],
-  readOwn: ({ identity_provider: identityProvider, issuer, subject, name }) => ({
-    identityProvider,
-    issuer,
-    subject,
-    name,
-  }),
+  own: 'identityProvider issuer subject name',
 });
 
 const tokensByAccount = defineQuery(

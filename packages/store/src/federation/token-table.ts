@@ -5,42 +5,20 @@ import type {
   UpstreamTokens,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { readJson } from '../json.ts';
-import { defineQuery, type Query, type Value } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, type Query } from '../sql.ts';
 
-/** The columns that such tables share. */
-interface UpstreamTokensRow {
-  readonly grant_id: string;
-  readonly account_id: string;
-  readonly encrypted_tokens: Uint8Array | null;
-  readonly data_key_id: string;
-  readonly scopes: string;
-  readonly expires_at: number | null;
-  readonly is_refreshable: number;
-  readonly refresh_from: number | null;
-  readonly checked_at: number;
-  readonly version: number;
-  readonly lease_holder: string | null;
-  readonly lease_until: number | null;
-  readonly created_at: number;
-  readonly ended_at: number | null;
-  readonly end_reason: string | null;
-  readonly due_at: number | null;
-  readonly revocation_attempts: number;
-}
+const SHARED = `grantId accountId encryptedTokens:bytes dataKeyId scopes:json expiresAt isRefreshable:boolean refreshFrom checkedAt version
+  leaseHolder leaseUntil createdAt endedAt endReason dueAt revocationAttempts`;
 
-const SHARED = `grant_id, account_id, encrypted_tokens, data_key_id, scopes, expires_at, is_refreshable, refresh_from, checked_at, version,
-  lease_holder, lease_until, created_at, ended_at, end_reason, due_at, revocation_attempts`;
-
-/** A table, with the columns and members that only its records have. */
-interface TableDefinition<OwnRow, Own, Key> {
+/** A table, with the members that only its records have. */
+interface TableDefinition<Key> {
   readonly table: string;
   /** The columns of its primary key. */
   readonly primaryKey: readonly string[];
   readonly keyValues: (key: Key) => readonly string[];
-  readonly ownColumns: readonly (keyof OwnRow & string)[];
-  readonly ownValues: (own: Own) => readonly Value[];
-  readonly readOwn: (row: OwnRow) => Own;
+  /** The members, separated by spaces. */
+  readonly own: string;
 }
 
 /** The operations of a table; `Key` names one of its records. */
@@ -69,16 +47,17 @@ export interface TokenTable<TokensRecord, Key> {
   complete(database: Database, key: Key): Promise<void>;
 }
 
-export function defineTokenTable<OwnRow, Own, Key>(
-  definition: TableDefinition<OwnRow, Own, Key>,
+export function defineTokenTable<Own, Key>(
+  definition: TableDefinition<Key>,
 ): TokenTable<UpstreamTokens & Own, Key> {
-  const { table, primaryKey, keyValues, ownColumns, ownValues, readOwn } = definition;
-  const columns = [SHARED, ...ownColumns].join(', ');
-  const marks = columns.split(',').map(() => '?');
+  const { table, primaryKey, keyValues, own } = definition;
+  const {
+    select,
+    readAll: readRows,
+    insertInto,
+  } = defineRecordColumns<UpstreamTokens & Own>(`${SHARED} ${own}`);
+  const columns = select();
   const queries = defineQueries(table, columns, primaryKey);
-  const insert = defineQuery(`INSERT INTO ${table} (${columns}) VALUES (${marks.join(', ')})`);
-  const readRows = (rows: readonly unknown[]) =>
-    (rows as readonly (UpstreamTokensRow & OwnRow)[]).map((row) => ({ ...readShared(row), ...readOwn(row) }));
 
   function* claim(now: number, until: number, limit: number): Steps<readonly (UpstreamTokens & Own)[]> {
     yield queries.keepLive(now, now);
@@ -89,7 +68,7 @@ export function defineTokenTable<OwnRow, Own, Key>(
   return {
     columns,
     readRows,
-    insert: (tokens) => insert(...sharedValues(tokens), ...ownValues(tokens)),
+    insert: insertInto(table),
     async find(database, key) {
       return readRows(await database.read(queries.find(...keyValues(key))))[0] ?? null;
     },
@@ -168,49 +147,5 @@ function defineQueries(table: string, columns: string, primaryKey: readonly stri
     ),
     postpone: update('due_at = ?', `${key} AND ended_at IS NOT NULL`),
     complete: update('encrypted_tokens = NULL, due_at = NULL', `${key} AND ended_at IS NOT NULL`),
-  };
-}
-
-function sharedValues(tokens: UpstreamTokens): readonly Value[] {
-  return [
-    tokens.grantId,
-    tokens.accountId,
-    tokens.encryptedTokens,
-    tokens.dataKeyId,
-    JSON.stringify(tokens.scopes),
-    tokens.expiresAt,
-    Number(tokens.isRefreshable),
-    tokens.refreshFrom,
-    tokens.checkedAt,
-    tokens.version,
-    tokens.leaseHolder,
-    tokens.leaseUntil,
-    tokens.createdAt,
-    tokens.endedAt,
-    tokens.endReason,
-    tokens.dueAt,
-    tokens.revocationAttempts,
-  ];
-}
-
-function readShared(row: UpstreamTokensRow): UpstreamTokens {
-  return {
-    grantId: row.grant_id,
-    accountId: row.account_id,
-    encryptedTokens: row.encrypted_tokens === null ? null : new Uint8Array(row.encrypted_tokens),
-    dataKeyId: row.data_key_id,
-    scopes: readJson(row.scopes),
-    expiresAt: row.expires_at,
-    isRefreshable: row.is_refreshable === 1,
-    refreshFrom: row.refresh_from,
-    checkedAt: row.checked_at,
-    version: row.version,
-    leaseHolder: row.lease_holder,
-    leaseUntil: row.lease_until,
-    createdAt: row.created_at,
-    endedAt: row.ended_at,
-    endReason: row.end_reason as ProviderTokensEndReason | null,
-    dueAt: row.due_at,
-    revocationAttempts: row.revocation_attempts,
   };
 }

@@ -1,22 +1,18 @@
 /** Passkeys. */
 import type { MfaStore, PasskeyRecord } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
-import { readJson } from '../json.ts';
+import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
 
-interface PasskeyRow {
-  readonly id: string;
-  readonly account_id: string;
-  readonly public_key: string;
-  readonly counter: number;
-  readonly transports: string;
-  readonly name: string;
-  readonly created_at: number;
-  readonly last_used_at: number | null;
-}
+const columns = defineRecordColumns<PasskeyRecord>(
+  'id accountId publicKey counter transports:json name createdAt lastUsedAt',
+);
+const COLUMNS = columns.select();
 
-const COLUMNS = 'id, account_id, public_key, counter, transports, name, created_at, last_used_at';
-
+export const insertPasskey: (passkey: PasskeyRecord) => Query = columns.insertInto(
+  'passkeys',
+  'ON CONFLICT (id) DO NOTHING RETURNING 1 AS one',
+);
 const passkeyById = defineQuery(`SELECT ${COLUMNS} FROM passkeys WHERE id = ?`);
 const passkeysByAccount = defineQuery(
   `SELECT ${COLUMNS} FROM passkeys WHERE account_id = ? ORDER BY created_at, id`,
@@ -30,13 +26,8 @@ export type PasskeyStore = Pick<
 export function createPasskeyStore(database: Database): PasskeyStore {
   return {
     addPasskey: async (passkey) => (await database.write(insertPasskey(passkey))).length > 0,
-    async findPasskey(id) {
-      const [row] = await database.read<PasskeyRow>(passkeyById(id));
-      return row === undefined ? null : readPasskey(row);
-    },
-    async listPasskeys(accountId) {
-      return (await database.read<PasskeyRow>(passkeysByAccount(accountId))).map(readPasskey);
-    },
+    findPasskey: async (id) => columns.readFirst(await database.read(passkeyById(id))),
+    listPasskeys: async (accountId) => columns.readAll(await database.read(passkeysByAccount(accountId))),
     async recordPasskeyUse(id, counter, at) {
       const used = await database.write(
         sql`UPDATE passkeys SET counter = ${counter}, last_used_at = ${at}
@@ -50,25 +41,5 @@ export function createPasskeyStore(database: Database): PasskeyStore {
       );
       return removed.length > 0;
     },
-  };
-}
-
-export function insertPasskey(passkey: PasskeyRecord): Query {
-  return sql`INSERT INTO passkeys (id, account_id, public_key, counter, transports, name, created_at, last_used_at)
-    VALUES (${passkey.id}, ${passkey.accountId}, ${passkey.publicKey}, ${passkey.counter},
-      ${JSON.stringify(passkey.transports)}, ${passkey.name}, ${passkey.createdAt}, ${passkey.lastUsedAt})
-    ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`;
-}
-
-function readPasskey(row: PasskeyRow): PasskeyRecord {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    publicKey: row.public_key,
-    counter: row.counter,
-    transports: readJson(row.transports),
-    name: row.name,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
   };
 }

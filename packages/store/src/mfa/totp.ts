@@ -1,15 +1,14 @@
 /** TOTP factors and recovery codes. */
 import type { MfaStore, TotpFactorRecord } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, sql } from '../sql.ts';
 import { createPasskeyStore, type PasskeyStore } from './passkeys.ts';
 
-interface TotpFactorRow {
-  readonly account_id: string;
-  readonly encrypted_secret: string;
-  readonly last_step: number;
-  readonly created_at: number;
-}
+const columns = defineRecordColumns<TotpFactorRecord>('accountId encryptedSecret lastStep createdAt');
+const SELECT = `SELECT ${columns.select()} FROM totp_factors`;
+const factorOfAccount = defineQuery(`${SELECT} WHERE account_id = ?`);
+const factorsAfter = defineQuery(`${SELECT} WHERE account_id > ? ORDER BY account_id LIMIT ?`);
 
 type TotpStore = Omit<MfaStore, keyof PasskeyStore>;
 
@@ -19,19 +18,8 @@ export function createMfaStore(database: Database): MfaStore {
 
 function createTotpStore(database: Database): TotpStore {
   return {
-    async findTotpFactor(accountId) {
-      const [row] = await database.read<TotpFactorRow>(
-        sql`SELECT account_id, encrypted_secret, last_step, created_at FROM totp_factors WHERE account_id = ${accountId}`,
-      );
-      return row === undefined ? null : readFactor(row);
-    },
-    async listTotpFactors(after, limit) {
-      const rows = await database.read<TotpFactorRow>(
-        sql`SELECT account_id, encrypted_secret, last_step, created_at FROM totp_factors WHERE account_id > ${after}
-          ORDER BY account_id LIMIT ${limit}`,
-      );
-      return rows.map(readFactor);
-    },
+    findTotpFactor: async (accountId) => columns.readFirst(await database.read(factorOfAccount(accountId))),
+    listTotpFactors: async (after, limit) => columns.readAll(await database.read(factorsAfter(after, limit))),
     async reencryptTotpFactor(accountId, from, to) {
       const reencrypted = await database.write(
         sql`UPDATE totp_factors SET encrypted_secret = ${to} WHERE account_id = ${accountId} AND encrypted_secret = ${from}
@@ -63,16 +51,6 @@ function createTotpStore(database: Database): TotpStore {
     removeTotpFactor: (accountId) =>
       database.transact({ steps: () => deleteTotpFactor(accountId), postgres: { lock: 'accounts' } }),
   };
-}
-
-function readFactor(row: TotpFactorRow): TotpFactorRecord {
-  const {
-    account_id: accountId,
-    encrypted_secret: encryptedSecret,
-    last_step: lastStep,
-    created_at: createdAt,
-  } = row;
-  return { accountId, encryptedSecret, lastStep, createdAt };
 }
 
 function* save(record: TotpFactorRecord, recoveryHashes: readonly string[]): Steps<void> {

@@ -2,19 +2,15 @@
 import type { ClientMetadataDocumentRecord, RegistrationStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
 import { readFrozenJson } from '../json.ts';
-import { type Query, sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, type Query, sql } from '../sql.ts';
 
-interface ClientDocumentRow {
-  readonly url: string;
-  readonly metadata: string;
-  readonly digest: string;
-  readonly etag: string | null;
-  readonly last_modified: string | null;
-  readonly fetched_at: number;
-  readonly fresh_until: number;
-  readonly last_used_at: number | null;
-  readonly expires_at: number;
-}
+type ClientDocumentRow = Omit<ClientMetadataDocumentRecord, 'metadata'> & { readonly metadata: string };
+
+const columns = defineRecordColumns<ClientDocumentRow>(
+  'url metadata digest etag lastModified fetchedAt freshUntil lastUsedAt expiresAt',
+);
+const documentByUrl = defineQuery(`SELECT ${columns.select()} FROM client_metadata_documents WHERE url = ?`);
 
 export type ClientMetadataDocumentStore = Pick<
   RegistrationStore,
@@ -24,12 +20,7 @@ export type ClientMetadataDocumentStore = Pick<
 export function createClientMetadataDocumentStore(database: Database): ClientMetadataDocumentStore {
   return {
     findClientMetadataDocument: (url) =>
-      database.readCached(
-        'client_metadata_documents',
-        sql`SELECT url, metadata, digest, etag, last_modified, fetched_at, fresh_until, last_used_at, expires_at
-          FROM client_metadata_documents WHERE url = ${url}`,
-        readCopy,
-      ),
+      database.readCached('client_metadata_documents', documentByUrl(url), readCopy),
     async saveClientMetadataDocument(copy) {
       await database.write(upsert(copy));
     },
@@ -53,17 +44,8 @@ function upsert(copy: ClientMetadataDocumentRecord): Query {
     WHERE excluded.fetched_at >= client_metadata_documents.fetched_at`;
 }
 
-function readCopy([row]: readonly ClientDocumentRow[]): ClientMetadataDocumentRecord | null {
-  if (row === undefined) return null;
-  return Object.freeze<ClientMetadataDocumentRecord>({
-    url: row.url,
-    metadata: readFrozenJson(row.metadata),
-    digest: row.digest,
-    etag: row.etag,
-    lastModified: row.last_modified,
-    fetchedAt: row.fetched_at,
-    freshUntil: row.fresh_until,
-    lastUsedAt: row.last_used_at,
-    expiresAt: row.expires_at,
-  });
+function readCopy(rows: readonly unknown[]): ClientMetadataDocumentRecord | null {
+  const copy = columns.readFirst(rows);
+  if (copy === null) return null;
+  return Object.freeze<ClientMetadataDocumentRecord>({ ...copy, metadata: readFrozenJson(copy.metadata) });
 }

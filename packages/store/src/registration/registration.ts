@@ -8,7 +8,8 @@ import type {
 import { insertClient } from '../core/clients.ts';
 import { bucketDepth, chargeRateLimit, rateLimitWait } from '../core/rate-limits.ts';
 import type { Database, Steps } from '../database.ts';
-import { type Query, sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, type Query, sql } from '../sql.ts';
 import {
   type ClientMetadataDocumentStore,
   createClientMetadataDocumentStore,
@@ -88,14 +89,13 @@ function registerAtOnce(
     ) SELECT full_at FROM taken`;
 }
 
-interface InitialAccessTokenRow {
-  readonly id: string;
-  readonly hash: string;
-  readonly note: string;
-  readonly created_at: number;
-  readonly expires_at: number;
-  readonly client_id: string | null;
-}
+const tokenColumns = defineRecordColumns<InitialAccessTokenRecord>(
+  'id hash note createdAt expiresAt clientId',
+);
+const insertToken = tokenColumns.insertInto('initial_access_tokens');
+const SELECT_TOKEN = `SELECT ${tokenColumns.select()} FROM initial_access_tokens`;
+const tokenByHash = defineQuery(`${SELECT_TOKEN} WHERE hash = ? AND expires_at > ?`);
+const tokensAfter = defineQuery(`${SELECT_TOKEN} WHERE id > ? AND expires_at > ? ORDER BY id LIMIT ?`);
 
 type InitialAccessTokenStore = Omit<
   RegistrationStore,
@@ -104,26 +104,13 @@ type InitialAccessTokenStore = Omit<
 
 function createInitialAccessTokenStore(database: Database): InitialAccessTokenStore {
   return {
-    async saveInitialAccessToken({ id, hash, note, createdAt, expiresAt, clientId }) {
-      await database.write(
-        sql`INSERT INTO initial_access_tokens (id, hash, note, created_at, expires_at, client_id)
-          VALUES (${id}, ${hash}, ${note}, ${createdAt}, ${expiresAt}, ${clientId})`,
-      );
+    async saveInitialAccessToken(token) {
+      await database.write(insertToken(token));
     },
-    async findInitialAccessToken(hash, now) {
-      const [row] = await database.read<InitialAccessTokenRow>(
-        sql`SELECT id, hash, note, created_at, expires_at, client_id FROM initial_access_tokens
-          WHERE hash = ${hash} AND expires_at > ${now}`,
-      );
-      return row === undefined ? null : readToken(row);
-    },
-    async listInitialAccessTokens(after, limit, now) {
-      const rows = await database.read<InitialAccessTokenRow>(
-        sql`SELECT id, hash, note, created_at, expires_at, client_id FROM initial_access_tokens
-          WHERE id > ${after} AND expires_at > ${now} ORDER BY id LIMIT ${limit}`,
-      );
-      return rows.map(readToken);
-    },
+    findInitialAccessToken: async (hash, now) =>
+      tokenColumns.readFirst(await database.read(tokenByHash(hash, now))),
+    listInitialAccessTokens: async (after, limit, now) =>
+      tokenColumns.readAll(await database.read(tokensAfter(after, now, limit))),
     registerClientWithInitialAccessToken: (client, hash) =>
       database.transact({ steps: () => registerWithToken(client, hash), postgres: { lock: null } }),
     revokeInitialAccessToken: (id) =>
@@ -146,15 +133,4 @@ function* revoke(id: string): Steps<'revoked' | 'used' | 'unknown'> {
   if (revoked.length > 0) return 'revoked';
   const used = yield sql`SELECT 1 AS one FROM initial_access_tokens WHERE id = ${id}`;
   return used.length > 0 ? 'used' : 'unknown';
-}
-
-function readToken(row: InitialAccessTokenRow): InitialAccessTokenRecord {
-  return {
-    id: row.id,
-    hash: row.hash,
-    note: row.note,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    clientId: row.client_id,
-  };
 }

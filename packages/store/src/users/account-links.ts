@@ -3,15 +3,16 @@ import type { AccountLinkRecord, UserStore } from '@portcullis/authorization-ser
 import type { Database, Steps } from '../database.ts';
 import { insertPasskey } from '../mfa/passkeys.ts';
 import { deleteTotpFactor } from '../mfa/totp.ts';
-import { type Query, sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, type Query, sql } from '../sql.ts';
 
-interface AccountLinkRow {
-  readonly hash: string;
-  readonly account_id: string;
-  readonly purpose: AccountLinkRecord['purpose'];
-  readonly created_at: number;
-  readonly expires_at: number;
-}
+const columns = defineRecordColumns<AccountLinkRecord>('hash accountId purpose createdAt expiresAt');
+const linkByHash = defineQuery(
+  `SELECT ${columns.select('l.')} FROM account_links l JOIN accounts a ON a.id = l.account_id
+    WHERE l.hash = ? AND l.expires_at > ? AND a.disabled_at IS NULL`,
+);
+
+export const insertLink: (link: AccountLinkRecord) => Query = columns.insertInto('account_links');
 
 export type AccountLinkOperations = Pick<
   UserStore,
@@ -22,14 +23,7 @@ export function createAccountLinkOperations(database: Database): AccountLinkOper
   return {
     saveAccountLink: (link) =>
       database.transact({ steps: () => replaceLink(link), postgres: { lock: 'accounts' } }),
-    async findAccountLink(hash, now) {
-      const [row] = await database.read<AccountLinkRow>(
-        sql`SELECT l.hash, l.account_id, l.purpose, l.created_at, l.expires_at
-          FROM account_links l JOIN accounts a ON a.id = l.account_id
-          WHERE l.hash = ${hash} AND l.expires_at > ${now} AND a.disabled_at IS NULL`,
-      );
-      return row === undefined ? null : readLink(row);
-    },
+    findAccountLink: async (hash, now) => columns.readFirst(await database.read(linkByHash(hash, now))),
     redeemAccountLink: (hash, chosen, at) =>
       database.transact({ steps: () => redeemLink(hash, chosen, at), postgres: { lock: 'accounts' } }),
   };
@@ -47,10 +41,9 @@ function* redeemLink(
 ): Steps<boolean> {
   // Point of no return: only one of several concurrent calls finds the link.
   const [used] =
-    (yield sql`DELETE FROM account_links WHERE hash = ${hash} AND expires_at > ${at} RETURNING account_id`) as readonly Pick<
-      AccountLinkRow,
-      'account_id'
-    >[];
+    (yield sql`DELETE FROM account_links WHERE hash = ${hash} AND expires_at > ${at} RETURNING account_id`) as readonly {
+      readonly account_id: string;
+    }[];
   if (used === undefined) return false;
   const id = used.account_id;
   yield sql`UPDATE accounts SET password_hash = ${passwordHash} WHERE id = ${id}`;
@@ -60,19 +53,4 @@ function* redeemLink(
   yield* deleteTotpFactor(id);
   if (passkey !== null) yield insertPasskey(passkey);
   return true;
-}
-
-export function insertLink(link: AccountLinkRecord): Query {
-  return sql`INSERT INTO account_links (hash, account_id, purpose, created_at, expires_at)
-    VALUES (${link.hash}, ${link.accountId}, ${link.purpose}, ${link.createdAt}, ${link.expiresAt})`;
-}
-
-function readLink(row: AccountLinkRow): AccountLinkRecord {
-  return {
-    hash: row.hash,
-    accountId: row.account_id,
-    purpose: row.purpose,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  };
 }

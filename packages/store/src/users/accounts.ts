@@ -4,20 +4,19 @@ import { revokeAllOfAccount } from '../core/grants.ts';
 import type { Database, Steps } from '../database.ts';
 import { defineQuery, sql } from '../sql.ts';
 import { type AccountLinkOperations, createAccountLinkOperations, insertLink } from './account-links.ts';
-import { ACCOUNT_COLUMNS, type AccountRow, insertAccount, readAccount } from './account-rows.ts';
+import { accountColumns, insertAccount } from './account-rows.ts';
 import { createFirstAccountOperations, type FirstAccountOperations } from './first-account.ts';
 import { createProfileOperations, type ProfileOperations } from './profiles.ts';
 import { createSessionOperations, type SessionOperations } from './sessions.ts';
 
-const accountById = defineQuery(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE id = ?`);
-const accountByEmail = defineQuery(`SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email_key = ?`);
+const SELECT = `SELECT ${accountColumns.select()}`;
+const accountById = defineQuery(`${SELECT} FROM accounts WHERE id = ?`);
+const accountByEmail = defineQuery(`${SELECT} FROM accounts WHERE email_key = ?`);
 const accountsByVerifiedEmail = defineQuery(
-  `SELECT ${ACCOUNT_COLUMNS} FROM accounts
+  `${SELECT} FROM accounts
     WHERE id IN (SELECT account_id FROM user_profiles WHERE lower(email) = ?) ORDER BY id LIMIT 10`,
 );
-const accountsAfter = defineQuery(
-  `SELECT ${ACCOUNT_COLUMNS} FROM accounts WHERE email_key > ? ORDER BY email_key LIMIT ?`,
-);
+const accountsAfter = defineQuery(`${SELECT} FROM accounts WHERE email_key > ? ORDER BY email_key LIMIT ?`);
 
 export function createUserStore(database: Database): UserStore {
   return {
@@ -42,22 +41,15 @@ type AccountOperations = Omit<
 
 function createAccountOperations(database: Database): AccountOperations {
   return {
-    async findAccount(id) {
-      return readAccount(await database.read<AccountRow>(accountById(id)));
-    },
-    async findAccountByEmail(emailKey) {
-      return readAccount(await database.read<AccountRow>(accountByEmail(emailKey)));
-    },
-    async findAccountsByVerifiedEmail(emailKey) {
-      const rows = await database.read<AccountRow>(accountsByVerifiedEmail(emailKey));
-      return rows.flatMap((row) => readAccount([row]) ?? []);
-    },
+    findAccount: async (id) => accountColumns.readFirst(await database.read(accountById(id))),
+    findAccountByEmail: async (emailKey) =>
+      accountColumns.readFirst(await database.read(accountByEmail(emailKey))),
+    findAccountsByVerifiedEmail: async (emailKey) =>
+      accountColumns.readAll(await database.read(accountsByVerifiedEmail(emailKey))),
     createAccount: (account, initialAccessToken) =>
       database.transact({ steps: () => add(account, initialAccessToken), postgres: { lock: 'accounts' } }),
-    async listAccounts(after, limit) {
-      const rows = await database.read<AccountRow>(accountsAfter(after, limit));
-      return rows.flatMap((row) => readAccount([row]) ?? []);
-    },
+    listAccounts: async (after, limit) =>
+      accountColumns.readAll(await database.read(accountsAfter(after, limit))),
     disableAccount: (id, at) =>
       database.transact({ steps: () => disable(id, at), postgres: { lock: 'accounts' } }),
     async enableAccount(id) {

@@ -2,27 +2,30 @@
 import type { AccountRecord, SessionRecord, UserStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
 import { readList } from '../json.ts';
-import { sql } from '../sql.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, sql } from '../sql.ts';
 
-interface SessionRow {
-  readonly hash: string;
-  readonly account_id: string;
-  readonly created_at: number;
-  readonly expires_at: number;
-  readonly address: string | null;
-  readonly browser: string | null;
+interface SessionRow extends Omit<SessionRecord, 'methods' | 'authenticatedAt'> {
   /** JSON. */
   readonly methods: string | null;
-  readonly authenticated_at: number | null;
+  readonly authenticatedAt: number | null;
 }
 
+type OwnerRow = Pick<AccountRecord, 'email' | 'emailKey' | 'passwordHash'>;
+
+const columns = defineRecordColumns<SessionRow>(
+  'hash accountId createdAt expiresAt address browser methods authenticatedAt',
+);
+const ownerColumns = defineRecordColumns<OwnerRow>('email emailKey passwordHash');
 /** A session with its enabled account. */
-interface OwnerRow extends SessionRow {
-  readonly email: string;
-  readonly email_key: string;
-  readonly password_hash: string;
-  readonly account_created_at: number;
-}
+const sessionWithOwner = defineQuery(
+  `SELECT ${columns.select('s.')}, ${ownerColumns.select('a.')}, a.created_at AS owner_created_at
+    FROM sessions s JOIN accounts a ON a.id = s.account_id
+    WHERE s.hash = ? AND s.expires_at > ? AND a.disabled_at IS NULL`,
+);
+const sessionsOfAccount = defineQuery(
+  `SELECT ${columns.select()} FROM sessions WHERE account_id = ? AND expires_at > ? ORDER BY created_at DESC, hash`,
+);
 
 export type SessionOperations = Pick<
   UserStore,
@@ -39,20 +42,14 @@ export function createSessionOperations(database: Database): SessionOperations {
       );
     },
     async findSession(hash, now) {
-      const [row] = await database.read<OwnerRow>(
-        sql`SELECT s.hash, s.account_id, s.created_at, s.expires_at, s.address, s.browser, s.methods, s.authenticated_at,
-            a.email, a.email_key, a.password_hash, a.created_at AS account_created_at
-          FROM sessions s JOIN accounts a ON a.id = s.account_id
-          WHERE s.hash = ${hash} AND s.expires_at > ${now} AND a.disabled_at IS NULL`,
-      );
-      return row === undefined ? null : { session: readSession(row), account: readOwner(row) };
+      const [row] = await database.read<{ readonly owner_created_at: number }>(sessionWithOwner(hash, now));
+      if (row === undefined) return null;
+      const session = readSession(row);
+      const times = { createdAt: row.owner_created_at, disabledAt: null };
+      return { session, account: { id: session.accountId, ...ownerColumns.read(row), ...times } };
     },
     async listSessions(accountId, now) {
-      const rows = await database.read<SessionRow>(
-        sql`SELECT hash, account_id, created_at, expires_at, address, browser, methods, authenticated_at FROM sessions
-          WHERE account_id = ${accountId} AND expires_at > ${now} ORDER BY created_at DESC, hash`,
-      );
-      return rows.map(readSession);
+      return (await database.read(sessionsOfAccount(accountId, now))).map(readSession);
     },
     async endSession(hash) {
       await database.write(sql`DELETE FROM sessions WHERE hash = ${hash}`);
@@ -66,26 +63,11 @@ export function createSessionOperations(database: Database): SessionOperations {
   };
 }
 
-function readOwner(row: OwnerRow): AccountRecord {
+function readSession(row: unknown): SessionRecord {
+  const { methods, authenticatedAt, ...session } = columns.read(row);
   return {
-    id: row.account_id,
-    email: row.email,
-    emailKey: row.email_key,
-    passwordHash: row.password_hash,
-    createdAt: row.account_created_at,
-    disabledAt: null,
-  };
-}
-
-function readSession(row: SessionRow): SessionRecord {
-  return {
-    hash: row.hash,
-    accountId: row.account_id,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    address: row.address,
-    browser: row.browser,
-    ...(row.methods !== null && { methods: readList(row.methods) }),
-    ...(row.authenticated_at !== null && { authenticatedAt: row.authenticated_at }),
+    ...session,
+    ...(methods !== null && { methods: readList(methods) }),
+    ...(authenticatedAt !== null && { authenticatedAt }),
   };
 }
