@@ -139,6 +139,7 @@ CPU time of one tool call with authorization, policy and an event, beside a prox
 npm run bench                     # all parts, about half an hour on a quiet machine
 npm run bench -- flows --quick    # one part, roughly
 npm run bench -- postgres         # the way to grow
+npm run bench pair HEAD~20 code   # codes of that commit and of this one, in turns, by processor time
 \`\`\`
 `;
 }
