@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
 import { type CommandServerOptions, prepare } from '../src/server/prepare.ts';
 import type { FileConfiguration } from '../src/settings/config-file.ts';
@@ -291,6 +291,16 @@ describe('the whole', () => {
       ),
     ]);
     expect((await start({ resources: [greeter] })).application).toBeNull();
+  });
+
+  it('a portcullis.json in the folder is named where no configuration file was, and not read', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-unread-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const hint = /\(--config portcullis\.json for the one in this folder\)/;
+    const prepared = () => issuesOf(prepare({ flags: {}, environment: {}, folder }));
+    expect(await prepared()).toEqual([expect.not.stringMatching(hint)]);
+    writeFileSync(join(folder, 'portcullis.json'), JSON.stringify({ resources: [greeter] }));
+    expect(await prepared()).toEqual([expect.stringMatching(hint)]);
   });
 
   it('an issue of a setting is reported without its consequences', async () => {

@@ -1,4 +1,6 @@
 /** Validates the settings, the modules they name, and the rules between them, before opening anything. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type AuthorizationServerOptions,
   type FindWorkspaces,
@@ -60,7 +62,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   serversAt('http://localhost', report);
   await checkConditions(settings.servers, report);
   const prepared = { settings, application, serversAt, findWorkspaces, nameOf, configFile };
-  const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved);
+  const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved, folder);
   const all = [...formatIssues(resolved), ...issues, ...ruleIssues];
   if (all.length > 0) throw new SettingsError([...new Set(all)]);
   const warnings = [
@@ -77,12 +79,18 @@ function checkFirstAccount({ bootstrapEmail, bootstrapPassword }: Settings, repo
   if (password !== null) report.add(['bootstrapPassword'], password);
 }
 
-const NOTHING_PROTECTED = `${titleOf('app')} must name the module of the server to protect, such as server.ts; or list MCP servers as servers, or remote servers as resources, in the configuration file; or run \`portcullis protect <url>\``;
+/** A file of the usual name is not read unasked, because a folder from elsewhere may contain one. */
+function nothingProtected(configFile: string | null, folder: string): string {
+  const isUnread = configFile === null && existsSync(join(folder, 'portcullis.json'));
+  const hint = isUnread ? ' (--config portcullis.json for the one in this folder)' : '';
+  return `${titleOf('app')} must name the module of the server to protect, such as server.ts; or list MCP servers as servers, or remote servers as resources, in the configuration file${hint}; or run \`portcullis protect <url>\``;
+}
 
 /** Applies the authorization server's rules and reports their issues under the names of the settings. */
 function checkRules(
   prepared: Omit<Prepared, 'identityProviders' | 'warnings'>,
-  { report, nameOf }: ResolvedSettings,
+  { report, nameOf, configFile }: ResolvedSettings,
+  folder: string,
 ) {
   const { settings, application } = prepared;
   // The port is not known yet, and no rule depends on it.
@@ -102,7 +110,7 @@ function checkRules(
   const issues = formatIssues({ report: { ...rules, issues: placed }, issues: [], nameOf });
   return {
     identityProviders: [...identityProviders.values()],
-    issues: [...(isEmpty && !isUnknown ? [NOTHING_PROTECTED] : []), ...issues],
+    issues: [...(isEmpty && !isUnknown ? [nothingProtected(configFile, folder)] : []), ...issues],
   };
 }
 
