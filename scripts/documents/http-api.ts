@@ -81,6 +81,13 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
     takes: `\`token\`, \`token_type_hint?\`; ${CLIENT}`,
     answers: '`active`, and the claims',
   },
+  '/back-channel-logout/company': {
+    purpose: '`/back-channel-logout/<id>`: an identity provider reports a logout',
+    standard: 'OpenID Connect Back-Channel Logout 1.0',
+    takes: '`logout_token`',
+    answers: '200',
+    setting: 'identityProviders',
+  },
   '/jwks': { purpose: 'public signing keys', standard: 'RFC 7517', answers: 'the key set' },
   '/status-lists': {
     purpose: 'lists the status lists',
@@ -150,6 +157,7 @@ async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>
         clientId: 'portcullis',
         clientSecret: 'secret',
         scopes: ['openid'],
+        backChannelLogout: 'sessions',
       },
     ],
     deviceAuthorization: true,

@@ -216,6 +216,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       ? [createDeviceEndpoint(context, authenticate)]
       : []),
     ...clients.routes,
+    ...(await loadBackChannelLogout(context)),
     createRevocation(
       context,
       accessTokens,
@@ -327,6 +328,14 @@ async function loadApprovals(context: ServerContext<ServerOptions>): Promise<App
   if (!context.options.approvals) return null;
   const { createApprovals } = await import('./approvals/approvals.ts');
   return createApprovals(context);
+}
+
+/** Nothing unless an identity provider reports logouts. */
+async function loadBackChannelLogout(context: ServerContext<ServerOptions>): Promise<readonly Route[]> {
+  const providers = [...context.options.identityProviders.values()];
+  if (providers.every(({ backChannelLogout }) => backChannelLogout === null)) return [];
+  const { createBackChannelLogout } = await import('./back-channel-logout/back-channel-logout.ts');
+  return createBackChannelLogout(context);
 }
 
 const noApprovals: CallApprovals = {

@@ -101,6 +101,27 @@ export function signOutAtProvider(visitor: Visitor): void {
   jars.delete(visitor);
 }
 
+/** Logs out there, by its own page, which then reports it to its clients. */
+export async function logOutAtProvider(visitor: Visitor, origin: string): Promise<void> {
+  const jar = jars.get(visitor) ?? new Map<string, string>();
+  const fetchPage = (path: string, init: RequestInit = {}) =>
+    fetch(new URL(path, origin), {
+      ...init,
+      redirect: 'manual',
+      headers: { cookie: [...jar].map((pair) => pair.join('=')).join('; ') },
+    });
+  const asked = await fetchPage('/session/end');
+  for (const line of asked.headers.getSetCookie()) {
+    const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=');
+    jar.set(name, value);
+  }
+  const [, action = '', xsrf = ''] =
+    /action="([^"]+)".* name="xsrf" value="([^"]+)"/s.exec(await asked.text()) ?? [];
+  const body = new URLSearchParams({ xsrf, logout: 'yes' });
+  const { status } = await fetchPage(action, { method: 'POST', body });
+  if (status !== 303 && status !== 302) throw new Error(`The identity provider responds with ${status}.`);
+}
+
 /** Signs in there, and returns the callback URL of the identity provider's redirect. */
 export async function signInAtProvider(
   visitor: Visitor,

@@ -202,6 +202,34 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findSession(old.hash, NOW)).toBeNull();
     });
 
+    it('ends the sessions that a logout at an identity provider names, unless they began later', async () => {
+      const account = newAccount();
+      const other = newAccount();
+      for (const one of [account, other]) await store().createAccount(one, newAccountLink(one.id));
+      const named = newSession(account.id, { providerSession: 'theirs' });
+      const elsewhere = newSession(account.id, { providerSession: 'another' });
+      const unknown = newSession(account.id);
+      const later = newSession(account.id, { createdAt: NOW + 1 });
+      const foreign = newSession(other.id);
+      for (const session of [named, elsewhere, unknown, later, foreign]) await store().saveSession(session);
+      const end = (accountId: string | null, providerSession: string | null) =>
+        store().endProviderSessions({ accountId, providerSession, before: NOW });
+      const hashes = (sessions: readonly { readonly hash: string }[]) => sessions.map(({ hash }) => hash);
+      const left = async () => [
+        ...(await store().listSessions(account.id, NOW)),
+        ...(await store().listSessions(other.id, NOW)),
+      ];
+
+      expect(await end(null, null)).toEqual([]);
+      expect(await end(null, 'nobody')).toEqual([]);
+      expect(await left()).toHaveLength(5);
+      expect(await end(account.id, 'theirs')).toEqual([account.id, account.id]);
+      expect(hashes(await left())).toEqual(hashes([later, elsewhere, foreign]));
+      expect(await end(null, 'another')).toEqual([account.id]);
+      expect(await end(other.id, null)).toEqual([other.id]);
+      expect(hashes(await left())).toEqual(hashes([later]));
+    });
+
     it('does not find the browser session of a disabled account', async () => {
       const account = newAccount({ disabledAt: NOW });
       await store().createFirstAccount(account, null);

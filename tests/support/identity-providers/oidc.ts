@@ -15,6 +15,8 @@ export interface OidcIdentityProvider extends IdentityProvider {
   refreshable: boolean;
   /** Whether its ID tokens and userinfo carry claims of its own choosing. */
   readonly users: Map<string, Claims>;
+  /** Where it sends logout tokens; initially nowhere. */
+  deliver: (request: Request) => Promise<Response>;
   /** Revokes all grants: access and refresh tokens are invalid from now on. */
   revokeAll(): Promise<void>;
   /** Whether it still accepts a token that it issued. */
@@ -67,7 +69,12 @@ const oidcScopes = ['files:read', 'files:write'] as const;
 
 /** @param client other client metadata, instead of its secret: `{ token_endpoint_auth_method: 'private_key_jwt', jwks }` */
 export async function startOidc(client: Settings = {}): Promise<OidcIdentityProvider> {
-  const knobs = { tokenLifetime: 3600, idTokenLifetime: 600, refreshable: true };
+  const knobs = {
+    tokenLifetime: 3600,
+    idTokenLifetime: 600,
+    refreshable: true,
+    deliver: async (_request: Request): Promise<Response> => new Response(null, { status: 502 }),
+  };
   const users = new Map<string, Claims>();
   const redirects = new Set<string>();
   const typed: string[] = [];
@@ -118,7 +125,7 @@ export async function startOidc(client: Settings = {}): Promise<OidcIdentityProv
 
 async function createProvider(
   origin: string,
-  knobs: { readonly tokenLifetime: number; readonly idTokenLifetime: number; readonly refreshable: boolean },
+  knobs: Pick<OidcIdentityProvider, 'tokenLifetime' | 'idTokenLifetime' | 'refreshable' | 'deliver'>,
   users: ReadonlyMap<string, Claims>,
   client: Settings,
 ): Promise<Provider> {
@@ -161,10 +168,20 @@ async function createProvider(
         RefreshToken: 86_400,
         Session: 600,
       },
+      fetch: (url: string, init: RequestInit) => knobs.deliver(new Request(url, init)),
       features: {
+        backchannelLogout: { enabled: true },
         devInteractions: { enabled: false },
         introspection: { enabled: true, allowedPolicy: () => true },
         revocation: { enabled: true, allowedPolicy: () => true },
+        rpInitiatedLogout: {
+          logoutSource(context: { body: unknown }, form: string) {
+            context.body = form;
+          },
+          postLogoutSuccessSource(context: { body: unknown }) {
+            context.body = 'logged out';
+          },
+        },
       },
       renderError(context: { body: unknown }, { error }: { error: string }) {
         context.body = error;

@@ -1,4 +1,4 @@
-/** Finds the keys of assertion issuers: by OpenID Connect or OAuth discovery, by the SSRF-guarded fetch, cached by this process. */
+/** Finds the keys of issuers of assertions and logout tokens: by OpenID Connect or OAuth discovery, by the SSRF-guarded fetch, cached by this process. */
 import { createOutboundFetch } from '@portcullis/http/outbound';
 import {
   isLoopbackHost,
@@ -10,9 +10,10 @@ import {
 import { type ClientKeys, createClientKeys, type FoundKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
 import { FetchJsonError } from '../clients/metadata-document/fetch-json-error.ts';
+import type { ClientPolicyOptions } from '../clients/options.ts';
+import type { ServerContext } from '../context.ts';
 import { createLimitRegistry } from '../rate-limit/limit-registry.ts';
 import { createSingleFlight } from '../single-flight.ts';
-import type { AssertionContext } from './options.ts';
 
 /** Seconds for which the URL of a key set is cached. */
 const MAX_AGE = 3600;
@@ -29,7 +30,7 @@ export type FindIssuerKeys = (
 export function createIssuerKeys({
   clock,
   options: { outbound },
-}: Pick<AssertionContext, 'clock' | 'options'>): FindIssuerKeys {
+}: Pick<ServerContext<Pick<ClientPolicyOptions, 'outbound'>>, 'clock' | 'options'>): FindIssuerKeys {
   const services = new Map<string, { readonly fetchJson: FetchJson; readonly keys: ClientKeys }>();
   const urls = new Map<string, { readonly url: string; readonly at: number }>();
   const singleFlight = createSingleFlight<string>(outbound.timeout);

@@ -166,6 +166,8 @@ export type AuthorizationEvent = EventContext &
         readonly count: number;
         /** The user has too many grants for this client. */
         readonly reason?: 'surplus';
+        /** The identity provider that reported a logout. */
+        readonly identityProvider?: string;
       }
     | { readonly type: 'metadata.read'; readonly path: string; readonly version: string | null }
     | {

@@ -18,6 +18,7 @@ import { type AccountSection, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { federatedMethods, federatedSignInTime } from '../users/federated-authentication.ts';
 import { claimsOfLimits } from '../users/scope-limits.ts';
+import { providerSessionHash } from '../users/sessions.ts';
 import { serializeClaimRules } from '../users/user-claims.ts';
 
 /** An identity provider's response, in the browser that was sent there. */
@@ -58,7 +59,11 @@ export async function completeFederatedLogin(
     context,
     account.id,
     result,
-    sessions.start(request, connection, account.id, { methods, authenticatedAt }),
+    sessions.start(request, connection, account.id, {
+      methods,
+      authenticatedAt,
+      providerSession: providerSessionOf(result),
+    }),
   );
   events({
     type: 'login.succeeded',
@@ -128,6 +133,14 @@ function authenticationOf({ user, identityProvider }: FederatedLoginResult, now:
     time: federatedSignInTime(user.claims, now) ?? now,
     methods: federatedMethods(user.claims, identityProvider.twoFactorValues),
   };
+}
+
+/** Stored only where the provider reports logouts. */
+function providerSessionOf({ user, identityProvider }: FederatedLoginResult): string | undefined {
+  const { sid } = user.claims;
+  return identityProvider.backChannelLogout !== null && typeof sid === 'string'
+    ? providerSessionHash(user.issuer, sid)
+    : undefined;
 }
 
 interface CompletedLogin {

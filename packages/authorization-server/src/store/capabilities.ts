@@ -39,6 +39,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     listSessions: [],
     endSession: undefined,
     endSessions: 0,
+    endProviderSessions: [],
   },
   mfa: {
     findTotpFactor: null,

@@ -38,6 +38,8 @@ export interface SessionRecord {
   readonly methods?: readonly string[];
   /** When the user authenticated at the identity provider, which may be long before; absent: at `createdAt`. */
   readonly authenticatedAt?: number;
+  /** The session at the identity provider: base64url SHA-256 of its issuer and identifier; absent: not known. */
+  readonly providerSession?: string;
 }
 
 /** A one-time link with which a user chooses how to sign in. Times in epoch seconds. */
@@ -49,6 +51,16 @@ export interface AccountLinkRecord {
   readonly purpose: 'invitation' | 'reset';
   readonly createdAt: number;
   readonly expiresAt: number;
+}
+
+/** A user has logged out at an identity provider. */
+interface ProviderLogout {
+  /** `null`: the provider does not name the user. */
+  readonly accountId: string | null;
+  /** `null`: all sessions of the user. */
+  readonly providerSession: string | null;
+  /** Sessions that began later continue. Epoch seconds. */
+  readonly before: number;
 }
 
 /** A session together with its account. */
@@ -134,4 +146,10 @@ export interface UserStore {
   endSession(hash: string): Promise<void>;
   /** Ends every session of an account except one (`null`: every one). @returns how many */
   endSessions(accountId: string, except: string | null): Promise<number>;
+  /**
+   * Ends the sessions that a provider's logout names: those of `providerSession`, and those of the account (without `providerSession`:
+   * all; with it: those whose session at the provider is not known). Atomic.
+   * @returns the account of each ended session
+   */
+  endProviderSessions(logout: ProviderLogout): Promise<readonly string[]>;
 }

@@ -76,7 +76,7 @@ export function createConnectionAdministration({
 const PAGE = 500;
 
 /** Most recently used first. */
-async function listAllGrants(
+export async function listAllGrants(
   store: ConnectionAdministrationContext['store'],
   accountId: string,
   now: number,

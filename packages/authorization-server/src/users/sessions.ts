@@ -28,6 +28,8 @@ interface SignIn {
   readonly methods: readonly string[] | null;
   /** Epoch seconds. Default: now. */
   readonly authenticatedAt?: number;
+  /** The session at the identity provider, by `providerSessionHash`. */
+  readonly providerSession?: string | undefined;
   /** Lifetime of the session. Default: `lifetimes.session`. */
   readonly seconds?: number | undefined;
 }
@@ -41,6 +43,11 @@ export interface Sessions {
   start(request: HttpRequest, connection: ConnectionInfo, accountId: string, signIn: SignIn): Promise<string>;
   /** Ends the session in the request. @returns the `Set-Cookie` value that clears the cookie */
   end(request: HttpRequest): Promise<string>;
+}
+
+/** @param sid of the provider's ID token. @see OpenID Connect Back-Channel Logout 1.0 §2.1 */
+export function providerSessionHash(issuer: string, sid: string): string {
+  return hashSecret(JSON.stringify([issuer, sid]));
 }
 
 export function createSessions({ store, clock, options: { issuer, lifetimes } }: ServerContext): Sessions {
@@ -65,7 +72,7 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
       };
     },
     async start(request, connection, accountId, signIn) {
-      const { methods, authenticatedAt, seconds = lifetimes.session } = signIn;
+      const { methods, authenticatedAt, providerSession, seconds = lifetimes.session } = signIn;
       // Session fixation: a value that was in the browser before the login never becomes a session.
       const value = newSecret();
       const createdAt = clock();
@@ -78,6 +85,7 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
         browser: parseBrowserName(request.headers.get('user-agent')),
         ...(methods !== null && { methods }),
         ...(authenticatedAt !== undefined && { authenticatedAt }),
+        ...(providerSession !== undefined && { providerSession }),
       });
       await endCarried(request);
       return cookie.write(value, seconds);

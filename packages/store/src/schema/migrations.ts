@@ -210,6 +210,18 @@ export const migrations: readonly Migration[] = [
   },
   { number: 21, name: 'backends of connection requests', statements: separateBackends },
   { number: 22, name: 'approvals of calls', statements: createApprovals },
+  {
+    number: 23,
+    name: 'sessions at identity providers',
+    statements: ({ text }) => [`ALTER TABLE sessions ADD COLUMN provider_session ${text}`],
+  },
+  {
+    number: 24,
+    name: 'index of sessions at identity providers',
+    indexes: {
+      sessions_by_provider_session: 'sessions (provider_session) WHERE provider_session IS NOT NULL',
+    },
+  },
 ];
 
 /**

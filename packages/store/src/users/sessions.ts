@@ -29,15 +29,17 @@ const sessionsOfAccount = defineQuery(
 
 export type SessionOperations = Pick<
   UserStore,
-  'saveSession' | 'findSession' | 'listSessions' | 'endSession' | 'endSessions'
+  'saveSession' | 'findSession' | 'listSessions' | 'endSession' | 'endSessions' | 'endProviderSessions'
 >;
 
 export function createSessionOperations(database: Database): SessionOperations {
   return {
-    async saveSession({ hash, accountId, createdAt, expiresAt, address, browser, methods, authenticatedAt }) {
+    async saveSession(session) {
+      const { hash, accountId, createdAt, expiresAt, address, browser } = session;
+      const { methods, authenticatedAt, providerSession } = session;
       await database.write(
-        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods, authenticated_at)
-          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)}, ${authenticatedAt ?? null})`,
+        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods, authenticated_at, provider_session)
+          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)}, ${authenticatedAt ?? null}, ${providerSession ?? null})`,
         ['accounts', accountId],
       );
     },
@@ -59,6 +61,14 @@ export function createSessionOperations(database: Database): SessionOperations {
         sql`DELETE FROM sessions WHERE account_id = ${accountId} AND hash <> ${except ?? ''} RETURNING 1 AS one`,
       );
       return ended.length;
+    },
+    async endProviderSessions({ accountId, providerSession, before }) {
+      const ended = await database.write<{ account_id: string }>(
+        sql`DELETE FROM sessions WHERE created_at <= ${before} AND (provider_session = ${providerSession}
+            OR (account_id = ${accountId} AND (${providerSession === null ? 1 : 0} = 1 OR provider_session IS NULL)))
+          RETURNING account_id`,
+      );
+      return ended.map((row) => row.account_id);
     },
   };
 }

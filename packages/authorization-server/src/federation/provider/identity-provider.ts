@@ -40,6 +40,8 @@ export interface IdentityProvider {
   readonly introspectionSubject: string;
   readonly statusCheckInterval: number;
   readonly revocationEnds: 'grant' | 'everything';
+  /** What a logout at the provider ends here; `null`: it is not reported. */
+  readonly backChannelLogout: 'sessions' | 'everything' | null;
 }
 
 export type ProviderProtocol =

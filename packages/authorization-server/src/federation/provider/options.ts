@@ -243,6 +243,11 @@ const entrySchema = lazy(() =>
       'what revoking one token at the provider ends: that `grant`, or `everything` of the user at this client',
       `\`${providerDefaults.revocationEnds}\``,
     ),
+    backChannelLogout: optional(
+      z.enum(['sessions', 'everything']),
+      'what a logout at the provider ends here (OpenID Connect Back-Channel Logout): browser `sessions`, or `everything`: grants and their tokens as well. Register `<origin of the public URL>/back-channel-logout/<id>` at the provider',
+      'nothing: logouts are not received',
+    ),
   }),
 );
 

@@ -138,6 +138,8 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     add('parameters', `${name} is set by this server`);
   }
   const provider = validateKind(options, context);
+  if (options.backChannelLogout !== undefined && provider.protocol !== 'openid')
+    add('backChannelLogout', 'is for OpenID Connect providers, which sign logout tokens');
   return Object.freeze<IdentityProvider>({
     id: options.id,
     name: options.name,
@@ -158,6 +160,7 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     introspectionSubject: options.introspectionSubject ?? providerDefaults.introspectionSubject,
     statusCheckInterval: options.statusCheckInterval ?? providerDefaults.statusCheckInterval,
     revocationEnds: options.revocationEnds ?? providerDefaults.revocationEnds,
+    backChannelLogout: options.backChannelLogout ?? null,
   });
 }
 
