@@ -1,6 +1,11 @@
 /** OAuth 2.1 authorization server for MCP servers: `createAuthorizationServer`. */
 
 export { ConfigurationError } from '@portcullis/protocol';
+export {
+  type ApprovalAdministration,
+  createApprovalAdministration,
+  type ListedApproval,
+} from './approvals/administer-approvals.ts';
 export type { ApprovedUse, CallApprovals } from './approvals/call-approvals.ts';
 export { type AuditLog, createAuditLog } from './audit/audit-log.ts';
 export type { AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './audit/events.ts';

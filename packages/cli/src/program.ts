@@ -18,6 +18,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   users: async () => (await import('./admin/users.ts')).defineUsers,
   clients: async () => (await import('./admin/clients.ts')).defineClients,
   connections: async () => (await import('./admin/connections.ts')).defineConnections,
+  approvals: async () => (await import('./admin/approvals.ts')).defineApprovals,
   keys: async () => (await import('./admin/keys.ts')).defineKeys,
   events: async () => (await import('./admin/events.ts')).defineEvents,
   migrate: async () => (await import('./admin/migrate.ts')).defineMigrate,

@@ -18,6 +18,11 @@ export function visibleText(text: string): Markup {
   return html`${[...pieces, text.slice(end)]}`;
 }
 
+/** The same as plain text, for a terminal: `<U+202E>`. */
+export function escapedText(text: string): string {
+  return text.replace(UNSEEN, (character) => (character === '\n' ? character : `<${nameOf(character)}>`));
+}
+
 /** `U+202E` */
 function nameOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
