@@ -1,11 +1,13 @@
 /** Handles one authorized request: the effects of `request-phases.ts`. */
 
+import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { ApprovedUse } from '@portcullis/authorization-server';
 import { allowLongBody, onShutdown } from '@portcullis/http/node';
 import type { Explanation } from '@portcullis/policy';
 import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
+import { hasFailed } from './backends/clients/reply.ts';
 import { STATELESS } from './backends/revisions.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
@@ -377,6 +379,8 @@ class Handling {
 
   #refuse(known: KnownBody, error: unknown): void {
     const decision = this.#respondError(known, error);
+    // Without a free slot, it was not sent.
+    if (this.#request.outgoing.statusCode !== 429) this.#approved?.reportUnknownOutcome();
     if (error instanceof ApprovalRequired)
       this.#record(known, 'approval_required', 'refused', NO_RESPONSE, error.because);
     else if (error instanceof UserActionRequired) this.#record(known, 'allowed', 'connection_required');
@@ -391,7 +395,7 @@ class Handling {
   #finish(known: KnownBody, end: ExchangeSummary): void {
     if (end.kind === 'failed') this.#respondError(known, end.error);
     const outcome = end.kind === 'failed' ? end.outcome : end.kind;
-    if (!KNOWN_OUTCOMES.has(outcome)) this.#approved?.reportUnknownOutcome();
+    if (!isKnown(outcome, this.#request.outgoing)) this.#approved?.reportUnknownOutcome();
     this.#record(known, 'allowed', outcome, end);
   }
 
@@ -447,6 +451,11 @@ function becauseOf(error: unknown): Explanation | null {
 /** The rules of a call that needs an approval have the whole body, unless they have changed since it began to arrive. */
 function refuseUnapproved(call: UnapprovedCall | null): void {
   if (call !== null) throw unavailable('The rules have changed. Try again.', 1);
+}
+
+/** Whether the response of the backend says what it did. */
+function isKnown(outcome: CallOutcome, outgoing: ServerResponse): boolean {
+  return KNOWN_OUTCOMES.has(outcome) && outgoing.writableEnded && !hasFailed(outgoing);
 }
 
 const NO_APPROVALS: readonly string[] = [];

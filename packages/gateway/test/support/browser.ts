@@ -4,6 +4,7 @@
 export interface Page {
   readonly url: URL;
   readonly status: number;
+  readonly headers: Headers;
   readonly html: string;
 }
 
@@ -59,10 +60,10 @@ export function createTestBrowser(
         /^0; url=(https?:.+)$/.exec(response.headers.get('refresh') ?? '')?.[1] ??
         null;
       if (location === null)
-        return { url: new URL(request.url), status: response.status, html: await response.text() };
+        return { url: new URL(request.url), ...pick(response), html: await response.text() };
       const url = new URL(location, request.url);
       if (url.hostname === APP || (browser.buffered !== null && url.pathname.startsWith(browser.buffered)))
-        return { url, status: response.status, html: '' };
+        return { url, ...pick(response), html: '' };
       request = new Request(url, { headers: { accept: 'text/html' } });
     }
     throw new Error(`redirects in circles: ${request.url}`);
@@ -102,6 +103,10 @@ export function createTestBrowser(
     },
   };
   return browser;
+}
+
+function pick({ status, headers }: Response): Pick<Page, 'status' | 'headers'> {
+  return { status, headers };
 }
 
 function attribute(tag: string, name: string): string | undefined {

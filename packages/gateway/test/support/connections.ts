@@ -180,7 +180,11 @@ export interface TestClient {
 }
 
 /** Registers a client. */
-export async function registerClient({ origin }: Side, name: string): Promise<TestClient> {
+export async function registerClient(
+  { origin }: Side,
+  name: string,
+  metadata: Readonly<Record<string, unknown>> = {},
+): Promise<TestClient> {
   const response = await fetch(`${origin}/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -188,6 +192,7 @@ export async function registerClient({ origin }: Side, name: string): Promise<Te
       client_name: name,
       redirect_uris: [REDIRECT_URI],
       token_endpoint_auth_method: 'none',
+      ...metadata,
     }),
   });
   const { client_id: clientId } = (await response.json()) as { readonly client_id: string };

@@ -28,6 +28,17 @@ export function sentBytes(outgoing: ServerResponse): number {
   return bodyBytes.get(outgoing) ?? 0;
 }
 
+const failed = new WeakSet<ServerResponse>();
+
+/** Whether a response contains an error in place of what the backend did not answer. */
+export function hasFailed(outgoing: ServerResponse): boolean {
+  return failed.has(outgoing);
+}
+
+function noteFailure(outgoing: ServerResponse, { error }: Message): void {
+  if (Object(error).code === errorCodes.unavailable) failed.add(outgoing);
+}
+
 /** Changes a message for its client. */
 type Seal = (message: Message) => unknown;
 
@@ -43,6 +54,7 @@ export function createReply(
   return {
     send: write,
     end(message, status = 200, further = {}) {
+      if (message !== null) noteFailure(outgoing, message);
       if (outgoing.writableEnded || outgoing.destroyed) {
         // Retained for a client that resumes.
         if (message !== null && isStream) nameEvent?.(message);

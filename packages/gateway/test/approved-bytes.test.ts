@@ -1,0 +1,351 @@
+/** An approval serves one call with the bytes that were shown, of the user, client and grant that it was requested for. */
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayServerOptions } from '../src/options.ts';
+import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
+import type { Page, TestBrowser } from './support/browser.ts';
+import {
+  browserOf,
+  emailOf,
+  registerClient,
+  type Side,
+  startSide,
+  type TestClient,
+} from './support/connections.ts';
+import { defineTestServers } from './support/gateway.ts';
+
+interface Scene {
+  readonly gateway: Side;
+  readonly backend: TestBackend;
+  readonly ada: TestBrowser;
+  readonly lead: TestBrowser;
+  readonly app: TestClient;
+  /** A new token of the same grant. */
+  refresh(): Promise<string>;
+  /** Sends a call with arguments as they are written. */
+  call(given: string, options?: { readonly token?: string; readonly more?: string }): Promise<Response>;
+  /** The arguments of the calls that reached the backend. */
+  readonly executed: () => readonly string[];
+}
+
+type Rule = NonNullable<NonNullable<GatewayServerOptions['tools']>[string]>;
+
+const BY_USER: Rule = { scopes: ['call'], approval: { by: 'user' } };
+const BY_LEADS = {
+  scopes: ['call'],
+  groups: ['staff'],
+  approval: { by: { groups: ['leads'] } },
+} satisfies Rule;
+
+const REFRESHING = { grant_types: ['authorization_code', 'refresh_token'] };
+
+const META = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"url":{}}}}`;
+
+async function setScene(rule: Rule, respond: Parameters<typeof startBackend>[0] = answerAll): Promise<Scene> {
+  const backend = await startBackend((received, response, request) =>
+    received.body.includes('tools/call')
+      ? respond(received, response, request)
+      : answerAll(received, response, request),
+  );
+  onTestFinished(backend.close);
+  const server: GatewayServerOptions = {
+    path: '/mcp',
+    name: 'Files',
+    backend: { url: backend.url },
+    scopes: { call: 'Call it' },
+    tools: { '*': rule },
+    review: 'auto',
+  };
+  const gateway = await startSide({
+    users: ['ada', 'lead', 'eve'],
+    servers: (origin) => defineTestServers([server], origin),
+    options: (origin) => ({
+      approvals: true,
+      resources: [
+        { resource: `${origin}/mcp`, name: 'Files', scopes: { call: 'Call it' }, claims: ['groups'] },
+      ],
+    }),
+  });
+  await gateway.server.accounts.describe(emailOf('ada'), { groups: ['staff'] });
+  await gateway.server.accounts.describe(emailOf('lead'), { groups: ['leads'] });
+  const [ada, app] = [browserOf('ada'), await registerClient(gateway, 'App', REFRESHING)];
+  let tokens = await app.redeem(await ada.allow(app.authorizationUrl()));
+  return {
+    ...{ gateway, backend, ada, lead: browserOf('lead'), app },
+    async refresh() {
+      const response = await fetch(`${gateway.origin}/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'refresh_token',
+          refresh_token: String(tokens['refresh_token']),
+          client_id: app.clientId,
+        }),
+      });
+      tokens = (await response.json()) as typeof tokens;
+      return String(tokens['access_token']);
+    },
+    call: (given, { token = String(tokens['access_token']), more = '' } = {}) =>
+      fetch(`${gateway.origin}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': 'remove',
+        },
+        body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":${given},${META}${more}}}`,
+      }),
+    executed: () =>
+      backend.received.flatMap(({ body }) => /"arguments":(.*),"_meta"/.exec(body)?.slice(1) ?? []),
+  };
+}
+
+/** The URL that the client is asked to open. */
+async function requested(response: Promise<Response>): Promise<string> {
+  const text = await (await response).text();
+  const [url] = /http:[^"\s]*\/approvals\/[\w-]{43}/.exec(text) ?? [];
+  if (url === undefined) throw new Error(text);
+  return url;
+}
+
+/** A response other than that of the one call that was executed. */
+async function notExecuted(call: Promise<Response>): Promise<Response> {
+  const response = (await call).clone();
+  return (await response.clone().text()).includes('"result":{}') ? new Promise(() => undefined) : response;
+}
+
+/** The page of the first approval. */
+async function firstRequested({ gateway }: Scene): Promise<string> {
+  const ids = () => gateway.events.flatMap((event) => ('approvalId' in event ? event.approvalId : []));
+  await expect.poll(ids, { timeout: 20_000 }).not.toEqual([]);
+  return `${gateway.origin}/approvals/${ids()[0]}`;
+}
+
+async function decide(browser: TestBrowser, url: string, decision = 'once'): Promise<Page> {
+  return browser.submit(await browser.allow(url), { decision });
+}
+
+const recordOf = ({ gateway }: Scene, url: string) =>
+  gateway.store.findApproval(url.slice(-43), Math.floor(Date.now() / 1000));
+
+const eventsOf = ({ gateway }: Scene) =>
+  gateway.events.map(({ type }) => type).filter((type) => type.startsWith('approval.'));
+
+describe('an approval', () => {
+  const APPROVED = '{"path":"/caf\u00e9","count":1,"force":true}';
+
+  it.each([
+    ['the order of members', '{"count":1,"path":"/caf\u00e9","force":true}'],
+    ['the form of a number', '{"path":"/caf\u00e9","count":1.0,"force":true}'],
+    ['the Unicode form of a text', '{"path":"/cafe\u0301","count":1,"force":true}'],
+    ['an escape', '{"path":"/caf\\u00e9","count":1,"force":true}'],
+    ['a byte of whitespace', '{"path":"/caf\u00e9","count":1, "force":true}'],
+    ['a value', '{"path":"/caf\u00e9","count":2,"force":true}'],
+  ])('does not serve a call that differs in %s, and still serves its own', async (_, other) => {
+    const scene = await setScene(BY_USER);
+    const url = await requested(scene.call(APPROVED));
+    await decide(scene.ada, url);
+    const before = await recordOf(scene, url);
+    expect(await requested(scene.call(other))).not.toBe(url);
+    expect([scene.executed(), await recordOf(scene, url)]).toEqual([[], before]);
+    expect((await scene.call(APPROVED)).status).toBe(200);
+    expect(scene.executed()).toEqual([APPROVED]);
+  });
+
+  it.each([
+    ['a repeated member', '{"path":"/a","path":"/b"}'],
+    ['a number that no parser represents', '{"count":1e999}'],
+    ['more bytes than an approver reads', `{"text":"${'x'.repeat(256 * 1024)}"}`],
+  ])('is not requested for %s', async (_, given) => {
+    const scene = await setScene(BY_USER);
+    const response = await scene.call(given);
+    expect([response.status, (await response.text()).includes('-32602')]).toEqual([400, true]);
+    expect([eventsOf(scene), scene.executed()]).toEqual([[], []]);
+  });
+
+  it('serves a retry with its own bytes, whatever else the client sent with it', async () => {
+    const scene = await setScene(BY_USER);
+    const given = '{ "count" : 1.0, "id": 9007199254740993 }';
+    const first = (await (await scene.call(given)).json()) as { result: { requestState: string } };
+    const state = JSON.stringify(first.result.requestState);
+    const pending = scene.call(given, {
+      more: `,"requestState":${state},"inputResponses":{"open":{"action":"accept"}}`,
+    });
+    await decide(scene.ada, await firstRequested(scene));
+    expect((await pending).status).toBe(200);
+    expect(scene.executed()).toEqual([given]);
+  });
+
+  it('serves one of many equal calls at once', async () => {
+    const scene = await setScene(BY_USER);
+    await decide(scene.ada, await requested(scene.call(APPROVED)));
+    const calls = Array.from({ length: 8 }, () => scene.call(APPROVED));
+    // The others wait for the next approval.
+    await decide(scene.ada, await requested(Promise.race(calls.map(notExecuted))), 'deny');
+    const texts = await Promise.all(calls.map(async (call) => (await call).clone().text()));
+    expect(scene.executed()).toHaveLength(1);
+    expect(texts.filter((text) => text.includes('"result":{}'))).toHaveLength(1);
+  });
+
+  it('serves the same call for the time that the rule offers, and no other', async () => {
+    const scene = await setScene({ scopes: ['call'], approval: { by: 'user', lasts: 900 } });
+    await decide(scene.ada, await requested(scene.call(APPROVED)), 'repeatedly');
+    for (let times = 0; times < 3; times += 1) expect((await scene.call(APPROVED)).status).toBe(200);
+    await requested(scene.call('{}'));
+    expect(scene.executed()).toEqual([APPROVED, APPROVED, APPROVED]);
+  });
+
+  it('is not offered for a time by a rule about one call', async () => {
+    const scene = await setScene(BY_USER);
+    const url = await requested(scene.call(APPROVED));
+    const before = await recordOf(scene, url);
+    await decide(scene.ada, url, 'repeatedly');
+    expect(await recordOf(scene, url)).toEqual(before);
+  });
+
+  it('does not serve a user who has lost the group of the rule meanwhile, and serves one who has it', async () => {
+    const scene = await setScene({ ...BY_LEADS, approval: { by: { groups: ['leads'] }, lasts: 900 } });
+    const { gateway, lead, refresh } = scene;
+    const call = scene.call(APPROVED);
+    const url = await firstRequested(scene);
+    await decide(lead, url, 'repeatedly');
+    expect((await call).status).toBe(200);
+    await gateway.server.accounts.describe(emailOf('ada'), { groups: [] });
+    const before = await recordOf(scene, url);
+    expect((await scene.call(APPROVED, { token: await refresh() })).status).toBe(403);
+    expect([scene.executed(), await recordOf(scene, url)]).toEqual([[APPROVED], before]);
+    await gateway.server.accounts.describe(emailOf('ada'), { groups: ['staff'] });
+    expect((await scene.call(APPROVED, { token: await refresh() })).status).toBe(200);
+    expect(scene.executed()).toEqual([APPROVED, APPROVED]);
+  });
+
+  it('that was used by a call whose connection broke is said to have an unknown outcome, and is gone', async () => {
+    const scene = await setScene(BY_USER, (_received, response: ServerResponse) => void response.destroy());
+    await decide(scene.ada, await requested(scene.call(APPROVED)));
+    expect((await scene.call(APPROVED)).status).toBe(503);
+    expect(eventsOf(scene)).toEqual([
+      'approval.requested',
+      'approval.granted',
+      'approval.consumed',
+      'approval.outcome_unknown',
+    ]);
+    await requested(scene.call(APPROVED));
+    expect(scene.executed()).toHaveLength(1);
+  });
+
+  it('that was used by a process which ended before it sent the call is gone', async () => {
+    const scene = await setScene(BY_USER);
+    const url = await requested(scene.call(APPROVED));
+    await decide(scene.ada, url);
+    expect(await scene.gateway.store.consumeApprovals([url.slice(-43)], Math.floor(Date.now() / 1000))).toBe(
+      true,
+    );
+    expect(await requested(scene.call(APPROVED))).not.toBe(url);
+    expect(scene.executed()).toEqual([]);
+  });
+
+  it('is not requested when too many of a user are pending, until one is decided', async () => {
+    const scene = await setScene(BY_USER);
+    const urls: string[] = [];
+    for (let count = 0; count < 20; count += 1) urls.push(await requested(scene.call(`{"count":${count}}`)));
+    const refused = await scene.call('{"count":20}');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(eventsOf(scene)).toHaveLength(20);
+    await decide(scene.ada, urls[0] ?? '', 'deny');
+    await requested(scene.call('{"count":20}'));
+  });
+
+  it('is not for a call in a batch', async () => {
+    const scene = await setScene(BY_USER);
+    const { access_token: token } = await scene.app.redeem(
+      await scene.ada.allow(scene.app.authorizationUrl()),
+    );
+    const message = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove"}}';
+    const send = (body: string) =>
+      fetch(`${scene.gateway.origin}/mcp`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body,
+      });
+    expect((await send(`[${message}]`)).status).toBe(400);
+    expect(eventsOf(scene)).toEqual([]);
+    expect((await requested(send(message))).length).toBeGreaterThan(43);
+  });
+});
+
+describe('the page of an approval', () => {
+  const HOSTILE = JSON.stringify({
+    'na\u200bme': '<script>alert(1)</script>\u202egnp.exe',
+    number: 0,
+    text: 'x'.repeat(5000),
+  }).replace(':0', ':9007199254740993');
+
+  it('shows arguments as text, whole, with their digits and with what is not seen', async () => {
+    const scene = await setScene(BY_USER);
+    const { html } = await scene.ada.allow(await requested(scene.call(HOSTILE)));
+    expect(html).not.toContain('<script>alert');
+    expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;<span class="unseen">U+202E</span>gnp.exe');
+    expect(html).toContain('na<span class="unseen">U+200B</span>me');
+    expect(html).toContain('9007199254740993');
+    expect(html).toContain('x'.repeat(5000));
+    expect(html).toContain('5,002 characters');
+    for (const known of ['App', 'Files', 'remove', 'ada@example.org']) expect(html).toContain(known);
+  });
+
+  it('may not be framed, and allows forms to this server only', async () => {
+    const scene = await setScene(BY_USER);
+    const url = await requested(scene.call('{}'));
+    const { status, headers } = await scene.ada.allow(url);
+    expect([status, headers.get('x-frame-options')]).toEqual([200, 'DENY']);
+    const policy = headers.get('content-security-policy');
+    for (const directive of ["frame-ancestors 'none'", "form-action 'self'", "default-src 'none'"])
+      expect(policy).toContain(directive);
+  });
+
+  it('is not there for another user, whose decision changes nothing', async () => {
+    const scene = await setScene(BY_USER);
+    const url = await requested(scene.call('{}'));
+    const before = await recordOf(scene, url);
+    const eve = browserOf('eve');
+    const page = await eve.allow(url);
+    expect([page.status, page.html.includes('ada@example.org')]).toEqual([404, false]);
+    const unknown = await eve.open(`${url.slice(0, -1)}${url.endsWith('A') ? 'B' : 'A'}`);
+    expect([unknown.status, unknown.html.replace(/[A-Z0-9]{4}-[A-Z0-9]{4}/g, '')]).toEqual([
+      404,
+      page.html.replace(/[A-Z0-9]{4}-[A-Z0-9]{4}/g, ''),
+    ]);
+    expect(await recordOf(scene, url)).toEqual(before);
+    expect((await decide(scene.ada, url)).html).toContain('The call is allowed');
+  });
+
+  it('is decided by no form of another page, approval or user', async () => {
+    const scene = await setScene(BY_USER);
+    const [url, otherUrl] = [await requested(scene.call('{}')), await requested(scene.call('{"a":1}'))];
+    const [page, other] = [await scene.ada.allow(url), await scene.ada.open(otherUrl)];
+    const before = await recordOf(scene, url);
+    const withToken = (token: string) => scene.ada.submit(page, { decision: 'once', token });
+    const [, foreign = ''] = /name="token" value="([^"]+)"/.exec(other.html) ?? [];
+    for (const token of ['', 'AAAA', foreign]) expect((await withToken(token)).status).toBe(403);
+    expect(await recordOf(scene, url)).toEqual(before);
+    expect((await scene.ada.submit(page, { decision: 'once' })).html).toContain('The call is allowed');
+  });
+
+  it('is for approvers of the groups of the rule only, as long as they are in one', async () => {
+    const scene = await setScene(BY_LEADS);
+    const call = scene.call('{}');
+    const { gateway, lead } = scene;
+    const url = await firstRequested(scene);
+    expect((await scene.ada.allow(url)).html).toContain('Waiting for a decision');
+    const page = await lead.allow(url);
+    await gateway.server.accounts.describe(emailOf('lead'), { groups: [] });
+    const before = await recordOf(scene, url);
+    expect((await lead.submit(page, { decision: 'once' })).status).toBe(404);
+    expect((await lead.open(`${gateway.origin}/approvals`)).html).not.toContain('ada@example.org');
+    expect(await recordOf(scene, url)).toEqual(before);
+    await gateway.server.accounts.describe(emailOf('lead'), { groups: ['leads'] });
+    await lead.submit(page, { decision: 'once' });
+    expect((await call).status).toBe(200);
+  }, 60_000);
+});
