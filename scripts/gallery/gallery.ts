@@ -26,6 +26,8 @@ export interface Gallery {
   connecting: Connecting;
   /** The link of an error: to the page that connects an account for the last grant. */
   connectLink(scopes?: readonly string[]): Promise<string>;
+  /** The page of a call that Ada's app wants to make. @param groups whose users decide; Ada without them */
+  requestApproval(groups?: readonly string[]): Promise<string>;
   /** Creates an account with its account link. */
   invite(email: string): Promise<string>;
   /** The current TOTP code of a secret. */
@@ -99,6 +101,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),
     ...(kind === 'company' && { identityProviders: IDENTITY_PROVIDERS.slice(0, 1) }),
     ...(kind === 'linked' && {
+      approvals: true,
       backends: createGalleryBackends(
         () => issuer,
         () => gallery.connecting,
@@ -136,6 +139,10 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       if (link === null) throw new Error('The grant has ended.');
       return link;
     },
+    async requestApproval(groups) {
+      const [ada] = await server.accounts.list();
+      return requestApproval(server, ada?.id ?? '', groups);
+    },
     setupLink: await server.setupLink(),
     invitation: withAccount ? await linkFor(server, 'linus@example.com') : '',
     reset: withAccount ? await resetFor(server, 'alan@example.com') : '',
@@ -163,6 +170,42 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     },
   };
   return gallery;
+}
+
+let calls = 0;
+
+/** A call with a long argument, and one with characters that are not seen. */
+async function requestApproval(
+  server: AuthorizationServer,
+  subject: string,
+  groups?: readonly string[],
+): Promise<string> {
+  calls += 1;
+  const given = JSON.stringify({
+    path: `/letters/${calls}/spring\u202egpj.exe`,
+    options: { recursive: true, keep: 2.5 },
+    note: 'All letters of this spring have been copied into the archive. '.repeat(20),
+  });
+  const decision = await server.approvals.request({
+    ...{ subject, clientId: 'desk', grantId: null, server: '/mcp', tool: 'delete_folder' },
+    needed: [
+      {
+        by: groups === undefined ? 'user' : { groups },
+        lasts: groups === undefined ? 900 : 'call',
+        rule: 'servers[0].tools["delete_*"].approval',
+      },
+    ],
+    arguments: given,
+    argumentsHash: createHash('sha256').update(given).digest('base64url'),
+    readDefinition: async () =>
+      JSON.stringify({
+        name: 'delete_folder',
+        description: 'Deletes a folder of notes and all that it contains. It cannot be restored.',
+        annotations: { destructiveHint: true, openWorldHint: false },
+      }),
+  });
+  if (decision.kind !== 'pending') throw new Error(`The approval is ${decision.kind}.`);
+  return decision.url;
 }
 
 /** A server with so many permissions that the consent page groups them. */

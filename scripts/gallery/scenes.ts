@@ -297,6 +297,68 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
+    name: 'approval',
+    gallery: 'linked',
+    open: async (page, _context, gallery) => void (await page.goto(await gallery.requestApproval())),
+  },
+  {
+    name: 'approval-opened',
+    gallery: 'linked',
+    async open(page, _context, gallery) {
+      await page.goto(await gallery.requestApproval());
+      await page.locator('.arguments summary').click();
+      await page.locator('.arguments details[open]').waitFor();
+    },
+  },
+  {
+    name: 'approval-waiting',
+    gallery: 'linked',
+    open: async (page, _context, gallery) =>
+      void (await page.goto(await gallery.requestApproval(['librarians', 'archivists']))),
+  },
+  {
+    name: 'approval-granted',
+    gallery: 'linked',
+    async open(page, _context, gallery) {
+      await page.goto(await gallery.requestApproval());
+      await page.click('button[value=once]');
+      await page.waitForSelector('.tick');
+    },
+  },
+  {
+    name: 'approval-denied',
+    gallery: 'linked',
+    async open(page, _context, gallery) {
+      await page.goto(await gallery.requestApproval());
+      await fill(page, { reason: 'They are still needed.' });
+      await page.click('button[value=deny]');
+      await page.waitForSelector('[name=reason]', { state: 'detached' });
+    },
+  },
+  {
+    name: 'approval-unknown',
+    gallery: 'linked',
+    open: async (page, _context, { issuer }) =>
+      void (await page.goto(`${issuer}/approvals/${'x'.repeat(43)}`)),
+  },
+  {
+    name: 'approval-queue',
+    gallery: 'linked',
+    async open(page, _context, gallery) {
+      await gallery.requestApproval();
+      await page.goto(`${gallery.issuer}/approvals`);
+    },
+  },
+  {
+    name: 'approval-sign-in',
+    gallery: 'linked',
+    fresh: true,
+    async open(page, _context, gallery) {
+      await page.goto(await gallery.requestApproval());
+      await page.waitForURL('**/login?to=approvals');
+    },
+  },
+  {
     name: 'connections-with-backends',
     gallery: 'linked',
     async open(page, _context, { issuer }) {

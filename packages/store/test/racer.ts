@@ -13,6 +13,8 @@ export interface Order {
     readonly presented: string;
     readonly successor: RefreshTokenRecord;
     readonly grantId: string;
+    /** Approved. */
+    readonly approvalId: string;
   }[];
 }
 
@@ -26,11 +28,14 @@ console.log('ready');
 await once(process.stdin, 'data');
 
 const rounds: (readonly string[])[] = [];
-for (const { code, presented, successor, grantId } of order.rounds) {
+const consume = async (id: string) =>
+  (await store.consumeApprovals([id], NOW)) ? 'consumed' : 'used before';
+for (const { code, presented, successor, grantId, approvalId } of order.rounds) {
   rounds.push(
     await Promise.all([
       ...times(order.racers, () => store.redeemCode(code.hash, grantOf(code), null, NOW)),
       ...times(order.racers, () => store.rotateRefreshToken(grantId, presented, successor, null)),
+      ...times(order.racers, () => consume(approvalId)),
     ]),
   );
 }

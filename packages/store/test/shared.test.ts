@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { approved, newApproval } from '../testing/approvals.ts';
 import {
   createGrant,
   grantOf,
@@ -146,25 +147,33 @@ describe.each([
     for (const store of stores) await store.close();
   });
 
-  it('T137 T138: lets one of two processes win each race', async () => {
+  it('T137 T138: lets one of three processes win each race', async () => {
     const location = await places();
     const store = await openStore(location);
     const rounds = await Promise.all(
       times(5, async () => {
         const code = await issueSampleCode(store);
         const { token, grant } = await createGrant(store);
-        return { code, presented: token.hash, successor: newRefreshToken(), grantId: grant.id };
+        const approval = newApproval({ grantId: grant.id });
+        await store.requestApproval(approval, { bySubject: 9, byServer: 99 });
+        await store.decideApproval(approval.id, approved(), NOW);
+        const [grantId, approvalId] = [grant.id, approval.id];
+        return { code, presented: token.hash, successor: newRefreshToken(), grantId, approvalId };
       }),
     );
+    const processes = 3;
     const order: Order = { location, rounds, racers: RACERS / 2 };
-    const reports = await runRacers(2, order);
+    const reports = await runRacers(processes, order);
+    const calls = processes * order.racers;
 
     for (const [index, { code, successor, grantId }] of rounds.entries()) {
       const outcomes = reports.flatMap(({ rounds: run }) => run[index] ?? []);
       expect(outcomes.filter((outcome) => outcome === 'redeemed')).toHaveLength(1);
-      expect(outcomes.filter((outcome) => outcome === 'already_used')).toHaveLength(RACERS - 1);
+      expect(outcomes.filter((outcome) => outcome === 'already_used')).toHaveLength(calls - 1);
       expect(outcomes.filter((outcome) => outcome === 'rotated')).toHaveLength(1);
-      expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(RACERS - 1);
+      expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(calls - 1);
+      expect(outcomes.filter((outcome) => outcome === 'consumed')).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome === 'used before')).toHaveLength(calls - 1);
       expect(await store.isAccessTokenLive('jti', code.grantId)).toBe(true);
       expect(await store.isAccessTokenLive('jti', grantId)).toBe(true);
       expect((await store.findGrant(grantId))?.token).toEqual(successor);

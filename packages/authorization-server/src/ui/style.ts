@@ -152,6 +152,7 @@ img.monogram { border-radius: 8px; object-fit: contain; }
 .given { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
 pre.given { margin: 0; padding: 8px 12px; border-radius: 8px; background: var(--plain); overflow: hidden; }
 summary .given { white-space: normal; }
+:is(h1, h2) .given { font-size: 0.9em; line-height: inherit; }
 .unseen { padding: 0 2px; border: 1px solid var(--warn-ink); border-radius: 4px; color: var(--warn-ink); font-size: 11px; unicode-bidi: isolate; }
 .arguments, .arguments div { display: grid; grid-template-columns: minmax(0, 1fr); gap: 12px; }
 .arguments div { gap: 4px; }
@@ -320,6 +321,7 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
 .answers { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; }
 .answers form { display: grid; }
 .answers .button { padding: 8px 4px; }
+.answers:has(> :nth-child(3)) { grid-template-columns: 1fr; gap: 8px; }
 .link {
   display: inline-block;
   min-height: 24px;

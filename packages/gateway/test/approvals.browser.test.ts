@@ -1,0 +1,116 @@
+/** A call, its user and its approver in two real Chromium sessions: the pages notice each other, and the call continues. */
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { listen } from '@portcullis/http/node';
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { launchChromium } from '../../../tests/support/browser.ts';
+import { browserOf, emailOf, PASSWORD, registerClient, startSide } from './support/connections.ts';
+import { defineTestServers } from './support/gateway.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+
+afterAll(() => browser.close());
+
+function greeter(executed: string[]): McpServer {
+  const server = new McpServer({ name: 'greeter', version: '1' });
+  server.registerTool('greet', { description: 'Greets everyone.' }, async () => {
+    executed.push('greet');
+    return { content: [{ type: 'text', text: 'greeted' }] };
+  });
+  return server;
+}
+
+async function setScene() {
+  const executed: string[] = [];
+  const handler = createMcpHandler(() => greeter(executed));
+  const backend = await listen(async () => ({ fetch: handler.fetch }), { port: 0, host: '127.0.0.1' });
+  onTestFinished(async () => void (await backend.close(0)));
+  const gateway = await startSide({
+    users: ['ada', 'lead'],
+    pins: true,
+    servers: (origin) =>
+      defineTestServers(
+        [
+          {
+            path: '/mcp',
+            name: 'Greeter',
+            backend: { url: `http://127.0.0.1:${backend.port}/mcp` },
+            scopes: { call: 'Call it' },
+            tools: { '*': { scopes: ['call'], approval: { by: { groups: ['leads'] } } } },
+          },
+        ],
+        origin,
+      ),
+    options: () => ({ approvals: true }),
+  });
+  await gateway.server.accounts.describe(emailOf('lead'), { groups: ['leads'] });
+  const app = await registerClient(gateway, 'App');
+  const { access_token: token } = await app.redeem(await browserOf('ada').allow(app.authorizationUrl()));
+  const call = () =>
+    fetch(`${gateway.origin}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{}}}',
+    });
+  return { gateway, executed, call };
+}
+
+/** Sends a call again that has waited for too long, as clients do on a busy computer. */
+async function callAgain(call: () => Promise<Response>): Promise<string> {
+  const text = await (await call()).text();
+  return text.includes('/approvals/') ? callAgain(call) : text;
+}
+
+/** Opens a page in a browser of its own, and signs in. */
+async function open(url: string, name: string): Promise<Page> {
+  const context = await browser.newContext({ reducedMotion: 'reduce' });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.fill('[name=email]', emailOf(name));
+  await page.fill('[name=password]', PASSWORD);
+  await page.click('form[action="/login"] button.main');
+  await page.waitForURL('**/approvals**');
+  return page;
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+  const { violations }: AxeResults = await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] })",
+  );
+  expect(violations.map(({ id }) => id)).toEqual([]);
+}
+
+describe('a call that another user approves', () => {
+  it('appears in the open queue, is allowed there, and continues, while the page of its user shows the decision', async () => {
+    const { gateway, executed, call } = await setScene();
+    const queue = await open(`${gateway.origin}/approvals`, 'lead');
+    await expectAccessible(queue);
+    const result = callAgain(call);
+    await queue.locator('a.button', { hasText: 'Review' }).waitFor();
+    const [pending] = await gateway.store.listPendingApprovals({ all: true }, 0, 1);
+    const waiting = await open(`${gateway.origin}/approvals/${pending?.id}`, 'ada');
+    await waiting.getByText('Waiting for a decision').waitFor();
+    await expectAccessible(waiting);
+    expect(await waiting.locator('button[name=decision]').count()).toBe(0);
+    await queue.getByRole('link', { name: 'Review' }).click();
+    await queue.getByRole('heading', { name: 'App wants to use greet at Server' }).waitFor();
+    await expectAccessible(queue);
+    expect(executed).toEqual([]);
+    await queue.getByRole('button', { name: 'Allow once' }).click();
+    await queue.getByText('The call is allowed').waitFor();
+    await waiting.getByText('The call is allowed').waitFor();
+    expect(await result).toContain('greeted');
+    expect(executed).toEqual(['greet']);
+  });
+});
