@@ -1,13 +1,15 @@
 /**
- * Profiles the CPU time of a flow: `portcullis up` under load, by package and by function.
- * `node --conditions=portcullis-source bench/profile.ts [flow] [seconds]`
+ * Profiles the CPU time of a flow: `portcullis up` under load, with the users of a pair, by package and by function.
+ * `node --conditions=portcullis-source bench/profile.ts [flow] [seconds] [commit]`
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FlowName, flowNames } from './authorization/flows.ts';
-import { newFolder, portcullis, startPortcullis } from './authorization/portcullis.ts';
+import { flowNames } from './authorization/flows.ts';
+import { newFolder, startPortcullis } from './authorization/portcullis.ts';
 import { load } from './harness/load.ts';
 import { standAside } from './harness/machine.ts';
+import { extractProgram } from './pair/other-program.ts';
+import { type LoadedFlow, prepare, startBackend } from './pair/year.ts';
 
 interface Profile {
   readonly nodes: readonly ProfileNode[];
@@ -21,19 +23,23 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
-const [flow = 'refresh', seconds = '4'] = process.argv.slice(2);
-const prepare = portcullis.flows[flow as FlowName];
-if (prepare === undefined) throw new Error(`There is no such flow; there are ${flowNames.join(', ')}`);
+const [flow = 'refresh', seconds = '4', commit] = process.argv.slice(2);
+const names: readonly string[] = [...flowNames, 'gateway call'];
+if (!names.includes(flow)) throw new Error(`There is no such flow; there are ${names.join(', ')}`);
 
 standAside();
 const folder = newFolder();
-const server = await startPortcullis({ folder, nodeOptions: ['--cpu-prof', '--cpu-prof-dir', folder] });
-const begin = await prepare(server.port);
+const { backend, settings } = await startBackend();
+const nodeOptions = ['--cpu-prof', '--cpu-prof-dir', folder];
+const other = commit === undefined ? {} : { root: extractProgram(commit).folder };
+const server = await startPortcullis({ folder, settings, nodeOptions, ...other });
+const begin = await prepare(server, flow as LoadedFlow);
 const warm = await load([server.port], begin, { seconds: 1 });
 const before = server.cpu();
 const run = await load([server.port], begin, { seconds: Number(seconds) });
 const each = ((server.cpu() - before) * 1e6) / run.flows;
 await server.stop();
+await backend.stop();
 const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
 const profile: Profile = JSON.parse(readFileSync(join(folder, file), 'utf8'));
 

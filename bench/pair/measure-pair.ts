@@ -1,16 +1,12 @@
 /** Measures the program of another commit and this one in turns, with users who have what a year brings. */
-import { type FlowName, flowNames } from '../authorization/flows.ts';
+import { flowNames } from '../authorization/flows.ts';
 import type { Effort } from '../authorization/measure-flows.ts';
-import { flowsAt, type RunningInstance, startPortcullis } from '../authorization/portcullis.ts';
-import { seedUsers } from '../authorization/users.ts';
+import { type RunningInstance, startPortcullis } from '../authorization/portcullis.ts';
 import { median, type Part, spread } from '../harness/figures.ts';
-import { type Begin, load } from '../harness/load.ts';
-import { LOAD_CORE } from '../harness/machine.ts';
+import { load } from '../harness/load.ts';
 import { measure } from '../harness/measure.ts';
-import { freePort, nodeCommand, start } from '../harness/server.ts';
-import { gatewayFlow } from './gateway-flow.ts';
 import { extractProgram } from './other-program.ts';
-import { addGrants, clients, SCOPES, serverOf, USERS } from './year.ts';
+import { clients, type LoadedFlow, prepare, startBackend } from './year.ts';
 
 /** A regression: more than this many times the cost of the other program, with a confidence of 95 %. */
 const MOST = 1.25;
@@ -33,13 +29,7 @@ interface Sample {
 export async function measurePair(name: string, wanted: readonly string[], effort: Effort): Promise<Part> {
   const flows = FLOWS.filter((flow) => wanted.length === 0 || wanted.some((text) => flow.includes(text)));
   const { commit, folder } = extractProgram(name);
-  const backend = await start({
-    command: nodeCommand('bench/gateway/backend.ts'),
-    port: await freePort(),
-    ready: '/ready',
-    core: LOAD_CORE,
-  });
-  const settings = { clients, servers: [serverOf(`http://127.0.0.1:${backend.port}/mcp`)] };
+  const { backend, settings } = await startBackend();
   const programs: [Program, Program] = [
     { start: () => startPortcullis({ settings, root: folder }) },
     { start: () => startPortcullis({ settings }) },
@@ -57,7 +47,7 @@ export async function measurePair(name: string, wanted: readonly string[], effor
 
 async function measureInTurns(
   programs: readonly [Program, Program],
-  flow: Exclude<PairFlow, 'start'>,
+  flow: LoadedFlow,
   { rounds, seconds, warmUp }: Effort,
 ): Promise<readonly Sample[]> {
   const servers = [await programs[0].start(), await programs[1].start()] as const;
@@ -73,17 +63,6 @@ async function measureInTurns(
   }
   await Promise.all(servers.map((server) => server.stop()));
   return samples;
-}
-
-async function prepare({ port, database }: RunningInstance, flow: FlowName | 'gateway call'): Promise<Begin> {
-  if (flow === 'gateway call') return gatewayFlow(port);
-  const scope = SCOPES.join(' ');
-  const users = seedUsers(database, `http://localhost:${port}`, USERS);
-  const flows = flowsAt(port, () => users, scope);
-  if (!flow.startsWith('authorization code') && flow !== 'refresh') return flows[flow]();
-  const remembered = await flows['authorization code']();
-  addGrants(database);
-  return flow === 'authorization code' ? remembered : flows[flow]();
 }
 
 /** Processor time until the first response, with an empty data folder; the first round fills the compile cache. */

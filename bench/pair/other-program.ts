@@ -23,7 +23,15 @@ export function extractProgram(name: string): OtherProgram {
   else
     execFileSync(
       'npm',
-      ['ci', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'],
+      [
+        'ci',
+        '--omit=dev',
+        '--ignore-scripts',
+        '--prefer-offline',
+        '--no-audit',
+        '--no-fund',
+        '--loglevel=error',
+      ],
       {
         cwd: folder,
         stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,13 +1,20 @@
 /** The users of a pair: each has what a user collects within a year, so that a cost which grows with it shows. */
 import { DatabaseSync } from 'node:sqlite';
+import type { FlowName } from '../authorization/flows.ts';
+import { flowsAt, type RunningInstance } from '../authorization/portcullis.ts';
+import { seedUsers } from '../authorization/users.ts';
+import type { Begin } from '../harness/load.ts';
+import { LOAD_CORE } from '../harness/machine.ts';
+import { freePort, nodeCommand, type Server, start } from '../harness/server.ts';
+import { gatewayFlow } from './gateway-flow.ts';
 
 /** Grants of each user: half of them of one client, which the bound of 200 for one user and client leaves alone. */
 const GRANTS = 200;
-export const USERS = 300;
+const USERS = 300;
 const CLIENTS = 300;
 
 /** Thirty scopes of one server, two of them those of all flows. */
-export const SCOPES: readonly string[] = [
+const SCOPES: readonly string[] = [
   'notes:read',
   'notes:write',
   ...Array.from({ length: 28 }, (_, index) => `notes:area-${index}`),
@@ -22,8 +29,33 @@ export const clients: readonly object[] = Array.from({ length: CLIENTS }, (_, in
   token_endpoint_auth_method: 'none',
 }));
 
+export type LoadedFlow = FlowName | 'gateway call';
+
+/** Starts the server behind the gateway. @returns it, and the settings of a program in front of it */
+export async function startBackend(): Promise<{ readonly backend: Server; readonly settings: object }> {
+  const backend = await start({
+    command: nodeCommand('bench/gateway/backend.ts'),
+    port: await freePort(),
+    ready: '/ready',
+    core: LOAD_CORE,
+  });
+  return { backend, settings: { clients, servers: [serverOf(`http://127.0.0.1:${backend.port}/mcp`)] } };
+}
+
+/** Prepares a flow of a server with those settings. */
+export async function prepare({ port, database }: RunningInstance, flow: LoadedFlow): Promise<Begin> {
+  if (flow === 'gateway call') return gatewayFlow(port);
+  const scope = SCOPES.join(' ');
+  const users = seedUsers(database, `http://localhost:${port}`, USERS);
+  const flows = flowsAt(port, () => users, scope);
+  if (!flow.startsWith('authorization code') && flow !== 'refresh') return flows[flow]();
+  const remembered = await flows['authorization code']();
+  addGrants(database);
+  return flow === 'authorization code' ? remembered : flows[flow]();
+}
+
 /** @returns one server of the gateway, whose backend is at a URL */
-export function serverOf(backend: string): object {
+function serverOf(backend: string): object {
   return {
     path: '/mcp',
     name: 'Notes',
@@ -38,7 +70,7 @@ export function serverOf(backend: string): object {
  * Copies the one grant that each user has, in whatever columns this program has, over 300 days of creation and 25 days of use.
  * Every second copy is of another client.
  */
-export function addGrants(file: string): void {
+function addGrants(file: string): void {
   const database = new DatabaseSync(file, { timeout: 10_000 });
   const columns = database
     .prepare('SELECT name FROM pragma_table_info(?)')
