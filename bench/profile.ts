@@ -15,6 +15,9 @@ interface Profile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
+  /** Microseconds. */
+  readonly startTime: number;
+  readonly endTime: number;
 }
 
 interface ProfileNode {
@@ -34,30 +37,40 @@ const nodeOptions = ['--cpu-prof', '--cpu-prof-dir', folder];
 const other = commit === undefined ? {} : { root: extractProgram(commit).folder };
 const server = await startPortcullis({ folder, settings, nodeOptions, ...other });
 const begin = await prepare(server, flow as LoadedFlow);
-const warm = await load([server.port], begin, { seconds: 1 });
+await load([server.port], begin, { seconds: 1 });
 const before = server.cpu();
+const began = performance.now();
 const run = await load([server.port], begin, { seconds: Number(seconds) });
 const each = ((server.cpu() - before) * 1e6) / run.flows;
+const ended = performance.now();
 await server.stop();
+const stopped = performance.now();
 await backend.stop();
 const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
 const profile: Profile = JSON.parse(readFileSync(join(folder, file), 'utf8'));
 
 const byId = new Map(profile.nodes.map((node) => [node.id, node]));
 const selfOf = new Map<number, number>();
+let at = profile.startTime;
+/** A longer step between samples is time in which another process ran. */
+const STEP = 2_000;
 profile.samples.forEach((id, index) => {
-  selfOf.set(id, (selfOf.get(id) ?? 0) + (profile.timeDeltas[index] ?? 0));
+  const delta = profile.timeDeltas[index] ?? 0;
+  at += delta;
+  const toEnd = (profile.endTime - at) / 1000;
+  // Without start and preparation.
+  if (toEnd > stopped - began || toEnd < stopped - ended) return;
+  selfOf.set(id, (selfOf.get(id) ?? 0) + Math.min(delta, STEP));
 });
 const idle = new Set(['(idle)', '(root)']);
-const flows = warm.flows + run.flows;
 
-/** Microseconds per flow, summed by a name of each frame; includes start and preparation. */
+/** Microseconds per flow, summed by a name of each frame. */
 function sumBy(name: (node: ProfileNode) => string): [string, number][] {
   const sums = new Map<string, number>();
   for (const [id, time] of selfOf) {
     const node = byId.get(id);
     if (node === undefined || idle.has(node.callFrame.functionName)) continue;
-    sums.set(name(node), (sums.get(name(node)) ?? 0) + time / flows);
+    sums.set(name(node), (sums.get(name(node)) ?? 0) + time / run.flows);
   }
   return [...sums].sort(([, a], [, b]) => b - a);
 }
@@ -74,7 +87,7 @@ function totals(name: (node: ProfileNode) => string): [string, number][] {
       (sum, child) => sum + visit(child, inside),
       selfOf.get(id) ?? 0,
     );
-    if (!above.has(called)) sums.set(called, (sums.get(called) ?? 0) + time / flows);
+    if (!above.has(called)) sums.set(called, (sums.get(called) ?? 0) + time / run.flows);
     return time;
   };
   visit(profile.nodes[0]?.id ?? 0, new Set());

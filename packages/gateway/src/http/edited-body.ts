@@ -98,53 +98,45 @@ class Editor implements ByteSink {
   #run(work: () => void | Promise<void>): void {
     if (this.#editing !== null) this.#wait(this.#editing.then(() => (this.#hasFailed ? undefined : work())));
     else if (!this.#hasFailed) {
-      const done = work();
-      if (done !== undefined) this.#wait(done);
+      try {
+        const done = work();
+        if (done !== undefined) this.#wait(done);
+      } catch (error) {
+        this.#fail(error);
+      }
     }
   }
 
   #wait(done: Promise<void>): void {
     const settled = done
-      .catch((error: unknown) => {
-        if (!this.#hasFailed) this.#options.report(failureOf(this.#options.name, error));
-        this.#hasFailed = true;
-      })
+      .catch((error: unknown) => this.#fail(error))
       .then(() => {
         if (this.#editing === settled) this.#editing = null;
       });
     this.#editing = settled;
   }
 
+  #fail(error: unknown): void {
+    if (!this.#hasFailed) this.#options.report(failureOf(this.#options.name, error));
+    this.#hasFailed = true;
+  }
+
   /** Sends an event, or a piece of a long message. */
   #send(bytes: Buffer): void {
     const { edit, expected } = this.#options;
-    if (this.#watch !== null) {
-      this.#passWatched(bytes, this.#watch);
-      return;
-    }
-    this.#run(() =>
-      mayMatter(bytes, edit)
-        ? editEvent(bytes, edit, expected()).then((changed) => this.#report(changed))
-        : this.#report(bytes),
-    );
-  }
-
-  async #sendDocument(bytes: Buffer): Promise<void> {
-    const { edit, expected } = this.#options;
-    const changed = await editDocument(bytes, edit, expected(), false);
-    this.#report(changed, changed.length);
-  }
-
-  #passWatched(bytes: Buffer, watch: (bytes: Buffer) => void): void {
+    const watch = this.#watch;
     this.#run(() => {
-      try {
-        watch(bytes);
-      } catch (error) {
-        return Promise.reject(error);
-      }
-      this.#report(bytes);
-      return undefined;
+      watch?.(bytes);
+      if (watch !== null || !mayMatter(bytes, edit)) return this.#report(bytes);
+      return then(editEvent(bytes, edit, expected()), (changed) => this.#report(changed));
     });
+  }
+
+  #sendDocument(bytes: Buffer): void | Promise<void> {
+    const { edit, expected } = this.#options;
+    return then(editDocument(bytes, edit, expected(), false), (changed) =>
+      this.#report(changed, changed.length),
+    );
   }
 
   #report(bytes: Buffer, length: number | null = null): void {
@@ -269,18 +261,26 @@ function mayMatter(event: Buffer, { mayApply }: MessageEdit): boolean {
   return mayHoldResponse(event) || mayApply(event);
 }
 
+/** Continues at once where nothing has to be awaited, which is so for most responses. */
+function then<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<U> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
 /** A message, or a batch of them. */
-async function editDocument(
+function editDocument(
   bytes: Buffer,
   { apply, check, mayApply }: MessageEdit,
   expected: ExpectedResponses,
   isStream: boolean,
-): Promise<Buffer> {
+): Buffer | Promise<Buffer> {
   if (bytes.length === 0) return bytes;
   // Where no request was sent, clients ignore what a backend answers, or take it for the response to another.
   if (!isStream && expected.ids.size === 0 && mayHoldResponse(bytes)) return NOTHING;
   check(bytes, expected, isStream);
-  if (!mayApply(bytes)) return bytes;
+  return mayApply(bytes) ? applyTo(bytes, apply) : bytes;
+}
+
+async function applyTo(bytes: Buffer, apply: MessageEdit['apply']): Promise<Buffer> {
   const parsed = parse(bytes);
   if (parsed === undefined) return bytes;
   const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
@@ -293,15 +293,16 @@ const NOTHING: Buffer = Buffer.alloc(0);
 
 const DATA = /^data:? ?(.*)$/;
 
-async function editEvent(event: Buffer, edit: MessageEdit, expected: ExpectedResponses): Promise<Buffer> {
+function editEvent(event: Buffer, edit: MessageEdit, expected: ExpectedResponses): Buffer | Promise<Buffer> {
   const lines = event.toString().split(/\r\n|\n|\r/);
   const isData = (line: string) => /^data(?::|$)/.test(line);
   const data = lines.filter(isData).map((line) => DATA.exec(line)?.[1] ?? '');
   const before = Buffer.from(data.join('\n'));
-  const after = await editDocument(before, edit, expected, true);
-  if (after === before) return event;
-  const others = lines.filter((line) => line !== '' && !isData(line));
-  return Buffer.from(`${[...others, `data: ${after.toString()}`].join('\n')}\n\n`);
+  return then(editDocument(before, edit, expected, true), (after) => {
+    if (after === before) return event;
+    const others = lines.filter((line) => line !== '' && !isData(line));
+    return Buffer.from(`${[...others, `data: ${after.toString()}`].join('\n')}\n\n`);
+  });
 }
 
 /** Clients ignore a byte order mark. @see RFC 8259 §8.1 */

@@ -23,9 +23,12 @@ export function expectedResponses({ messages, isBatch }: ScannedBody): ExpectedR
   return { ids: new Set(ids), isBatch };
 }
 
+/** The only spelling that `JSON.stringify` has for it. */
+const SMALL_INTEGER = /^[1-9]\d{0,14}$/;
+
 /** Equal for `"a"` and `"\u0061"`, and for `1` and `1.0`. @param json a string or a number */
 function formOf(json: string): string {
-  return JSON.stringify(JSON.parse(json));
+  return SMALL_INTEGER.test(json) ? json : JSON.stringify(JSON.parse(json));
 }
 
 /** `result"` or `error"`: as it is, in other case (also with the long s, U+017F), or escaped; or in another encoding than UTF-8. */

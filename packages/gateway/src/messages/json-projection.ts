@@ -36,8 +36,8 @@ interface OpenNode {
   readonly start: number;
   end: number;
   readonly text: '';
-  readonly members: Map<string, JsonNode>;
-  readonly elements: JsonNode[];
+  members: Map<string, JsonNode>;
+  elements: JsonNode[];
   variants: Set<string>;
 }
 
@@ -47,16 +47,27 @@ export function shapeOf(members: Readonly<Record<string, JsonShape>>): JsonShape
   return { members: { byName, folded: new Map([...byName.keys()].map((name) => [fold(name), name])) } };
 }
 
+/** Shared, and never changed: most containers stay empty, because only their range is wanted. */
 const NO_MEMBERS = new Map<string, JsonNode>();
-/** Shared, and never changed. */
+const NO_ELEMENTS: JsonNode[] = [];
 const NO_VARIANTS = new Set<string>();
 
 export function createLeaf(type: 'string' | 'scalar', start: number, end: number, text: string): JsonNode {
-  return { type, start, end, text, members: NO_MEMBERS, elements: [], variants: NO_VARIANTS };
+  return { type, start, end, text, members: NO_MEMBERS, elements: NO_ELEMENTS, variants: NO_VARIANTS };
 }
 
 function createContainer(type: 'object' | 'array', start: number): OpenNode {
-  return { type, start, end: -1, text: '', members: new Map(), elements: [], variants: NO_VARIANTS };
+  return { type, start, end: -1, text: '', members: NO_MEMBERS, elements: NO_ELEMENTS, variants: NO_VARIANTS };
+}
+
+function addMember(container: OpenNode, name: string, node: JsonNode): void {
+  if (container.members === NO_MEMBERS) container.members = new Map();
+  container.members.set(name, node);
+}
+
+function addElement(container: OpenNode, node: JsonNode): void {
+  if (container.elements === NO_ELEMENTS) container.elements = [];
+  container.elements.push(node);
 }
 
 /** The wanted name that equals a name but for case; also where case folding is not ASCII, as for the long s and the Kelvin sign. */
@@ -127,10 +138,10 @@ export class JsonProjection {
     this.changes += 1;
     const frame = this.#frames.at(-1);
     if (frame === undefined) this.root = node;
-    else if (frame.node.type === 'object') frame.node.members.set(frame.name, node);
+    else if (frame.node.type === 'object') addMember(frame.node, frame.name, node);
     else if (frame.node.elements.length >= this.#maxElements)
       throw new SyntaxError(`a list has more than ${this.#maxElements} elements`);
-    else frame.node.elements.push(node);
+    else addElement(frame.node, node);
   }
 
   /** @returns whether the name matters */

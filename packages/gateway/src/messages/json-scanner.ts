@@ -1,5 +1,6 @@
 /** Validates JSON while it arrives, byte by byte, and keeps the parts of it that a shape asks for; never the whole document. */
 
+import { isUtf8 } from 'node:buffer';
 import { TokenBytes } from './buffered-bytes.ts';
 import { createLeaf, type JsonNode, JsonProjection, type JsonShape } from './json-projection.ts';
 import {
@@ -42,7 +43,8 @@ const MAX_NAME = 512;
 /** @throws SyntaxError from `push` and `end`: the document is malformed, exceeds a limit, or repeats a wanted member */
 export class JsonScanner {
   readonly #limits: ScanLimits;
-  readonly #utf8 = new TextDecoder('utf-8', { fatal: true });
+  /** Decodes from the first chunk on that is not UTF-8 by itself: it may divide a character. `null`: all were. */
+  #utf8: InstanceType<typeof TextDecoder> | null = null;
   /** Whether each open container is an object. */
   readonly #kinds: boolean[] = [];
   readonly #projection: JsonProjection;
@@ -110,6 +112,8 @@ export class JsonScanner {
 
   /** @param chunk `null` at the end */
   #checkUtf8(chunk: Buffer | null): void {
+    if (this.#utf8 === null && (chunk === null || isUtf8(chunk))) return;
+    this.#utf8 ??= new TextDecoder('utf-8', { fatal: true });
     try {
       this.#utf8.decode(chunk ?? NOTHING, { stream: chunk !== null });
     } catch {

@@ -150,8 +150,8 @@ function refusalError(
   }
 }
 
-/** Hints that lead to different scopes where there is no rule. */
-const POSSIBLE_HINTS: readonly (ToolAnnotations | null)[] = [null, { readOnly: true, destructive: false }];
+/** Hints that lead to other scopes than unknown ones where there is no rule. */
+const READING: ToolAnnotations = { readOnly: true, destructive: false };
 
 /**
  * Refuses a body with an operation that is not allowed whatever the backend says about its tools, so that the backend need not be
@@ -162,15 +162,17 @@ export function checkForbidden(policy: Policy, body: ScannedBody, sender: Sender
   for (const message of body.messages) {
     if (message.kind === 'response') continue;
     for (const operation of operationsOf(message)) {
-      const decisions = POSSIBLE_HINTS.map((hints) =>
-        policy.decide(accessRequest(operation, sender, hints, 'later')),
-      );
-      const [decision] = decisions;
-      if (decision === undefined || decision.kind === 'allow' || decision.kind === 'approval') continue;
-      if (decisions.every(({ kind }) => kind === 'deny' || kind === 'challenge'))
+      const decision = policy.decide(accessRequest(operation, sender, null, 'later'));
+      if (!isFinal(decision)) continue;
+      if (isFinal(policy.decide(accessRequest(operation, sender, READING, 'later'))))
         throw refusalError(decision, message, body);
     }
   }
+}
+
+/** Whether no scope, sign-in or approval changes the decision. */
+function isFinal(decision: PolicyDecision): decision is Refusal & { readonly kind: 'deny' | 'challenge' } {
+  return decision.kind === 'deny' || decision.kind === 'challenge';
 }
 
 /** Whether a rule of an operation in the body reads arguments or shows them to an approver, so that the whole body is needed to decide. */

@@ -40,6 +40,13 @@ export function createConnectionSet<T>(): ConnectionSet<T> {
 /** Milliseconds before a half-closed connection with a pending response is probed. */
 const PATIENCE = 1000;
 
+/** The newest response of a socket. A property: entries of a `WeakMap` that change with each request burden each collection. */
+const CURRENT: unique symbol = Symbol('current response');
+
+interface ProbedSocket extends Socket {
+  [CURRENT]?: ServerResponse;
+}
+
 /**
  * Detects disconnected clients. A half-closed connection, whose client still expects its response, is indistinguishable from a
  * closed one until something is sent: a waiting client ignores the interim response `102`; for a closed connection the peer's
@@ -48,9 +55,8 @@ const PATIENCE = 1000;
  * @see RFC 9112 §9.6, RFC 9110 §15.2
  */
 export function createDisconnectProbe(): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
-  const current = new WeakMap<Socket, ServerResponse>();
   const probe = (socket: Socket, written: number) => {
-    const outgoing = current.get(socket);
+    const outgoing = (socket as ProbedSocket)[CURRENT];
     if (outgoing === undefined || outgoing.writableEnded || outgoing.destroyed) return;
     if (!outgoing.headersSent && outgoing.req.httpVersion !== '1.0') outgoing.writeProcessing();
     else if (socket.bytesWritten === written && socket.writableLength === 0) return void socket.destroy();
@@ -61,8 +67,9 @@ export function createDisconnectProbe(): (incoming: IncomingMessage, outgoing: S
     setTimeout(probe, PATIENCE, this, this.bytesWritten).unref();
   }
   return ({ socket }, outgoing) => {
-    if (!current.has(socket)) socket.on('end', wait);
-    current.set(socket, outgoing);
+    const probed: ProbedSocket = socket;
+    if (probed[CURRENT] === undefined) socket.on('end', wait);
+    probed[CURRENT] = outgoing;
   };
 }
 
