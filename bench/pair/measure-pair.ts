@@ -4,7 +4,7 @@ import type { Effort } from '../authorization/measure-flows.ts';
 import { type RunningInstance, startPortcullis } from '../authorization/portcullis.ts';
 import { median, type Part, spread } from '../harness/figures.ts';
 import { load } from '../harness/load.ts';
-import { measure } from '../harness/measure.ts';
+import { type Measurement, measure } from '../harness/measure.ts';
 import { extractProgram } from './other-program.ts';
 import { clients, type LoadedFlow, prepare, startBackend } from './year.ts';
 
@@ -45,24 +45,47 @@ export async function measurePair(name: string, wanted: readonly string[], effor
   return report(commit, samples);
 }
 
+/** Processes differ by chance, so each program gets several; the one that starts first in one session is the second in the next. */
+const SESSIONS = 2;
+
 async function measureInTurns(
   programs: readonly [Program, Program],
   flow: LoadedFlow,
-  { rounds, seconds, warmUp }: Effort,
+  effort: Effort,
 ): Promise<readonly Sample[]> {
-  const servers = [await programs[0].start(), await programs[1].start()] as const;
-  const [before, now] = await Promise.all([prepare(servers[0], flow), prepare(servers[1], flow)]);
   const samples: Sample[] = [];
-  await load([servers[0].port], before, { seconds: warmUp });
-  await load([servers[1].port], now, { seconds: warmUp });
-  for (let round = 0; round < rounds; round += 1) {
-    const first = round % 2 === 0 ? null : await measure([servers[1]], now, seconds);
-    const other = await measure([servers[0]], before, seconds);
-    const own = first ?? (await measure([servers[1]], now, seconds));
-    samples.push({ flow, before: other.cost, now: own.cost, issue: other.issue ?? own.issue });
+  for (let session = 0; session < SESSIONS; session += 1) {
+    const [first, second] = await measureSession(
+      session === 0 ? programs : [programs[1], programs[0]],
+      flow,
+      effort,
+    );
+    const [before, now] = session === 0 ? [first, second] : [second, first];
+    for (const [round, other] of before.entries()) {
+      const own = now[round];
+      if (own !== undefined)
+        samples.push({ flow, before: other.cost, now: own.cost, issue: other.issue ?? own.issue });
+    }
   }
-  await Promise.all(servers.map((server) => server.stop()));
   return samples;
+}
+
+type Measurements = readonly Measurement[];
+
+async function measureSession(
+  programs: readonly [Program, Program],
+  flow: LoadedFlow,
+  { rounds, seconds, warmUp }: Effort,
+): Promise<readonly [Measurements, Measurements]> {
+  const servers = [await programs[0].start(), await programs[1].start()] as const;
+  const begins = [await prepare(servers[0], flow), await prepare(servers[1], flow)] as const;
+  const found: [Measurement[], Measurement[]] = [[], []];
+  for (const at of [0, 1] as const) await load([servers[at].port], begins[at], { seconds: warmUp });
+  for (let round = 0; round < rounds / SESSIONS; round += 1)
+    for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
+      found[at].push(await measure([servers[at]], begins[at], seconds));
+  await Promise.all(servers.map((server) => server.stop()));
+  return found;
 }
 
 /** Processor time until the first response, with an empty data folder; the first round fills the compile cache. */
