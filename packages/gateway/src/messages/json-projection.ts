@@ -57,7 +57,15 @@ export function createLeaf(type: 'string' | 'scalar', start: number, end: number
 }
 
 function createContainer(type: 'object' | 'array', start: number): OpenNode {
-  return { type, start, end: -1, text: '', members: NO_MEMBERS, elements: NO_ELEMENTS, variants: NO_VARIANTS };
+  return {
+    type,
+    start,
+    end: -1,
+    text: '',
+    members: NO_MEMBERS,
+    elements: NO_ELEMENTS,
+    variants: NO_VARIANTS,
+  };
 }
 
 function addMember(container: OpenNode, name: string, node: JsonNode): void {
