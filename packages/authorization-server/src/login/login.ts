@@ -95,22 +95,7 @@ export function createLoginRoutes(
       return loginTarget.isSignedIn ? loginTarget.resume() : show(context, loginTarget, null);
     }),
 
-    pages.route('GET', '/login/forgotten', async (context, request) => {
-      const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
-      const page = forgottenPasswordPage(context.layout, { restartPath: loginTarget.restartPath });
-      return respondPage(page, { cookies: loginTarget.cookies });
-    }),
-
-    pages.route('POST', '/login/cancel', async (context, request) => {
-      const found = await readLoginForm(context, request, '/login/cancel');
-      if ('rejection' in found) return found.rejection;
-      const { purpose, cancel } = found.loginTarget;
-      return 'appName' in purpose
-        ? redirectByPage(context.layout, await cancel(), describeCancelled(context.layout, purpose))
-        : cancel();
-    }),
-
+    ...createAsideRoutes(pages),
     ...createProviderLoginRoutes(pages),
 
     pages.route('POST', '/login', async (context, request, connection) => {
@@ -198,6 +183,27 @@ function createPasskeyLoginRoute(
 }
 
 /** The choice of an identity provider. */
+/** Instead of a login: help with a forgotten password, and cancelling. */
+function createAsideRoutes(pages: PageRouter): readonly Route[] {
+  return [
+    pages.route('GET', '/login/forgotten', async (context, request) => {
+      const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
+      if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
+      const page = forgottenPasswordPage(context.layout, { restartPath: loginTarget.restartPath });
+      return respondPage(page, { cookies: loginTarget.cookies });
+    }),
+
+    pages.route('POST', '/login/cancel', async (context, request) => {
+      const found = await readLoginForm(context, request, '/login/cancel');
+      if ('rejection' in found) return found.rejection;
+      const { purpose, cancel } = found.loginTarget;
+      return 'appName' in purpose
+        ? redirectByPage(context.layout, await cancel(), describeCancelled(context.layout, purpose))
+        : cancel();
+    }),
+  ];
+}
+
 function createProviderLoginRoutes(pages: PageRouter): readonly Route[] {
   const { chargeAuthorizationRequest, options } = pages;
   return [...options.identityProviders.values()].map((identityProvider) =>

@@ -66,7 +66,7 @@ export function createPublishedStatusLists(
     options: { issuer, lifetimes, clients },
   } = context;
   const uriOf = createListUri(issuer);
-  const signedLists = new Map<number, SignedList>();
+  const sign = createListSigner(issuer, keys);
   /** Entries of tokens that were revoked by themselves, with the second in which that was last known. */
   const revokedEntries = new Map<number, number>();
   let snapshot: Snapshot | null = null;
@@ -110,32 +110,10 @@ export function createPublishedStatusLists(
     return reading;
   }
 
-  function signedList(list: number, { at, revoked }: Snapshot): SignedList {
-    const previous = signedLists.get(list);
-    if (previous?.at === at) return previous;
-    const bits = revoked.get(list) ?? NOTHING_REVOKED;
-    const lst = previous?.bits.equals(bits) === true ? previous.lst : deflateSync(bits).toString('base64url');
-    const current = { bits, lst, at, jwt: sign(list, lst, at) };
-    signedLists.set(list, current);
-    return current;
-  }
-
-  /** @see draft-ietf-oauth-status-list §5.1 */
-  function sign(list: number, lst: string, at: number): string {
-    return signJwt(keys.now().signing, STATUS_LIST_TYPE, {
-      iss: issuer,
-      sub: uriOf(list),
-      iat: at,
-      exp: at + LIST_LIFETIME,
-      ttl: TIME_TO_LIVE,
-      status_list: { bits: 1, lst },
-    });
-  }
-
   return {
     async read(list) {
       const current = await currentSnapshot();
-      return list < current.listCount ? signedList(list, current).jwt : null;
+      return list < current.listCount ? sign(list, current) : null;
     },
     async listUris() {
       const { listCount } = await currentSnapshot();
@@ -155,6 +133,34 @@ export function createPublishedStatusLists(
       const entry = entryOfTokenId(tokenId);
       if (entry !== null) revokedEntries.set(entry, clock());
     },
+  };
+}
+
+/** Signs each list once per second at most. */
+function createListSigner(issuer: string, keys: KeyRing): (list: number, snapshot: Snapshot) => string {
+  const uriOf = createListUri(issuer);
+  const signedLists = new Map<number, SignedList>();
+
+  /** @see draft-ietf-oauth-status-list §5.1 */
+  function sign(list: number, lst: string, at: number): string {
+    return signJwt(keys.now().signing, STATUS_LIST_TYPE, {
+      iss: issuer,
+      sub: uriOf(list),
+      iat: at,
+      exp: at + LIST_LIFETIME,
+      ttl: TIME_TO_LIVE,
+      status_list: { bits: 1, lst },
+    });
+  }
+
+  return (list, { at, revoked }) => {
+    const previous = signedLists.get(list);
+    if (previous?.at === at) return previous.jwt;
+    const bits = revoked.get(list) ?? NOTHING_REVOKED;
+    const lst = previous?.bits.equals(bits) === true ? previous.lst : deflateSync(bits).toString('base64url');
+    const jwt = sign(list, lst, at);
+    signedLists.set(list, { bits, lst, at, jwt });
+    return jwt;
   };
 }
 
