@@ -4,7 +4,6 @@ import type {
   ApprovalDecision,
   ApprovalFilter,
   ApprovalLimits,
-  ApprovalOutcome,
   ApprovalRecord,
   ApprovalStore,
   ApprovedCall,
@@ -12,33 +11,16 @@ import type {
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from './database.ts';
 import { readJson } from './json.ts';
+import { defineRecordColumns } from './record-columns.ts';
 import { defineQuery, type Query, sql } from './sql.ts';
 
-interface Row {
-  readonly id: string;
-  readonly subject: string;
-  readonly client_id: string;
-  readonly grant_id: string | null;
-  readonly server: string;
-  readonly tool: string;
-  readonly arguments_hash: string;
-  readonly rule: string;
-  readonly arguments: string;
-  readonly definition: string | null;
-  readonly approver_groups: string | null;
-  readonly reusable_for: number | null;
-  readonly created_at: number;
-  readonly expires_at: number;
-  readonly outcome: ApprovalOutcome | null;
-  readonly decided_by: string | null;
-  readonly decided_at: number | null;
-  readonly reason: string | null;
-  readonly is_reusable: number;
-  readonly consumed_at: number | null;
-}
-
-const COLUMNS = `id, subject, client_id, grant_id, server, tool, arguments_hash, rule, arguments, definition, approver_groups,
-  reusable_for, created_at, expires_at, outcome, decided_by, decided_at, reason, is_reusable, consumed_at`;
+const MEMBERS = `id subject clientId grantId server tool argumentsHash rule arguments definition approverGroups:json reusableFor
+  createdAt expiresAt outcome decidedBy decidedAt reason isReusable:boolean consumedAt`;
+const columns = defineRecordColumns<ApprovalRecord>(MEMBERS);
+const COLUMNS = columns.select();
+const insertApproval = defineRecordColumns<ApprovalRecord & { readonly callHash: string }>(
+  `${MEMBERS} callHash`,
+).insertInto('approvals');
 
 /** An approval ends with the grant of its call. With `EXISTS`, PostgreSQL would read the table of grants as a whole. */
 const IS_LIVE = `expires_at > ? AND (grant_id IS NULL OR (SELECT grants.expires_at FROM grants
@@ -63,7 +45,7 @@ const usable = defineQuery(`SELECT 1 AS one FROM approvals
 const inTransaction = { lock: 'approvals' } as const;
 
 export function createApprovalStore(database: Database): ApprovalStore {
-  const read = async (query: Query) => (await database.read<Row>(query)).map(readRow);
+  const read = async (query: Query) => columns.readAll(await database.read(query));
   /** The lists of approvers that include one of the groups: there are as many as rules. */
   const findGroupLists = async (groups: readonly string[]) => {
     const lists = await database.read<{ readonly approver_groups: string }>(
@@ -93,8 +75,8 @@ export function createApprovalStore(database: Database): ApprovalStore {
 function* request(approval: NewApproval, limits: ApprovalLimits): Steps<ApprovalRecord | null> {
   const { subject, server, createdAt } = approval;
   const callHash = hashCall(approval);
-  const [same] = (yield byCall(callHash, createdAt, createdAt)) as readonly Row[];
-  if (same !== undefined) return readRow(same);
+  const same = columns.readFirst(yield byCall(callHash, createdAt, createdAt));
+  if (same !== null) return same;
   const ofSubject = yield sql`SELECT 1 AS one FROM approvals
     WHERE outcome IS NULL AND subject = ${subject} AND expires_at > ${createdAt}
     LIMIT 1 OFFSET ${limits.bySubject - 1}`;
@@ -102,14 +84,7 @@ function* request(approval: NewApproval, limits: ApprovalLimits): Steps<Approval
     WHERE outcome IS NULL AND server = ${server} AND expires_at > ${createdAt}
     LIMIT 1 OFFSET ${limits.byServer - 1}`;
   if (ofSubject.length > 0 || ofServer.length > 0) return null;
-  const groups = approval.approverGroups;
-  yield sql`INSERT INTO approvals (id, call_hash, subject, client_id, grant_id, server, tool, arguments_hash, rule, arguments,
-      definition, approver_groups, reusable_for, created_at, expires_at, is_reusable)
-    VALUES (${approval.id}, ${callHash}, ${subject}, ${approval.clientId}, ${approval.grantId}, ${server}, ${approval.tool},
-      ${approval.argumentsHash}, ${approval.rule}, ${approval.arguments}, ${approval.definition},
-      ${groups === null ? null : JSON.stringify(groups)}, ${approval.reusableFor}, ${createdAt}, ${approval.expiresAt}, ${0})`;
-  return {
-    ...approval,
+  const pending = {
     outcome: null,
     decidedBy: null,
     decidedAt: null,
@@ -117,6 +92,9 @@ function* request(approval: NewApproval, limits: ApprovalLimits): Steps<Approval
     isReusable: false,
     consumedAt: null,
   };
+  const saved: ApprovalRecord = { ...approval, ...pending };
+  yield insertApproval({ ...saved, callHash });
+  return saved;
 }
 
 /** The lookup key of a call and the rule that needs its approval. */
@@ -157,29 +135,4 @@ function* consume(ids: readonly string[], now: number): Steps<boolean> {
   // Point of no return: no other call uses them.
   for (const id of ids) yield sql`UPDATE approvals SET consumed_at = ${now} WHERE id = ${id}`;
   return true;
-}
-
-function readRow(row: Row): ApprovalRecord {
-  return {
-    id: row.id,
-    subject: row.subject,
-    clientId: row.client_id,
-    grantId: row.grant_id,
-    server: row.server,
-    tool: row.tool,
-    argumentsHash: row.arguments_hash,
-    rule: row.rule,
-    arguments: row.arguments,
-    definition: row.definition,
-    approverGroups: row.approver_groups === null ? null : readJson(row.approver_groups),
-    reusableFor: row.reusable_for,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    outcome: row.outcome,
-    decidedBy: row.decided_by,
-    decidedAt: row.decided_at,
-    reason: row.reason,
-    isReusable: row.is_reusable === 1,
-    consumedAt: row.consumed_at,
-  };
 }
