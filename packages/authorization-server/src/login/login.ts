@@ -182,7 +182,6 @@ function createPasskeyLoginRoute(
   });
 }
 
-/** The choice of an identity provider. */
 /** Instead of a login: help with a forgotten password, and cancelling. */
 function createAsideRoutes(pages: PageRouter): readonly Route[] {
   return [
@@ -204,6 +203,7 @@ function createAsideRoutes(pages: PageRouter): readonly Route[] {
   ];
 }
 
+/** The choice of an identity provider. */
 function createProviderLoginRoutes(pages: PageRouter): readonly Route[] {
   const { chargeAuthorizationRequest, options } = pages;
   return [...options.identityProviders.values()].map((identityProvider) =>

@@ -36,7 +36,7 @@ export interface NewApproval extends ApprovedCall {
 /** An approval, pending or decided. */
 export interface ApprovalRecord extends NewApproval {
   /** `null`: pending. */
-  readonly outcome: ApprovalOutcome | null;
+  readonly outcome: ApprovalDecision['outcome'] | null;
   /** The account that decided. */
   readonly decidedBy: string | null;
   readonly decidedAt: number | null;
@@ -48,12 +48,9 @@ export interface ApprovalRecord extends NewApproval {
   readonly consumedAt: number | null;
 }
 
-/** What an approver decided. */
-export type ApprovalOutcome = 'approved' | 'denied';
-
 /** A decision about a pending approval. */
 export interface ApprovalDecision {
-  readonly outcome: ApprovalOutcome;
+  readonly outcome: 'approved' | 'denied';
   readonly decidedBy: string;
   readonly reason: string | null;
   readonly isReusable: boolean;
