@@ -27,10 +27,8 @@ export function createIntrospection(
   refreshTokens: RefreshTokens,
   readPersonalAccessToken: ReadPersonalAccessToken | null,
 ): Route {
-  const {
-    clock,
-    options: { issuer, resources },
-  } = context;
+  const { clock } = context;
+  const { issuer, resources } = context.options;
   const isHttps = issuer.startsWith('https:');
   return {
     method: 'POST',

@@ -77,11 +77,8 @@ async function findMatchingConsent(
   { accountId, client, target, resource, scopes }: ConsentQuery,
 ): Promise<RememberedConsent | null> {
   if (client.origin === 'registered' || target.kind !== 'https') return null;
-  const {
-    store,
-    clock,
-    options: { lifetimes },
-  } = context;
+  const { store, clock } = context;
+  const { lifetimes } = context.options;
   const now = clock();
   const digest = consentDigestOf(client, target, resource);
   const [newest, workspaces] = await Promise.all([
@@ -115,11 +112,8 @@ export async function findExistingConsents(
   client: ResolvedClient,
   resource: string,
 ): Promise<ExistingConsents> {
-  const {
-    store,
-    clock,
-    options: { lifetimes },
-  } = context;
+  const { store, clock } = context;
+  const { lifetimes } = context.options;
   const now = clock();
   const [grants, workspaces] = await Promise.all([
     store.listClientGrants(accountId, client.id, now),

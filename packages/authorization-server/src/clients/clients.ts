@@ -26,10 +26,8 @@ export interface Clients {
 }
 
 export function createClients(context: ClientsContext, statements: SoftwareStatements): Clients {
-  const {
-    clock,
-    options: { metadataDocuments, outbound },
-  } = context;
+  const { clock } = context;
+  const { metadataDocuments, outbound } = context.options;
   // A budget for each: fetches of metadata documents must not keep known clients from authenticating by their keys.
   const fetchOnBudget = (name: string) =>
     createFetchJson(name, { ...outbound, clock, limits: context.limits });

@@ -26,12 +26,8 @@ export function createRegistrationEndpoint(
   rules: RegistrationRules,
   read: ReadStatedMetadata,
 ): Route {
-  const {
-    store,
-    clock,
-    events,
-    options: { issuer, lifetimes, rateLimits },
-  } = context;
+  const { store, clock, events } = context;
+  const { issuer, lifetimes, rateLimits } = context.options;
   const isHttps = issuer.startsWith('https:');
   const createResponse = createRegistrationResponse(context.options);
   const authorizeRegistration = createAuthorizeRegistration(context, rules);

@@ -51,10 +51,8 @@ export interface ConnectionRequests extends Omit<PendingLogins<ConnectionSecrets
 }
 
 export function createConnectionRequests(context: ServerContext, vault: TokenVault): ConnectionRequests {
-  const {
-    events,
-    options: { issuer },
-  } = context;
+  const { events } = context;
+  const { issuer } = context.options;
   const checkRateLimit = createRateLimitCheck(context, 'federatedLogins');
   const { save, ...pending } = createPendingLogins<ConnectionSecrets>(context, vault, 'backend login');
   return {

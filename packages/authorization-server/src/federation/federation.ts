@@ -55,10 +55,8 @@ interface LoginTokens {
 }
 
 export async function createFederation(context: FederationContext, vault: TokenVault): Promise<Federation> {
-  const {
-    store,
-    options: { identityProviders },
-  } = context;
+  const { store } = context;
+  const { identityProviders } = context.options;
   const clients = new Map(
     [...identityProviders.values()].map((one) => [one.id, createProviderClient(context, one)]),
   );

@@ -65,11 +65,8 @@ export function createProviderTokenLiveness(
   records: ProviderTokenRecords,
   clientFor: (identityProvider: IdentityProvider) => ProviderClient,
 ): ProviderTokenLiveness {
-  const {
-    store,
-    clock,
-    options: { outbound, identityProviders },
-  } = context;
+  const { store, clock } = context;
+  const { outbound, identityProviders } = context.options;
   const refresher = createTokenRefresher(context, vault, records);
   const perform = createPerform(context, refresher, createCheckTokenStatus(context, vault));
   const singleFlight = createSingleFlight<LiveProviderTokens>(outbound.timeout);

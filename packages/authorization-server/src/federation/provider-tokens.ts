@@ -73,10 +73,8 @@ export function createProviderTokens(
   vault: TokenVault,
   liveness: ProviderTokenLiveness,
 ): ProviderTokens {
-  const {
-    store,
-    options: { identityProviders },
-  } = context;
+  const { store } = context;
+  const { identityProviders } = context.options;
   const checkLive = (grantId: string): ReturnType<typeof liveness.check> =>
     liveness.check(grantId).catch((error: unknown) => {
       if (error instanceof ProviderTokensEndedError) throw ended(error.message);

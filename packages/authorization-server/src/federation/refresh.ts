@@ -56,10 +56,8 @@ function createRefreshOrWait<TokensRecord extends UpstreamTokens, TokenSet exten
   vault: TokenVault,
   records: TokenRecords<TokensRecord, TokenSet>,
 ): TokenRefresher<TokensRecord, TokenSet>['refresh'] {
-  const {
-    clock,
-    options: { outbound },
-  } = context;
+  const { clock } = context;
+  const { outbound } = context.options;
   // The issuer's metadata may have to be fetched first, and a key afterwards.
   const lease = Math.ceil((3 * outbound.timeout) / 1000) + LEASE_MARGIN;
   const refreshWithLease = createRefreshWithLease(context, vault, records, lease);

@@ -23,12 +23,8 @@ export interface KeyRing {
  * @throws ConfigurationError if they are encrypted under another master key
  */
 export async function loadKeyRing(context: KeyContext): Promise<KeyRing> {
-  const {
-    store,
-    clock,
-    events,
-    options: { keys: rules },
-  } = context;
+  const { store, clock, events } = context;
+  const { keys: rules } = context.options;
   const encryptor = createEncryptor(context.options.masterKey, context.options.previousMasterKeys);
   /** By identifier: a key is decrypted once. */
   const decrypted = new Map<string, SigningKey>();

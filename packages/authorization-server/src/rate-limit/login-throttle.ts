@@ -40,10 +40,8 @@ export function createLoginThrottle(
   context: Pick<LimitContext, 'options' | 'store' | 'clock'>,
   factor: 'password' | 'code',
 ): LoginThrottle {
-  const {
-    clock,
-    options: { rateLimits },
-  } = context;
+  const { clock } = context;
+  const { rateLimits } = context.options;
   const { pair: pairPolicy, account: accountPolicy, site: sitePolicy, device: devicePolicy } = loginFailures;
   const limitFailures = (key: string, counter: Counter, shared: RateLimit) =>
     createFailureLimiter(context, `failed ${factor} by ${key}`, counter, rateLimits && shared);

@@ -60,11 +60,8 @@ export function createPublishedStatusLists(
   context: ServerContext<CheckedKeyOptions & TokenOptions>,
   keys: KeyRing,
 ): PublishedStatusLists {
-  const {
-    store,
-    clock,
-    options: { issuer, lifetimes, clients },
-  } = context;
+  const { store, clock } = context;
+  const { issuer, lifetimes, clients } = context.options;
   const uriOf = createListUri(issuer);
   const sign = createListSigner(issuer, keys);
   /** Entries of tokens that were revoked by themselves, with the second in which that was last known. */

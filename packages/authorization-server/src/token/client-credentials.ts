@@ -17,11 +17,8 @@ import type { GrantHandler, GrantServices } from './grant-handler.ts';
  * @see RFC 6749 §4.4, OAuth 2.1 draft 13 §4.2
  */
 export function createClientCredentialsGrant({ context, issueAccessToken }: GrantServices): GrantHandler {
-  const {
-    clock,
-    events,
-    options: { resources },
-  } = context;
+  const { clock, events } = context;
+  const { resources } = context.options;
   const checkRateLimit = createRateLimitCheck(context, 'clientTokens');
   const served = [...resources.keys()];
   return async (client, form, _connection, proof) => {

@@ -35,11 +35,8 @@ export type Delegate = (
  * @see RFC 8693 §2.1 and §4.1
  */
 export function createDelegate({ context, issueAccessToken, isLive }: GrantServices): Delegate {
-  const {
-    clock,
-    events,
-    options: { resources },
-  } = context;
+  const { clock, events } = context;
+  const { resources } = context.options;
   return async (client, claims, request, proof) => {
     const { sub: subject, grant_id: grantId, workspace = null, exp: until } = claims;
     const access = await chooseAccess(client, claims, request);

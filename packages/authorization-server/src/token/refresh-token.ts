@@ -29,11 +29,8 @@ export function createRefreshGrant({
   issueAccessToken,
   refreshTokens,
 }: GrantServices): GrantHandler {
-  const {
-    store,
-    clock,
-    options: { lifetimes },
-  } = context;
+  const { store, clock } = context;
+  const { lifetimes } = context.options;
   const checkRateLimit = createRateLimitCheck(context, 'refreshes');
   return async (client, form, connection, proof, ahead) => {
     const now = clock();

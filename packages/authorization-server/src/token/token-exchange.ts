@@ -24,10 +24,8 @@ import { createIssueIdJag } from './issue-id-jag.ts';
  */
 export function createTokenExchangeGrant(services: GrantServices): GrantHandler {
   const { context, accessTokens, getProviderToken } = services;
-  const {
-    clock,
-    options: { issuer, resources, identityProviders },
-  } = context;
+  const { clock } = context;
+  const { issuer, resources, identityProviders } = context.options;
   const checkRateLimit = createRateLimitCheck(context, 'exchanges');
   const delegate = createDelegate(services);
   const issueIdJag = createIssueIdJag(services);

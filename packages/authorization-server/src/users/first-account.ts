@@ -47,12 +47,8 @@ export function findFirstAccountIssues(
 }
 
 export function createFirstAccountSetup(context: ServerContext, passwords: Passwords): FirstAccountSetup {
-  const {
-    store,
-    clock,
-    events,
-    options: { issuer },
-  } = context;
+  const { store, clock, events } = context;
+  const { issuer } = context.options;
 
   const save = async (key: string, email: string, password: string, setupHash: string | null) => {
     const account = createAccountRecord(email, key, await passwords.hash(password, key), clock());

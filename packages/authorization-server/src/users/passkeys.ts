@@ -38,12 +38,8 @@ export const MAX_PASSKEYS = 20;
 
 /** @returns `null` for an issuer at an IP address: a relying party identifier is a domain. @see Web Authentication §5.1.3 */
 export function createPasskeys(context: ServerContext): Passkeys | null {
-  const {
-    store,
-    clock,
-    events,
-    options: { issuer, name: serverName },
-  } = context;
+  const { store, clock, events } = context;
+  const { issuer, name: serverName } = context.options;
   const { origin, hostname } = new URL(issuer);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return null;
   const challenges = createPasskeyChallenges(context);

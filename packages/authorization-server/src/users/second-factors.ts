@@ -53,11 +53,8 @@ const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 
 export function createSecondFactors(context: ServerContext): SecondFactors {
-  const {
-    store,
-    clock,
-    options: { name, masterKey, previousMasterKeys },
-  } = context;
+  const { store, clock } = context;
+  const { name, masterKey, previousMasterKeys } = context.options;
   const encryptor = createEncryptor(masterKey, previousMasterKeys);
   const decrypt = (accountId: string, encryptedSecret: string): Buffer | null => {
     try {

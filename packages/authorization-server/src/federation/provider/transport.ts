@@ -44,10 +44,8 @@ export function createProviderTransport(
   context: FederationContext,
   identityProvider: IdentityProvider,
 ): ProviderTransport {
-  const {
-    clock,
-    options: { outbound },
-  } = context;
+  const { clock } = context;
+  const { outbound } = context.options;
   const { provider, clientId } = identityProvider;
   const discovered = new Set<string>();
   const fetch = createProviderFetch(context, identityProvider, discovered);
