@@ -382,7 +382,7 @@ async function measureSweep(store: AuthorizationStore, deployment: Deployment, n
     `UPDATE grants SET expires_at = ${now - 100_000} WHERE id IN (SELECT id FROM grants ORDER BY id LIMIT ${count})`,
   );
   await client.query('DELETE FROM sweep_lease');
-  const progress = { deleted: 0, caughtUpAt: 0 };
+  const progress = { deleted: 0, caughtUpAt: 0, pendingApprovals: 0 };
   const began = performance.now();
   const sweep = sweepUntilDone(store, client, now, progress);
   const beside = await load([server.port], refresh, { seconds: 5 }, 4);

@@ -23,6 +23,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   portcullis_gateway_backend_duration_seconds: 'the backend is slow',
   portcullis_gateway_received_bytes_total: 'no action',
   portcullis_gateway_sent_bytes_total: 'no action',
+  portcullis_approval_decision_duration_seconds:
+    'above 25 seconds, clients have to send their calls again: more approvers, or `lasts` for what is allowed again and again',
   portcullis_database_operation_duration_seconds:
     'the database or its disk is slow, or the pool is too small: see the wait below',
   portcullis_database_failures_total:
@@ -39,6 +41,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   portcullis_sweep_deleted_rows_total: 'no action',
   portcullis_sweep_backlog_seconds:
     'up to 60 is normal. Alert above 3600: `sweep.failed` in the log, or the database cannot keep up',
+  portcullis_approvals_pending:
+    'rises: no approver decides, or an agent asks for too much; `portcullis approvals list` names users and clients',
   process_cpu_seconds_total:
     'near one second a second: raise `processes`, start another server (PostgreSQL), or move to a faster processor',
   process_resident_memory_bytes: 'a rise over days without a rise in requests is a memory leak: report it',
@@ -54,6 +58,7 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
   portcullis_events_total: ['type', 'error', 'endpoint'],
   portcullis_http_responses_total: ['path', 'status'],
   portcullis_http_response_duration_seconds: ['path'],
+  portcullis_approval_decision_duration_seconds: ['decision'],
   portcullis_gateway_calls_total: ['server', 'decision', 'outcome'],
   portcullis_gateway_call_duration_seconds: ['server'],
   portcullis_gateway_backend_duration_seconds: ['server'],

@@ -70,6 +70,20 @@ describe('metrics', () => {
     expect(read(text, 'portcullis_database_operations_in_flight')).toBe(0);
   });
 
+  it('shows how many calls wait for approval, and how long they waited for a decision', () => {
+    const database = createDatabaseMetrics();
+    database.sweeps.pendingApprovals = 3;
+    const metrics = createMetrics(null, () => 0, database);
+    metrics.count({ type: 'approval.granted', waited: 20 });
+    metrics.count({ type: 'approval.denied', waited: 90 });
+    const text = metrics.expose();
+    expect(read(text, 'portcullis_approvals_pending')).toBe(3);
+    const name = 'portcullis_approval_decision_duration_seconds';
+    expect(read(text, `${name}_bucket{decision="granted",le="25"}`)).toBe(1);
+    expect(read(text, `${name}_bucket{decision="denied",le="60"}`)).toBe(0);
+    expect(read(text, `${name}_sum{decision="denied"}`)).toBe(90);
+  });
+
   it('shows how long sweeping has been behind', () => {
     let now = 1000;
     const database = createDatabaseMetrics(() => now);

@@ -36,6 +36,9 @@ const pendingOf = (condition: string) =>
 const allPending = pendingOf('');
 const pendingOfSubject = pendingOf('AND subject = ? AND approver_groups IS NULL');
 const pendingOfGroups = pendingOf('AND approver_groups = ?');
+const countPending = defineQuery(
+  'SELECT 1 AS one FROM approvals WHERE outcome IS NULL AND expires_at > ? ORDER BY created_at, id LIMIT ?',
+);
 const decide =
   defineQuery(`UPDATE approvals SET outcome = ?, decided_by = ?, decided_at = ?, reason = ?, is_reusable = ?,
   expires_at = ?, arguments = '' WHERE id = ? AND outcome IS NULL AND ${IS_LIVE} RETURNING 1 AS one`);
@@ -64,6 +67,9 @@ export function createApprovalStore(database: Database): ApprovalStore {
     },
     findApproval: async (id, now) => (await read(byId(id, now, now)))[0] ?? null,
     listPendingApprovals: (filter, now, limit) => listPending({ read, findGroupLists }, filter, now, limit),
+    async countPendingApprovals(now, limit) {
+      return (await database.read(countPending(now, limit))).length;
+    },
     async decideApproval(id, decision, now) {
       return (await database.write(decideQuery(id, decision, now))).length > 0;
     },

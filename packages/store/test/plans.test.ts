@@ -310,6 +310,7 @@ async function callApprovals(store: AuthorizationStore, grantId: string): Promis
   await store.requestApproval(approval, { bySubject: 9, byServer: 9 });
   await store.findApproval(approval.id, NOW);
   await store.findApprovalOfCall(approval, NOW);
+  await store.countPendingApprovals(NOW, 10);
   for (const filter of [{ all: true }, { subject: approval.subject }, { groups: ['leads'] }] as const)
     await store.listPendingApprovals(filter, NOW, 10);
   await store.decideApproval(approval.id, approved(), NOW);

@@ -93,6 +93,15 @@ export function describeApprovals(store: StoreOfTest): void {
       },
     );
 
+    it('are counted while they are pending, up to a limit', async () => {
+      const count = (limit = 10_000) => store().countPendingApprovals(NOW, limit);
+      const before = await count();
+      const [one] = [await save(), await save()];
+      expect([await count(), await count(1)]).toEqual([before + 2, 1]);
+      await store().decideApproval(one.id, approved(), NOW);
+      expect(await count()).toBe(before + 1);
+    });
+
     it('are decided once, and their arguments are deleted then', async () => {
       const { id, ...call } = await save();
       const outcomes = await Promise.all(

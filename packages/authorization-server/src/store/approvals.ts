@@ -87,6 +87,8 @@ export interface ApprovalStore {
     now: number,
     limit: number,
   ): Promise<readonly ApprovalRecord[]>;
+  /** How many are pending, at most `limit`; with those whose grant has ended. */
+  countPendingApprovals(now: number, limit: number): Promise<number>;
   /** Decides a pending approval, and deletes its arguments. Atomic: of concurrent decisions one returns `true`. */
   decideApproval(id: string, decision: ApprovalDecision, now: number): Promise<boolean>;
   /**

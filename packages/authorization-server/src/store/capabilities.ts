@@ -147,6 +147,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     findApprovalOfCall: null,
     findApproval: null,
     listPendingApprovals: [],
+    countPendingApprovals: 0,
     decideApproval: false,
     consumeApprovals: false,
   },

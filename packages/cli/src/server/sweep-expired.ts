@@ -1,4 +1,4 @@
-/** Deletes expired records from the store, in small batches. */
+/** Deletes expired records from the store, in small batches, and counts what is pending. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { reasonOf } from '../errors.ts';
@@ -7,6 +7,8 @@ import type { Log } from './log.ts';
 const INTERVAL = 60_000;
 /** Rows of each kind per batch, small enough not to delay requests. */
 const BATCH_SIZE = 500;
+/** Pending approvals that are told apart: more are too many in any case. */
+const MAX_COUNTED = 1000;
 
 /** Statistics of the sweeps of this process. */
 export interface SweepProgress {
@@ -14,6 +16,8 @@ export interface SweepProgress {
   deleted: number;
   /** Epoch seconds when no expired rows remained, or another process was sweeping. */
   caughtUpAt: number;
+  /** At the last sweep; at most 1,000. */
+  pendingApprovals: number;
 }
 
 /** Sweeps every minute. @returns a function that stops it, after a batch in progress */
@@ -44,7 +48,9 @@ async function sweepOnce(
   stopping: AbortSignal,
 ): Promise<void> {
   try {
-    await sweepAll(store, () => Math.floor(Date.now() / 1000), progress, stopping);
+    const clock = () => Math.floor(Date.now() / 1000);
+    await sweepAll(store, clock, progress, stopping);
+    progress.pendingApprovals = await store.countPendingApprovals(clock(), MAX_COUNTED);
   } catch (error) {
     log({ type: 'sweep.failed', reason: reasonOf(error) });
   }
@@ -58,7 +64,7 @@ async function sweepOnce(
 export async function sweepAll(
   store: Pick<AuthorizationStore, 'sweep'>,
   clock: () => number,
-  progress: SweepProgress,
+  progress: Omit<SweepProgress, 'pendingApprovals'>,
   stopping?: AbortSignal,
 ): Promise<void> {
   while (stopping?.aborted !== true) {

@@ -25,7 +25,7 @@ export function createDatabaseMetrics(
   clock: () => number = () => Math.floor(Date.now() / 1000),
 ): DatabaseMetrics {
   const pool: PoolStatistics = { busy: 0, waiting: 0, waits: 0, waitSeconds: 0 };
-  const sweeps: SweepProgress = { deleted: 0, caughtUpAt: clock() };
+  const sweeps: SweepProgress = { deleted: 0, caughtUpAt: clock(), pendingApprovals: 0 };
   const clockSkew: ClockSkew = { seconds: 0 };
   const durations = createDurations(BUCKET_BOUNDS);
   const counts = { inFlight: 0, failed: 0 };
@@ -100,6 +100,11 @@ export function createDatabaseMetrics(
         'portcullis_sweep_backlog_seconds',
         'Time since no expired row was left, or another process was sweeping.',
         Math.max(0, clock() - sweeps.caughtUpAt),
+      ),
+      ...gauge(
+        'portcullis_approvals_pending',
+        'Calls that waited for an approver at the last sweep, a minute ago at most; at most 1000.',
+        sweeps.pendingApprovals,
       ),
     ],
   };

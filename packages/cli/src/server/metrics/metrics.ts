@@ -2,6 +2,7 @@
 import { pathOf } from '@portcullis/http';
 import type { FetchDelegate, HttpHandler, NodeDelegate } from '@portcullis/http/node';
 import type { LogEvent } from '../log.ts';
+import { createApprovalMetrics } from './approval-metrics.ts';
 import { createCallMetrics } from './call-metrics.ts';
 import type { DatabaseMetrics } from './database-metrics.ts';
 import { createDurations, type Durations } from './durations.ts';
@@ -51,6 +52,7 @@ export function createMetrics(
   const events: Series = new Map();
   const statistics: StatisticsByPath = new Map();
   const calls = createCallMetrics();
+  const approvals = createApprovalMetrics();
   const exposeProcess = createProcessMetrics();
   let droppedEvents = 0;
   const requests = createRequestMeasurement(applicationPath, statistics);
@@ -59,6 +61,7 @@ export function createMetrics(
     count(event) {
       const { type, error, endpoint, count } = event;
       if (type === 'call.finished') calls.count(event);
+      if (type === 'approval.granted' || type === 'approval.denied') approvals.count(event);
       if (type === 'audit.dropped') droppedEvents += Number(count);
       // Most events have only a type, so no new string is built.
       const name = error === undefined && endpoint === undefined ? type : `${type}\n${error}\n${endpoint}`;
@@ -98,6 +101,7 @@ export function createMetrics(
           droppedEvents,
         ),
         ...calls.expose(),
+        ...approvals.expose(),
         ...database.expose(),
         ...exposeProcess(),
         '',
