@@ -188,73 +188,48 @@ interface Given {
   readonly approvals: boolean;
 }
 
-interface Requirement {
-  readonly option: string;
-  readonly needs: readonly StoreCapability[];
-  readonly isOn: (options: Given) => boolean;
-}
+type Requirement<T> = readonly [needs: readonly StoreCapability[], isOn: (value: T) => boolean];
 
-const requirements: readonly Requirement[] = [
-  {
-    option: 'localAccounts',
-    needs: ['users', 'mfa'],
-    isOn: ({ localAccounts }) => localAccounts,
-  },
-  {
-    option: 'identityProviders',
-    needs: ['users', 'federation'],
-    isOn: ({ identityProviders }) => identityProviders.length > 0,
-  },
-  {
-    option: 'backends',
-    needs: ['users', 'federation', 'connectedAccounts'],
-    isOn: ({ backends }) => backends !== undefined,
-  },
-  { option: 'approvals', needs: ['users', 'approvals'], isOn: ({ approvals }) => approvals },
-  {
-    option: 'registration',
-    needs: ['registration'],
-    isOn: ({ registration }) => registration !== false,
-  },
-  {
-    option: 'metadataDocuments',
-    needs: ['registration'],
-    isOn: ({ metadataDocuments }) => metadataDocuments !== false,
-  },
-  { option: 'auditRetention', needs: ['audit'], isOn: ({ auditRetention }) => auditRetention !== false },
-  {
-    option: 'personalAccessTokens',
-    needs: ['users', 'personalAccessTokens'],
-    isOn: ({ personalAccessTokens }) => personalAccessTokens,
-  },
-  {
-    option: 'deviceAuthorization',
-    needs: ['users', 'deviceAuthorizations'],
-    isOn: ({ deviceAuthorization }) => deviceAuthorization,
-  },
-  {
-    option: 'assertionIssuers',
-    needs: ['users', 'federation', 'managedGrants'],
-    isOn: ({ assertionIssuers }) => assertionIssuers.some((issuer) => issuer?.use === 'id-jag'),
-  },
-  { option: 'statusLists', needs: ['statusLists'], isOn: ({ statusLists }) => statusLists },
-];
+const isTrue = (value: boolean): boolean => value;
+const isNotFalse = (value: unknown): boolean => value !== false;
+
+/** What each option needs while it is on. */
+const REQUIREMENTS: { readonly [Option in keyof Given]: Requirement<Given[Option]> } = {
+  localAccounts: [['users', 'mfa'], isTrue],
+  identityProviders: [['users', 'federation'], (providers) => providers.length > 0],
+  backends: [['users', 'federation', 'connectedAccounts'], (backends) => backends !== undefined],
+  approvals: [['users', 'approvals'], isTrue],
+  registration: [['registration'], isNotFalse],
+  metadataDocuments: [['registration'], isNotFalse],
+  auditRetention: [['audit'], isNotFalse],
+  personalAccessTokens: [['users', 'personalAccessTokens'], isTrue],
+  deviceAuthorization: [['users', 'deviceAuthorizations'], isTrue],
+  assertionIssuers: [
+    ['users', 'federation', 'managedGrants'],
+    (issuers) => issuers.some((issuer) => issuer?.use === 'id-jag'),
+  ],
+  statusLists: [['statusLists'], isTrue],
+};
+
+/** The capabilities that an option needs as it is set. */
+function needsOf<Option extends keyof Given>(option: Option, options: Given): readonly StoreCapability[] {
+  const [needs, isOn]: Requirement<Given[Option]> = REQUIREMENTS[option];
+  return isOn(options[option]) ? needs : [];
+}
 
 /** Checks that a store has the capabilities that the options need. @returns one issue for each that is missing */
 export function checkCapabilities(
   options: Given,
   store: CoreStore,
 ): readonly { readonly option: string; readonly message: string }[] {
-  return requirements
-    .filter(({ isOn }) => isOn(options))
-    .flatMap(({ option, needs }) =>
-      needs.flatMap((capability) => {
-        const missing = missingMethods(store, capability);
-        if (missing.length === 0) return [];
-        const first = missing.slice(0, 3).join(', ') + (missing.length > 3 ? ', …' : '');
-        return { option, message: `needs a store with ${capability}: this one lacks ${first}` };
-      }),
-    );
+  return (Object.keys(REQUIREMENTS) as readonly (keyof Given)[]).flatMap((option) =>
+    needsOf(option, options).flatMap((capability) => {
+      const missing = missingMethods(store, capability);
+      if (missing.length === 0) return [];
+      const first = missing.slice(0, 3).join(', ') + (missing.length > 3 ? ', …' : '');
+      return { option, message: `needs a store with ${capability}: this one lacks ${first}` };
+    }),
+  );
 }
 
 /** A store with every method: those of a missing capability behave as for empty tables, or reject. */
