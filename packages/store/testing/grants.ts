@@ -87,15 +87,22 @@ export function describeAccountGrants(store: StoreOfTest): void {
       expect(await store().listGrants('user_eve', NOW, null, 10)).toEqual([]);
     });
 
-    it('lists the live grants of one account and client, most recently used first', async () => {
-      const of = async (clientId: string, lastUsedAt: number, accountId = 'user_ada') =>
-        (await createGrant(store(), { grant: { accountId, clientId, lastUsedAt } })).grant;
-      const [first, last, revoked] = [await of('a', NOW + 1), await of('a', NOW + 2), await of('a', NOW + 3)];
+    it('lists what an account allowed one client, each distinct consent once, while its grants are live', async () => {
+      const of = async (changes: Partial<GrantRecord>) =>
+        (await createGrant(store(), { grant: { accountId: 'user_ada', clientId: 'a', ...changes } })).grant;
+      await of({ lastUsedAt: NOW + 1 });
+      const { scopes, resources, workspace } = await of({ lastUsedAt: NOW + 3 });
+      const elsewhere = await of({ workspace: 'elsewhere', lastUsedAt: NOW + 2 });
+      const revoked = await of({ workspace: 'revoked' });
       await store().revokeGrant(revoked.id, NOW);
-      await of('b', NOW);
-      await of('a', NOW, 'user_bob');
-      await createGrant(store(), { grant: { accountId: 'user_ada', clientId: 'a', expiresAt: NOW + 10 } });
-      expect(await store().listClientGrants('user_ada', 'a', NOW + 10)).toEqual([last, first]);
+      await of({ workspace: 'expired', expiresAt: NOW + 10 });
+      for (const other of [{ clientId: 'b' }, { accountId: 'user_bob' }])
+        await of({ workspace: 'foreign', ...other });
+      const consent = { scopes, resources, workspace, managedBy: null, lastUsedAt: NOW + 3 };
+      expect(await store().listClientConsents('user_ada', 'a', NOW + 10)).toEqual([
+        consent,
+        { ...consent, workspace: elsewhere.workspace, lastUsedAt: NOW + 2 },
+      ]);
     });
 
     it('revokes the least recently used grants of an account and client beyond a number, and no others', async () => {

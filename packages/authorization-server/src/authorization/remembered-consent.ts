@@ -99,8 +99,8 @@ async function findMatchingConsent(
 export interface ExistingConsents {
   /** The workspaces that the user can pick; empty where there are none. */
   readonly workspaces: readonly Workspace[];
-  /** Grants in workspaces that still exist, or without a workspace where there are none. Most recently used first. */
-  readonly grants: readonly GrantRecord[];
+  /** In workspaces that still exist, or without a workspace where there are none. Most recently used first. */
+  readonly consents: readonly RememberedConsent[];
   /** Whether the user has any connection of the client, also to another resource. */
   readonly isKnownClient: boolean;
 }
@@ -115,20 +115,20 @@ export async function findExistingConsents(
   const { store, clock } = context;
   const { lifetimes } = context.options;
   const now = clock();
-  const [grants, workspaces] = await Promise.all([
-    store.listClientGrants(accountId, client.id, now),
+  const [consents, workspaces] = await Promise.all([
+    store.listClientConsents(accountId, client.id, now),
     findWorkspaces(context.options, accountId, resource),
   ]);
   return {
     workspaces,
-    isKnownClient: grants.length > 0,
-    grants: grants.filter(
-      (grant) =>
+    isKnownClient: consents.length > 0,
+    consents: consents.filter(
+      (consent) =>
         // What an organization allowed, the user has not.
-        (grant.managedBy ?? null) === null &&
-        grant.resources.includes(resource) &&
-        isUsable(grant, client, lifetimes, now) &&
-        isInWorkspaces(grant, workspaces),
+        (consent.managedBy ?? null) === null &&
+        consent.resources.includes(resource) &&
+        isUsable(consent, client, lifetimes, now) &&
+        isInWorkspaces(consent, workspaces),
     ),
   };
 }
@@ -150,10 +150,10 @@ export function isUsable(
 /** The scopes that a client has in a workspace. */
 export function grantedScopesIn(
   workspace: string | null,
-  { grants }: Pick<ExistingConsents, 'grants'>,
+  { consents }: Pick<ExistingConsents, 'consents'>,
 ): Scopes {
-  return grants
-    .filter((grant) => grant.workspace === workspace)
+  return consents
+    .filter((consent) => consent.workspace === workspace)
     .reduce<Scopes>((all, { scopes }) => unionScopes(all, scopes), []);
 }
 

@@ -79,10 +79,10 @@ export async function createConsentRequest(
   // A user whom the identity provider will identify later has no consents yet.
   const existing =
     accountId === null
-      ? { workspaces: [], grants: [], isKnownClient: false }
+      ? { workspaces: [], consents: [], isKnownClient: false }
       : await findExistingConsents(context, accountId, client, uri);
-  const { workspaces, grants } = existing;
-  const bound = afresh ? undefined : workspaces.find(({ id }) => id === grants[0]?.workspace);
+  const { workspaces, consents } = existing;
+  const bound = afresh ? undefined : workspaces.find(({ id }) => id === consents[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
   const mustChoose = workspace === null && workspaces.length > 0;
   const limit = await findLimit(context, transaction, resource, accountId);

@@ -40,8 +40,7 @@ export async function createPersonalAccessToken(
   { accountId, name, resource, scopes, lifetime }: NewPersonalAccessToken,
 ): Promise<PersonalAccessTokenCreation> {
   const now = clock();
-  const known = await store.listClientGrants(accountId, PERSONAL_ACCESS_TOKEN_CLIENT, now);
-  if (known.length >= MAX_TOKENS) return 'too-many';
+  if (await hasMostTokens(store, accountId, now)) return 'too-many';
   const grant: GrantRecord = {
     id: newIdentifier('grant'),
     clientId: PERSONAL_ACCESS_TOKEN_CLIENT,
@@ -60,6 +59,18 @@ export async function createPersonalAccessToken(
   if (!(await store.savePersonalAccessToken(record, grant))) return 'account-unavailable';
   events({ type: 'personal_access_token.created', accountId, grantId: grant.id, resource, scopes });
   return { token, expiresAt: grant.expiresAt };
+}
+
+async function hasMostTokens(
+  store: ServerContext['store'],
+  accountId: string,
+  now: number,
+): Promise<boolean> {
+  const clientId = PERSONAL_ACCESS_TOKEN_CLIENT;
+  if (!(await store.hasClientGrants(accountId, clientId, MAX_TOKENS))) return false;
+  // Some may have expired.
+  const live = await store.listGrants(accountId, now, { clientId, createdAt: 0, id: '' }, MAX_TOKENS);
+  return live.filter((grant) => grant.clientId === clientId).length >= MAX_TOKENS;
 }
 
 /**

@@ -165,8 +165,6 @@ export interface GrantStore {
     after: GrantPosition | null,
     limit: number,
   ): Promise<readonly GrantRecord[]>;
-  /** The live grants of an account for one client, most recently used first. */
-  listClientGrants(accountId: string, clientId: string, now: number): Promise<readonly GrantRecord[]>;
   /** Whether an account has that many grants for one client, expired ones included. Reads an index only. */
   hasClientGrants(accountId: string, clientId: string, count: number): Promise<boolean>;
   /**
@@ -188,6 +186,12 @@ export interface GrantStore {
     consentDigest: string,
     now: number,
   ): Promise<readonly RememberedConsent[]>;
+  /** The live grants of this account and client, one for each combination, most recently used first. */
+  listClientConsents(
+    accountId: string,
+    clientId: string,
+    now: number,
+  ): Promise<readonly (RememberedConsent & Pick<GrantRecord, 'managedBy'>)[]>;
   /**
    * Revokes one grant of this account, or (`null`) every grant, and then its unused codes as well. Atomic: a code that is being
    * redeemed concurrently creates a revoked grant or none. @returns how many grants were revoked

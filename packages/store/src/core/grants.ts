@@ -113,10 +113,7 @@ export function createGrantStore(database: Database): GrantStore {
   };
 }
 
-type GrantLists = Pick<
-  GrantStore,
-  'listGrants' | 'listClientGrants' | 'hasClientGrants' | 'revokeSurplusGrants'
->;
+type GrantLists = Pick<GrantStore, 'listGrants' | 'hasClientGrants' | 'revokeSurplusGrants'>;
 
 /** Exceeds the grants of any account: both databases require a limit with an offset. */
 const ALL_ROWS = 1_000_000_000;
@@ -131,15 +128,6 @@ function createGrantLists(database: Database): GrantLists {
           FROM grants WHERE account_id = ${accountId} AND revoked_at IS NULL AND expires_at > ${now}
             AND (client_id, created_at, id) > (${after?.clientId ?? ''}, ${after?.createdAt ?? 0}, ${after?.id ?? ''})
           ORDER BY client_id, created_at, id LIMIT ${limit}`,
-      );
-      return rows.map(readGrant);
-    },
-    async listClientGrants(accountId, clientId, now) {
-      const rows = await database.read<GrantRow>(
-        sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at AS ends_at,
-            last_used_at, last_used_from, key_thumbprint, authentication, managed_by
-          FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND expires_at > ${now}
-          ORDER BY last_used_at DESC, id`,
       );
       return rows.map(readGrant);
     },
@@ -224,7 +212,10 @@ interface ConsentRow {
   readonly used_at: number;
 }
 
-type ConsentStore = Pick<GrantStore, 'findNewestRememberedConsent' | 'listRememberedConsents'>;
+type ConsentStore = Pick<
+  GrantStore,
+  'findNewestRememberedConsent' | 'listRememberedConsents' | 'listClientConsents'
+>;
 
 function createConsentStore(database: Database): ConsentStore {
   return {
@@ -245,6 +236,14 @@ function createConsentStore(database: Database): ConsentStore {
           GROUP BY scopes, resources, workspace ORDER BY used_at DESC`,
       );
       return rows.map(readConsent);
+    },
+    async listClientConsents(accountId, clientId, now) {
+      const rows = await database.read<ConsentRow & Pick<GrantRow, 'managed_by'>>(
+        sql`SELECT scopes, resources, workspace, managed_by, MAX(last_used_at) AS used_at FROM grants
+          WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND expires_at > ${now}
+          GROUP BY scopes, resources, workspace, managed_by ORDER BY used_at DESC`,
+      );
+      return rows.map((row) => ({ ...readConsent(row), managedBy: row.managed_by }));
     },
   };
 }
