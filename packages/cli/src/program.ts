@@ -15,6 +15,8 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   config: async () => (await import('./admin/config.ts')).defineConfig,
   servers: async () => (await import('./admin/servers.ts')).defineServersCommand,
   policy: async () => (await import('./admin/policy.ts')).definePolicy,
+  access: async () => (await import('./admin/policy/access.ts')).defineAccess,
+  groups: async () => (await import('./admin/groups.ts')).defineGroups,
   users: async () => (await import('./admin/users.ts')).defineUsers,
   clients: async () => (await import('./admin/clients.ts')).defineClients,
   connections: async () => (await import('./admin/connections.ts')).defineConnections,

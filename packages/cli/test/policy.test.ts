@@ -220,3 +220,69 @@ it('explaining changes nothing in the store', async () => {
   expect(await store.listAccounts('', 100)).toEqual(before);
   await store.close();
 });
+
+describe('portcullis access', () => {
+  it('lists what a user may call at each server, and which rule refuses the rest', async () => {
+    const { code, output } = await run('access', '--user', 'bob@example.com', ...location);
+    expect([code, output]).toEqual([
+      0,
+      `/bank
+  search         allowed
+  transfer       refused by servers[0].tools["transfer"].scopes: the scope pay cannot be granted
+  close_account  refused by servers[0].tools["close_account"].scopes: the scope pay cannot be granted
+  import         refused by servers[0].tools["import"].clients: the client is not listed in the rule
+  delete_*       refused by servers[0].tools["delete_*"]: a rule forbids it
+  *              allowed
+/all
+  bank__search         allowed
+  bank__transfer       refused by servers[0].tools["transfer"].scopes: the scope pay cannot be granted
+  bank__close_account  refused by servers[0].tools["close_account"].scopes: the scope pay cannot be granted
+  bank__import         refused by servers[0].tools["import"].clients: the client is not listed in the rule
+  bank__delete_*       refused by servers[0].tools["delete_*"]: a rule forbids it
+  bank__*              allowed
+`,
+    ]);
+  });
+
+  it('lists what the members of a group may call, of whom nothing else is supposed', async () => {
+    const { output } = await run('access', '--group', 'clerks', ...location);
+    expect(output).toContain(`/bank
+  search         allowed
+  transfer       if the arguments meet servers[0].tools["transfer"].when
+  close_account  after the sign-in that servers[0].tools["close_account"].requires demands
+`);
+  });
+
+  it('without a user it lists what needs no access token', async () => {
+    const { output } = await run('access', '--json', ...location);
+    const [bank]: { tools: { tool: string; outcome: string | null }[] }[] = JSON.parse(output);
+    const allowed = bank?.tools.filter(({ outcome }) => outcome !== null);
+    expect(allowed).toEqual([{ tool: 'search', outcome: 'allowed', because: null }]);
+  });
+
+  it.each([
+    { words: ['--user', 'no-one@example.com'], error: 'There is no account for no-one@example.com' },
+    { words: ['--user', 'ada@example.com', '--group', 'clerks'], error: 'Name a user or a group, not both' },
+  ])('$words is an error', async ({ words, error }) => {
+    const { code, output, errors } = await run('access', ...words, ...location);
+    expect([code, output]).toEqual([1, '']);
+    expect(errors).toContain(error);
+  });
+});
+
+describe('portcullis groups', () => {
+  it('lists the groups of users who can sign in, with the origin of each, and the members of one', async () => {
+    expect((await run('groups', ...location)).output).toBe(`clerks  2 users  2 by users describe
+guests  1 user   1 by users describe
+leads   1 user   1 by users describe
+`);
+    expect((await run('groups', 'clerks', ...location)).output.replace(/user_\S+/g, 'user')).toBe(
+      'ada@example.com       user\ncy@elsewhere.example  user\n',
+    );
+  });
+
+  it('a group without members is an error', async () => {
+    const { code, errors } = await run('groups', 'none', ...location);
+    expect([code, errors]).toEqual([1, expect.stringContaining('No user is in the group none')]);
+  });
+});

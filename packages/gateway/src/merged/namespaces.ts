@@ -11,6 +11,11 @@ const NAME_SEPARATOR = '__';
 /** Extends the scheme: the result is a URI. @see RFC 3986 §3.1 */
 const URI_SEPARATOR = '+';
 
+/** The name at a merged server of a tool or prompt of its member. */
+export function mergedName(prefix: string, name: string): string {
+  return `${prefix}${NAME_SEPARATOR}${name}`;
+}
+
 /** Prefixes contain neither separator. @returns `null` for a name without one */
 export function splitName(name: string): PartName | null {
   return split(name, NAME_SEPARATOR);
@@ -33,7 +38,7 @@ export function prefixResult(prefix: string, result: JsonFields): JsonFields {
     const list = result[member];
     if (Array.isArray(list)) renamed[member] = list.map((entry) => (isMembers(entry) ? one(entry) : entry));
   };
-  const named = (entry: JsonFields) => ({ ...entry, name: `${prefix}${NAME_SEPARATOR}${entry['name']}` });
+  const named = (entry: JsonFields) => ({ ...entry, name: mergedName(prefix, String(entry['name'])) });
   const located = (entry: JsonFields) => withUri(prefix, entry);
   change('tools', named);
   change('prompts', named);

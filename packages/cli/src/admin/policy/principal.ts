@@ -34,7 +34,10 @@ export interface SupposedPrincipal {
   readonly notGrantable: readonly { readonly scope: string; readonly reason: string }[];
 }
 
-/** Makes principals of accounts. */
+/** What is known of a user. */
+type KnownClaims = Awaited<ReturnType<AccountAdministration['claims']>>;
+
+/** Makes principals of accounts, and of groups. */
 export function createPrincipals(
   { servers }: Pick<ConfiguredServers, 'servers'>,
   tools: Tools,
@@ -46,25 +49,37 @@ export function createPrincipals(
 
   async function principalOf(account: ListedAccount, token: SupposedToken): Promise<SupposedPrincipal> {
     const { resource } = serverAt(servers, token.server);
+    const connected =
+      token.scopes === null ? await scopesOfConnection(account.id, token.client, resource) : null;
+    return suppose(account.id, await accounts.claims(account.id), {
+      ...token,
+      scopes: token.scopes ?? connected,
+    });
+  }
+
+  /** A user of whom only one group is known. */
+  function memberOf(group: string, token: SupposedToken): SupposedPrincipal {
+    return suppose('', { groups: [group] }, token);
+  }
+
+  function suppose(id: string, known: KnownClaims, token: SupposedToken): SupposedPrincipal {
+    const { resource } = serverAt(servers, token.server);
     const {
       scopes = {},
       grantableTo = {},
       claims: released = [],
     } = resources.find((one) => one.resource === resource) ?? {};
-    const known = await accounts.claims(account.id);
     const about = Object.fromEntries(
       released.flatMap((name) => (name in known ? [[name, known[name]]] : [])),
     );
     const subject = { clientId: token.client, groups: known.groups ?? [], claims: { ...known } };
     const notGrantable = findLimited(Object.keys(scopes), grantableTo, subject);
     const granted =
-      token.scopes ??
-      (await scopesOfConnection(account.id, token.client, resource)) ??
-      Object.keys(scopes).filter((scope) => !notGrantable.some((one) => one.scope === scope));
-    const registered = { iss: issuer, sub: account.id, aud: resource, client_id: token.client };
+      token.scopes ?? Object.keys(scopes).filter((scope) => !notGrantable.some((one) => one.scope === scope));
+    const registered = { iss: issuer, sub: id, aud: resource, client_id: token.client };
     const claims = { ...registered, ...about, ...token.claims };
     return {
-      principal: { ...subject, subject: account.id, scopes: granted, claims, groups: groupsIn(claims) },
+      principal: { ...subject, subject: id, scopes: granted, claims, groups: groupsIn(claims) },
       notGrantable,
     };
   }
@@ -76,7 +91,7 @@ export function createPrincipals(
     return own?.scopes ?? null;
   }
 
-  return { accounts, principalOf };
+  return { accounts, principalOf, memberOf };
 }
 
 export type Principals = ReturnType<typeof createPrincipals>;

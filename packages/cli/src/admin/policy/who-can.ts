@@ -1,6 +1,6 @@
 /** `portcullis policy who-can`: the users who may perform an operation, and their groups. */
 import type { DecidingPolicy } from '@portcullis/gateway/options';
-import type { AccessPrincipal, AccessRequest, Consideration, PolicyDecision } from '@portcullis/policy';
+import type { AccessPrincipal, explainAccess, ToolAnnotations } from '@portcullis/policy';
 import type { ProcessContext } from '../../process-context.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
@@ -13,6 +13,9 @@ export interface WhoCanFlags extends NamedOperation {
   readonly client?: string;
   readonly json?: true;
 }
+
+/** A decision, and what was considered. */
+export type ExplainedDecision = ReturnType<typeof explainAccess>;
 
 interface Outcome {
   readonly id: string;
@@ -53,29 +56,31 @@ function dependsOnClient({ policy, operation }: DecidingPolicy): boolean {
   );
 }
 
-/** The token has no claims of a sign-in, and the arguments are not known: what depends on them is named. */
-function outcomeOf(
+function outcomeOf(found: DecidingPolicy, principal: AccessPrincipal | null, now: number): string | null {
+  return outcomeText(explainSupposed(found, principal, null, now));
+}
+
+/** The token has no claims of a sign-in, and the arguments are not known: what depends on them stays open. */
+export function explainSupposed(
   { server, operation, policy }: DecidingPolicy,
   principal: AccessPrincipal | null,
+  annotations: ToolAnnotations | null,
   now: number,
-): string | null {
-  const request: AccessRequest = {
+): ExplainedDecision {
+  return policy.explain({
     principal,
     operation,
     server: server.path,
-    annotations: null,
+    annotations,
     arguments: 'later',
     now,
     network: '',
-  };
-  const { decision, considered } = policy.explain(request);
-  return describe(
-    decision,
-    considered.filter(({ outcome }) => outcome === 'open'),
-  );
+  });
 }
 
-function describe(decision: PolicyDecision, open: readonly Consideration[]): string | null {
+/** What remains to be done or met; `null`: refused. */
+export function outcomeText({ decision, considered }: ExplainedDecision): string | null {
+  const open = considered.filter(({ outcome }) => outcome === 'open');
   const rest = open.length === 0 ? '' : `if the arguments meet ${open.map(({ rule }) => rule).join(' and ')}`;
   switch (decision.kind) {
     case 'allow':

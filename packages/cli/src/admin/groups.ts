@@ -1,0 +1,78 @@
+/** `portcullis groups`: the groups that accounts are in, and where they come from. */
+import { createAccountAdministration } from '@portcullis/authorization-server';
+import type { Command } from 'commander';
+import type { ProcessContext } from '../process-context.ts';
+import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { columns } from '../terminal/columns.ts';
+import { findInstallation } from './installation.ts';
+import { enabledAccounts } from './policy/principal.ts';
+import { addSubcommand } from './subcommand.ts';
+import { issuerOf, withStore } from './with-store.ts';
+
+interface Group {
+  readonly name: string;
+  readonly members: readonly { readonly id: string; readonly email: string }[];
+  /** How many members have it from `portcullis users describe`; the others from their identity provider. */
+  readonly described: number;
+}
+
+export function defineGroups(program: Command, processContext: ProcessContext): void {
+  addSubcommand(
+    program,
+    'groups',
+    'list the groups that users are in, or the members of one',
+    undefined,
+    'Local accounts have the groups of `users describe`, others those of their last sign-in at the identity provider. `access --group` shows what a group may call.',
+  )
+    .argument('[group]', 'group whose members are listed')
+    .option('--json', 'as JSON')
+    .action(async (name: string | undefined, flags: { readonly json?: true }) => {
+      const installation = await findInstallation(flags, processContext);
+      const all = await withStore(installation, (tools) =>
+        findGroups(createAccountAdministration({ ...tools, issuer: issuerOf(installation.settings) })),
+      );
+      const groups = name === undefined ? all : all.filter((group) => group.name === name);
+      if (name !== undefined && groups.length === 0)
+        throw new Error(`No user is in the group ${cleanLine(name)}: portcullis groups lists all`);
+      processContext.write(flags.json ? `${cleanJson(groups)}\n` : groupsText(groups, name !== undefined));
+    });
+}
+
+/** Of the accounts that can sign in, by name. */
+async function findGroups(
+  accounts: ReturnType<typeof createAccountAdministration>,
+): Promise<readonly Group[]> {
+  const found = new Map<string, Group>();
+  for await (const { id, email, emailKey } of enabledAccounts(accounts)) {
+    const { groups = [] } = await accounts.claims(id);
+    for (const name of groups) {
+      const { members, described } = found.get(name) ?? { members: [], described: 0 };
+      const isLocal = emailKey.includes('@');
+      found.set(name, {
+        name,
+        members: [...members, { id, email }],
+        described: described + Number(isLocal),
+      });
+    }
+  }
+  return [...found.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function groupsText(groups: readonly Group[], withMembers: boolean): string {
+  if (groups.length === 0) return 'No user is in a group.\n';
+  if (withMembers)
+    return columns(groups.flatMap(({ members }) => members.map(({ email, id }) => [cleanLine(email), id])));
+  return columns(groups.map(groupRow));
+}
+
+function groupRow({ name, members, described }: Group): readonly string[] {
+  const origins = [
+    ...(described > 0 ? [`${described} by users describe`] : []),
+    ...(described < members.length ? [`${members.length - described} by their identity provider`] : []),
+  ];
+  return [
+    cleanLine(name),
+    `${members.length} ${members.length === 1 ? 'user' : 'users'}`,
+    origins.join(', '),
+  ];
+}
