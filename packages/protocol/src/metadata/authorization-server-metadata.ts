@@ -7,48 +7,6 @@ import {
   stringArraySchema,
 } from '../parsing/json-document.ts';
 
-/** The members that are used, by their names in the RFC. @see RFC 8414 §2 */
-export interface AuthorizationServerMetadata {
-  readonly issuer: string;
-  readonly authorization_endpoint?: string;
-  readonly token_endpoint?: string;
-  readonly pushed_authorization_request_endpoint?: string;
-  readonly require_pushed_authorization_requests?: boolean;
-  readonly registration_endpoint?: string;
-  readonly revocation_endpoint?: string;
-  readonly introspection_endpoint?: string;
-  readonly device_authorization_endpoint?: string;
-  readonly jwks_uri?: string;
-  readonly scopes_supported?: readonly string[];
-  readonly response_types_supported?: readonly string[];
-  readonly response_modes_supported?: readonly string[];
-  readonly grant_types_supported?: readonly string[];
-  /** @see draft-ietf-oauth-identity-assertion-authz-grant */
-  readonly authorization_grant_profiles_supported?: readonly string[];
-  /** @see draft-ietf-oauth-identity-chaining */
-  readonly identity_chaining_requested_token_types_supported?: readonly string[];
-  readonly token_endpoint_auth_methods_supported?: readonly string[];
-  readonly token_endpoint_auth_signing_alg_values_supported?: readonly string[];
-  readonly revocation_endpoint_auth_methods_supported?: readonly string[];
-  readonly revocation_endpoint_auth_signing_alg_values_supported?: readonly string[];
-  /** Not standardized: revoking a token of one grant leaves other grants of the same client and user unaffected. */
-  readonly revocation_leaves_other_grants?: boolean;
-  readonly introspection_endpoint_auth_methods_supported?: readonly string[];
-  readonly introspection_endpoint_auth_signing_alg_values_supported?: readonly string[];
-  readonly code_challenge_methods_supported?: readonly string[];
-  readonly authorization_response_iss_parameter_supported?: boolean;
-  readonly client_id_metadata_document_supported?: boolean;
-  readonly dpop_signing_alg_values_supported?: readonly string[];
-  readonly request_parameter_supported?: boolean;
-  readonly request_uri_parameter_supported?: boolean;
-  readonly request_object_signing_alg_values_supported?: readonly string[];
-  readonly acr_values_supported?: readonly string[];
-  readonly status_list_aggregation_endpoint?: string;
-  readonly service_documentation?: string;
-  readonly subject_types_supported?: readonly string[];
-  readonly id_token_signing_alg_values_supported?: readonly string[];
-}
-
 const schema = z.object({
   issuer: z.string(),
   authorization_endpoint: z.exactOptional(endpointUrlSchema),
@@ -64,12 +22,15 @@ const schema = z.object({
   response_types_supported: z.exactOptional(stringArraySchema),
   response_modes_supported: z.exactOptional(stringArraySchema),
   grant_types_supported: z.exactOptional(stringArraySchema),
+  /** @see draft-ietf-oauth-identity-assertion-authz-grant */
   authorization_grant_profiles_supported: z.exactOptional(stringArraySchema),
+  /** @see draft-ietf-oauth-identity-chaining */
   identity_chaining_requested_token_types_supported: z.exactOptional(stringArraySchema),
   token_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),
   token_endpoint_auth_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   revocation_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),
   revocation_endpoint_auth_signing_alg_values_supported: z.exactOptional(stringArraySchema),
+  /** Not standardized: revoking a token of one grant leaves other grants of the same client and user unaffected. */
   revocation_leaves_other_grants: z.exactOptional(z.boolean()),
   introspection_endpoint_auth_methods_supported: z.exactOptional(stringArraySchema),
   introspection_endpoint_auth_signing_alg_values_supported: z.exactOptional(stringArraySchema),
@@ -86,6 +47,9 @@ const schema = z.object({
   subject_types_supported: z.exactOptional(stringArraySchema),
   id_token_signing_alg_values_supported: z.exactOptional(stringArraySchema),
 });
+
+/** The members that are used, by their names in the RFC. @see RFC 8414 §2 */
+export type AuthorizationServerMetadata = Readonly<z.infer<typeof schema>>;
 
 /**
  * Parses a metadata document. Does not check its issuer: the caller knows which one it asked for. @see RFC 8414 §3.2

@@ -53,4 +53,4 @@ export const singleLineTextSchema: z.ZodString = z
     'must not contain control characters',
   );
 
-export const stringArraySchema: z.ZodType<string[]> = z.array(z.string());
+export const stringArraySchema: z.ZodType<readonly string[]> = z.array(z.string());
