@@ -90,13 +90,7 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
     tools: ToolCatalogue | null,
   ): UnapprovedCall | null {
     // Without review, the backend itself answers calls of tools that it does not have.
-    if (tools !== null && request.server.review !== 'auto') {
-      const unknown = body.messages.find(
-        ({ tool }) => tool !== null && tools.get(tool)?.state !== 'approved',
-      );
-      if (unknown !== undefined && tools.has(unknown.tool ?? '')) throw forbidden(unknown, 'unapproved');
-      if (unknown !== undefined) throw body.isBatch ? forbidden(unknown, 'invalid') : unknownTool(unknown);
-    }
+    if (tools !== null && request.server.review !== 'auto') checkApproved(body, tools);
     const unapproved = checkMessages(policy, body, request, (tool) => tools?.get(tool)?.hints ?? null);
     return unapproved === null ? null : { ...unapproved, server: request.server };
   }
@@ -115,14 +109,6 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
     return kind !== 'deny' && mayBecomeCallable(policy.rulesFor(operation, hints));
   }
 
-  function describe(result: unknown, { server }: OwnedRequest): unknown {
-    if (server.toolChallenges.length === 0) return result;
-    return describeTools(result, (tool) => {
-      const definition = readToolDefinition(tool);
-      return definition === null ? [] : policy.rulesFor(callOf(definition.name), hintsOf(definition));
-    });
-  }
-
   function filterBy(result: unknown, request: OwnedRequest, reviewed: ReviewedList | null) {
     const filtered = filterLists(result, (operation, element) => {
       if (operation.tool === null) return isCallable(operation, null, request);
@@ -131,7 +117,8 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       return isListedTool(operation, hintsOf(definition), request);
     });
     // Written again: clients read a repeated member differently, and pins cover one reading.
-    return describe(filtered === result && reviewed !== null ? { ...(result as object) } : filtered, request);
+    const written = filtered === result && reviewed !== null ? { ...(result as object) } : filtered;
+    return request.server.toolChallenges.length === 0 ? written : describeRules(written, policy);
   }
 
   return {
@@ -151,4 +138,20 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       return filterBy(result, request, reviewed);
     },
   };
+}
+
+/** @throws MessageError for a call of a tool that is not approved, or that the backend does not have */
+function checkApproved({ messages, isBatch }: DecidedBody, tools: ToolCatalogue): void {
+  const unknown = messages.find(({ tool }) => tool !== null && tools.get(tool)?.state !== 'approved');
+  if (unknown === undefined) return;
+  if (tools.has(unknown.tool ?? '')) throw forbidden(unknown, 'unapproved');
+  throw isBatch ? forbidden(unknown, 'invalid') : unknownTool(unknown);
+}
+
+/** Describes in a list of tools what each needs. */
+function describeRules(result: unknown, policy: Policy): unknown {
+  return describeTools(result, (tool) => {
+    const definition = readToolDefinition(tool);
+    return definition === null ? [] : policy.rulesFor(callOf(definition.name), hintsOf(definition));
+  });
 }
