@@ -9,11 +9,13 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { listen } from '@portcullis/http/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import type { GatewayServer } from '../src/index.ts';
 import type { GatewayServerOptions } from '../src/options.ts';
+import { answerAll, startBackend } from './support/backend.ts';
 import type { Page, TestBrowser } from './support/browser.ts';
+import { callOf, startSession } from './support/client.ts';
 import { browserOf, emailOf, registerClient, type Side, startSide } from './support/connections.ts';
-import { defineTestServers } from './support/gateway.ts';
+import { defineTestServers, startGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
 
 interface Scene {
   readonly gateway: Side;
@@ -47,26 +49,26 @@ function fileServer(executed: unknown[]): McpServer {
 const BY_USER: ToolRules = { '*': { scopes: ['call'], approval: { by: 'user' } } };
 const BY_LEADS: ToolRules = { '*': { scopes: ['call'], approval: { by: { groups: ['leads'] } } } };
 
-async function setScene(tools: ToolRules): Promise<Scene> {
+const ALL: GatewayServerOptions = { path: '/mcp', name: 'All', merges: { files: '/files' } };
+
+async function setScene(tools: ToolRules, merged = false): Promise<Scene> {
   const executed: unknown[] = [];
   const handler = createMcpHandler(() => fileServer(executed));
   const backend = await listen(async () => ({ fetch: handler.fetch }), { port: 0, host: '127.0.0.1' });
   onTestFinished(async () => void (await backend.close(0)));
   const server: GatewayServerOptions = {
-    path: '/mcp',
+    path: merged ? '/files' : '/mcp',
     name: 'Files',
     backend: { url: `http://127.0.0.1:${backend.port}/mcp` },
     scopes: { call: 'Call it' },
     tools,
   };
-  let servers: readonly GatewayServer[] = [];
   const gateway = await startSide({
     users: ['ada', 'lead'],
     pins: true,
-    servers: (origin) => (servers = defineTestServers([server], origin)),
+    servers: (origin) => defineTestServers(merged ? [server, ALL] : [server], origin),
     options: () => ({ approvals: true }),
   });
-  expect(servers).toHaveLength(1);
   await gateway.server.accounts.describe(emailOf('lead'), { groups: ['leads'] });
   const [ada, app] = [browserOf('ada'), await registerClient(gateway, 'App')];
   const { access_token: token } = await app.redeem(await ada.allow(app.authorizationUrl()));
@@ -146,6 +148,81 @@ describe('a call that its user approves', () => {
       content: [{ text: expect.stringContaining('The reason given: Not on a Friday.') }],
     });
     expect(scene.executed).toEqual([]);
+  });
+});
+
+describe('a call at a merged server', () => {
+  it('needs the approval that its member demands, for the names of the member', async () => {
+    const scene = await setScene(BY_USER, true);
+    const client = await connect(scene, null, 'legacy');
+    const call = { ...DELETE, name: 'files__delete_file' };
+    const url = await urlOf(client.callTool(call));
+    const page = await scene.ada.allow(url);
+    expect(page.html).toContain('>delete_file<');
+    await scene.ada.submit(page, { decision: 'once' });
+    expect(await client.callTool(call)).toMatchObject(DELETED);
+    expect(scene.gateway.events).toContainEqual(
+      expect.objectContaining({ type: 'approval.consumed', server: '/files', tool: 'delete_file' }),
+    );
+    await urlOf(client.callTool(call));
+    expect(scene.executed).toHaveLength(1);
+  });
+});
+
+describe('a rule with an approval', () => {
+  it.each(['resources', 'prompts', 'methods'])('is refused among the rules of %s', (table) => {
+    const server = {
+      path: '/mcp',
+      backend: { url: 'http://127.0.0.1:9/mcp' },
+      [table]: { '*': { approval: { by: 'user' } } },
+    };
+    expect(() => defineTestServers([server], 'http://localhost')).toThrow('is for calls of tools only');
+    expect(() =>
+      defineTestServers(
+        [{ ...server, [table]: {}, tools: BY_LEADS, scopes: { call: 'x' } }],
+        'http://localhost',
+      ),
+    ).not.toThrow();
+  });
+
+  it('lets no call pass where there is no page to approve it on', async () => {
+    const backend = await startBackend(answerAll);
+    onTestFinished(backend.close);
+    const tools = { '*': { approval: { by: 'user' as const } } };
+    const gateway = await startGateway([
+      { path: '/mcp', backend: { url: backend.url }, review: 'auto', tools },
+    ]);
+    onTestFinished(gateway.close);
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: DELETE };
+    expect((await gateway.send('alice', { message })).status).toBe(403);
+    expect(backend.received).toEqual([]);
+  });
+});
+
+describe('the outcome of an approved call of a process', () => {
+  /** Every call is approved. @returns how many outcomes are unknown after a call */
+  async function countUnknown(tool: string): Promise<number> {
+    const unknown: string[] = [];
+    const use = {
+      ids: ['approval'],
+      consume: async () => true,
+      reportUnknownOutcome: () => void unknown.push(tool),
+    };
+    const gateway = await startGateway(
+      [{ path: '/mcp', backend: { command: TINY }, tools: { '*': { approval: { by: 'user' } } } }],
+      { approvals: { request: async () => ({ kind: 'approved', use }) } },
+    );
+    onTestFinished(gateway.close);
+    const client = await startSession(gateway, 'alice');
+    await (await client.post(callOf(tool))).text();
+    await expect.poll(() => gateway.calls.at(-1)?.target).toBe(tool);
+    expect(gateway.calls.at(-1)?.approvals).toEqual(['approval']);
+    return unknown.length;
+  }
+
+  it('is known from its response, and unknown when the process ends', async () => {
+    expect(await countUnknown('pid')).toBe(0);
+    expect(await countUnknown('crash')).toBe(1);
   });
 });
 

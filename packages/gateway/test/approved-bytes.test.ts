@@ -1,6 +1,7 @@
 /** An approval serves one call with the bytes that were shown, of the user, client and grant that it was requested for. */
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { newApproval } from '../../store/testing/approvals.ts';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
 import type { Page, TestBrowser } from './support/browser.ts';
@@ -330,6 +331,26 @@ describe('the page of an approval', () => {
     for (const token of ['', 'AAAA', foreign]) expect((await withToken(token)).status).toBe(403);
     expect(await recordOf(scene, url)).toEqual(before);
     expect((await scene.ada.submit(page, { decision: 'once' })).html).toContain('The call is allowed');
+  });
+
+  it('lists the oldest of 10,000 pending calls, and another call is still approved', async () => {
+    const scene = await setScene(BY_USER);
+    const { gateway, lead, ada } = scene;
+    const limits = { bySubject: 1, byServer: 100 };
+    const others = Array.from({ length: 10_000 }, (_, at) =>
+      newApproval({
+        ...{ server: `/${at % 100}`, approverGroups: ['leads'] },
+        ...{ createdAt: at, expiresAt: 9_999_999_999 },
+      }),
+    );
+    await Promise.all(others.map((approval) => gateway.store.requestApproval(approval, limits)));
+    expect(await gateway.store.requestApproval(newApproval({ server: '/0' }), limits)).toBeNull();
+    const { html } = await lead.allow(`${gateway.origin}/approvals`);
+    const listed = [...html.matchAll(/href="\/approvals\/([\w-]+)"/g)].map(([, id]) => id);
+    expect(listed).toEqual(others.slice(0, 50).map(({ id }) => id));
+    expect(html).toContain('More calls are waiting');
+    await decide(ada, await requested(scene.call('{}')));
+    expect((await scene.call('{}')).status).toBe(200);
   });
 
   it('is for approvers of the groups of the rule only, as long as they are in one', async () => {

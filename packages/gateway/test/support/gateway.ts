@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { CallApprovals } from '@portcullis/authorization-server';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
 import type { CompileCondition } from '@portcullis/policy';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
@@ -87,7 +88,9 @@ export async function startGateway(
     probeInterval,
     credentials,
     conditions = null,
+    approvals = null,
   }: {
+    readonly approvals?: CallApprovals | null;
     readonly conditions?: CompileCondition | null;
     readonly pins?: DefinitionPinStore;
     readonly masterKey?: Uint8Array;
@@ -113,6 +116,7 @@ export async function startGateway(
       guard: createGuard({ resources: guardResourcesOf(some), verifier, events: () => {} }),
       masterKey,
       conditions,
+      approvals,
       events: (event) => events.push(event),
       audit,
       previous,
