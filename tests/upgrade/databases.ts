@@ -37,8 +37,8 @@ export interface DatabaseKind {
   /** Makes the schema of a version. */
   migrate(location: string, schema: number): Promise<void>;
   schemaHash(location: string): Promise<string>;
-  /** The columns of a table; none if there is no such table. */
-  columns(location: string, table: string): Promise<readonly string[]>;
+  /** The columns of each table. */
+  columns(location: string): Promise<Readonly<Record<string, readonly string[]>>>;
   dump(location: string): Promise<Readonly<Record<string, Rows>>>;
   fill(location: string, rows: Recorded['rows']): Promise<void>;
 }
@@ -72,12 +72,15 @@ const sqlite: DatabaseKind = {
   },
   schemaHash: async (location) =>
     withSqlite(location, (connection) => hashOf(connection.prepare(SQLITE_SCHEMA).all())),
-  columns: async (location, table) =>
+  columns: async (location) =>
     withSqlite(location, (connection) =>
-      connection
-        .prepare('SELECT name FROM pragma_table_info(?)')
-        .all(table)
-        .map(({ name }) => String(name)),
+      columnsByTable(
+        connection
+          .prepare(
+            "SELECT t.name AS tables, c.name AS columns FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'",
+          )
+          .all(),
+      ),
     ),
   dump: async (location) =>
     withSqlite(location, (connection) => {
@@ -104,6 +107,15 @@ const sqlite: DatabaseKind = {
   },
 };
 
+function columnsByTable(
+  rows: readonly Readonly<Record<string, unknown>>[],
+): Readonly<Record<string, readonly string[]>> {
+  const tables = Object.groupBy(rows, (row) => String(row['tables']));
+  return Object.fromEntries(
+    Object.entries(tables).map(([table, all = []]) => [table, all.map((row) => String(row['columns']))]),
+  );
+}
+
 function withSqlite<T>(location: string, work: (connection: DatabaseSync) => T): T {
   // Rows are filled in table by table.
   const connection = new DatabaseSync(location, { enableForeignKeyConstraints: false });
@@ -128,23 +140,24 @@ function fromJson(value: unknown): string | number | null | Uint8Array {
   return base64 === undefined ? (value as string | number | null) : Buffer.from(base64, 'base64');
 }
 
+async function connect(location: string): Promise<Client> {
+  const client = new Client({ connectionString: location });
+  await client.connect();
+  return client;
+}
+
 const postgres: DatabaseKind = {
   name: 'PostgreSQL',
   make: makeBy('PostgreSQL'),
-  migrate: (location, schema) =>
-    migratePostgres(async () => {
-      const client = new Client({ connectionString: location });
-      await client.connect();
-      return client;
-    }, upTo(schema)),
+  migrate: (location, schema) => migratePostgres(() => connect(location), upTo(schema)),
   schemaHash: async (location) => hashOf(await askPostgres(location, POSTGRES_SCHEMA)),
-  async columns(location, table) {
-    const found = await askPostgres(
-      location,
-      `SELECT column_name::text AS name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = '${table}'`,
-    );
-    return found.map(({ name }) => String(name));
-  },
+  columns: async (location) =>
+    columnsByTable(
+      await askPostgres(
+        location,
+        `SELECT table_name::text AS tables, column_name::text AS columns FROM information_schema.columns WHERE table_schema = 'public'`,
+      ),
+    ),
   async dump(location) {
     const found = await askPostgres(
       location,
@@ -152,15 +165,19 @@ const postgres: DatabaseKind = {
          AND table_name !~ '^audit_events_[0-9]+$' ORDER BY 1`,
     );
     const tables = found.map(({ name }) => String(name)).filter((name) => !UNRECORDED.includes(name));
-    const dumps = tables.map(async (name) => {
-      const rows = await askPostgres(location, `SELECT to_jsonb(t) AS row FROM ${name} t`);
-      return [name, rows.map(({ row }) => row as Record<string, unknown>)] as const;
-    });
-    return Object.fromEntries(await Promise.all(dumps));
+    const whole = tables.map((name) => `SELECT '${name}' AS name, to_jsonb(t) AS row FROM ${name} t`);
+    const rows = await askPostgres(location, whole.join(' UNION ALL '));
+    const none = Object.fromEntries(tables.map((name) => [name, []]));
+    const filled = Object.groupBy(rows, ({ name }) => String(name));
+    return Object.fromEntries(
+      Object.entries({ ...none, ...filled }).map(([name, all = []]) => [
+        name,
+        all.map(({ row }) => row as Record<string, unknown>),
+      ]),
+    );
   },
   async fill(location, rows) {
-    const client = new Client({ connectionString: location });
-    await client.connect();
+    const client = await connect(location);
     try {
       await client.query('SET session_replication_role = replica');
       for (const [table, recorded] of Object.entries(rows))
