@@ -6,7 +6,7 @@ const conditions = ['portcullis-source', 'module', 'node', 'development'];
 
 const ALL = ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'tests/**/*.test.ts'];
 
-/** Matrices, races, outages and interoperability that repeat rules tested elsewhere in more combinations: `npm run test:full`. */
+/** Matrices, races, outages and interoperability that repeat rules tested elsewhere in more combinations, and the documents in a shell: `npm run test:full`. */
 const EXHAUSTIVE = [
   'tests/pages/{every-page,every-page-in-german,every-page-without-script,by-keyboard}.test.ts',
   'tests/resilience/*.test.ts',
@@ -20,6 +20,7 @@ const EXHAUSTIVE = [
   'tests/release/linters/*.test.ts',
   'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',
   'packages/cli/test/{client-network,memory}.test.ts',
+  'tests/documents/commands.test.ts',
 ];
 
 /** The packages as they are published, in a project outside this clone: after `npm run build`. `npm run installed` */
@@ -30,6 +31,7 @@ const CONTAINER = 'tests/container/*.test.ts';
 
 /** The longest files start first, so that no worker waits for one of them alone at the end. */
 const LONGEST = [
+  'tests/documents/commands.test.ts',
   'tests/interop/agents/agents.test.ts',
   'tests/pages/every-page-without-script.test.ts',
   'tests/pages/every-page.test.ts',
@@ -41,6 +43,10 @@ const LONGEST = [
   'tests/resilience/readiness.test.ts',
   'packages/cli/test/processes.test.ts',
   'packages/store/test/contract.test.ts',
+  'tests/recipes/back-up.test.ts',
+  'tests/federation/end-to-end.test.ts',
+  'tests/interop/profiles.test.ts',
+  'packages/create-portcullis/test/create.test.ts',
   'packages/cli/test/up.test.ts',
   'packages/cli/test/client.test.ts',
   'packages/store/test/postgres.test.ts',
