@@ -1,10 +1,10 @@
 /**
  * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
- * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, pair; by default all except
- * store, filled and pair. A wrong response of ours fails the run.
+ * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, pair, flat; by default all
+ * except store, filled, pair and flat. A wrong response of ours fails the run.
  *
  * `npm run bench pair <commit> [part of the name of a flow…] [--rounds=<number>]`: the program of another commit and this one in turns, with
- * the processor time of each flow. Fails when a flow costs more than 1.25 times what it cost, beyond the spread.
+ * the processor time of each flow. Fails when a flow costs more than 1.25 times what it cost, beyond the spread. `npm run bench flat [flow…]`: a new user and one of a year, in turns.
  *
  * `npm run bench filled [--grants=10000000 --users=1000000 --events=70000000] [--flow=…] [--database=<URL>]`: a filled PostgreSQL, 100,000 grants, 10,000 users and a
  * million events by default. A grant needs 0.6 KB on disk and a user 1.8 KB with sessions and clients; an event 0.4 KB.
@@ -23,7 +23,7 @@ import { portcullis } from './authorization/portcullis.ts';
 import { type Part, partText, writeReport } from './harness/figures.ts';
 import { describeMachine, standAside } from './harness/machine.ts';
 import { runScript } from './harness/script.ts';
-import { measurePair } from './pair/measure-pair.ts';
+import { measureFlatness, measurePair } from './pair/measure-pair.ts';
 
 /** Seconds of warm-up for every server, while V8 still compiles hot code; the cost before that is part of the cold start. */
 const WARM = 4;
@@ -58,6 +58,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
     ),
   postgres: () => measurePostgres(effort),
   pair: () => measurePair(named[1] ?? 'HEAD', named.slice(2), pairEffort()),
+  flat: () => measureFlatness(named.slice(1), pairEffort()),
   costs: () => measureCosts(effort, flags.get('flow')),
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
   client: () => runScript('What the authorized fetch costs', 'bench/client.ts'),
@@ -67,8 +68,8 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
 };
 
 /** Parts that run only when they are named. */
-const UNASKED: readonly string[] = ['store', 'filled', 'pair'];
-const asked = named[0] === 'pair' ? ['pair'] : named;
+const UNASKED: readonly string[] = ['store', 'filled', 'pair', 'flat'];
+const asked = ['pair', 'flat'].includes(named[0] ?? '') ? named.slice(0, 1) : named;
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {
   console.error(`There is no ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`);

@@ -6,7 +6,7 @@ import { median, type Part, spread } from '../harness/figures.ts';
 import { load } from '../harness/load.ts';
 import { type Measurement, measure } from '../harness/measure.ts';
 import { extractProgram } from './other-program.ts';
-import { clients, type LoadedFlow, prepare, startBackend } from './year.ts';
+import { type History, type LoadedFlow, NEW, prepare, startBackend, YEAR } from './year.ts';
 
 /** A regression: more than this many times the cost of the other program, with a confidence of 95 %. */
 const MOST = 1.25;
@@ -14,6 +14,7 @@ const FLOWS = [...flowNames, 'gateway call', 'start'] as const;
 type PairFlow = (typeof FLOWS)[number];
 
 interface Program {
+  readonly history: History;
   start(): Promise<RunningInstance>;
 }
 
@@ -27,13 +28,49 @@ interface Sample {
 
 /** @param wanted parts of the names of flows; all by default */
 export async function measurePair(name: string, wanted: readonly string[], effort: Effort): Promise<Part> {
-  const flows = FLOWS.filter((flow) => wanted.length === 0 || wanted.some((text) => flow.includes(text)));
   const { commit, folder } = extractProgram(name);
-  const { backend, settings } = await startBackend();
-  const programs: [Program, Program] = [
-    { start: () => startPortcullis({ settings, root: folder }) },
-    { start: () => startPortcullis({ settings }) },
-  ];
+  const { backend, settingsFor } = await startBackend();
+  const settings = settingsFor(YEAR);
+  const samples = await measureAll(
+    [
+      { history: YEAR, start: () => startPortcullis({ settings, root: folder }) },
+      { history: YEAR, start: () => startPortcullis({ settings }) },
+    ],
+    wanted,
+    effort,
+  );
+  await backend.stop();
+  return report(
+    `${commit} and now`,
+    `Each user has ${YEAR.grants} grants, the server ${YEAR.scopes} scopes and ${YEAR.clients} configured clients.`,
+    `in ${commit}`,
+    samples,
+  );
+}
+
+/** What a flow costs a new user of a small configuration, and one who has what a year brings. */
+export async function measureFlatness(wanted: readonly string[], effort: Effort): Promise<Part> {
+  const { backend, settingsFor } = await startBackend();
+  const programOf = (history: History): Program => ({
+    history,
+    start: () => startPortcullis({ settings: settingsFor(history) }),
+  });
+  const samples = await measureAll([programOf(NEW), programOf(YEAR)], wanted, effort);
+  await backend.stop();
+  return report(
+    'A new user, and one of a year',
+    `Before: ${JSON.stringify(NEW)}. Now: ${JSON.stringify(YEAR)}.`,
+    'a new user',
+    samples,
+  );
+}
+
+async function measureAll(
+  programs: readonly [Program, Program],
+  wanted: readonly string[],
+  effort: Effort,
+): Promise<readonly Sample[]> {
+  const flows = FLOWS.filter((flow) => wanted.length === 0 || wanted.some((text) => flow.includes(text)));
   const samples: Sample[] = [];
   for (const flow of flows) {
     const found =
@@ -41,8 +78,7 @@ export async function measurePair(name: string, wanted: readonly string[], effor
     samples.push(...found);
     console.log(rowsOf(found).join(' | '));
   }
-  await backend.stop();
-  return report(commit, samples);
+  return samples;
 }
 
 /** Processes differ by chance, so each program gets several; the one that starts first in one session is the second in the next. */
@@ -78,7 +114,10 @@ async function measureSession(
   { rounds, seconds, warmUp }: Effort,
 ): Promise<readonly [Measurements, Measurements]> {
   const servers = [await programs[0].start(), await programs[1].start()] as const;
-  const begins = [await prepare(servers[0], flow), await prepare(servers[1], flow)] as const;
+  const begins = [
+    await prepare(servers[0], flow, programs[0].history),
+    await prepare(servers[1], flow, programs[1].history),
+  ] as const;
   const found: [Measurement[], Measurement[]] = [[], []];
   for (const at of [0, 1] as const) await load([servers[at].port], begins[at], { seconds: warmUp });
   for (let round = 0; round < rounds / SESSIONS; round += 1)
@@ -108,13 +147,13 @@ async function measureStart(program: Program): Promise<number> {
   return spent;
 }
 
-function report(commit: string, samples: readonly Sample[]): Part {
+function report(title: string, note: string, other: string, samples: readonly Sample[]): Part {
   const groups = [...Map.groupBy(samples, ({ flow }) => flow).values()];
   return {
-    title: `${commit} and now`,
+    title,
     notes: [
       'µs of processor time of one flow: median (range) of all rounds, in which both programs were measured in turns. Times: now by ' +
-        `before in each round, median and its confidence interval of 95 %. Each user has 200 grants, the server 30 scopes and ${clients.length} configured clients.`,
+        `before in each round, median and its confidence interval of 95 %. ${note}`,
     ],
     columns: ['flow', 'before, µs', 'now, µs', 'times'],
     rows: groups.map(rowsOf),
@@ -124,7 +163,7 @@ function report(commit: string, samples: readonly Sample[]): Part {
       const [low] = confidence(group.map(timesOf));
       return [
         ...group.flatMap(({ issue }) => (issue === null ? [] : [`${flow}: ${issue}`])),
-        ...(low > MOST ? [`${flow} costs more than ${MOST} times what it cost in ${commit}`] : []),
+        ...(low > MOST ? [`${flow} costs more than ${MOST} times what it cost ${other}`] : []),
       ];
     }),
   };

@@ -8,59 +8,80 @@ import { LOAD_CORE } from '../harness/machine.ts';
 import { freePort, nodeCommand, type Server, start } from '../harness/server.ts';
 import { gatewayFlow } from './gateway-flow.ts';
 
-/** Grants of each user: half of them of one client, which the bound of 200 for one user and client leaves alone. */
-const GRANTS = 200;
 const USERS = 300;
-const CLIENTS = 300;
 
-/** Thirty scopes of one server, two of them those of all flows. */
-const SCOPES: readonly string[] = [
+/** What there is of each thing that grows. */
+export interface History {
+  /** Of each user. From two on, half of them are of one client, so that 200 stay below the bound for one user and client. */
+  readonly grants: number;
+  /** Scopes of the server and of each request. */
+  readonly scopes: number;
+  /** Clients in the configuration, besides those of the flows. */
+  readonly clients: number;
+}
+
+export const YEAR: History = { grants: 200, scopes: 30, clients: 300 };
+export const NEW: History = { grants: 1, scopes: 2, clients: 0 };
+
+const scopesOf = ({ scopes }: History): readonly string[] => [
   'notes:read',
   'notes:write',
-  ...Array.from({ length: 28 }, (_, index) => `notes:area-${index}`),
+  ...Array.from({ length: scopes - 2 }, (_, index) => `notes:area-${index}`),
 ];
 
-/** Clients in the configuration. */
-export const clients: readonly object[] = Array.from({ length: CLIENTS }, (_, index) => ({
+const clientOf = (_: unknown, index: number): object => ({
   client_id: `app-${index}`,
   client_name: `App ${index}`,
   redirect_uris: [`https://app-${index}.example/callback`],
   grant_types: ['authorization_code', 'refresh_token'],
   token_endpoint_auth_method: 'none',
-}));
+});
 
 export type LoadedFlow = FlowName | 'gateway call';
 
 /** Starts the server behind the gateway. @returns it, and the settings of a program in front of it */
-export async function startBackend(): Promise<{ readonly backend: Server; readonly settings: object }> {
+export async function startBackend(): Promise<{
+  readonly backend: Server;
+  readonly settingsFor: (history: History) => object;
+}> {
   const backend = await start({
     command: nodeCommand('bench/gateway/backend.ts'),
     port: await freePort(),
     ready: '/ready',
     core: LOAD_CORE,
   });
-  return { backend, settings: { clients, servers: [serverOf(`http://127.0.0.1:${backend.port}/mcp`)] } };
+  const settingsFor = (history: History) => ({
+    clients: Array.from({ length: history.clients }, clientOf),
+    servers: [serverOf(`http://127.0.0.1:${backend.port}/mcp`, history)],
+  });
+  return { backend, settingsFor };
 }
 
 /** Prepares a flow of a server with those settings. */
-export async function prepare({ port, database }: RunningInstance, flow: LoadedFlow): Promise<Begin> {
+export async function prepare(
+  { port, database }: RunningInstance,
+  flow: LoadedFlow,
+  history: History,
+): Promise<Begin> {
   if (flow === 'gateway call') return gatewayFlow(port);
-  const scope = SCOPES.join(' ');
+  const scope = scopesOf(history).join(' ');
   const users = seedUsers(database, `http://localhost:${port}`, USERS);
   const flows = flowsAt(port, () => users, scope);
   if (!flow.startsWith('authorization code') && flow !== 'refresh') return flows[flow]();
   const remembered = await flows['authorization code']();
-  addGrants(database);
+  if (history.grants > 1) addGrants(database, history);
   return flow === 'authorization code' ? remembered : flows[flow]();
 }
 
 /** @returns one server of the gateway, whose backend is at a URL */
-function serverOf(backend: string): object {
+function serverOf(backend: string, history: History): object {
   return {
     path: '/mcp',
     name: 'Notes',
     backend: { url: backend },
-    scopes: Object.fromEntries(SCOPES.map((scope) => [scope, `Use ${scope.slice(6)} of your notes`])),
+    scopes: Object.fromEntries(
+      scopesOf(history).map((scope) => [scope, `Use ${scope.slice(6)} of your notes`]),
+    ),
     tools: { '*': ['notes:read'] },
     limits: { concurrency: 1000, callsPerMinute: false },
   };
@@ -70,7 +91,7 @@ function serverOf(backend: string): object {
  * Copies the one grant that each user has, in whatever columns this program has, over 300 days of creation and 25 days of use.
  * Every second copy is of another client.
  */
-function addGrants(file: string): void {
+function addGrants(file: string, { grants, clients }: History): void {
   const database = new DatabaseSync(file, { timeout: 10_000 });
   const columns = database
     .prepare('SELECT name FROM pragma_table_info(?)')
@@ -78,13 +99,13 @@ function addGrants(file: string): void {
     .map(({ name }) => String(name));
   const changed: Readonly<Record<string, string>> = {
     id: 'substr(id, 1, 15) || lower(hex(randomblob(8))) || n',
-    client_id: `CASE n % 2 WHEN 0 THEN client_id ELSE 'app-' || (n * 7 % ${CLIENTS}) END`,
+    client_id: `CASE n % 2 WHEN 0 THEN client_id ELSE 'app-' || (n * 7 % ${clients}) END`,
     created_at: 'created_at - n * 129600',
     last_used_at: 'last_used_at - n * 10800',
     refresh_token_hash: 'refresh_token_hash || n',
   };
   const values = columns.map((column) => changed[column] ?? column);
-  database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${GRANTS - 1})
+  database.exec(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${grants - 1})
     INSERT INTO grants (${columns.join(', ')}) SELECT ${values.join(', ')} FROM grants CROSS JOIN numbers`);
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   database.close();
