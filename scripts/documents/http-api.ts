@@ -113,6 +113,9 @@ const PAGES: Readonly<Record<string, string>> = {
   '/device': 'the code that a device shows',
   '/connections': 'the user’s connections; ends them',
   '/connections/new-token': 'creates a personal access token (`personalAccessTokens`)',
+  '/approvals':
+    'calls that wait for the user’s decision, where a rule demands [approvals](policy.md#approvals)',
+  '/approvals/*': 'one of them: its user waits, its approver decides',
   '/account': 'the user’s account: password, passkeys, second factor, sessions',
   '/account/remove': 'deletes the account',
   '/setup': 'creates the first account, by the link of the startup output',
@@ -162,6 +165,7 @@ async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>
     ],
     deviceAuthorization: true,
     personalAccessTokens: true,
+    approvals: true,
     statusLists: true,
   });
   for (const { method, path } of server.routes) {

@@ -395,7 +395,8 @@ class Handling {
   #finish(known: KnownBody, end: ExchangeSummary): void {
     if (end.kind === 'failed') this.#respondError(known, end.error);
     const outcome = end.kind === 'failed' ? end.outcome : end.kind;
-    if (!isKnown(outcome, this.#request.outgoing)) this.#approved?.reportUnknownOutcome();
+    if (this.#approved !== null && !isKnown(outcome, this.#request.outgoing))
+      this.#approved.reportUnknownOutcome();
     this.#record(known, 'allowed', outcome, end);
   }
 
