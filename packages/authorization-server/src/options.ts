@@ -161,7 +161,7 @@ type SwitchName = keyof (typeof approvalOptions &
 /** What the rules make of options. */
 type Ruled = Omit<ClientPolicyOptions, 'deviceAuthorization'> &
   Omit<FederationOptions, 'localAccounts'> &
-  CheckedResourceOptions &
+  Pick<CheckedResourceOptions, 'resources'> &
   CheckedKeyOptions &
   Pick<ServerOptions, 'assertionIssuers' | 'brand'>;
 

@@ -57,6 +57,7 @@ describe('the page', () => {
       requireDpopNonces: 'requireDpopNonces',
       deviceAuthorization: 'deviceAuthorization',
       resources: 'resources',
+      decideScopes: null,
       clients: 'clients',
       profiles: 'profiles',
       metadata: 'metadata',

@@ -9,6 +9,7 @@ import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
 import { createApprovalGate, noApprovals } from './approvals/approval-gate.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
+import type { DecisionPoint } from './authzen/decision-point.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest } from './handle-request.ts';
 import { invalidRequest, sendError, sendResult } from './http/error-response.ts';
@@ -55,6 +56,8 @@ export interface GatewayOptions {
   readonly approvals?: CallApprovals | null;
   /** Compiles the conditions of rules; needed if a rule has one. */
   readonly conditions?: CompileCondition | null;
+  /** Asked about what the rules allow: `createDecisionPoint`. */
+  readonly decisionPoint?: DecisionPoint | null;
   /** The gateway before a change of its servers: unchanged servers reuse its connections and state. */
   readonly previous?: Gateway | null;
   /** A prefix of the paths that a proxy in front removes: `/tools` if `/tools/files` arrives as `/files`. */

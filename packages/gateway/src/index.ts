@@ -2,6 +2,7 @@
 export { createCallAudit } from './audit/call-audit.ts';
 export type { CallAudit } from './audit/call-record.ts';
 export { type GatewayAuditEvent, gatewayAuditEvents, type ToolChangeEvent } from './audit/events.ts';
+export { createDecisionPoint, type DecisionPoint } from './authzen/decision-point.ts';
 export { findMissingIsolation } from './backends/stdio/isolation.ts';
 export { findApprovedHints } from './catalogue/pins.ts';
 export {

@@ -3,6 +3,8 @@ import type { Message } from '@portcullis/http';
 import type { CompileCondition } from '@portcullis/policy';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import type { HealthListener } from './addresses/addresses.ts';
+import type { DecisionPoint } from './authzen/decision-point.ts';
+import { createExternalPolicy, type ExternalPolicy } from './authzen/external-policy.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
 import { createCatalogue } from './catalogue/create-catalogue.ts';
 import { createListTools } from './catalogue/list-tools.ts';
@@ -58,6 +60,8 @@ export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'com
   readonly pins?: DefinitionPinStore;
   /** Compiles the conditions of rules; needed if a rule has one. */
   readonly conditions?: CompileCondition | null;
+  /** Asked about what the rules allow. */
+  readonly decisionPoint?: DecisionPoint | null;
   readonly probeInterval?: number;
 }
 
@@ -65,7 +69,7 @@ export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'com
 type Services = Omit<ServerPathOptions, 'edit' | 'slots' | 'onToolsChanged'> & {
   readonly pins: PinBoard | null;
   readonly servers: readonly GatewayServer[];
-  readonly conditions: CompileCondition | null;
+  readonly control: { readonly compile: CompileCondition | null; readonly external: ExternalPolicy | null };
   readonly events: ServingOptions['events'];
 };
 
@@ -85,7 +89,15 @@ export function serveAll(options: ServingOptions, retained: Retained): readonly 
 }
 
 function createServices(options: ServingOptions): Services {
-  const { servers, events, credentials, sealer, commonHeaders, conditions = null } = options;
+  const {
+    servers,
+    events,
+    credentials,
+    sealer,
+    commonHeaders,
+    conditions = null,
+    decisionPoint = null,
+  } = options;
   const pins =
     options.pins === undefined
       ? null
@@ -97,7 +109,9 @@ function createServices(options: ServingOptions): Services {
   const probes = { interval: options.probeInterval ?? PROBE_INTERVAL, slots: createGauge(PROBES_AT_ONCE) };
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   const onHealth = createHealthEvents(events);
-  return { servers, conditions, events, credentials, sealer, commonHeaders, pins, probes, log, onHealth };
+  const external = decisionPoint === null ? null : createExternalPolicy(decisionPoint);
+  const control = { compile: conditions, external };
+  return { servers, control, events, credentials, sealer, commonHeaders, pins, probes, log, onHealth };
 }
 
 function serveOne(
@@ -150,7 +164,7 @@ function startBackend(
               events({ type: 'tool.changed', server: server.path, tool, change: state });
           },
         });
-  const control = createServerControl(server, services.servers, catalogue, services.conditions);
+  const control = createServerControl(server, services.servers, catalogue, services.control);
   const backend: RunningBackend = {
     server,
     path,
@@ -168,13 +182,9 @@ function createRate(perMinute: number | null): CallRate | null {
 }
 
 /** Name, rules, scopes and limits of a backend that stays. Requests under way keep the rules that they began with. */
-function updateBackend(
-  backend: RunningBackend,
-  server: GatewayServer,
-  { servers, conditions }: Services,
-): void {
+function updateBackend(backend: RunningBackend, server: GatewayServer, { servers, control }: Services): void {
   Object.assign(backend.server, server);
-  backend.control = createServerControl(server, servers, backend.catalogue, conditions);
+  backend.control = createServerControl(server, servers, backend.catalogue, control);
   const { callsPerMinute } = server.limits;
   if (callsPerMinute !== backend.rate?.perMinute) backend.rate = createRate(callsPerMinute);
 }

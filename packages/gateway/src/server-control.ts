@@ -2,6 +2,7 @@
 import { isMembers } from '@portcullis/http';
 import type { CompileCondition, ToolAnnotations } from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/protocol';
+import type { ExternalPolicy } from './authzen/external-policy.ts';
 import type { Catalogue, ReviewedList, ToolCatalogue } from './catalogue/catalogue.ts';
 import { hintsOf, readToolDefinition } from './catalogue/tool-definition.ts';
 import type { BackendCredential } from './credentials/credential-source.ts';
@@ -29,14 +30,22 @@ export interface ServerControl extends OperationControl {
   editResponse(message: unknown, request: GatewayRequest, credential: BackendCredential): unknown;
 }
 
+/** What the rules of all servers share. */
+interface ControlServices {
+  /** `null`: no rule has a condition. */
+  readonly compile: CompileCondition | null;
+  /** `null`: the rules decide alone. */
+  readonly external: ExternalPolicy | null;
+}
+
 /** @param catalogue `null`: tools are neither reviewed nor compared with what the backend lists */
 export function createServerControl(
   server: GatewayServer,
   servers: readonly GatewayServer[],
   catalogue: Catalogue | null,
-  compile: CompileCondition | null,
+  { compile, external }: ControlServices,
 ): ServerControl {
-  const control = createOperationControl(policyOfServer(server, servers, compile), catalogue);
+  const control = createOperationControl(policyOfServer(server, servers, compile), catalogue, external);
   return {
     ...control,
     editResponse: (message: unknown, request: GatewayRequest, credential: BackendCredential) => {
@@ -83,7 +92,11 @@ interface OperationControl {
 }
 
 /** @param catalogue `null`: tools are not compared with what the backend lists, such as where there is no backend */
-export function createOperationControl(policy: Policy, catalogue: Catalogue | null): OperationControl {
+export function createOperationControl(
+  policy: Policy,
+  catalogue: Catalogue | null,
+  external: ExternalPolicy | null = null,
+): OperationControl {
   function decideBy(
     request: OwnedRequest,
     body: DecidedBody,
@@ -121,12 +134,35 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
     return request.server.toolChallenges.length === 0 ? written : describeRules(written, policy);
   }
 
+  /** What the rules refuse is not asked elsewhere; what needs an approval is, before a user is. */
+  async function decideWith(
+    { check }: ExternalPolicy,
+    request: OwnedRequest,
+    body: DecidedBody,
+    tools: ToolCatalogue | null | Promise<ToolCatalogue>,
+  ): Promise<UnapprovedCall | null> {
+    const known = await tools;
+    const unapproved = decideBy(request, body, known);
+    await check(body, request, (tool) => known?.get(tool)?.hints ?? null);
+    return unapproved;
+  }
+
+  async function filterWith(
+    { filter }: ExternalPolicy,
+    result: unknown,
+    request: OwnedRequest,
+    reviewed: ReviewedList | null | Promise<ReviewedList>,
+  ): Promise<unknown> {
+    return filter(filterBy(result, request, await reviewed), request);
+  }
+
   return {
     checkRules: (sender, body) => checkForbidden(policy, body, sender),
-    readsArguments: (body) => readsArguments(policy, body),
+    readsArguments: (body) => external?.readsArguments === true || readsArguments(policy, body),
     decide(request, body, credential) {
       const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
       const tools = isCall ? catalogue.tools(request, credential.key) : null;
+      if (external !== null) return decideWith(external, request, body, tools);
       if (tools instanceof Promise) return tools.then((later) => decideBy(request, body, later));
       return decideBy(request, body, tools);
     },
@@ -134,6 +170,7 @@ export function createOperationControl(policy: Policy, catalogue: Catalogue | nu
       const listed: unknown = Object(result).tools;
       const hasTools = catalogue !== null && Array.isArray(listed);
       const reviewed = hasTools ? catalogue.review(request, credentialKey, listed) : null;
+      if (external !== null) return filterWith(external, result, request, reviewed);
       if (reviewed instanceof Promise) return reviewed.then((later) => filterBy(result, request, later));
       return filterBy(result, request, reviewed);
     },

@@ -12,6 +12,16 @@ export {
   unmetCondition,
 } from './access-condition.ts';
 export {
+  type Evaluation,
+  type EvaluationOptions,
+  evaluationKey,
+  evaluationOf,
+  type GrantSubject,
+  grantEvaluation,
+  joinEvaluations,
+} from './authzen/evaluation.ts';
+export { EvaluationError, readEvaluation, readEvaluations } from './authzen/external-decision.ts';
+export {
   type CallArguments,
   createCallArguments,
   NO_ARGUMENTS,

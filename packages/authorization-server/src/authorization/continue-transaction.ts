@@ -39,13 +39,13 @@ interface Decided {
 /** An identity provider names the user, and the user's groups, only after the consent. `null`: nothing of what was asked for, or of
  * the decision, can be granted. */
 async function limitDecision(
-  { store, options }: PageContext,
+  context: PageContext,
   { record, client }: AuthorizationTransaction,
   { accountId, decision }: Decided,
 ): Promise<Decided | null> {
-  const resource = options.resources.get(record.resources[0] ?? '');
+  const resource = context.options.resources.get(record.resources[0] ?? '');
   if (resource === undefined) return { accountId, decision };
-  const limit = await findScopeLimit(store, resource, { clientId: client.id, accountId });
+  const limit = await findScopeLimit(context, resource, { clientId: client.id, accountId });
   const scopes = limit(decision.scopes);
   const isNothingLeft = [record.scopes, decision.scopes].some(
     (asked) => asked.length > 0 && limit(asked).length === 0,

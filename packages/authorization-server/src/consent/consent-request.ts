@@ -102,14 +102,14 @@ export async function createConsentRequest(
 
 /** What can be granted, as far as it is known before the decision. */
 async function findLimit(
-  { store }: ConsentContext,
+  context: ConsentContext,
   { record, client, identityProvider }: AuthorizationTransaction,
   resource: ResourceDefinition,
   accountId: string | null,
 ): Promise<LimitScopes> {
   const byClient = limitByClient(resource, client.id);
   if (accountId === null) return byClient;
-  const limit = await findScopeLimit(store, resource, { clientId: client.id, accountId });
+  const limit = await findScopeLimit(context, resource, { clientId: client.id, accountId });
   // The identity provider names the user's groups again after the consent.
   const mayChange = identityProvider !== null && limit(record.scopes).length === 0;
   return mayChange ? byClient : limit;

@@ -82,8 +82,9 @@ export type ReadPersonalAccessToken = (token: string) => Promise<AccessTokenClai
 export function createReadPersonalAccessToken({
   store,
   clock,
-  options: { issuer, resources },
+  options,
 }: Pick<ResourceContext, 'store' | 'clock' | 'options'>): ReadPersonalAccessToken {
+  const { issuer, resources } = options;
   return async (token) => {
     const [, identifier] = FORM.exec(token) ?? [];
     if (identifier === undefined) return null;
@@ -114,7 +115,7 @@ export function createReadPersonalAccessToken({
     { id, clientId, accountId, scopes, createdAt, expiresAt }: GrantRecord,
     definition: ResourceDefinition,
   ): Promise<AccessTokenClaims> {
-    const limit = await findScopeLimit(store, definition, { clientId, accountId });
+    const limit = await findScopeLimit({ store, options }, definition, { clientId, accountId });
     const defined = limit(scopes.filter((scope) => Object.hasOwn(definition.scopes, scope)));
     const wanted = claimsToRelease(definition, defined);
     return accessTokenClaims({

@@ -84,9 +84,10 @@ function daysUpTo(most: number): readonly number[] {
  * a token has none.
  */
 async function offeredResources(
-  { store, options: { resources, workspaces } }: PageContext,
+  context: PageContext,
   accountId: string,
 ): Promise<readonly ResourceDefinition[]> {
+  const { resources, workspaces } = context.options;
   const all = [...resources.values()];
   const offered = await Promise.all(
     all.map(async (definition) => {
@@ -94,7 +95,9 @@ async function offeredResources(
       if (found.length > 0) return null;
       const recipient = { clientId: PERSONAL_ACCESS_TOKEN_CLIENT, accountId };
       const defined = Object.entries(definition.scopes);
-      const grantable = (await findScopeLimit(store, definition, recipient))(defined.map(([scope]) => scope));
+      const grantable = (await findScopeLimit(context, definition, recipient))(
+        defined.map(([scope]) => scope),
+      );
       if (grantable.length === 0 && defined.length > 0) return null;
       return {
         ...definition,

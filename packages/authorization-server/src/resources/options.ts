@@ -1,15 +1,18 @@
 /** Options of protected resources: schema, and rules about scopes and the clients that a resource names. */
-import { canonicalResource, isScope, TOKEN_EXCHANGE, USER_CLAIMS } from '@portcullis/protocol';
+import type { AccessSubject } from '@portcullis/policy';
+import { canonicalResource, isScope, type Scopes, TOKEN_EXCHANGE, USER_CLAIMS } from '@portcullis/protocol';
 import * as z from 'zod';
 import type { ConfiguredClient } from '../clients/client.ts';
 import type { ServerContext } from '../context.ts';
 import { accessConditionMembers, reportUnknownClaims } from '../option-schema/access-condition.ts';
 import {
+  callback,
   type InputOf,
   lazy,
   list,
   option,
   optional,
+  type ParsedOf,
   record,
   seconds,
   text,
@@ -101,6 +104,19 @@ const resourceSchema = lazy(() =>
 /** A protected resource that tokens are issued for. */
 export type ResourceDefinition = InputOf<typeof resourceSchema>;
 
+/** Decides about scopes elsewhere: which of them may be granted. @throws OAuthError `temporarily_unavailable` */
+export type DecideScopes = (request: ScopeDecisionRequest) => Promise<Scopes>;
+
+/** What is asked about scopes. */
+export interface ScopeDecisionRequest {
+  /** The URI of the protected resource. */
+  readonly resource: string;
+  readonly scopes: Scopes;
+  readonly subject: AccessSubject;
+  /** `null`: the client acts for itself. */
+  readonly accountId: string | null;
+}
+
 export const resourceOptions = {
   /** At least one; a request without `resource` means the first. @see RFC 8707 */
   resources: option(() => list(resourceSchema()), {
@@ -109,6 +125,8 @@ export const resourceOptions = {
     description: 'protected servers elsewhere for which tokens are issued',
     note: 'A request without `resource` means the application, or without one the first of these.',
   }),
+  /** Asked at consent and when tokens are issued, besides `grantableTo`. */
+  decideScopes: option(() => callback<DecideScopes>(), {}),
 };
 
 /** Marks resources that are not in the options, because a module could not be loaded: `['resources', MORE_RESOURCES]`. */
@@ -231,8 +249,8 @@ export function checkNamedClients(
   }
 }
 
-/** The resources, checked. */
-export interface CheckedResourceOptions {
+/** The resources, checked, and who else decides about their scopes. */
+export interface CheckedResourceOptions extends Pick<ParsedOf<typeof resourceOptions>, 'decideScopes'> {
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
 }
 

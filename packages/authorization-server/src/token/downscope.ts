@@ -31,21 +31,18 @@ export interface DownscopedAccess {
  * @see RFC 8707 §2.2, RFC 6749 §6, OAuth 2.1 draft 13 §4.3.1
  */
 export async function downscope(
-  { store, options: { resources } }: Pick<TokenContext, 'store' | 'options'>,
+  context: Pick<TokenContext, 'store' | 'options'>,
   recipient: ScopeRecipient,
   granted: GrantedAccess,
   requested: RequestedAccess,
 ): Promise<DownscopedAccess> {
-  const definition = resources.get(chooseResource(granted.resources, requested.resources));
+  const definition = context.options.resources.get(chooseResource(granted.resources, requested.resources));
   if (definition === undefined) {
     throw new OAuthError('invalid_target', 'This authorization server no longer protects that resource.');
   }
   const isDefined = (scope: string) => Object.hasOwn(definition.scopes, scope);
   const defined = granted.scopes.every(isDefined) ? granted.scopes : granted.scopes.filter(isDefined);
-  const available =
-    definition.grantableTo === undefined
-      ? defined
-      : (await findScopeLimit(store, definition, recipient))(defined);
+  const available = (await findScopeLimit(context, definition, recipient))(defined);
   if (
     requested.scopes !== null &&
     missingScopes(requested.scopes, available, definition.hierarchy).length > 0

@@ -6,8 +6,15 @@ import {
   unmetByClient,
   unmetCondition,
 } from '@portcullis/policy';
-import { impliedScopes, missingScopes, OAuthError, type Scopes, type UserClaim } from '@portcullis/protocol';
-import type { ResourceDefinition } from '../resources/options.ts';
+import {
+  impliedScopes,
+  missingScopes,
+  OAuthError,
+  type Scopes,
+  USER_CLAIMS,
+  type UserClaim,
+} from '@portcullis/protocol';
+import type { CheckedResourceOptions, ResourceDefinition } from '../resources/options.ts';
 import type { AuthorizationStore } from '../store/index.ts';
 import { readUserClaims } from './user-claims.ts';
 
@@ -33,28 +40,50 @@ export function limitByClient(resource: LimitedResource, clientId: string): Limi
   return limitBy(resource, (condition) => unmetByClient(condition, clientId) === null);
 }
 
-/** The limit for a client and its user, as known now. */
+interface LimitContext {
+  readonly store: AuthorizationStore;
+  readonly options: Pick<CheckedResourceOptions, 'decideScopes'>;
+}
+
+/**
+ * The limit for a client and its user, as known now.
+ * @throws OAuthError `temporarily_unavailable` where others decide as well, and do not respond
+ */
 export async function findScopeLimit(
-  store: AuthorizationStore,
-  resource: LimitedResource,
+  { store, options: { decideScopes } }: LimitContext,
+  resource: LimitedResource & Pick<ResourceDefinition, 'resource' | 'scopes'>,
   { clientId, accountId }: ScopeRecipient,
 ): Promise<LimitScopes> {
-  if (resource.grantableTo === undefined) return unlimited;
-  const wanted = claimsOfLimits(resource);
+  if (resource.grantableTo === undefined && decideScopes === undefined) return unlimited;
+  const wanted = decideScopes === undefined ? claimsOfLimits(resource) : USER_CLAIMS;
   const known = accountId === null ? {} : await readUserClaims(store, accountId, wanted);
   const subject: AccessSubject = { clientId, groups: known.groups ?? [], claims: { ...known } };
-  return limitBy(resource, (condition) => unmetCondition(condition, subject) === null);
+  const limit = limitBy(resource, (condition) => unmetCondition(condition, subject) === null);
+  if (decideScopes === undefined) return limit;
+  const scopes = limit(Object.keys(resource.scopes));
+  const permitted =
+    scopes.length === 0
+      ? []
+      : await decideScopes({ resource: resource.resource, scopes, subject, accountId });
+  return restrict(resource, (scope) => permitted.includes(scope));
 }
 
 function limitBy(
-  { grantableTo, hierarchy = {} }: LimitedResource,
+  { grantableTo, hierarchy }: LimitedResource,
   isMet: (condition: AccessCondition) => boolean,
 ): LimitScopes {
   if (grantableTo === undefined) return unlimited;
-  const isAllowed = (scope: string): boolean => {
+  return restrict({ hierarchy: hierarchy ?? {} }, (scope) => {
     const condition = Object.hasOwn(grantableTo, scope) ? grantableTo[scope] : undefined;
     return condition === undefined || isMet(condition);
-  };
+  });
+}
+
+/** A scope that includes one that is not allowed is not granted; the narrower ones that it includes are. */
+function restrict(
+  { hierarchy = {} }: Pick<LimitedResource, 'hierarchy'>,
+  isAllowed: (scope: string) => boolean,
+): LimitScopes {
   const isGrantable = (scope: string) => [...impliedScopes([scope], hierarchy)].every(isAllowed);
   return (scopes) => {
     const grantable = scopes.filter(isGrantable);

@@ -24,6 +24,7 @@ import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
+import { createDecideScopes } from './decision-point.ts';
 import { type CreateGatewayOf, createGatewayFactory, needsApprovals, userBackendsOf } from './gateway.ts';
 import { createLastingServer, type LastingServer } from './lasting-server.ts';
 import { eventSink, type Log } from './log.ts';
@@ -170,12 +171,13 @@ function counted(log: Log, metrics: Metrics): Log {
 }
 
 async function createServer(parts: Parts, previous?: AuthorizationServer): Promise<AuthorizationServer> {
-  const { prepared, storage, masterKey, previousMasterKeys, issuer, log } = parts;
+  const { prepared, storage, masterKey, previousMasterKeys, decisionPoint, issuer, log } = parts;
   try {
     const backends = await userBackendsOf(parts);
     const options = {
       ...serverOptions(prepared, issuer),
       ...(backends !== null && { backends }),
+      ...(decisionPoint !== null && { decideScopes: createDecideScopes(decisionPoint) }),
       approvals: needsApprovals(parts),
       store: storage.store,
       masterKey,

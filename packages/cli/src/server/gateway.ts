@@ -26,7 +26,7 @@ export type CreateGatewayOf = (
 
 /** All gateways share one credential source: those of unchanged servers are retained. */
 export function createGatewayFactory(
-  { issuer, masterKey, previousMasterKeys, log }: Parts,
+  { issuer, masterKey, previousMasterKeys, decisionPoint, log }: Parts,
   server: LastingServer,
   pins: DefinitionPinStore,
 ): CreateGatewayOf {
@@ -55,6 +55,7 @@ export function createGatewayFactory(
     return createGateway({
       servers,
       conditions: hasConditions(servers) ? await (await import('@portcullis/policy')).loadConditions() : null,
+      decisionPoint,
       guard: createGuard(guardResourcesOf(servers)),
       previous,
       strippedPrefix: prepared.settings.strippedPrefix,

@@ -1,4 +1,5 @@
 /** The components of a process. */
+import type { DecisionPoint } from '@portcullis/gateway';
 import type { Log } from './log.ts';
 import type { DatabaseMetrics } from './metrics/database-metrics.ts';
 import type { Prepared } from './prepare.ts';
@@ -12,6 +13,8 @@ export interface Parts {
   readonly masterKey: Uint8Array;
   readonly previousMasterKeys: readonly Uint8Array[];
   readonly storage: Storage;
+  /** `null`: none is configured. */
+  readonly decisionPoint: DecisionPoint | null;
   readonly log: Log;
   /** How many log lines were dropped since the start. */
   readonly droppedLines: () => number;

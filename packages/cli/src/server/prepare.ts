@@ -14,7 +14,13 @@ import {
   type OptionIssue,
   type OptionReport,
 } from '@portcullis/authorization-server/options';
-import { checkConditions, defineServers, type GatewayServer, resourcesOf } from '@portcullis/gateway/options';
+import {
+  checkConditions,
+  definePolicy,
+  defineServers,
+  type GatewayServer,
+  resourcesOf,
+} from '@portcullis/gateway/options';
 import { collectIssues, SettingsError } from '../errors.ts';
 import { loadWorkspaces } from '../settings/modules.ts';
 import { formatIssues, type ResolvedSettings, readSettings, type Sources } from '../settings/resolve.ts';
@@ -61,6 +67,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
   serversAt('http://localhost', report);
   await checkConditions(settings.servers, report);
+  definePolicy(settings.policy, report);
   const prepared = { settings, application, serversAt, findWorkspaces, nameOf, configFile };
   const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved, folder);
   const all = [...formatIssues(resolved), ...issues, ...ruleIssues];

@@ -6,6 +6,7 @@ import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
 import { requireBackends } from './backend-check.ts';
 import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
+import { loadDecisionPoint } from './decision-point.ts';
 import { describeStart, reportAddresses } from './introduction.ts';
 import { createLineBatch, inPieces } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
@@ -96,6 +97,7 @@ export async function start(
     log,
     droppedLines: output.dropped,
     databaseMetrics,
+    decisionPoint: await loadDecisionPoint(settings),
     membership,
   };
   const composition = await compose(parts);

@@ -48,6 +48,17 @@ type WrittenServer = Omit<GatewayServerOptions, 'backend'> & {
     readonly environment?: Readonly<Record<string, SecretReference>>;
   };
 };
+type PolicyOptions = NonNullable<Settings['policy']>;
+type DecisionPointOptions = NonNullable<PolicyOptions['authzen']>;
+type WrittenPolicy = {
+  readonly authzen?: Pick<DecisionPointOptions, 'url'> &
+    Partial<Omit<DecisionPointOptions, 'credentials'>> & {
+      readonly credentials?: WithSecrets<
+        NonNullable<DecisionPointOptions['credentials']>,
+        'value' | 'clientSecret'
+      >;
+    };
+};
 type Options = Omit<
   AuthorizationServerOptions,
   'issuer' | 'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'resources' | 'workspaces'
@@ -58,6 +69,7 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly $schema?: string;
   readonly resources?: AuthorizationServerOptions['resources'];
   readonly servers?: readonly WrittenServer[];
+  readonly policy?: WrittenPolicy;
   /** A module that exports `findWorkspaces`, or the function itself. */
   readonly workspaces?: string | FindWorkspaces;
   readonly identityProviders?: readonly WrittenProvider[];

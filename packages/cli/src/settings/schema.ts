@@ -17,7 +17,7 @@ import {
   text,
   wholeNumber,
 } from '@portcullis/authorization-server/options';
-import { serversSchema } from '@portcullis/gateway/options';
+import { policySchema, serversSchema } from '@portcullis/gateway/options';
 import { issuerError, parseCidrBlock } from '@portcullis/protocol';
 import * as z from 'zod';
 
@@ -90,6 +90,11 @@ const programSettings = {
     default: [],
     description: 'MCP servers without authorization of their own, which the gateway in this process protects',
     note: 'Read again on SIGHUP and when the configuration file changes: [gateway.md](gateway.md).',
+  }),
+  policy: option(policySchema, {
+    section: 'Protected servers',
+    description: 'an external decision point, asked at consent, when tokens are issued, and about calls',
+    note: 'Its decisions only restrict what rules and `scopes` allow: [policy.md](policy.md#an-external-decision-point).',
   }),
   resources: { ...optionDefinitions.resources, default: [] },
   /** A module, or in a configuration module the function itself. */

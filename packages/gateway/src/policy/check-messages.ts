@@ -186,6 +186,24 @@ export function readsArguments(policy: Policy, { messages }: ScannedBody): boole
     );
 }
 
+/** The operations of a body as the evaluator reads them, each with its message. */
+export function accessRequestsOf(
+  body: DecidedBody,
+  sender: Sender,
+  hintsOf: (tool: string) => ToolAnnotations | null,
+): readonly { readonly message: ScannedMessage; readonly request: AccessRequest }[] {
+  return body.messages
+    .filter(({ kind }) => kind !== 'response')
+    .flatMap((message) => {
+      const hints = message.tool === null ? null : hintsOf(message.tool);
+      const given = argumentsOf(body, message);
+      return operationsOf(message).map((operation) => ({
+        message,
+        request: accessRequest(operation, sender, hints, given),
+      }));
+    });
+}
+
 /** The request as the evaluator reads it. */
 export function accessRequest(
   operation: McpOperation,

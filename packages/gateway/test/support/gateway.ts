@@ -10,7 +10,7 @@ import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
 import type { CallRecord } from '../../src/audit/call-record.ts';
 import type { CredentialSource } from '../../src/credentials/credential-source.ts';
-import { createGateway, type Gateway, type GatewayEvent } from '../../src/index.ts';
+import { createGateway, type DecisionPoint, type Gateway, type GatewayEvent } from '../../src/index.ts';
 import {
   defineServers,
   type GatewayServer,
@@ -89,8 +89,10 @@ export async function startGateway(
     credentials,
     conditions = null,
     approvals = null,
+    decisionPoint = null,
   }: {
     readonly approvals?: CallApprovals | null;
+    readonly decisionPoint?: DecisionPoint | null;
     readonly conditions?: CompileCondition | null;
     readonly pins?: DefinitionPinStore;
     readonly masterKey?: Uint8Array;
@@ -117,6 +119,7 @@ export async function startGateway(
       masterKey,
       conditions,
       approvals,
+      decisionPoint,
       events: (event) => events.push(event),
       audit,
       previous,

@@ -38,6 +38,8 @@ export async function explain(flags: ExplainFlags, processContext: ProcessContex
     return explanationText(found, { flags, caller, hints, now: tools.clock() });
   });
   processContext.write(text);
+  if (configured.installation.settings.policy?.authzen !== undefined)
+    processContext.complain('the external decision point, which may still refuse, was not asked');
 }
 
 /** `null`: a request without a token. */

@@ -1,0 +1,147 @@
+/**
+ * The HTTP client of an external decision point. Closed on failure: whatever is not a decision is an outage, never a permission.
+ * @see OpenID Authorization API 1.0 (AuthZEN) §10.1
+ */
+import { parseStrictJson } from '@portcullis/http';
+import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import {
+  type Evaluation,
+  type EvaluationOptions,
+  evaluationKey,
+  joinEvaluations,
+  type PolicyDecision,
+  readEvaluation,
+  readEvaluations,
+} from '@portcullis/policy';
+import { createLruCache, isLoopbackHost, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
+import type { DecisionPointDefinition } from './options.ts';
+import { createPointAuthentication } from './point-credentials.ts';
+
+/** An external decision point. */
+export interface DecisionPoint {
+  readonly options: EvaluationOptions;
+  /**
+   * Decides about evaluations of one subject and context: one decision for each, in order.
+   * @throws OAuthError `temporarily_unavailable`, 503
+   */
+  evaluate(evaluations: readonly Evaluation[]): Promise<readonly PolicyDecision[]>;
+}
+
+/** Evaluations in one message. */
+const BATCH = 100;
+/** Decisions in memory, and characters of their keys. */
+const CACHED = { entries: 10_000, characters: 16_000_000 };
+/** Seconds. */
+const RETRY_AFTER = 5;
+
+interface CachedDecision {
+  readonly decision: PolicyDecision;
+  /** Epoch milliseconds. */
+  readonly until: number;
+}
+
+/** @param clock epoch milliseconds */
+export function createDecisionPoint(
+  definition: DecisionPointDefinition,
+  clock: () => number = Date.now,
+): DecisionPoint {
+  const ask = createSender(definition, clock);
+  const known = createLruCache<CachedDecision>(CACHED);
+  const lifetime = definition.cache * 1000;
+
+  function findCached(key: string): PolicyDecision | null {
+    const found = lifetime === 0 ? undefined : known.get(key);
+    return found !== undefined && clock() < found.until ? found.decision : null;
+  }
+
+  return {
+    options: { subject: definition.subject, arguments: definition.arguments },
+    async evaluate(evaluations) {
+      const keyed = evaluations.map((evaluation) => {
+        const key = evaluationKey(evaluation);
+        return { evaluation, key, cached: findCached(key) };
+      });
+      const open = keyed.filter(({ cached }) => cached === null);
+      const until = clock() + lifetime;
+      const answers = await askAll(
+        ask,
+        open.map(({ evaluation }) => evaluation),
+      );
+      for (const [index, { key }] of open.entries())
+        if (lifetime > 0) known.set(key, { decision: decisionAt(answers, index), until });
+      let next = 0;
+      return keyed.map(({ cached }) => cached ?? decisionAt(answers, next++));
+    },
+  };
+}
+
+function decisionAt(decisions: readonly PolicyDecision[], index: number): PolicyDecision {
+  const decision = decisions[index];
+  if (decision === undefined) throw new TypeError('a decision is missing');
+  return decision;
+}
+
+type Ask = (evaluations: readonly Evaluation[]) => Promise<readonly PolicyDecision[]>;
+
+async function askAll(ask: Ask, evaluations: readonly Evaluation[]): Promise<readonly PolicyDecision[]> {
+  const batches: (readonly Evaluation[])[] = [];
+  for (let at = 0; at < evaluations.length; at += BATCH) batches.push(evaluations.slice(at, at + BATCH));
+  return (await Promise.all(batches.map(ask))).flat();
+}
+
+function createSender({ url, timeout, credentials }: DecisionPointDefinition, clock: () => number): Ask {
+  const fetch = createFetch(url, timeout);
+  const tokens = credentials.as === 'application' ? createFetch(credentials.tokenEndpoint, timeout) : fetch;
+  const authentication = createPointAuthentication(credentials, tokens, clock);
+
+  async function send(path: string, body: unknown, mayRetry = true): Promise<unknown> {
+    const response = await fetch(`${url}/access/v1/${path}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        'x-request-id': crypto.randomUUID(),
+        ...(await authentication.headers()),
+      },
+      body: JSON.stringify(body),
+      redirect: 'manual',
+    });
+    const { status, headers } = response;
+    if (status === 401 && mayRetry && authentication.rejected()) return send(path, body, false);
+    if (status !== 200) throw unavailable(`it responded ${status}`, readRetryAfter(headers));
+    return parseStrictJson(await response.text());
+  }
+
+  return async (evaluations) => {
+    const [only, ...others] = evaluations;
+    if (only === undefined) return [];
+    try {
+      if (others.length === 0) return [readEvaluation(await send('evaluation', only))];
+      return readEvaluations(await send('evaluations', joinEvaluations(evaluations)), evaluations.length);
+    } catch (error) {
+      if (error instanceof OAuthError) throw error;
+      throw unavailable(error instanceof Error ? error.message : 'it failed', RETRY_AFTER, error);
+    }
+  };
+}
+
+/** It may be in a private network, at the configured origin only. */
+function createFetch(url: string, timeout: number): OutboundFetch {
+  const { hostname, origin } = new URL(url);
+  return createOutboundFetch({
+    allowLoopback: isLoopbackHost(hostname),
+    allowedPrivateOrigins: [origin],
+    timeout: timeout * 1000,
+  });
+}
+
+function unavailable(reason: string, retryAfter: number, cause?: unknown): OAuthError {
+  return temporarilyUnavailable(`the policy decision point: ${reason}`, retryAfter, cause);
+}
+
+const MAX_RETRY_AFTER = 60;
+
+function readRetryAfter(headers: Pick<Headers, 'get'>): number {
+  const seconds = Number(headers.get('retry-after') ?? RETRY_AFTER);
+  return Number.isInteger(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER) : RETRY_AFTER;
+}

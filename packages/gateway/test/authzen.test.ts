@@ -1,0 +1,295 @@
+/** An external decision point (AuthZEN): asked after the rules, closed when it does not decide. */
+import type { ServerResponse } from 'node:http';
+import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createDecisionPoint } from '../src/index.ts';
+import { definePolicy, type GatewayServerOptions, policySchema } from '../src/options.ts';
+import { json, startBackend } from './support/backend.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+type Respond = Parameters<typeof startBackend>[0];
+
+/** A decision point on a port of its own. */
+async function startPoint(respond: Respond) {
+  const { url, received, close } = await startBackend(respond);
+  closing.push(close);
+  return { url: new URL(url).origin, received };
+}
+
+const send = (response: ServerResponse, body: unknown, status = 200, headers = {}) =>
+  void response
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(JSON.stringify(body));
+
+/** Permits what a name says. */
+const permits =
+  (isPermitted: (name: string) => boolean): Respond =>
+  ({ url, body }, response) => {
+    const { resource, evaluations } = JSON.parse(body);
+    const decide = (one: { properties: { name: string } }) => ({
+      decision: isPermitted(one.properties.name),
+      context: { reason: 'by the books' },
+    });
+    if (url === '/access/v1/evaluation') return send(response, decide(resource));
+    return send(response, {
+      evaluations: evaluations.map((one: { resource: never }) => decide(one.resource)),
+    });
+  };
+
+const TOOLS = ['search', 'order', 'wipe'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+
+async function behind(
+  point: { readonly url: string },
+  options: Readonly<Record<string, unknown>> = {},
+  clock?: () => number,
+) {
+  const backend = await startBackend(({ body }, response) => {
+    const { id, method } = JSON.parse(body);
+    json(response, {
+      jsonrpc: '2.0',
+      id,
+      result: method === 'tools/list' ? { tools: TOOLS } : { content: [] },
+    });
+  });
+  const report = createOptionReport();
+  const read = readOption(policySchema(), { authzen: { url: point.url, ...options } }, ['policy'], report);
+  const definition = definePolicy(read, report);
+  if (definition === null || report.issues.length > 0) throw new Error(JSON.stringify(report.issues));
+  const written: GatewayServerOptions = {
+    path: '/mcp',
+    backend: { url: backend.url },
+    scopes: { 'mcp:read': 'Read' },
+    tools: { search: ['mcp:read'], order: ['mcp:read'], wipe: false },
+    review: 'auto',
+  };
+  const gateway = await startGateway([written], { decisionPoint: createDecisionPoint(definition, clock) });
+  closing.push(backend.close, gateway.close);
+  return { gateway, backend };
+}
+
+const call = (name: string, given = '{}') =>
+  `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"${name}","arguments":${given}}}`;
+const post = (gateway: TestGateway, message: string | object, user = 'alice_app_mcp.read') =>
+  gateway.send(user, { message: typeof message === 'string' ? JSON.parse(message) : message });
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+describe('a call that the rules allow', () => {
+  it('is decided by the decision point, which is sent user, client, tool and circumstances', async () => {
+    const point = await startPoint(permits((name) => name === 'search'));
+    const { gateway } = await behind(point);
+    expect((await post(gateway, call('search'))).status).toBe(200);
+    expect(point.received.map(({ url }) => url)).toEqual(['/access/v1/evaluation']);
+    expect(JSON.parse(point.received[0]?.body ?? '')).toMatchObject({
+      subject: { type: 'user', id: 'alice', properties: { client: 'app' } },
+      action: { name: 'tools/call' },
+      resource: { type: 'tool', id: '/mcp#search', properties: { server: '/mcp', name: 'search' } },
+      context: { scopes: ['mcp:read'], network: expect.stringContaining('127.0.0.1') },
+    });
+    expect(point.received[0]?.body).not.toContain('arguments');
+  });
+
+  it('is refused with the reason in its event, and nothing reaches the backend', async () => {
+    const point = await startPoint(permits(() => false));
+    const { gateway, backend } = await behind(point);
+    const response = await post(gateway, call('order'));
+    expect(response.status).toBe(403);
+    expect(await response.text()).not.toContain('by the books');
+    expect(backend.received).toEqual([]);
+    expect(gateway.calls.at(-1)).toMatchObject({
+      decision: 'denied',
+      because: { rule: 'policy.authzen', reason: 'the decision point refused it: by the books' },
+    });
+  });
+
+  it('is not asked about when the rules refuse it, and methods without a target never are', async () => {
+    const point = await startPoint(permits(() => true));
+    const { gateway } = await behind(point);
+    expect((await post(gateway, call('wipe'))).status).toBe(403);
+    expect((await post(gateway, call('order'), 'alice_app_mcp.write')).status).toBe(403);
+    expect((await post(gateway, { jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(200);
+    expect(point.received).toEqual([]);
+  });
+});
+
+describe('a list', () => {
+  it('is decided in one request, and has what is permitted', async () => {
+    const point = await startPoint(permits((name) => name !== 'order'));
+    const { gateway } = await behind(point);
+    expect(await (await post(gateway, list)).json()).toMatchObject({
+      result: { tools: [{ name: 'search' }] },
+    });
+    expect(point.received.map(({ url }) => url)).toEqual(['/access/v1/evaluations']);
+    expect(JSON.parse(point.received[0]?.body ?? '').evaluations).toHaveLength(2);
+  });
+
+  it('is 503 when the decision point fails, and shows nothing', async () => {
+    const { gateway } = await behind(await startPoint((_asked, response) => send(response, {}, 500)));
+    const response = await post(gateway, list);
+    expect(response.status).toBe(503);
+    expect(await response.text()).not.toContain('search');
+  });
+});
+
+describe('a decision point that does not decide', () => {
+  it.each<[string, Respond]>([
+    ['says nothing', () => undefined],
+    ['fails', (_asked, response) => send(response, { decision: true }, 500)],
+    ['is not there', (_asked, response) => send(response, { decision: true }, 404)],
+    ['rejects the credentials', (_asked, response) => send(response, { decision: true }, 401)],
+    ['accepts without a decision', (_asked, response) => send(response, { decision: true }, 202)],
+    ['redirects', (_asked, response) => send(response, { decision: true }, 307, { location: '/elsewhere' })],
+    ['lies with a text', (_asked, response) => send(response, { decision: 'true' })],
+    ['lies with another case', (_asked, response) => send(response, { Decision: true })],
+    ['decides in two ways', (_asked, response) => void response.end('{"decision":false,"decision":true}')],
+    ['answers with a page', (_asked, response) => void response.end('<html>true</html>')],
+    [
+      'ends early',
+      (_asked, response) => void response.writeHead(200, { 'content-length': 100 }).end('{"decision":true}'),
+    ],
+    [
+      'does not end',
+      (_asked, response) => void response.end(`{"decision":true,"x":"${'a'.repeat(2_000_000)}"}`),
+    ],
+  ])('that %s: 503 with Retry-After, and nothing reaches the backend', async (_what, respond) => {
+    const point = await startPoint(respond);
+    const { gateway, backend } = await behind(point, { timeout: 1 });
+    const response = await post(gateway, call('search'));
+    expect([response.status, response.headers.get('retry-after')]).toEqual([
+      503,
+      expect.stringMatching(/^\d+$/),
+    ]);
+    expect(response.headers.get('www-authenticate')).toBe(null);
+    expect(backend.received).toEqual([]);
+    expect(point.received.map(({ url }) => url)).toEqual(['/access/v1/evaluation']);
+  });
+
+  it('that is busy says when to come again', async () => {
+    const point = await startPoint((_asked, response) => send(response, {}, 429, { 'retry-after': '17' }));
+    const { gateway } = await behind(point);
+    expect((await post(gateway, call('search'))).headers.get('retry-after')).toBe('17');
+  });
+
+  it('that has too few decisions for a list permits none of it', async () => {
+    const few: Respond = (_asked, response) => send(response, { evaluations: [{ decision: true }] });
+    const { gateway } = await behind(await startPoint(few));
+    expect((await post(gateway, list)).status).toBe(503);
+  });
+});
+
+describe('decisions in memory', () => {
+  it('serve an equal call of the same user for a time, and no other', async () => {
+    let now = 1_000_000;
+    const point = await startPoint(permits(() => true));
+    const { gateway } = await behind(point, { cache: 5 }, () => now);
+    await post(gateway, call('search'));
+    now += 4999;
+    await post(gateway, call('search', '{"other":1}'));
+    expect(point.received).toHaveLength(1);
+    await post(gateway, call('order'));
+    await post(gateway, call('search'), 'bob_app_mcp.read');
+    await post(gateway, call('search'), 'alice_other_mcp.read');
+    expect(point.received).toHaveLength(4);
+    now += 1;
+    await post(gateway, call('search'));
+    expect(point.received).toHaveLength(5);
+  });
+
+  it('are none with a time of 0', async () => {
+    const point = await startPoint(permits(() => true));
+    const { gateway } = await behind(point, { cache: 0 });
+    for (const _ of [1, 2]) await post(gateway, call('search'));
+    expect(point.received).toHaveLength(2);
+  });
+});
+
+describe('arguments', () => {
+  it('are sent where operators want it, and decide', async () => {
+    const small: Respond = ({ body }, response) =>
+      send(response, { decision: JSON.parse(body).resource.properties.arguments.amount < 100 });
+    const { gateway } = await behind(await startPoint(small), { arguments: true });
+    expect((await post(gateway, call('order', '{"amount":50}'))).status).toBe(200);
+    expect((await post(gateway, call('order', '{"amount":250}'))).status).toBe(403);
+  });
+
+  it('that parsers read differently are refused before anything is sent', async () => {
+    const point = await startPoint(permits(() => true));
+    const { gateway, backend } = await behind(point, { arguments: true });
+    const response = await fetch(`${gateway.origin}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: 'Bearer alice_app_mcp.read',
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: call('order', '{"amount":50,"amount":5000}'),
+    });
+    expect(response.status).toBe(403);
+    expect([point.received, backend.received]).toEqual([[], []]);
+  });
+});
+
+describe('credentials', () => {
+  it('of a header are sent as they are', async () => {
+    const point = await startPoint(permits(() => true));
+    const { gateway } = await behind(point, { credentials: { as: 'header', value: 'Basic YTpi' } });
+    await post(gateway, call('search'));
+    expect(point.received[0]?.headers.authorization).toBe('Basic YTpi');
+  });
+
+  it('of an application are an access token, which is obtained again once it is rejected', async () => {
+    let tokens = 0;
+    const issuer = await startPoint((_asked, response) => {
+      tokens += 1;
+      send(response, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 600 });
+    });
+    const point = await startPoint(({ headers }, response) =>
+      headers.authorization === 'Bearer token-2'
+        ? send(response, { decision: true })
+        : send(response, {}, 401),
+    );
+    const { gateway } = await behind(point, {
+      cache: 0,
+      credentials: {
+        as: 'application',
+        tokenEndpoint: `${issuer.url}/token`,
+        clientId: 'gate',
+        clientSecret: 'secret',
+        scopes: ['decide'],
+      },
+    });
+    for (const _ of [1, 2]) expect((await post(gateway, call('search'))).status).toBe(200);
+    expect(issuer.received.map(({ body }) => body)).toEqual(
+      Array(2).fill('grant_type=client_credentials&scope=decide'),
+    );
+    expect(issuer.received[0]?.headers.authorization).toBe(`Basic ${btoa('gate:secret')}`);
+    expect(point.received.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer token-1',
+      'Bearer token-2',
+      'Bearer token-2',
+    ]);
+  });
+});
+
+describe('the options', () => {
+  it.each([
+    [{ url: 'http://pdp.example' }, 'policy.authzen.url: must be an https URL; http only on loopback'],
+    [{ url: 'https://a.example?x=1' }, 'policy.authzen.url: must have neither a query nor a fragment'],
+    [
+      { url: 'https://a.example', credentials: { as: 'header' } },
+      'policy.authzen.credentials.value: is required with header',
+    ],
+    [
+      { url: 'https://a.example', credentials: { as: 'none', clientId: 'x' } },
+      'policy.authzen.credentials.clientId: must not be set with none',
+    ],
+  ])('%j are refused', (authzen, issue) => {
+    const report = createOptionReport();
+    definePolicy(readOption(policySchema(), { authzen }, ['policy'], report), report);
+    expect(report.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([issue]);
+  });
+});
