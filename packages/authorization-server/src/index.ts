@@ -56,7 +56,7 @@ export {
 } from './keys/key-administration.ts';
 export type { AuthorizationServerOptions } from './options.ts';
 export type { RateLimitOptions } from './rate-limit/policies.ts';
-export type { DecideScopes, ResourceDefinition, ScopeDecisionRequest } from './resources/options.ts';
+export type { DecideScopes, ResourceDefinition } from './resources/options.ts';
 export { type AuthorizationServer, createAuthorizationServer } from './server.ts';
 export {
   type AccountAdministration,

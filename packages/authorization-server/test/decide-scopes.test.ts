@@ -1,14 +1,14 @@
 /** Scopes that an external decision point decides about: at consent, for codes, refreshed tokens and clients themselves. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
-import type { DecideScopes, ScopeDecisionRequest } from '../src/index.ts';
+import type { DecideScopes } from '../src/index.ts';
 import { redeemAt } from './federation-scene.ts';
 import { basic, CLIENTS, NOTES, refreshing, startServer } from './server-under-test.ts';
 import { EMAIL, requestOf, setScene, textOf } from './visitor.ts';
 
 /** Permits what the test says at the moment. */
 function createDecider(permitted: readonly string[]) {
-  const asked: ScopeDecisionRequest[] = [];
+  const asked: Parameters<DecideScopes>[0][] = [];
   const state = { permitted, isDown: false };
   const decideScopes: DecideScopes = async (request) => {
     asked.push(request);

@@ -1,6 +1,8 @@
 /** The options schema of the gateway, for programs that configure one; loads nothing of the gateway itself. */
-export { type DecisionPointDefinition, definePolicy, policySchema } from './authzen/options.ts';
+export { defineDecisionPoint, policySchema } from './authzen/options.ts';
 export { mergedName } from './merged/namespaces.ts';
+export { type DecidingPolicy, findDecidingPolicy } from './server-policies.ts';
+
 export { type DecidingPolicy, findDecidingPolicy } from './server-policies.ts';
 export { checkConditions, defineServers, type ServerSources } from './servers/define-servers.ts';
 export { type GatewayServerOptions, serversSchema } from './servers/options.ts';

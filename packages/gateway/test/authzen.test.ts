@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDecisionPoint } from '../src/index.ts';
-import { definePolicy, type GatewayServerOptions, policySchema } from '../src/options.ts';
+import { defineDecisionPoint, type GatewayServerOptions, policySchema } from '../src/options.ts';
 import { json, startBackend } from './support/backend.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 
@@ -58,7 +58,7 @@ async function behind(
   });
   const report = createOptionReport();
   const read = readOption(policySchema(), { authzen: { url: point.url, ...options } }, ['policy'], report);
-  const definition = definePolicy(read, report);
+  const definition = defineDecisionPoint(read, report);
   if (definition === null || report.issues.length > 0) throw new Error(JSON.stringify(report.issues));
   const written: GatewayServerOptions = {
     path: '/mcp',
@@ -289,7 +289,7 @@ describe('the options', () => {
     ],
   ])('%j are refused', (authzen, issue) => {
     const report = createOptionReport();
-    definePolicy(readOption(policySchema(), { authzen }, ['policy'], report), report);
+    defineDecisionPoint(readOption(policySchema(), { authzen }, ['policy'], report), report);
     expect(report.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([issue]);
   });
 });

@@ -2,13 +2,13 @@
 import type { DecideScopes } from '@portcullis/authorization-server';
 import { createOptionReport } from '@portcullis/authorization-server/options';
 import type { DecisionPoint } from '@portcullis/gateway';
-import { definePolicy } from '@portcullis/gateway/options';
+import { defineDecisionPoint } from '@portcullis/gateway/options';
 import { grantEvaluation } from '@portcullis/policy';
 import type { Settings } from '../settings/schema.ts';
 
 /** @returns `null` if none is configured */
 export async function loadDecisionPoint({ policy }: Pick<Settings, 'policy'>): Promise<DecisionPoint | null> {
-  const definition = definePolicy(policy, createOptionReport());
+  const definition = defineDecisionPoint(policy, createOptionReport());
   if (definition === null) return null;
   const { createDecisionPoint } = await import('@portcullis/gateway');
   return createDecisionPoint(definition);

@@ -16,7 +16,7 @@ import {
 } from '@portcullis/authorization-server/options';
 import {
   checkConditions,
-  definePolicy,
+  defineDecisionPoint,
   defineServers,
   type GatewayServer,
   resourcesOf,
@@ -67,7 +67,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
   serversAt('http://localhost', report);
   await checkConditions(settings.servers, report);
-  definePolicy(settings.policy, report);
+  defineDecisionPoint(settings.policy, report);
   const prepared = { settings, application, serversAt, findWorkspaces, nameOf, configFile };
   const { identityProviders, issues: ruleIssues } = checkRules(prepared, resolved, folder);
   const all = [...formatIssues(resolved), ...issues, ...ruleIssues];

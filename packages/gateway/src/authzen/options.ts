@@ -99,7 +99,7 @@ export const policySchema = lazy(() =>
 type PolicyOptions = OutputOf<typeof policySchema>;
 
 /** @returns `null` without a decision point; issues go to the report, below `policy` */
-export function definePolicy(
+export function defineDecisionPoint(
   options: PolicyOptions | null,
   report: OptionReport,
 ): DecisionPointDefinition | null {
