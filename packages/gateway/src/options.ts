@@ -2,8 +2,6 @@
 export { defineDecisionPoint, policySchema } from './authzen/options.ts';
 export { mergedName } from './merged/namespaces.ts';
 export { type DecidingPolicy, findDecidingPolicy } from './server-policies.ts';
-
-export { type DecidingPolicy, findDecidingPolicy } from './server-policies.ts';
 export { checkConditions, defineServers, type ServerSources } from './servers/define-servers.ts';
 export { type GatewayServerOptions, serversSchema } from './servers/options.ts';
 export {
