@@ -108,7 +108,7 @@ export type ResourceDefinition = InputOf<typeof resourceSchema>;
 export type DecideScopes = (request: ScopeDecisionRequest) => Promise<Scopes>;
 
 /** What is asked about scopes. */
-export interface ScopeDecisionRequest {
+interface ScopeDecisionRequest {
   /** The URI of the protected resource. */
   readonly resource: string;
   readonly scopes: Scopes;
