@@ -77,6 +77,7 @@ export function createPages(
     logo,
     favicon,
     links: brand.links,
+    approvals: context.options.approvals,
   });
   const local = createLocalAccounts(context);
   const confirmation = local.confirmation(pages);

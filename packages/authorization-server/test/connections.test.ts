@@ -527,6 +527,7 @@ function layoutIn(language: Language): Layout {
     logo: null,
     favicon: '',
     links: [],
+    approvals: false,
   };
   return createLayout(mounting, language, languages);
 }

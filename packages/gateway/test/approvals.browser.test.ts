@@ -79,7 +79,7 @@ async function open(url: string, name: string): Promise<Page> {
   await page.fill('[name=email]', emailOf(name));
   await page.fill('[name=password]', PASSWORD);
   await page.click('form[action="/login"] button.main');
-  await page.waitForURL('**/approvals**');
+  await page.waitForURL(({ pathname }) => pathname === new URL(url).pathname);
   return page;
 }
 
@@ -94,7 +94,9 @@ async function expectAccessible(page: Page): Promise<void> {
 describe('a call that another user approves', () => {
   it('appears in the open queue, is allowed there, and continues, while the page of its user shows the decision', async () => {
     const { gateway, executed, call } = await setScene();
-    const queue = await open(`${gateway.origin}/approvals`, 'lead');
+    const queue = await open(`${gateway.origin}/connections`, 'lead');
+    await queue.getByRole('link', { name: 'Approvals' }).click();
+    await queue.getByRole('heading', { name: 'Calls waiting for you' }).waitFor();
     await expectAccessible(queue);
     const result = callAgain(call);
     await queue.locator('a.button', { hasText: 'Review' }).waitFor();

@@ -1,6 +1,7 @@
 /** Views of approvals: a call with all that it would do, what was decided, and the calls that wait for a user. */
 import { html } from 'hono/html';
 import type { ApprovalRecord } from '../store/index.ts';
+import { accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { messagePage } from '../ui/message-page.ts';
@@ -143,8 +144,9 @@ export function queuePage(layout: Layout, { calls, hasMore, now }: QueuePage): M
     layout.text('approval.queue'),
     html`<div class="head" data-watch="${ids}">
 <h1>${layout.text('approval.queue')}</h1>
-${calls.length === 0 && html`<p>${layout.text('approval.queue-empty')}</p>`}
 </div>
+${accountTabs(layout, 'approvals')}
+${calls.length === 0 && html`<p>${layout.text('approval.queue-empty')}</p>`}
 ${
   calls.length > 0 &&
   html`<ul class="rows cards">

@@ -24,12 +24,14 @@ export function loginPath(to: AccountSection, again = false): string {
   return `/login?to=${to}${again ? '&again=yes' : ''}`;
 }
 
+const TABS = ['connections', 'account', 'approvals'] as const;
+
 export function accountTabs(layout: Layout, current: AccountSection): Markup {
-  const pages = Object.entries(accountPaths) as [keyof typeof accountPaths, string][];
+  const pages = TABS.filter((page) => page !== 'approvals' || layout.approvals);
   return html`<nav class="tabs" aria-label="${layout.text('account.nav')}">
 ${pages.map(
-  ([page, path]) =>
-    html`<a href="${path}"${page === current && html` aria-current="page"`}>${layout.text(`tabs.${page}`)}</a>`,
+  (page) =>
+    html`<a href="${loginTargetPaths[page]}"${page === current && html` aria-current="page"`}>${layout.text(`tabs.${page}`)}</a>`,
 )}
 </nav>`;
 }

@@ -23,12 +23,14 @@ export interface Layout {
   /** Path of the icon that browsers show in tabs. */
   readonly favicon: string;
   readonly links: readonly Link[];
+  /** Whether calls may need an approval: the account pages then link to those that wait. */
+  readonly approvals: boolean;
 }
 
 /** What is the same in all languages. */
 export type LayoutOptions = Pick<
   Layout,
-  'serverName' | 'stylesheet' | 'script' | 'logo' | 'favicon' | 'links'
+  'serverName' | 'stylesheet' | 'script' | 'logo' | 'favicon' | 'links' | 'approvals'
 >;
 
 export function createLayout(
