@@ -3,7 +3,7 @@ import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
 import { json, startBackend } from './support/backend.ts';
 import { callOf, startSession } from './support/client.ts';
-import { startGateway } from './support/gateway.ts';
+import { defineTestServers, startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -217,4 +217,23 @@ describe('a merged server', () => {
     expect((await gateway.send(ALICE, { path: '/tiny', message, headers })).status).toBe(404);
     expect(await toolNames()).toContain('tiny__echo');
   });
+});
+
+describe('the configuration of a merged server', () => {
+  const member = { path: '/files', backend: { url: 'https://backend.example/mcp' } };
+  const define = (rules: object) => () =>
+    defineTestServers(
+      [member, { path: '/all', merges: { fs: '/files' }, ...rules }],
+      'https://gateway.example',
+    );
+
+  it.each(['tools', 'resources', 'prompts', 'methods'])(
+    'has no %s of its own, which would forbid nothing: those of the members apply',
+    (table) => {
+      expect(define({ [table]: { 'delete_*': false } })).toThrow(
+        `"${table}"],"message":"belongs to the members of a merged server: their rules apply"`,
+      );
+      expect(define({})).not.toThrow();
+    },
+  );
 });

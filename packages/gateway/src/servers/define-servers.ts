@@ -261,6 +261,8 @@ function checkPaths(servers: readonly ReadServer[], report: OptionReport): void 
   }
 }
 
+const RULE_TABLES = ['tools', 'resources', 'prompts', 'methods'] as const;
+
 /** Prefixes of merged servers, before `__`. */
 const PREFIX = /^[A-Za-z\d](?:[A-Za-z\d-]|_(?!_))*$/;
 
@@ -268,6 +270,10 @@ function checkMerges(servers: readonly ReadServer[], report: OptionReport): void
   for (const [index, server] of servers.entries()) {
     if (report.isUnread('servers', index, 'merges')) continue;
     const { merges = {} } = server;
+    for (const table of server.merges === undefined ? [] : RULE_TABLES) {
+      if (server[table] !== undefined)
+        report.add(['servers', index, table], 'belongs to the members of a merged server: their rules apply');
+    }
     for (const [prefix, path] of Object.entries(merges)) {
       const at = ['servers', index, 'merges', prefix];
       const merged = servers.find((one) => one?.path === path);
