@@ -149,9 +149,10 @@ class Handling {
   }
 
   readonly #on = (event: RequestEvent): void => {
-    const [phase, ...effects] = nextRequest(this.#phase, event);
-    this.#phase = phase;
-    for (const effect of effects) this.#perform(effect);
+    const transition = nextRequest(this.#phase, event);
+    this.#phase = transition[0];
+    // By index: destructuring would allocate an iterator and a copy for each event.
+    for (let at = 1; at < transition.length; at += 1) this.#perform(transition[at] as RequestEffect);
   };
 
   #perform(effect: RequestEffect): void {
@@ -421,17 +422,15 @@ class Handling {
     const status = outgoing.headersSent ? outgoing.statusCode : null;
     const requestBytes = lengthOf(known);
     const common = {
-      ...{
-        request: this.#request,
-        decision,
-        because,
-        outcome,
-        approvals: this.#approved?.ids ?? NO_APPROVALS,
-        status,
-        backendMs,
-        requestBytes,
-        responseBytes,
-      },
+      request: this.#request,
+      decision,
+      because,
+      outcome,
+      approvals: this.#approved?.ids ?? NO_APPROVALS,
+      status,
+      backendMs,
+      requestBytes,
+      responseBytes,
     };
     const { audit } = this.#services;
     const messages = scannedOf(known)?.messages.slice(0, MAX_RECORDED_MESSAGES) ?? [];

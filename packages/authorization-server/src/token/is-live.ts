@@ -14,12 +14,11 @@ export function createIsLive({
 }: Pick<TokenContext, 'store' | 'options'>): IsLive {
   return async ({ jti, iat, client_id: clientId, grant_id: grantId }) => {
     if (!(await store.isAccessTokenLive(jti, grantId ?? null))) return false;
-    return grantId !== undefined || (await isClientLive(clientId, iat));
+    return grantId !== undefined || clients.has(clientId) || (await isStoredClientLive(clientId, iat));
   };
 
   /** A token without a grant ends with its client; a later client of the same id does not bring it back. */
-  async function isClientLive(clientId: string, issuedAt: number): Promise<boolean> {
-    if (clients.has(clientId)) return true;
+  async function isStoredClientLive(clientId: string, issuedAt: number): Promise<boolean> {
     const client = await store.findClient(clientId);
     return client !== null && client.disabledAt === null && client.createdAt <= issuedAt;
   }

@@ -116,9 +116,10 @@ class Exchange implements BackendRequestListener {
   readonly #onClose = (): void => this.#on({ kind: 'closed' });
 
   readonly #on = (event: ExchangeEvent): void => {
-    const [phase, ...effects] = nextExchange(this.#phase, event);
-    this.#phase = phase;
-    for (const effect of effects) this.#perform(effect);
+    const transition = nextExchange(this.#phase, event);
+    this.#phase = transition[0];
+    // By index: destructuring would allocate an iterator and a copy for each event.
+    for (let at = 1; at < transition.length; at += 1) this.#perform(transition[at] as ExchangeEffect);
   };
 
   #perform(effect: ExchangeEffect): void {

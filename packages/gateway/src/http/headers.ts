@@ -167,9 +167,9 @@ export function checkProtocolVersion(
   if (header === undefined || message === undefined) return;
   const version = String(header);
   const { id, protocolVersion } = message;
-  const all = [...WITH_SESSIONS, STATELESS];
-  if (protocolVersion === null && !all.includes(version)) {
-    const text = `MCP-Protocol-Version ${JSON.stringify(version)} is not supported: ${all.join(', ')} are.`;
+  if (protocolVersion === null && version !== STATELESS && !WITH_SESSIONS.has(version)) {
+    const all = [...WITH_SESSIONS, STATELESS].join(', ');
+    const text = `MCP-Protocol-Version ${JSON.stringify(version)} is not supported: ${all} are.`;
     throw new MessageError(INVALID_REQUEST, text, { id });
   }
   if (isBatch && version > LAST_WITH_BATCHES)

@@ -177,7 +177,7 @@ export function createOpenRequests(): OpenRequests {
       if (outgoing.destroyed) return;
       count += 1;
       if (method === 'GET') streams.add(outgoing);
-      outgoing.once('close', () => {
+      outgoing.on('close', () => {
         count -= 1;
         streams.delete(outgoing);
         resolveIfDrained();

@@ -9,7 +9,7 @@ export class BufferedBytes {
 
   /** They do not change, and remain valid after `drop`. */
   get bytes(): Buffer {
-    return this.#space.subarray(0, this.#length);
+    return this.#length === this.#space.length ? this.#space : this.#space.subarray(0, this.#length);
   }
 
   add(chunk: Buffer): void {

@@ -55,7 +55,7 @@ export function mayHoldResponse(bytes: Buffer): boolean {
  * @throws SyntaxError for a response to none of the requests
  */
 function checkResponse({ members }: JsonNode, { ids }: ExpectedResponses, isComplete: boolean): void {
-  const [id, result, error] = ['id', 'result', 'error'].map((name) => members.get(name));
+  const [id, result, error] = [members.get('id'), members.get('result'), members.get('error')];
   if (result === undefined && error === undefined) return;
   if (members.has('method')) throw new SyntaxError('it is a request and a response');
   if (id === undefined ? !isComplete : id.end === -1) return;
@@ -148,7 +148,11 @@ const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 100_000 };
 /** No batch is longer. */
 const longLimits: ScanLimits = { ...limits, elements: 1000 };
 
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+function startsWithMark(bytes: Buffer): boolean {
+  return BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte);
+}
 
 /**
  * Checks a document, or the data of an event: that all clients read the same response and the same lists, and that it is one to a
@@ -160,7 +164,7 @@ export function checkResponses(bytes: Buffer, expected: ExpectedResponses, isStr
   const isAnswer = !isStream && expected.ids.size > 0;
   if (!isAnswer && !mayHoldResponse(bytes) && !mayHoldLists(bytes)) return;
   const scanner = new JsonScanner(responseShape, limits);
-  scanner.push(bytes.subarray(bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0));
+  scanner.push(startsWithMark(bytes) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes);
   const root = scanner.end();
   const messages = messagesIn(root);
   if (messages.some(({ type, variants }) => type !== 'object' || variants.size > 0))

@@ -67,29 +67,35 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
       return Buffer.concat(parts).toString('base64url');
     },
     open(kind, owner, sealed) {
-      const name = nameOf(kind, owner);
-      const known = opened.get(name)?.get(sealed);
-      if (known !== undefined) return known;
+      const key = keyOf(owner);
+      const known = opened.get(key)?.get(sealed);
+      if (known?.kind === kind) return known.text;
       const bytes = decode(sealed);
       const found = bytes && keys.find(({ header }) => header.equals(bytes.subarray(0, NONCE_AT)));
-      const text = found ? decrypt(found.of(name), bytes) : null;
-      if (text !== null) remember(opened, name, sealed, text);
+      const text = found ? decrypt(found.of(nameOf(kind, owner)), bytes) : null;
+      if (text !== null) remember(opened, key, sealed, { kind, text });
       return text;
     },
   };
 }
 
-/** Opening takes as long as the rest of a request, and each request repeats the session id. */
-type OpenedIds = LruCache<Map<string, string>>;
+/** An ID opens as one kind only. */
+interface OpenedId {
+  readonly kind: SealedKind;
+  readonly text: string;
+}
 
-function remember(opened: OpenedIds, name: string, sealed: string, text: string): void {
-  let own = opened.get(name);
+/** Opening takes as long as the rest of a request, and each request repeats the session id. By the keys of owners, which are hashed already. */
+type OpenedIds = LruCache<Map<string, OpenedId>>;
+
+function remember(opened: OpenedIds, key: string, sealed: string, id: OpenedId): void {
+  let own = opened.get(key);
   if (own === undefined) {
     own = new Map();
-    opened.set(name, own);
+    opened.set(key, own);
   }
   if (own.size >= MAX_OPENED_IDS) own.clear();
-  own.set(sealed, text);
+  own.set(sealed, id);
 }
 
 function derivedNonce(key: SealerKey, name: string, plaintext: string): Buffer {
@@ -101,7 +107,11 @@ function derivedNonce(key: SealerKey, name: string, plaintext: string): Buffer {
 
 /** What a sealed ID is bound to. */
 function nameOf(kind: SealedKind, owner: Owner): string {
-  return `${kind} ${ownerKey(owner.isAnonymous === true ? anonymousOwnerOf(owner) : owner)}`;
+  return `${kind} ${keyOf(owner)}`;
+}
+
+function keyOf(owner: Owner): string {
+  return ownerKey(owner.isAnonymous === true ? anonymousOwnerOf(owner) : owner);
 }
 
 function createSealerKey(masterKey: Uint8Array): SealerKey {

@@ -277,7 +277,7 @@ function closeServer(
     let last: NodeJS.Timeout | undefined;
     const deadline = setTimeout(() => {
       cut = openResponses.size();
-      for (const outgoing of openResponses.all()) outgoing.emit(SHUTDOWN);
+      for (const outgoing of openResponses.all()) endByHandlers(outgoing);
       server.closeIdleConnections();
       last = setTimeout(() => server.closeAllConnections(), Math.min(grace, LAST_RESPONSES));
     }, grace);
@@ -315,7 +315,13 @@ const SHUTDOWN = 'portcullis.shutdown';
 
 /** Calls back when the server stops before the response has ended: the last chance to end it. */
 export function onShutdown(outgoing: ServerResponse, listener: () => void): void {
-  outgoing.once(SHUTDOWN, listener);
+  // Without `once`, whose wrapper each response would retain for an event that few get.
+  outgoing.on(SHUTDOWN, listener);
+}
+
+function endByHandlers(outgoing: ServerResponse): void {
+  outgoing.emit(SHUTDOWN);
+  outgoing.removeAllListeners(SHUTDOWN);
 }
 
 /** Whether it is an event stream opened by GET: waiting for its end would only delay the client's reconnection. */

@@ -25,8 +25,14 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
     return issuer === null ? opaque : ofIssuer.get(issuer);
   }
 
-  const verifiersWithLiveness = (claims: VerifiedClaims): TokenVerifier[] =>
-    verifiers.filter((verifier) => verifier.isLive !== undefined && verifier.issuers.includes(claims.iss));
+  const withLiveness = new Map(
+    issuers.map((issuer) => [
+      issuer,
+      verifiers.filter((verifier) => verifier.isLive !== undefined && verifier.issuers.includes(issuer)),
+    ]),
+  );
+  const verifiersWithLiveness = ({ iss }: VerifiedClaims): readonly TokenVerifier[] =>
+    withLiveness.get(iss) ?? [];
 
   return {
     issuers,
@@ -39,15 +45,21 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
       });
     },
     ...(verifiers.some((verifier) => verifier.isLive !== undefined) && {
-      async isLive(claims: VerifiedClaims) {
-        for (const verifier of verifiersWithLiveness(claims))
-          if ((await verifier.isLive?.(claims)) !== true) return false;
-        return true;
+      isLive(claims: VerifiedClaims) {
+        const found = verifiersWithLiveness(claims);
+        // Most issuers have one verifier, whose promise is passed on.
+        if (found.length === 1 && found[0]?.isLive !== undefined) return found[0].isLive(claims);
+        return areAllLive(found, claims);
       },
       isLiveNow: (claims: VerifiedClaims) =>
         verifiersWithLiveness(claims).every((verifier) => verifier.isLiveNow?.(claims) === true),
     }),
   };
+}
+
+async function areAllLive(verifiers: readonly TokenVerifier[], claims: VerifiedClaims): Promise<boolean> {
+  for (const verifier of verifiers) if ((await verifier.isLive?.(claims)) !== true) return false;
+  return true;
 }
 
 function validateVerifiers(verifiers: readonly TokenVerifier[]): readonly string[] {
