@@ -76,10 +76,36 @@ describe('a condition on arguments', () => {
     });
   });
 
-  it('names what it read in the event', async () => {
-    const { gateway } = await behind(WHEN);
-    await gateway.send('alice', { message: transfer('{"amount":250,"password":"s3cret"}') });
-    expect(await eventOf(gateway)).toMatchObject({ values: '{"call.arguments.amount":250}' });
+  describe('that is not met', () => {
+    const rule = { transfer: { when: "call.arguments.to.iban == 'DE1' && user.id == 'alice'" } };
+    const given = transfer('{"to":{"iban":"DE2"},"password":"s3cret"}');
+
+    it('has an event with what it read, but for arguments', async () => {
+      const { gateway } = await behind(rule);
+      await gateway.send('alice', { message: given });
+      const event = await eventOf(gateway);
+      expect(event).toMatchObject({ decision: 'denied', values: '{"user.id":"alice"}' });
+      expect(JSON.stringify(event)).not.toContain('DE2');
+    });
+
+    it.each([
+      ['with its arguments where the server keeps them', [], 'DE2'],
+      ['without an argument that the server redacts', ['to.iban'], '[redacted]'],
+      ['without an argument in an object that the server redacts', ['to'], '[redacted]'],
+      ['with an argument beside one that the server redacts', ['to.iban.country', 'iban'], 'DE2'],
+    ])('has an event %s', async (_, redact, value) => {
+      const { gateway } = await behind(rule, { keepArguments: { redact } });
+      await gateway.send('alice', { message: given });
+      expect(await eventOf(gateway)).toMatchObject({
+        values: `{"call.arguments.to.iban":"${value}","user.id":"alice"}`,
+      });
+    });
+
+    it('has an event without values if it reads arguments alone', async () => {
+      const { gateway } = await behind(WHEN);
+      await gateway.send('alice', { message: transfer('{"amount":250}') });
+      expect(await eventOf(gateway)).not.toHaveProperty('values');
+    });
   });
 
   it('decides about a long body as a whole, where others are streamed', async () => {

@@ -161,6 +161,27 @@ describe('a condition', () => {
   });
 });
 
+describe('the error of an evaluation', () => {
+  it.each([
+    ["{'a': 1}[call.arguments.text] == 1", 'No such key'],
+    ['call.arguments[call.arguments.text] == 1', 'No such key'],
+    ['bool(call.arguments.text)', 'bool() conversion error'],
+    ["duration(call.arguments.text) > duration('1s')", 'Invalid duration string'],
+    ['request.time.getHours(call.arguments.text) > 1', 'Invalid time zone specified'],
+  ])('quotes no argument: %s', (source, message) => {
+    const given = withArguments('{"text":"s3cret"}');
+    expect(errorOf(() => compile(source).holds(given)).message).toBe(message);
+  });
+
+  it.each([
+    ['call.arguments.to.name == 1', 'No such key: name'],
+    ['call.arguments.text + 1 > 1', 'no such overload: dyn<string> + int'],
+  ])('names what the condition names: %s', (source, message) => {
+    const given = withArguments('{"text":"s3cret","to":{}}');
+    expect(errorOf(() => compile(source).holds(given)).message).toBe(message);
+  });
+});
+
 describe('the values of a condition', () => {
   it('are those that it read, short and without secrets', () => {
     const source =

@@ -52,7 +52,7 @@ function toEvent(call: CallRecord): CallEvent {
     method: shorten(call.method),
     ...targetOf(call),
     decision,
-    ...(call.because && explanationOf(call.because)),
+    ...(call.because && explanationOf(call.because, server.audit)),
     outcome,
     ...(call.approvals.length > 0 && { approvals: call.approvals }),
     ...(status !== null && { status }),
@@ -64,8 +64,35 @@ function toEvent(call: CallRecord): CallEvent {
   };
 }
 
-function explanationOf({ rule, reason, values }: Explanation): Pick<CallEvent, 'rule' | 'reason' | 'values'> {
-  return { rule, reason: shorten(reason), ...(values && { values: JSON.stringify(values) }) };
+function explanationOf(
+  { rule, reason, values }: Explanation,
+  audit: ArgumentAudit | null,
+): Pick<CallEvent, 'rule' | 'reason' | 'values'> {
+  const retained = Object.entries(values ?? {}).flatMap(([path, value]) => retainedValue(path, value, audit));
+  return {
+    rule,
+    reason: shorten(reason),
+    ...(retained.length > 0 && { values: JSON.stringify(Object.fromEntries(retained)) }),
+  };
+}
+
+const ARGUMENTS = 'call.arguments.';
+
+/** What a condition read of the arguments is retained as the arguments are. */
+function retainedValue(
+  path: string,
+  value: unknown,
+  audit: ArgumentAudit | null,
+): readonly (readonly [string, unknown])[] {
+  if (!path.startsWith(ARGUMENTS)) return [[path, value]];
+  if (audit === null) return [];
+  const names = path.slice(ARGUMENTS.length).split('.');
+  return [[path, audit.redact.some((redacted) => covers(redacted.split('.'), names)) ? REDACTED : value]];
+}
+
+/** Whether a path leads to a value, or to one that contains it. */
+function covers(redacted: readonly string[], names: readonly string[]): boolean {
+  return redacted.every((name, index) => index < names.length && (name === '*' || name === names[index]));
 }
 
 function targetOf({ method, target }: CallRecord): { readonly tool: string } | { readonly target?: string } {

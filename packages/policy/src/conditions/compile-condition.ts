@@ -57,7 +57,7 @@ export function compileCondition(source: string): Condition {
         const result: unknown = evaluate(readVariables(request, found.value));
         if (typeof result === 'boolean') return result;
       } catch (error) {
-        throw error instanceof ConditionError ? error : failed(error);
+        throw error instanceof ConditionError ? error : failed(error, analysis);
       }
       throw new ConditionError('the result is not a boolean');
     },
@@ -120,7 +120,15 @@ function checkCost(
     throw new ConditionError('the arguments are too large for the loops of the condition');
 }
 
-function failed(error: unknown): ConditionError {
-  const summary = error instanceof EvaluationError ? Object(error).summary : Object(error).message;
-  return new ConditionError(String(summary).slice(0, 200));
+/** Codes of errors whose text names types. */
+const ABOUT_TYPES: readonly unknown[] = ['no_such_overload', 'no_matching_overload'];
+
+/** The text of an error may quote a value, and name a member that is one: only what the condition itself names remains. */
+function failed(error: unknown, { paths, argumentNames }: Analysis): ConditionError {
+  const { code, summary, message } = Object(error);
+  const text = String(error instanceof EvaluationError ? summary : message);
+  const [what = '', name = ''] = text.split(': ');
+  const isNamed = argumentNames.has(name) || paths.some((path) => path.includes(name));
+  const isWhole = ABOUT_TYPES.includes(code) || isNamed;
+  return new ConditionError(isWhole ? text : (/^[^'"]*/.exec(what)?.[0] ?? ''));
 }
