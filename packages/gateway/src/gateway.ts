@@ -214,12 +214,22 @@ function findRetained(
 ): Retained {
   const texts = new Set(next.map((server) => JSON.stringify(server)));
   const isUnchanged = (server: GatewayServer) => texts.has(JSON.stringify(server));
-  const found = served.filter(({ server }) => [server, ...partsOf(server, servers)].every(isUnchanged));
+  // Rules are named by the index of their server. A merged server uses those of its members as they are now.
+  const isMoved = ({ resource }: GatewayServer) => indexOf(servers, resource) !== indexOf(next, resource);
+  const found = served.filter(
+    ({ server }) =>
+      [server, ...partsOf(server, servers)].every(isUnchanged) &&
+      (server.merges !== null || !isMoved(server)),
+  );
   const backends = served.flatMap(({ server, backend }) => {
     const changed = next.find((one) => one.resource === server.resource);
     return backend !== null && changed !== undefined && hasSameBackend(server, changed) ? [backend] : [];
   });
   return createRetained(found, backends, draining);
+}
+
+function indexOf(servers: readonly GatewayServer[], resource: string): number {
+  return servers.findIndex((server) => server.resource === resource);
 }
 
 /** Closes what the next gateway does not reuse after the last request that uses it. */

@@ -32,7 +32,7 @@ import type { BackendDefinition, GatewayServer } from './servers/server.ts';
 
 /** What one gateway takes over from the one before it, by resource. */
 export interface Retained {
-  /** Unchanged servers; a merged one only together with all its members. */
+  /** Unchanged servers at their index; a merged one only together with all its members, at any index. */
   readonly servers: ReadonlyMap<string, ServedServer>;
   /** Backends of changed servers whose changes they do not depend on. */
   readonly backends: ReadonlyMap<string, RunningBackend>;
@@ -124,11 +124,16 @@ function serveOne(
   const backend = known ?? startBackend(server, definition, services);
   if (known !== undefined) updateBackend(known, server, services);
   const { path, slots, open, control } = backend;
-  const { checkRules, readsArguments, decide, filter, editResponse } = control;
+  const { checkRules, readsArguments, decide, editResponse } = control;
   return {
     ...{ server, path, slots, open, editResponse, backend },
     rate: backend.rate,
-    part: { server, open: path.open, takeRequest: slots.takeRequest, checkRules, decide, filter },
+    part: {
+      ...{ server, open: path.open, takeRequest: slots.takeRequest },
+      checkRules: (sender, body) => backend.control.checkRules(sender, body),
+      decide: (request, body, credential) => backend.control.decide(request, body, credential),
+      filter: (result, request, key) => backend.control.filter(result, request, key),
+    },
     checkRules,
     readsArguments,
     checkMessages: decide,

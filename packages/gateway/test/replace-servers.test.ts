@@ -141,4 +141,33 @@ describe('a change of servers', () => {
     gateway.replaceServers([{ ...part, scopes, limits: { callsPerMinute: 2 } }, all]);
     expect((await call('one__read', '/all')).status).not.toBe(429);
   });
+
+  it('names the rules of a server that has moved by its new index, and keeps its process and sessions', async () => {
+    const tools = { echo: false, '*': [] };
+    const staying = [
+      { path: '/mcp', backend: { command: TINY }, tools },
+      { path: '/all', merges: { one: '/mcp' } },
+    ] as never[];
+    const gateway = await started(startGateway(staying));
+    const [own, merged] = [
+      await startSession(gateway, 'alice'),
+      await startSession(gateway, 'alice', '/all'),
+    ];
+    let asked = 0;
+    const ruleOf = async (client: typeof own, tool: string) => {
+      expect((await client.post(callOf(tool))).status).toBe(403);
+      asked += 1;
+      const refused = () => gateway.calls.filter(({ because }) => because !== null);
+      await expect.poll(() => refused().length).toBe(asked);
+      return refused().at(-1)?.because?.rule;
+    };
+    const before = await own.call('pid');
+    expect(await ruleOf(own, 'echo')).toBe('servers[0].tools["echo"]');
+
+    const other = { path: '/new', backend: { url: 'http://127.0.0.1:9/mcp' } } as never;
+    gateway.replaceServers([other, ...staying]);
+    expect(await own.call('pid')).toBe(before);
+    expect(await ruleOf(own, 'echo')).toBe('servers[1].tools["echo"]');
+    expect(await ruleOf(merged, 'one__echo')).toBe('servers[1].tools["echo"]');
+  });
 });
