@@ -4,7 +4,8 @@ import { loadConditions } from '@portcullis/policy';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createCallAudit } from '../src/index.ts';
 import { checkConditions, type GatewayServerOptions, serversSchema } from '../src/options.ts';
-import { answerAll, startBackend } from './support/backend.ts';
+import { answerAll, json, startBackend } from './support/backend.ts';
+import { lastMessage, sendStateless, startSession } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -30,6 +31,12 @@ async function behind(tools: object, more: object = {}) {
   closing.push(gateway.close);
   return { backend, gateway };
 }
+
+const INITIALIZED = {
+  protocolVersion: '2025-11-25',
+  capabilities: { tools: {} },
+  serverInfo: { name: 'x', version: '1' },
+};
 
 /** A call whose arguments are written as they are. */
 const transfer = (given: string) =>
@@ -138,6 +145,42 @@ describe('a condition on arguments', () => {
       return result.tools.map(({ name }) => name);
     };
     expect([await namesFor('alice'), await namesFor('bob')]).toEqual([['transfer', 'audit'], ['transfer']]);
+  });
+});
+
+describe('a condition on the network', () => {
+  it('decides in the lists of a server that merges others as in their own', async () => {
+    const backend = await startBackend(({ method, body }, response) => {
+      if (method !== 'POST') return void response.writeHead(405).end();
+      const { id } = JSON.parse(body);
+      const listed = ['near', 'far'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+      const result = { ...INITIALIZED, tools: listed };
+      if (id === undefined) response.writeHead(202).end();
+      else json(response, { jsonrpc: '2.0', id, result });
+    });
+    closing.push(backend.close);
+    const tools = {
+      near: { when: "request.network == '127.0.0.1'" },
+      far: { when: "request.network == ''" },
+    };
+    const servers = [
+      { path: '/mcp', backend: { url: backend.url }, review: 'auto', tools },
+      { path: '/all', merges: { one: '/mcp' } },
+    ];
+    const gateway = await startGateway(servers as unknown as GatewayServerOptions[], {
+      conditions: await loadConditions(),
+    });
+    closing.push(gateway.close);
+    const namesOf = async (response: Response) => {
+      const { result } = (await lastMessage(response)) as { result: { tools: { name: string }[] } };
+      return result.tools.map(({ name }) => name);
+    };
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    expect(await namesOf(await gateway.send('alice', { message: list }))).toEqual(['near']);
+    const merged = await startSession(gateway, 'alice', '/all');
+    expect(await namesOf(await merged.post(list))).toEqual(['one__near']);
+    const stateless = await sendStateless(gateway, 'alice', 'tools/list', {}, '/all');
+    expect(await namesOf(stateless)).toEqual(['one__near']);
   });
 });
 

@@ -25,8 +25,9 @@ export interface RequestInfo {
   /** The `Client-Cert` header. */
   readonly clientCertificate?: string | null | undefined;
   /**
-   * Reads the body. Called at most once, only if operations matter, and only after the token was verified. With `scopesFor`
-   * or `authenticationFor`, a request that may have operations gets 500 without it.
+   * Reads the body. Called at most once, only if operations matter: after the token was verified, or without a token if some
+   * operations are public. With `scopesFor`, `authenticationFor` or `publicOperations`, a request that may have operations gets 500
+   * without it.
    */
   readonly body?: ReadBody | undefined;
   /** Scopes that this route requires in addition to those of the resource. */

@@ -80,6 +80,8 @@ export interface Call {
   /** Aborts when the client has cancelled it or disappeared: the backend is notified. */
   readonly signal: AbortSignal;
   readonly receive: (message: Message) => void;
+  /** The client's network address; absent for requests of the gateway itself. */
+  readonly network?: string;
 }
 
 /** The reason why a backend did not respond. */

@@ -244,7 +244,7 @@ class MergedSession implements BackendSession {
   async #listPart(prefix: string, part: MergedPart, method: string, call: Call): Promise<readonly unknown[]> {
     if (isAnonymous(this.#principal) && !hasPublicOperations(part.server)) return [];
     const member = LISTS[method] ?? '';
-    const request = requestOf(part, this.#principal);
+    const request = requestOf(part, this.#principal, call.network);
     const entries: unknown[] = [];
     let cursor: unknown;
     for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
@@ -264,7 +264,7 @@ class MergedSession implements BackendSession {
   /** A request occupies a slot of the member, as a direct one does. */
   async #ask(prefix: string, message: Request, call: Call) {
     const part = this.#partOf(prefix);
-    const release = part.takeRequest(requestOf(part, this.#principal).owner);
+    const release = part.takeRequest(requestOf(part, this.#principal, call.network).owner);
     try {
       return await (await this.#session(prefix)).request(message, call);
     } finally {

@@ -77,7 +77,7 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
   try {
     const connection = await session.connect();
     const receive = (received: Message): void => current().send(received);
-    const response = await connection.request(message, { signal, receive });
+    const response = await connection.request(message, { signal, receive, network: request.network });
     finish(await edit(response, message.method, request));
   } catch (failure) {
     const isEnded = signal.reason instanceof BackendError;

@@ -157,7 +157,7 @@ async function exchange(
   { request, session, message, reply }: StatelessRequest,
 ): Promise<void> {
   const controller = new AbortController();
-  const { outgoing, owner } = request;
+  const { outgoing, owner, network } = request;
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) controller.abort();
   });
@@ -168,8 +168,7 @@ async function exchange(
   const stopWaiting = openWhenLate(request.incoming, () => reply);
   const outcome = await calls
     .exchange({
-      owner,
-      session,
+      ...{ owner, network, session },
       message: IN_BOTH.has(message.method) ? withoutRequestMeta(message) : message,
       signal: controller.signal,
       send(received) {

@@ -24,6 +24,8 @@ import { INPUT_METHODS, MAY_ASK } from '../revisions.ts';
 
 interface WaitingExchange {
   readonly owner: Owner;
+  /** The client's network address. */
+  readonly network: string;
   readonly session: BackendSession;
   readonly message: RequestMessage;
   /** Aborts when the client has disappeared. */
@@ -113,7 +115,7 @@ export function createWaitingCalls(sealer: Sealer): WaitingCalls {
   }
 }
 
-function start({ owner, session, message }: WaitingExchange): WaitingCall {
+function start({ owner, network, session, message }: WaitingExchange): WaitingCall {
   const controller = new AbortController();
   const call: WaitingCall = {
     owner: ownerKey(owner),
@@ -138,7 +140,7 @@ function start({ owner, session, message }: WaitingExchange): WaitingCall {
     call.serverRequests.set(String(received.id), received);
     call.wake();
   };
-  session.request(message, { signal: controller.signal, receive }).then(finish, (error: unknown) => {
+  session.request(message, { signal: controller.signal, receive, network }).then(finish, (error: unknown) => {
     const unknown = new BackendError('unavailable', 'The server did not answer.');
     finish(error instanceof Error ? error : unknown);
   });
