@@ -37,6 +37,19 @@ const describeAda = (t: Pick<Scene, 'server'>, groups: readonly string[]) =>
 const ask = (t: Scene, scope: string, more: Record<string, string> = {}) =>
   t.visitor.signIn(requestOf({ resource: NOTES, scope, ...more }));
 
+/** What the events say of the last refused request. */
+function refusalOf({ events }: Pick<Scene, 'events'>) {
+  const found = events.findLast(({ type }) => type === 'request.rejected');
+  if (found?.type !== 'request.rejected') throw new Error('no request was refused');
+  const { endpoint, rule, reason } = found;
+  return { endpoint, rule, reason };
+}
+
+const BY_GROUPS = {
+  rule: `resources["${NOTES}"].grantableTo["notes:write"]`,
+  reason: 'the user is in no group of the rule',
+};
+
 describe('a scope that is limited to groups', () => {
   it('is neither shown nor granted to a user of another group, and is to a member', async () => {
     const t = await setScene(limited(WRITERS));
@@ -70,6 +83,7 @@ describe('a scope that is limited to groups', () => {
     const refused = await ask(t, 'notes:write');
     expect(refused.left?.searchParams.get('error')).toBe('invalid_scope');
     expect(refused.left?.searchParams.get('error_description')).toContain('to this user');
+    expect(refusalOf(t)).toEqual({ endpoint: '/authorize', ...BY_GROUPS });
     const before = t.snapshot();
     const again = await t.visitor.open(refused.trail.at(-1)?.headers.get('location') ?? '');
     expect([again.left?.searchParams.get('error'), t.snapshot()]).toEqual(['invalid_scope', before]);
@@ -126,6 +140,7 @@ describe('a scope that is limited to groups', () => {
     const before = t.snapshot();
     const refused = await t.post('/token', { ...refreshing(body['refresh_token']), scope: 'notes:write' });
     expect([refused.body['error'], t.snapshot()]).toEqual(['invalid_scope', before]);
+    expect(refusalOf(t)).toEqual({ endpoint: '/token', ...BY_GROUPS });
     const narrowed = await t.post('/token', refreshing(body['refresh_token']));
     expect(narrowed.body['scope']).toBe('notes:read');
     expect(claimsOf(narrowed.body['access_token'])['scope']).toBe('notes:read');
@@ -156,6 +171,10 @@ describe('a scope that is limited to groups', () => {
     const wanted = { ...form, scope: 'notes:write' };
     const refused = await t.post('/token', wanted, basic('nightly', 'nightly-secret'));
     expect([refused.status, refused.body['error'], t.snapshot()]).toEqual([400, 'invalid_scope', before]);
+    expect(refusalOf(t)).toEqual({ endpoint: '/token', ...BY_GROUPS });
+    const unknown = { ...form, scope: 'notes:none' };
+    await t.post('/token', unknown, basic('nightly', 'nightly-secret'));
+    expect(refusalOf(t)).toMatchObject({ endpoint: '/token', rule: undefined });
   });
 
   it('is not offered for a personal access token, and leaves existing ones', async () => {
@@ -286,6 +305,8 @@ describe('a scope that is limited to clients', () => {
     const before = t.snapshot();
     const refused = await t.visitor.open(requestOf({ resource: NOTES, scope: 'notes:write' }));
     expect(refused.left?.searchParams.get('error')).toBe('invalid_scope');
+    const reason = 'the client is not listed in the rule';
+    expect(refusalOf(t)).toEqual({ endpoint: '/authorize', rule: BY_GROUPS.rule, reason });
     const pushed = await t.post('/par', {
       ...Object.fromEntries(new URL(requestOf({ resource: NOTES }), 'https://x').searchParams),
       scope: 'notes:write',

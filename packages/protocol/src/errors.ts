@@ -56,6 +56,8 @@ export interface OAuthErrorOptions {
   readonly status?: number;
   /** The private reason, for the audit log only. */
   readonly reason?: string;
+  /** The path of the configured rule that refused the request, for the audit log only. */
+  readonly rule?: string;
   /** Seconds after which the request may be retried. */
   readonly retryAfter?: number;
   /** Scopes that the rejected operation requires, for a challenge. */
@@ -78,6 +80,7 @@ export class OAuthError extends Error {
   readonly description: string;
   readonly status: number;
   readonly reason: string | undefined;
+  readonly rule: string | undefined;
   readonly retryAfter: number | undefined;
   readonly scopes: readonly string[] | undefined;
   readonly dpopNonce: string | undefined;
@@ -89,6 +92,7 @@ export class OAuthError extends Error {
     this.description = sanitizeErrorText(description);
     this.status = options.status ?? STATUS_OF[code];
     this.reason = options.reason;
+    this.rule = options.rule;
     this.retryAfter = options.retryAfter;
     this.scopes = options.scopes;
     this.dpopNonce = options.dpopNonce;

@@ -218,6 +218,8 @@ export type AuthorizationEvent = EventContext &
         readonly endpoint: string;
         readonly error: string;
         readonly reason: string;
+        /** The path of the configured rule that refused it. */
+        readonly rule?: string;
         readonly requestedRedirectUri?: string;
         readonly registeredRedirectUris?: readonly string[];
       }

@@ -1,7 +1,13 @@
 /** Continues an authorization transaction: redirects to the next page, identity provider or account, or issues the code. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
+import type { OAuthError, Scopes } from '@portcullis/protocol';
 import { respondRedirect } from '../ui/respond-page.ts';
-import { findScopeLimit, notGrantable } from '../users/scope-limits.ts';
+import {
+  explainClientLimit,
+  explainScopeLimit,
+  findScopeLimit,
+  notGrantable,
+} from '../users/scope-limits.ts';
 import { issueCode, rejectTransaction } from './issue-code.ts';
 import { type ConsentDecision, nextStep } from './next-step.ts';
 import type { PageContext } from './page-context.ts';
@@ -23,12 +29,33 @@ export async function continueTransaction(
     return redirectToProvider(context, transaction, step.startFederatedLogin.decision, cookies);
   }
   const issue = await limitDecision(context, transaction, step.issueCode);
-  if (issue === null)
-    return withCookies(await rejectTransaction(context, transaction, notGrantable('user')), cookies);
+  if (issue === null) {
+    const { accountId: user, decision: decided } = step.issueCode;
+    const error = await nothingGrantable(context, transaction, user, decided.scopes);
+    return withCookies(await rejectTransaction(context, transaction, error), cookies);
+  }
   const linkedGrantId = transaction.identityProvider === null ? null : record.linkedGrantId;
   const prepared = await context.connections.prepareGrant({ ...issue, record, linkedGrantId }, cookies);
   if (!('grantId' in prepared)) return prepared;
   return withCookies(await issueCode(context, transaction, { ...issue, ...prepared }), cookies);
+}
+
+/** The error for a user who can grant nothing of what was asked for. @param decided what the user decided to grant */
+export async function nothingGrantable(
+  context: Pick<PageContext, 'store' | 'options'>,
+  { record, client }: Pick<AuthorizationTransaction, 'record' | 'client'>,
+  accountId: string | null,
+  decided: Scopes = [],
+): Promise<OAuthError> {
+  const resource = context.options.resources.get(record.resources[0] ?? '');
+  if (resource === undefined) return notGrantable('user', {});
+  const recipient = { clientId: client.id, accountId };
+  const scopes = [...decided, ...record.scopes];
+  const because =
+    accountId === null
+      ? explainClientLimit(resource, client.id, scopes)
+      : await explainScopeLimit(context, resource, recipient, scopes);
+  return notGrantable('user', because);
 }
 
 interface Decided {

@@ -38,6 +38,7 @@ export async function rejectRequest(
     clientId: client.id,
     error: error.code,
     reason: error.reason ?? error.description,
+    ...(error.rule !== undefined && { rule: error.rule }),
     reference,
   });
   const location = errorResponseUrl(target, error, { state, issuer: options.issuer });

@@ -2,7 +2,7 @@
 import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
-import { limitByClient, notGrantable } from '../users/scope-limits.ts';
+import { explainClientLimit, limitByClient, notGrantable } from '../users/scope-limits.ts';
 import type { PipelineOptions } from './page-context.ts';
 
 export interface ResolvedScopes {
@@ -28,7 +28,8 @@ export function resolveScopes(
   const candidates = intersectScopes(requested.scopes ?? resource.defaultScopes ?? offered, offered);
   const possible = maximum === null ? candidates : intersectScopes(candidates, maximum);
   const scopes = limitByClient(resource, client.id)(possible);
-  if (scopes.length === 0 && (requested.scopes !== null || offered.length > 0)) throw notGrantable('client');
+  if (scopes.length === 0 && (requested.scopes !== null || offered.length > 0))
+    throw notGrantable('client', explainClientLimit(resource, client.id, possible));
   return { resource, scopes };
 }
 

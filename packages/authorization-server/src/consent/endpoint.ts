@@ -1,7 +1,7 @@
 /** The consent endpoint: GET shows exactly what will be granted, and only a POST with its CSRF token decides. */
 import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
-import { continueTransaction } from '../authorization/continue-transaction.ts';
+import { continueTransaction, nothingGrantable } from '../authorization/continue-transaction.ts';
 import { rejectRequest } from '../authorization/error-response.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
@@ -11,7 +11,6 @@ import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { ErrorPage } from '../ui/error-pages.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
-import { notGrantable } from '../users/scope-limits.ts';
 import type { User } from '../users/sessions.ts';
 import {
   type ConsentRequest,
@@ -45,7 +44,8 @@ export function createConsentRoutes(pages: PageRouter<ConsentOptions>): readonly
       const pending = await loadPendingConsent(context, transaction, parameters);
       const { user, consentRequest } = pending;
       if (isNothingGrantable(transaction, consentRequest)) {
-        return rejectRequest(context, { ...transaction, isSilent: false }, user, notGrantable('user'));
+        const error = await nothingGrantable(context, transaction, user?.account.id ?? null);
+        return rejectRequest(context, { ...transaction, isSilent: false }, user, error);
       }
       return show(context, pending);
     }),

@@ -113,10 +113,16 @@ function respondThrown(
   events: EventSink,
 ): HttpResponse {
   if (error instanceof OAuthError) {
-    const reason = error.reason ?? error.description;
+    const { code, rule, reason = error.description } = error;
     // A device polls until its user has decided.
-    if (error.code !== 'authorization_pending') {
-      events({ type: 'request.rejected', endpoint, error: error.code, reason });
+    if (code !== 'authorization_pending') {
+      events({
+        type: 'request.rejected',
+        endpoint,
+        error: code,
+        reason,
+        ...(rule !== undefined && { rule }),
+      });
     }
     return respondError(error, request);
   }

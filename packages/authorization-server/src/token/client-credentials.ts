@@ -35,8 +35,9 @@ export function createClientCredentialsGrant({ context, issueAccessToken }: Gran
     const definition = resources.get(named ?? '');
     if (definition === undefined) throw new OAuthError('invalid_target', 'Name one protected resource.');
     const allowed = { resources: served, scopes: checkScopes(client, definition) };
-    const access = await downscope(context, { clientId: client.id, accountId: null }, allowed, request);
-    checkGranted(access, allowed, definition);
+    const recipient = { clientId: client.id, accountId: null };
+    const access = await downscope(context, recipient, allowed, request);
+    await checkGranted(context, recipient, allowed, access);
     const holder = {
       subject: client.id,
       clientId: client.id,

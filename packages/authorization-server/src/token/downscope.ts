@@ -1,7 +1,11 @@
 /** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
-import type { ResourceDefinition } from '../resources/options.ts';
-import { findScopeLimit, notGrantable, type ScopeRecipient } from '../users/scope-limits.ts';
+import {
+  explainScopeLimit,
+  findScopeLimit,
+  notGrantable,
+  type ScopeRecipient,
+} from '../users/scope-limits.ts';
 import type { TokenContext } from './options.ts';
 
 /** The maximum access, as granted. */
@@ -43,13 +47,13 @@ export async function downscope(
   const isDefined = (scope: string) => Object.hasOwn(definition.scopes, scope);
   const defined = granted.scopes.every(isDefined) ? granted.scopes : granted.scopes.filter(isDefined);
   const available = (await findScopeLimit(context, definition, recipient))(defined);
-  if (
-    requested.scopes !== null &&
-    missingScopes(requested.scopes, available, definition.hierarchy).length > 0
-  ) {
+  const missing = missingScopes(requested.scopes ?? [], available, definition.hierarchy);
+  if (missing.length > 0) {
+    const isLimited = (scope: string) => missingScopes([scope], defined, definition.hierarchy).length === 0;
     throw new OAuthError(
       'invalid_scope',
       'Request scopes of that resource that were granted, or leave out scope.',
+      await explainScopeLimit(context, definition, recipient, missing.filter(isLimited)),
     );
   }
   return { resource: definition.resource, scopes: requested.scopes ?? available };
@@ -59,13 +63,17 @@ export async function downscope(
  * Where no user could see it on a page, a token without any of the scopes that were to be granted is refused.
  * @throws OAuthError `invalid_scope`
  */
-export function checkGranted(
-  { scopes }: DownscopedAccess,
+export async function checkGranted(
+  context: Pick<TokenContext, 'store' | 'options'>,
+  recipient: ScopeRecipient,
   granted: Pick<GrantedAccess, 'scopes'>,
-  definition: Pick<ResourceDefinition, 'scopes'> | undefined,
-): void {
-  const isDefined = (scope: string) => Object.hasOwn(definition?.scopes ?? {}, scope);
-  if (scopes.length === 0 && granted.scopes.some(isDefined)) throw notGrantable('client');
+  { resource, scopes }: DownscopedAccess,
+): Promise<void> {
+  const definition = context.options.resources.get(resource);
+  if (scopes.length > 0 || definition === undefined) return;
+  const limited = granted.scopes.filter((scope) => Object.hasOwn(definition.scopes, scope));
+  if (limited.length > 0)
+    throw notGrantable('client', await explainScopeLimit(context, definition, recipient, limited));
 }
 
 /** A token has one audience, so a request may name only one resource. */

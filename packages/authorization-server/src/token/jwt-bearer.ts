@@ -39,7 +39,7 @@ import type { TokenContext } from './options.ts';
  */
 export function createJwtBearerGrant({ context, issueAccessToken }: GrantServices): GrantHandler {
   const { clock, events, options } = context;
-  const { resources, lifetimes, assertionIssuers } = options;
+  const { lifetimes, assertionIssuers } = options;
   const checkRateLimit = createRateLimitCheck(context, 'clientTokens');
   const findUser = createFindAssertedUser(context);
   const verify = createLazyVerifier(context);
@@ -56,7 +56,7 @@ export function createJwtBearerGrant({ context, issueAccessToken }: GrantService
     const granted = grantedAccess(options, assertion, entry, client, request.resources);
     const recipient = { clientId: client.id, accountId: user?.accountId ?? null };
     const access = await downscope(context, recipient, granted, request);
-    checkGranted(access, granted, resources.get(access.resource));
+    await checkGranted(context, recipient, granted, access);
     // Point of no return: the proof is used, and then the assertion. A proof that was used before uses no assertion up.
     await proof?.consume();
     await consume(context, request.assertion, assertion, entry);

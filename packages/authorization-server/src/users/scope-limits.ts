@@ -10,6 +10,7 @@ import {
   impliedScopes,
   missingScopes,
   OAuthError,
+  type OAuthErrorOptions,
   type Scopes,
   USER_CLAIMS,
   type UserClaim,
@@ -56,8 +57,7 @@ export async function findScopeLimit(
 ): Promise<LimitScopes> {
   if (resource.grantableTo === undefined && decideScopes === undefined) return unlimited;
   const wanted = decideScopes === undefined ? claimsOfLimits(resource) : USER_CLAIMS;
-  const known = accountId === null ? {} : await readUserClaims(store, accountId, wanted);
-  const subject: AccessSubject = { clientId, groups: known.groups ?? [], claims: { ...known } };
+  const subject = await readSubject(store, { clientId, accountId }, wanted);
   const limit = limitBy(resource, (condition) => unmetCondition(condition, subject) === null);
   if (decideScopes === undefined) return limit;
   const scopes = limit(Object.keys(resource.scopes));
@@ -66,6 +66,57 @@ export async function findScopeLimit(
       ? []
       : await decideScopes({ resource: resource.resource, scopes, subject, accountId });
   return restrict(resource, (scope) => permitted.includes(scope));
+}
+
+async function readSubject(
+  store: AuthorizationStore,
+  { clientId, accountId }: ScopeRecipient,
+  wanted: readonly UserClaim[],
+): Promise<AccessSubject> {
+  const known = accountId === null ? {} : await readUserClaims(store, accountId, wanted);
+  return { clientId, groups: known.groups ?? [], claims: { ...known } };
+}
+
+/** The rule that refuses a scope, and why, for the audit log; empty: no rule does. */
+type ScopeRefusal = Pick<OAuthErrorOptions, 'rule' | 'reason'>;
+
+type ExplainedResource = LimitedResource & Pick<ResourceDefinition, 'resource'>;
+
+/** Explains why no user of a client may grant it scopes. */
+export function explainClientLimit(
+  resource: ExplainedResource,
+  clientId: string,
+  scopes: Scopes,
+): ScopeRefusal {
+  return explainLimit(resource, scopes, (condition) => unmetByClient(condition, clientId)) ?? {};
+}
+
+/** Explains why a limit leaves out scopes, by what is known now. */
+export async function explainScopeLimit(
+  { store, options: { decideScopes } }: LimitContext,
+  resource: ExplainedResource,
+  recipient: ScopeRecipient,
+  scopes: Scopes,
+): Promise<ScopeRefusal> {
+  if (scopes.length === 0) return {};
+  const subject = await readSubject(store, recipient, claimsOfLimits(resource));
+  const own = explainLimit(resource, scopes, (condition) => unmetCondition(condition, subject));
+  if (own !== null || decideScopes === undefined) return own ?? {};
+  return { rule: 'policy.authzen', reason: 'the decision point does not permit the scope' };
+}
+
+function explainLimit(
+  { resource, grantableTo = {}, hierarchy = {} }: ExplainedResource,
+  scopes: Scopes,
+  unmet: (condition: AccessCondition) => string | null,
+): ScopeRefusal | null {
+  for (const scope of impliedScopes(scopes, hierarchy)) {
+    const condition = Object.hasOwn(grantableTo, scope) ? grantableTo[scope] : undefined;
+    const reason = condition === undefined ? null : unmet(condition);
+    const at = [resource, scope].map((name) => JSON.stringify(name));
+    if (reason !== null) return { rule: `resources[${at[0]}].grantableTo[${at[1]}]`, reason };
+  }
+  return null;
 }
 
 function limitBy(
@@ -105,9 +156,10 @@ export function serializeScopeLimits({ grantableTo = {} }: LimitedResource): str
 }
 
 /** A final refusal: asking again, or the user signing in again, changes nothing. */
-export function notGrantable(whom: 'client' | 'user'): OAuthError {
+export function notGrantable(whom: 'client' | 'user', because: ScopeRefusal): OAuthError {
   return new OAuthError(
     'invalid_scope',
     `None of the scopes asked for can be granted to this ${whom} for this resource.`,
+    because,
   );
 }
