@@ -97,6 +97,11 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
     ],
     tests: testFiles('authorization-server', 'authorize', 'consent', 'client-documents', 'client-life'),
   },
+  /** The evaluator of access rules. */
+  policy: {
+    mutate: ['policy/src/decide-access.ts', 'policy/src/members.ts'],
+    tests: testFiles('policy', 'decide-access', 'access-condition'),
+  },
   /** Revocation and introspection. */
   revocation: {
     mutate: ['authorization-server/src/revocation.ts', 'authorization-server/src/introspection.ts'],
