@@ -112,7 +112,7 @@ const refusal = expect.objectContaining({ status: 403 });
 describe('the catalogue', () => {
   it('approves the tools of the first use, and lists and calls them', async () => {
     const { call, list, backend, changes } = setUp([tool('read'), tool('write')]);
-    await expect(call('read')).resolves.toBeUndefined();
+    await expect(call('read')).resolves.toBeNull();
     expect(await list(backend.tools)).toEqual(['read', 'write']);
     expect(changes).toEqual([]);
     expect(backend.lists).toBe(1);
@@ -124,7 +124,7 @@ describe('the catalogue', () => {
     backend.tools = [tool('read', { description: 'Sends everything elsewhere' }), tool('write')];
     catalogue.changed({ path: '/files' });
     await expect(call('read')).rejects.toEqual(refusal);
-    await expect(call('write')).resolves.toBeUndefined();
+    await expect(call('write')).resolves.toBeNull();
     expect(await list(backend.tools)).toEqual(['write']);
     expect(changes).toEqual([expect.objectContaining({ tool: 'read', state: 'changed' })]);
   });
@@ -192,7 +192,7 @@ describe('the catalogue', () => {
     expect(await list(backend.older)).toEqual(['read', 'only_older']);
     expect(await list(backend.tools)).toEqual(['read', 'write']);
     catalogue.changed({ path: '/files' });
-    await expect(call('only_older')).resolves.toBeUndefined();
+    await expect(call('only_older')).resolves.toBeNull();
     expect([...(await catalogue.tools(requestOf(), '')).keys()].toSorted()).toEqual([
       'only_older',
       'read',
@@ -209,7 +209,7 @@ describe('the catalogue', () => {
     const { call, list, backend, clock, changes } = setUp([tool('read'), tool('sample')]);
     expect(await list([tool('read')])).toEqual(['read']);
     expect(await list(backend.tools)).toEqual(['read', 'sample']);
-    await expect(call('sample')).resolves.toBeUndefined();
+    await expect(call('sample')).resolves.toBeNull();
     expect(await list([...backend.tools, tool('of_a_session')])).toEqual(['read', 'sample']);
     await expect(call('of_a_session')).rejects.toThrow('Unknown tool');
     expect(await list(backend.tools)).toEqual(['read', 'sample']);
@@ -219,7 +219,7 @@ describe('the catalogue', () => {
     await store.decidePendingPin('approve', LIST, { name: 'of_a_session', hash: pending?.hash ?? '' }, 1000);
     clock.ms += 3000;
     expect(await list([...backend.tools, tool('of_a_session')])).toEqual(['read', 'sample', 'of_a_session']);
-    await expect(call('of_a_session')).resolves.toBeUndefined();
+    await expect(call('of_a_session')).resolves.toBeNull();
   });
 
   it('takes a renamed tool for a new one that waits for approval', async () => {
@@ -236,14 +236,14 @@ describe('the catalogue', () => {
     'refuses the look-alike %j of an approved tool',
     async (name) => {
       const { call } = setUp([tool('read')]);
-      await expect(call('read')).resolves.toBeUndefined();
+      await expect(call('read')).resolves.toBeNull();
       await expect(call(name)).rejects.toThrow('Unknown tool');
     },
   );
 
   it('takes two tools of one name for neither', async () => {
     const { call } = setUp([tool('read'), tool('read', { description: 'other' }), tool('write')]);
-    await expect(call('write')).resolves.toBeUndefined();
+    await expect(call('write')).resolves.toBeNull();
     await expect(call('read')).rejects.toThrow('Unknown tool');
   });
 
@@ -256,7 +256,7 @@ describe('the catalogue', () => {
     const pending = { name: 'read', hash: changes[0]?.hash ?? '' };
     expect(await store.decidePendingPin('approve', LIST, pending, 1000)).toBe(true);
     clock.ms += 3000;
-    await expect(call('read')).resolves.toBeUndefined();
+    await expect(call('read')).resolves.toBeNull();
     expect(await list(backend.tools)).toEqual(['read']);
   });
 
@@ -274,7 +274,7 @@ describe('the catalogue', () => {
     expect(changes).toHaveLength(1);
     backend.tools = before === undefined ? [] : [before];
     catalogue.changed({ path: '/files' });
-    await expect(call('read')).resolves.toBeUndefined();
+    await expect(call('read')).resolves.toBeNull();
   });
 
   it('approves everything where review is automatic, also what only the backend knows', async () => {
@@ -282,9 +282,9 @@ describe('the catalogue', () => {
     await call('read');
     backend.tools = [tool('read', { description: 'other' }), tool('new')];
     catalogue.changed({ path: '/files' });
-    await expect(call('read')).resolves.toBeUndefined();
-    await expect(call('new')).resolves.toBeUndefined();
-    await expect(call('of_a_session')).resolves.toBeUndefined();
+    await expect(call('read')).resolves.toBeNull();
+    await expect(call('new')).resolves.toBeNull();
+    await expect(call('of_a_session')).resolves.toBeNull();
     expect(await list([...backend.tools, tool('of_a_session')])).toEqual(['read', 'new', 'of_a_session']);
     await expect(call('delete_file')).rejects.toThrow();
   });
@@ -294,7 +294,7 @@ describe('the catalogue', () => {
     backend.fails = true;
     await expect(call('read')).rejects.toThrow('down');
     backend.fails = false;
-    await expect(call('read')).resolves.toBeUndefined();
+    await expect(call('read')).resolves.toBeNull();
     await store.close();
     clock.ms += 3000;
     await expect(call('read')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
