@@ -244,7 +244,7 @@ describe('portcullis access', () => {
     ]);
   });
 
-  it('lists what the members of a group may call, of whom nothing else is supposed', async () => {
+  it('lists what the members of a group may call, whose other claims are unknown', async () => {
     const { output } = await run('access', '--group', 'clerks', ...location);
     expect(output).toContain(`/bank
   search         allowed

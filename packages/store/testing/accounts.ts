@@ -221,7 +221,7 @@ export function describeAccounts(store: StoreOfTest): void {
       ];
 
       expect(await end(null, null)).toEqual([]);
-      expect(await end(null, 'nobody')).toEqual([]);
+      expect(await end(null, 'unknown')).toEqual([]);
       expect(await left()).toHaveLength(5);
       expect(await end(account.id, 'theirs')).toEqual([account.id, account.id]);
       expect(hashes(await left())).toEqual(hashes([later, elsewhere, foreign]));

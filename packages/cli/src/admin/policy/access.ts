@@ -38,7 +38,7 @@ export function defineAccess(program: Command, processContext: ProcessContext): 
     'Without --user and --group: what needs no access token. Tools are those that the gateway has seen, and the patterns of the configuration for others. `policy explain` shows each rule of one.',
   )
     .option('--user <account>', 'email address or ID of an account')
-    .option('--group <name>', 'name of a group; of its members nothing else is supposed')
+    .option('--group <name>', 'name of a group; other claims of its members are taken as unknown')
     .option('--client <id>', '`client_id` of the app that they use')
     .option('--json', 'as JSON')
     .action((flags: AccessFlags) => showAccess(flags, processContext));

@@ -57,7 +57,7 @@ export function createPrincipals(
     });
   }
 
-  /** A user of whom only one group is known. */
+  /** A user whose only known claim is one group. */
   function memberOf(group: string, token: SupposedToken): SupposedPrincipal {
     return suppose('', { groups: [group] }, token);
   }
