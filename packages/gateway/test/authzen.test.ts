@@ -273,6 +273,33 @@ describe('credentials', () => {
       'Bearer token-2',
     ]);
   });
+
+  it('of an application are obtained again before they expire, once for concurrent calls', async () => {
+    let now = Date.now();
+    let tokens = 0;
+    const issuer = await startPoint((_asked, response) => {
+      tokens += 1;
+      send(response, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 600 });
+    });
+    const point = await startPoint(permits(() => true));
+    const credentials = {
+      as: 'application',
+      tokenEndpoint: `${issuer.url}/token`,
+      clientId: 'gate',
+      clientSecret: 'secret',
+    };
+    const { gateway } = await behind(point, { cache: 0, credentials }, () => now);
+    await post(gateway, call('search'));
+    now += 539_000;
+    await post(gateway, call('search'));
+    now += 1000;
+    await Promise.all([1, 2, 3].map(() => post(gateway, call('search'))));
+    expect(point.received.map(({ headers }) => headers.authorization)).toEqual([
+      ...Array(2).fill('Bearer token-1'),
+      ...Array(3).fill('Bearer token-2'),
+    ]);
+    expect(issuer.received[0]?.body).toBe('grant_type=client_credentials');
+  });
 });
 
 describe('the options', () => {

@@ -1,12 +1,6 @@
 /** Credentials that the gateway obtains without the user: client credentials, token exchange, and enterprise assertions. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import { ClientError, type Tokens } from '@portcullis/client';
-import {
-  authenticatedRequest,
-  createClientContext,
-  processTokenResponse,
-  type TokenRequest,
-} from '@portcullis/client/steps';
 import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import type { CredentialDefinition } from '../servers/credential-options.ts';
@@ -18,6 +12,7 @@ import {
 } from './backend-client.ts';
 import { createSessionStore } from './session-store.ts';
 import { type BackendCredentials, createObtainedCredentials } from './token-credential.ts';
+import { requestTokensAt } from './token-request.ts';
 
 /** The sources of subject tokens. */
 export type UserTokens = Pick<AuthorizationServer, 'signUserAssertion' | 'upstreamIdToken' | 'upstreamToken'>;
@@ -144,34 +139,13 @@ async function exchange(
   });
   if (audience !== null) form.set('audience', audience);
   if (scopes !== null) form.set('scope', formatScopes(scopes));
-  const { clientId, clientSecret = null, signingKey } = configured;
-  const authentication =
-    signingKey === undefined ? (clientSecret === null ? 'none' : 'client_secret_basic') : 'private_key_jwt';
-  const request: TokenRequest = {
-    endpoint,
-    issuer: target.audience,
-    registration: {
-      method: 'preregistered',
-      clientId,
-      clientSecret,
-      authentication,
-      redirectUris: [],
-      secretExpiresAt: null,
-    },
-    form,
-    dpopKey: null,
-    expected: { requestedScopes: scopes ?? [], resource, refreshToken: null, scopes: null },
-  };
-  const context = createClientContext({ clock, signingKeyFor: () => signingKey ?? null });
-  const { url, method, headers, body } = await authenticatedRequest(context, request);
-  const response = await backend.fetch(url, { method, headers, body: body ?? null, redirect: 'manual' });
-  const { status } = response;
-  const text = await response.text();
-  const result = processTokenResponse(context, request, { status, headers: response.headers, body: text });
-  if (result.kind !== 'tokens')
-    throw new ClientError('token_response_invalid', 'The token exchange was not answered with a token.');
-  checkIssuedTokenType(JSON.parse(text));
-  return result.tokens;
+  const { tokens, body } = await requestTokensAt(
+    backend.fetch,
+    { endpoint, issuer: target.audience, client: configured, form, scopes: scopes ?? [], resource },
+    clock,
+  );
+  checkIssuedTokenType(JSON.parse(body));
+  return tokens;
 }
 
 /** Types of tokens that are sent as bearer tokens. */
