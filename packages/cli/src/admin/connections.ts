@@ -11,6 +11,7 @@ import type { ProcessContext } from '../process-context.ts';
 import type { SettingName, Settings } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { timeOf, timeOrNull } from '../terminal/times.ts';
+import { allAccounts, refuseAccount } from './accounts.ts';
 import { findInstallation } from './installation.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf, type Tools, withStore } from './with-store.ts';
@@ -87,7 +88,7 @@ async function list(task: Task): Promise<string> {
   const { flags, connections } = task;
   const [account] = task.named;
   const lists = account === undefined ? await listAll(task) : [await connections.list(account)];
-  const found = lists.flatMap((one) => one ?? refuseAccount(account));
+  const found = lists.flatMap((one) => one ?? refuseAccount(account ?? ''));
   const wanted = found.filter(
     ({ providerTokens }) =>
       flags.identityProvider === undefined || providerTokens?.identityProvider === flags.identityProvider,
@@ -109,14 +110,8 @@ async function withName(connection: ListedConnection, { store, settings }: Task)
 
 /** Lists the connections of every account. */
 async function listAll({ connections, ...tools }: Task): Promise<(readonly ListedConnection[] | null)[]> {
-  const accounts = createAccountAdministration(tools);
-  const lists: (readonly ListedConnection[] | null)[] = [];
-  let page = await accounts.list();
-  while (page.length > 0) {
-    for (const { id } of page) lists.push((await connections.list(id)) ?? []);
-    page = await accounts.list(page.at(-1)?.emailKey);
-  }
-  return lists;
+  const accounts = allAccounts(createAccountAdministration(tools));
+  return Array.fromAsync(accounts, async ({ id }) => (await connections.list(id)) ?? []);
 }
 
 /** Formats times as ISO 8601. */
@@ -191,8 +186,4 @@ async function endUnusedSince(time: string, task: Task): Promise<string> {
     }
   }
   return `Ended ${count} ${count === 1 ? 'connection' : 'connections'} not used since ${timeOf(since)}.\n`;
-}
-
-function refuseAccount(account: string | undefined): never {
-  throw new Error(`There is no account for ${cleanLine(account ?? '')}`);
 }

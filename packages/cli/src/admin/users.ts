@@ -13,6 +13,7 @@ import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';
+import { allAccounts } from './accounts.ts';
 import { findInstallation } from './installation.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
 import { ADMIN_SETTINGS, addSubcommand } from './subcommand.ts';
@@ -213,10 +214,7 @@ async function show(
 }
 
 async function list(accounts: AccountAdministration, _email: string, asJson: boolean): Promise<string> {
-  const all: ListedAccount[] = [];
-  for (let page = await accounts.list(); page.length > 0; page = await accounts.list(page.at(-1)?.emailKey)) {
-    all.push(...page);
-  }
+  const all = await Array.fromAsync(allAccounts(accounts));
   if (asJson) {
     return `${cleanJson(all.map(withTimes))}\n`;
   }
