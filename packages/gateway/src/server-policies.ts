@@ -27,22 +27,30 @@ export interface DecidingPolicy {
 }
 
 /**
- * Finds the policy for an operation without serving.
+ * Finds policies without serving; the rules of each server are compiled once.
  * @param compile `null`: no rule has a condition
  * @returns `null` at a merged server for a name without a member, and for a method that concerns several
  */
-export function findDecidingPolicy(
-  server: GatewayServer,
-  operation: McpOperation,
+export function createDecidingPolicies(
   servers: readonly GatewayServer[],
   compile: CompileCondition | null,
-): DecidingPolicy | null {
-  if (server.merges === null) return { server, operation, policy: policyOfServer(server, servers, compile) };
-  const { tool, prompt, resource } = operation;
-  const found = resource === null ? splitName(tool ?? prompt ?? '') : splitUri(resource);
-  const path = found && Object.hasOwn(server.merges, found.prefix) ? server.merges[found.prefix] : null;
-  const member = servers.find((one) => one.path === path);
-  if (found === null || member === undefined) return null;
-  const kind = tool !== null ? 'tool' : prompt !== null ? 'prompt' : 'resource';
-  return findDecidingPolicy(member, { ...operation, [kind]: found.name }, servers, compile);
+): (server: GatewayServer, operation: McpOperation) => DecidingPolicy | null {
+  const policies = new Map<GatewayServer, Policy>();
+
+  function policyOf(server: GatewayServer): Policy {
+    const policy = policies.get(server) ?? policyOfServer(server, servers, compile);
+    policies.set(server, policy);
+    return policy;
+  }
+
+  return function find(server, operation) {
+    if (server.merges === null) return { server, operation, policy: policyOf(server) };
+    const { tool, prompt, resource } = operation;
+    const found = resource === null ? splitName(tool ?? prompt ?? '') : splitUri(resource);
+    const path = found && Object.hasOwn(server.merges, found.prefix) ? server.merges[found.prefix] : null;
+    const member = servers.find((one) => one.path === path);
+    if (found === null || member === undefined) return null;
+    const kind = tool !== null ? 'tool' : prompt !== null ? 'prompt' : 'resource';
+    return find(member, { ...operation, [kind]: found.name });
+  };
 }

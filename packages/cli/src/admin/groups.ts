@@ -4,8 +4,8 @@ import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
+import { enabledAccounts } from './accounts.ts';
 import { findInstallation } from './installation.ts';
-import { enabledAccounts } from './policy/principal.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf, withStore } from './with-store.ts';
 

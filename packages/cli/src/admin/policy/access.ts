@@ -5,12 +5,13 @@ import type { Command } from 'commander';
 import type { ProcessContext } from '../../process-context.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
+import { requireAccount } from '../accounts.ts';
 import { findServers, serverAt } from '../configured-servers.ts';
 import { addSubcommand } from '../subcommand.ts';
 import { issuerOf, type Tools, withStore } from '../with-store.ts';
-import { createPolicyFinder, type FindPolicy } from './operation.ts';
+import { type ExplainedDecision, outcomeText } from './decision-text.ts';
+import { createPolicyFinder, explainWithoutArguments, type FindPolicy } from './operation.ts';
 import { createPrincipals, type Principals, type SupposedToken } from './principal.ts';
-import { type ExplainedDecision, explainSupposed, outcomeText } from './who-can.ts';
 
 interface AccessFlags {
   readonly user?: string;
@@ -73,8 +74,7 @@ async function findCaller(
 ): Promise<(token: SupposedToken) => Promise<AccessPrincipal | null>> {
   if (group !== undefined) return async (token) => memberOf(group, token).principal;
   if (user === undefined) return async () => null;
-  const account = await accounts.find(user);
-  if (account === null) throw new Error(`There is no account for ${cleanLine(user)}`);
+  const account = await requireAccount(accounts, user);
   return async (token) => (await principalOf(account, token)).principal;
 }
 
@@ -109,7 +109,7 @@ function decide(
   [tool, hints]: readonly [string, ToolAnnotations | null],
   { principal, findPolicy, now }: Caller,
 ): ToolAccess {
-  const explained = explainSupposed(findPolicy({ server: path, tool }), principal, hints, now);
+  const explained = explainWithoutArguments(findPolicy({ server: path, tool }), principal, hints, now);
   const outcome = outcomeText(explained);
   return { tool, outcome, because: outcome === null ? refusalText(explained) : null };
 }

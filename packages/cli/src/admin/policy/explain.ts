@@ -11,6 +11,7 @@ import {
 import type { ProcessContext } from '../../process-context.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
+import { requireAccount } from '../accounts.ts';
 import { findServers } from '../configured-servers.ts';
 import { issuerOf, type Tools, withStore } from '../with-store.ts';
 import { consideredText, decisionText } from './decision-text.ts';
@@ -52,9 +53,7 @@ async function callerOf(
       throw new Error('--client, --scopes and --claims need --user: without one, the request has no token');
     return null;
   }
-  const account = await accounts.find(user);
-  if (account === null) throw new Error(`There is no account for ${cleanLine(user)}`);
-  return principalOf(account, {
+  return principalOf(await requireAccount(accounts, user), {
     server,
     client,
     scopes: scopes?.split(/[ ,]+/).filter((scope) => scope !== '') ?? null,

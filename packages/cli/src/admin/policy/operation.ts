@@ -1,9 +1,10 @@
 /** The operation that a command asks about, and the policy that decides about it. */
-import { type DecidingPolicy, findDecidingPolicy, hasConditions } from '@portcullis/gateway/options';
-import { type CompileCondition, loadConditions } from '@portcullis/policy';
+import { createDecidingPolicies, type DecidingPolicy, hasConditions } from '@portcullis/gateway/options';
+import { type AccessPrincipal, loadConditions, type ToolAnnotations } from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/protocol';
 import { cleanLine } from '../../terminal/clean.ts';
 import { type ConfiguredServers, serverAt } from '../configured-servers.ts';
+import type { ExplainedDecision } from './decision-text.ts';
 
 /** An operation, named as at its server. */
 export interface NamedOperation {
@@ -36,13 +37,13 @@ export function operationText({ method, tool, prompt, resource }: McpOperation):
   return cleanLine(name === null ? method : `${method} ${name}`);
 }
 
-/** Compiles conditions once for all operations of a command. */
+/** Compiles the rules of each server once for all operations of a command. */
 export async function createPolicyFinder({ servers }: Pick<ConfiguredServers, 'servers'>) {
-  const compile: CompileCondition | null = hasConditions(servers) ? await loadConditions() : null;
+  const findPolicy = createDecidingPolicies(servers, hasConditions(servers) ? await loadConditions() : null);
   /** @throws Error for a server or a member that does not exist */
   return (named: NamedOperation): DecidingPolicy => {
     const server = serverAt(servers, named.server);
-    const found = findDecidingPolicy(server, operationOf(named), servers, compile);
+    const found = findPolicy(server, operationOf(named));
     if (found !== null) return found;
     const prefixes = Object.keys(server.merges ?? {}).join(', ');
     throw new Error(`At ${server.path}, a name begins with that of one of its members: ${prefixes}`);
@@ -50,3 +51,21 @@ export async function createPolicyFinder({ servers }: Pick<ConfiguredServers, 's
 }
 
 export type FindPolicy = Awaited<ReturnType<typeof createPolicyFinder>>;
+
+/** The token has no claims of a sign-in; conditions on arguments stay open. */
+export function explainWithoutArguments(
+  { server, operation, policy }: DecidingPolicy,
+  principal: AccessPrincipal | null,
+  annotations: ToolAnnotations | null,
+  now: number,
+): ExplainedDecision {
+  return policy.explain({
+    principal,
+    operation,
+    server: server.path,
+    annotations,
+    arguments: 'later',
+    now,
+    network: '',
+  });
+}

@@ -30,6 +30,8 @@ export interface SupposedToken {
 
 export interface SupposedPrincipal {
   readonly principal: AccessPrincipal;
+  /** All groups of the user, also if the token does not contain them. */
+  readonly groups: readonly string[];
   /** Scopes of the server that the user cannot be granted, and why. */
   readonly notGrantable: readonly { readonly scope: string; readonly reason: string }[];
 }
@@ -80,6 +82,7 @@ export function createPrincipals(
     const claims = { ...registered, ...about, ...token.claims };
     return {
       principal: { ...subject, subject: id, scopes: granted, claims, groups: groupsIn(claims) },
+      groups: subject.groups,
       notGrantable,
     };
   }
@@ -106,10 +109,4 @@ function findLimited(scopes: Scopes, limits: ScopeLimits, subject: AccessSubject
     const reason = limit === undefined ? null : unmetCondition(limit, subject);
     return reason === null ? [] : [{ scope, reason }];
   });
-}
-
-/** All accounts that can sign in, page by page. */
-export async function* enabledAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {
-  for (let page = await accounts.list(); page.length > 0; page = await accounts.list(page.at(-1)?.emailKey))
-    yield* page.filter(({ disabledAt }) => disabledAt === null);
 }

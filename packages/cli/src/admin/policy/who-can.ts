@@ -1,21 +1,25 @@
 /** `portcullis policy who-can`: the users who may perform an operation, and their groups. */
 import type { DecidingPolicy } from '@portcullis/gateway/options';
-import type { AccessPrincipal, explainAccess, ToolAnnotations } from '@portcullis/policy';
+import type { AccessPrincipal } from '@portcullis/policy';
 import type { ProcessContext } from '../../process-context.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
+import { enabledAccounts } from '../accounts.ts';
 import { findServers } from '../configured-servers.ts';
 import { issuerOf, withStore } from '../with-store.ts';
-import { createPolicyFinder, type NamedOperation, operationText } from './operation.ts';
-import { createPrincipals, enabledAccounts } from './principal.ts';
+import { outcomeText } from './decision-text.ts';
+import {
+  createPolicyFinder,
+  explainWithoutArguments,
+  type NamedOperation,
+  operationText,
+} from './operation.ts';
+import { createPrincipals } from './principal.ts';
 
 export interface WhoCanFlags extends NamedOperation {
   readonly client?: string;
   readonly json?: true;
 }
-
-/** A decision, and what was considered. */
-export type ExplainedDecision = ReturnType<typeof explainAccess>;
 
 interface Outcome {
   readonly id: string;
@@ -37,8 +41,7 @@ export async function whoCan(flags: WhoCanFlags, processContext: ProcessContext)
     const token = { server: flags.server, client, scopes: null, claims: {} };
     const outcomes: Outcome[] = [];
     for await (const account of enabledAccounts(accounts)) {
-      const { principal } = await principalOf(account, token);
-      const { groups = [] } = await accounts.claims(account.id);
+      const { principal, groups } = await principalOf(account, token);
       const outcome = outcomeOf(found, principal, tools.clock());
       outcomes.push({ id: account.id, email: account.email, groups, outcome });
     }
@@ -57,41 +60,7 @@ function dependsOnClient({ policy, operation }: DecidingPolicy): boolean {
 }
 
 function outcomeOf(found: DecidingPolicy, principal: AccessPrincipal | null, now: number): string | null {
-  return outcomeText(explainSupposed(found, principal, null, now));
-}
-
-/** The token has no claims of a sign-in, and the arguments are not known: what depends on them stays open. */
-export function explainSupposed(
-  { server, operation, policy }: DecidingPolicy,
-  principal: AccessPrincipal | null,
-  annotations: ToolAnnotations | null,
-  now: number,
-): ExplainedDecision {
-  return policy.explain({
-    principal,
-    operation,
-    server: server.path,
-    annotations,
-    arguments: 'later',
-    now,
-    network: '',
-  });
-}
-
-/** What remains to be done or met; `null`: refused. */
-export function outcomeText({ decision, considered }: ExplainedDecision): string | null {
-  const open = considered.filter(({ outcome }) => outcome === 'open');
-  const rest = open.length === 0 ? '' : `if the arguments meet ${open.map(({ rule }) => rule).join(' and ')}`;
-  switch (decision.kind) {
-    case 'allow':
-      return rest === '' ? 'allowed' : rest;
-    case 'step_up':
-      return ['after the sign-in that', decision.because.rule, 'demands', rest].join(' ').trim();
-    case 'approval':
-      return ['with an approval', rest].join(' ').trim();
-    default:
-      return null;
-  }
+  return outcomeText(explainWithoutArguments(found, principal, null, now));
 }
 
 function whoCanText(
