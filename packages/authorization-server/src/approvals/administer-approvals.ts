@@ -53,22 +53,17 @@ export function createApprovalAdministration(
 ): ApprovalAdministration {
   const { store, clock } = context;
 
-  async function list(): Promise<readonly ListedApproval[]> {
-    const pending = await store.listPendingApprovals({ all: true }, clock(), MAX_LISTED);
-    return Promise.all(pending.map(describe));
-  }
+  const listPending = () => store.listPendingApprovals({ all: true }, clock(), MAX_LISTED);
 
   async function describe(approval: ApprovalRecord): Promise<ListedApproval> {
-    const { subject, clientId, server, tool, rule, ...others } = approval;
+    const { id, subject, clientId, server, tool, rule, createdAt, expiresAt } = approval;
+    const { arguments: given, approverGroups, reusableFor } = approval;
     const account = await store.findAccount(subject);
     return {
-      ...{ id: others.id, clientId, server, tool, rule, arguments: others.arguments },
-      approverGroups: others.approverGroups,
-      reusableFor: others.reusableFor,
-      createdAt: others.createdAt,
-      expiresAt: others.expiresAt,
+      ...{ id, clientId, server, tool, rule, createdAt, expiresAt },
+      ...{ arguments: given, approverGroups, reusableFor },
       account: account?.email ?? null,
-      shownArguments: readShownArguments(approval.arguments).map(
+      shownArguments: readShownArguments(given).map(
         ({ name, text }) => [escapedText(name), escapedText(text)] as const,
       ),
       description: describeTool(approval).description,
@@ -76,11 +71,11 @@ export function createApprovalAdministration(
   }
 
   return {
-    list,
+    list: async () => Promise.all((await listPending()).map(describe)),
     async find(id) {
       if (id.length < MIN_BEGINNING) return null;
-      const found = (await list()).filter((one) => one.id.startsWith(id));
-      return found.length === 1 ? (found[0] ?? null) : null;
+      const [found, ...others] = (await listPending()).filter((one) => one.id.startsWith(id));
+      return found !== undefined && others.length === 0 ? describe(found) : null;
     },
     async decide(id, choice, reason) {
       const approval = await store.findApproval(id, clock());

@@ -14,7 +14,7 @@ import { readUserClaims } from '../users/user-claims.ts';
 import { type CallToApprove, callPage, decidedPage, queuePage } from './approval-view.ts';
 import { APPROVALS_PATH } from './call-approvals.ts';
 import { decideApproval } from './decide.ts';
-import { type ApprovalChoice, type Approver, choicesOf, mayDecide, maySee } from './rules.ts';
+import { type Approver, choicesOf, mayDecide, maySee } from './rules.ts';
 
 const ONE = `${APPROVALS_PATH}/*`;
 /** Seconds for which the browser keeps the approval while its user signs in. */
@@ -67,7 +67,8 @@ export function createApprovalPages(pages: PageRouter): readonly Route[] {
       if (found === null || !mayDecide(found.approval, found.approver))
         return context.errors.show(ONE, 'unknown-approval');
       const choice = choicesOf(found.approval).find((one) => one === form.one('decision'));
-      if (choice !== undefined) await decide(context, found, choice, form.one('reason'));
+      if (choice !== undefined)
+        await decideApproval(context, found.approval, choice, found.approver, form.one('reason'));
       // What was decided first is shown.
       return respondRedirect(path);
     }),
@@ -93,15 +94,6 @@ async function open(context: PageContext, request: HttpRequest, user: User): Pro
   if (approval === null) return null;
   const approver = await approverOf(context, user);
   return maySee(approval, approver) ? { user, approver, approval } : null;
-}
-
-async function decide(
-  context: PageContext,
-  { approval, approver }: OpenedApproval,
-  choice: ApprovalChoice,
-  reason = '',
-): Promise<void> {
-  await decideApproval(context, approval, choice, approver, reason);
 }
 
 async function show(
