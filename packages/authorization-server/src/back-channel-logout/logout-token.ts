@@ -46,7 +46,7 @@ export async function verifyLogoutToken(
       },
     );
     const { iat = 0, exp = 0, nonce, events, sub, sid } = payload;
-    // Older providers name no type. An ID token is none: it has no event. @see §2.4
+    // Older providers name no type. An ID token is rejected in any case: it has no logout event. @see §2.4
     if (![undefined, 'jwt', 'logout+jwt'].includes(typeOf(protectedHeader)))
       throw invalidLogoutToken('its typ is another');
     if (nonce !== undefined) throw invalidLogoutToken('it has a nonce');
