@@ -40,7 +40,7 @@ export async function createPersonalAccessToken(
   { accountId, name, resource, scopes, lifetime }: NewPersonalAccessToken,
 ): Promise<PersonalAccessTokenCreation> {
   const now = clock();
-  if (await hasMostTokens(store, accountId, now)) return 'too-many';
+  if (await hasMaximumTokens(store, accountId, now)) return 'too-many';
   const grant: GrantRecord = {
     id: newIdentifier('grant'),
     clientId: PERSONAL_ACCESS_TOKEN_CLIENT,
@@ -61,7 +61,7 @@ export async function createPersonalAccessToken(
   return { token, expiresAt: grant.expiresAt };
 }
 
-async function hasMostTokens(
+async function hasMaximumTokens(
   store: ServerContext['store'],
   accountId: string,
   now: number,

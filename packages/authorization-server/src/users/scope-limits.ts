@@ -119,12 +119,10 @@ function explainLimit(
   return null;
 }
 
-function limitBy(
-  { grantableTo, hierarchy }: LimitedResource,
-  isMet: (condition: AccessCondition) => boolean,
-): LimitScopes {
+function limitBy(resource: LimitedResource, isMet: (condition: AccessCondition) => boolean): LimitScopes {
+  const { grantableTo } = resource;
   if (grantableTo === undefined) return unlimited;
-  return restrict({ hierarchy: hierarchy ?? {} }, (scope) => {
+  return restrict(resource, (scope) => {
     const condition = Object.hasOwn(grantableTo, scope) ? grantableTo[scope] : undefined;
     return condition === undefined || isMet(condition);
   });
