@@ -300,6 +300,35 @@ describe('credentials', () => {
     ]);
     expect(issuer.received[0]?.body).toBe('grant_type=client_credentials');
   });
+
+  it('of an application that were replaced already are not replaced again by a late rejection', async () => {
+    let tokens = 0;
+    const issuer = await startPoint((_asked, response) => {
+      tokens += 1;
+      send(response, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 600 });
+    });
+    const late: ServerResponse[] = [];
+    const point = await startPoint(({ headers }, response) => {
+      if (headers.authorization !== 'Bearer token-1') {
+        send(response, { decision: true });
+        for (const other of late.splice(0)) send(other, {}, 401);
+      } else if (late.push(response) === 2) send(late.shift() ?? response, {}, 401);
+    });
+    const { gateway } = await behind(point, {
+      cache: 0,
+      credentials: {
+        as: 'application',
+        tokenEndpoint: `${issuer.url}/token`,
+        clientId: 'gate',
+        clientSecret: 'secret',
+      },
+    });
+    await Promise.all([1, 2].map(() => post(gateway, call('search'))));
+    expect(point.received.map(({ headers }) => headers.authorization)).toEqual([
+      ...Array(2).fill('Bearer token-1'),
+      ...Array(2).fill('Bearer token-2'),
+    ]);
+  });
 });
 
 describe('the options', () => {

@@ -95,19 +95,20 @@ function createSender({ url, timeout, credentials }: DecisionPointDefinition, cl
   const authentication = createPointAuthentication(credentials, tokens, clock);
 
   async function send(path: string, body: unknown, mayRetry = true): Promise<unknown> {
+    const credential = await authentication.headers();
     const response = await fetch(`${url}/access/v1/${path}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         accept: 'application/json',
         'x-request-id': crypto.randomUUID(),
-        ...(await authentication.headers()),
+        ...credential,
       },
       body: JSON.stringify(body),
       redirect: 'manual',
     });
     const { status, headers } = response;
-    if (status === 401 && mayRetry && authentication.rejected()) return send(path, body, false);
+    if (status === 401 && mayRetry && authentication.rejected(credential)) return send(path, body, false);
     if (status !== 200) throw unavailable(`it responded ${status}`, readRetryAfter(headers));
     return parseStrictJson(await response.text());
   }

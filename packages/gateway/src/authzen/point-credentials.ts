@@ -11,8 +11,8 @@ type Headers = Readonly<Record<string, string>>;
 export interface PointAuthentication {
   /** @throws ClientError, OutboundError */
   headers(): Headers | Promise<Headers>;
-  /** The decision point rejected the headers. @returns whether others can be obtained */
-  rejected(): boolean;
+  /** The decision point rejected these headers. @returns whether others can be obtained */
+  rejected(headers: Headers): boolean;
 }
 
 /** @param clock epoch milliseconds */
@@ -26,16 +26,21 @@ export function createPointAuthentication(
   return { headers: () => fixed, rejected: () => false };
 }
 
+interface Obtained {
+  readonly tokens: Tokens;
+  readonly headers: Headers;
+}
+
 /** Concurrent requests share one token request. @see RFC 6749 §4.4 */
 function createApplicationAuthentication(
   { tokenEndpoint, clientId, clientSecret, scopes }: ApplicationCredentials,
   fetch: OutboundFetch,
   clock: () => number,
 ): PointAuthentication {
-  let current: Tokens | null = null;
-  let pending: Promise<Tokens> | null = null;
+  let current: Obtained | null = null;
+  let pending: Promise<Obtained> | null = null;
 
-  async function obtain(): Promise<Tokens> {
+  async function obtain(): Promise<Obtained> {
     const { tokens } = await requestTokensAt(
       fetch,
       {
@@ -47,12 +52,12 @@ function createApplicationAuthentication(
       },
       clock,
     );
-    current = tokens;
-    return tokens;
+    current = { tokens, headers: { authorization: `Bearer ${tokens.accessToken}` } };
+    return current;
   }
 
-  function find(): Tokens | Promise<Tokens> {
-    if (current !== null && !isStale(current, clock())) return current;
+  function find(): Obtained | Promise<Obtained> {
+    if (current !== null && !isStale(current.tokens, clock())) return current;
     pending ??= obtain().finally(() => {
       pending = null;
     });
@@ -60,12 +65,10 @@ function createApplicationAuthentication(
   }
 
   return {
-    async headers() {
-      const { accessToken } = await find();
-      return { authorization: `Bearer ${accessToken}` };
-    },
-    rejected() {
-      current = null;
+    headers: async () => (await find()).headers,
+    rejected(headers) {
+      // A concurrent request may have replaced them already.
+      if (current?.headers === headers) current = null;
       return true;
     },
   };
