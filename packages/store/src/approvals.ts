@@ -103,9 +103,20 @@ function* request(approval: NewApproval, limits: ApprovalLimits): Steps<Approval
   return saved;
 }
 
-/** The lookup key of a call and the rule that needs its approval. */
-function hashCall({ subject, clientId, grantId, server, tool, argumentsHash, rule }: ApprovedCall): string {
-  const members = [subject, clientId, grantId, server, tool, argumentsHash, rule];
+/** The lookup key of a call and of what its rule demands: a rule that changes keeps its path. */
+function hashCall(call: ApprovedCall): string {
+  const { subject, clientId, grantId, server, tool, argumentsHash, rule, approverGroups, reusableFor } = call;
+  const members = [
+    subject,
+    clientId,
+    grantId,
+    server,
+    tool,
+    argumentsHash,
+    rule,
+    approverGroups,
+    reusableFor,
+  ];
   return createHash('sha256').update(JSON.stringify(members)).digest('base64url');
 }
 

@@ -93,6 +93,20 @@ export function describeApprovals(store: StoreOfTest): void {
       },
     );
 
+    it.each([
+      { approverGroups: ['leads'], reusableFor: null },
+      { approverGroups: null, reusableFor: 900 },
+    ])('of a rule that demands something else since are others: %j', async (changed) => {
+      const first = await save();
+      await store().decideApproval(first.id, approved(), NOW);
+      const before = await store().findApproval(first.id, NOW);
+      const other = { ...first, id: newHash(), ...changed };
+      expect(await store().findApprovalOfCall(other, NOW)).toBeNull();
+      expect(await request(other)).toEqual(pending(other));
+      expect(await store().findApproval(first.id, NOW)).toEqual(before);
+      expect((await store().findApprovalOfCall(first, NOW))?.id).toBe(first.id);
+    });
+
     it('are counted while they are pending, up to a limit', async () => {
       const count = (limit = 10_000) => store().countPendingApprovals(NOW, limit);
       const before = await count();

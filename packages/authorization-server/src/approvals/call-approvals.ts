@@ -7,7 +7,7 @@ import { factsOf } from './decide.ts';
 import { MAX_PENDING_OF_SERVER, MAX_PENDING_OF_SUBJECT, PENDING_LIFETIME } from './rules.ts';
 
 /** A call that its rules allow once it is approved. */
-interface ApprovableCall extends Omit<ApprovedCall, 'rule'> {
+interface ApprovableCall extends Omit<ApprovedCall, 'rule' | 'approverGroups' | 'reusableFor'> {
   /** The approvals that it needs, each by a rule. */
   readonly needed: readonly RequiredApproval[];
   /** JSON text, for the approver; empty: it has none. */
@@ -96,15 +96,18 @@ async function findOrRequest(
   { needed: _needed, readDefinition, ...call }: ApprovableCall,
   { by, lasts, rule }: RequiredApproval,
 ): Promise<FoundApproval | null> {
-  const known = await store.findApprovalOfCall({ ...call, rule }, clock());
+  const approvable = {
+    ...{ ...call, rule },
+    approverGroups: by === 'user' ? null : by.groups,
+    reusableFor: lasts === 'call' ? null : lasts,
+  };
+  const known = await store.findApprovalOfCall(approvable, clock());
   if (known !== null) return { approval: known, isNew: false };
   const definition = await readDefinition();
   const createdAt = clock();
   const wanted: NewApproval = {
-    ...{ ...call, rule, definition, createdAt },
+    ...{ ...approvable, definition, createdAt },
     id: newSecret(),
-    approverGroups: by === 'user' ? null : by.groups,
-    reusableFor: lasts === 'call' ? null : lasts,
     expiresAt: createdAt + PENDING_LIFETIME,
   };
   const limits = { bySubject: MAX_PENDING_OF_SUBJECT, byServer: MAX_PENDING_OF_SERVER };

@@ -1,6 +1,6 @@
 /** The store capability `approvals`: consent to single calls of tools. */
 
-/** The call that an approval is bound to: another value of any member is another call. */
+/** The call that an approval is bound to, and what its rule demands: another value of any member needs another approval. */
 export interface ApprovedCall {
   /** The user, or the client that acts for itself. */
   readonly subject: string;
@@ -14,6 +14,10 @@ export interface ApprovedCall {
   readonly argumentsHash: string;
   /** The path of the rule that needs the approval: `servers[0].tools["delete_*"].approval`. */
   readonly rule: string;
+  /** Users in one of these groups decide; `null`: the user of the call does. */
+  readonly approverGroups: readonly string[] | null;
+  /** Seconds for which the same call may be allowed again; `null`: one call only. */
+  readonly reusableFor: number | null;
 }
 
 /** What the approver sees and may decide. Times in epoch seconds. */
@@ -24,10 +28,6 @@ export interface NewApproval extends ApprovedCall {
   readonly arguments: string;
   /** The approved definition of the tool as JSON text; `null`: it has none. */
   readonly definition: string | null;
-  /** Users in one of these groups decide; `null`: the user of the call does. */
-  readonly approverGroups: readonly string[] | null;
-  /** Seconds for which the same call may be allowed again; `null`: one call only. */
-  readonly reusableFor: number | null;
   readonly createdAt: number;
   /** When it ends unless it is decided before. */
   readonly expiresAt: number;
