@@ -1,0 +1,79 @@
+/** The page of an approval changes nothing unless its approver submits its own form, from this server. */
+import { describe, expect, it } from 'vitest';
+import { newApproval } from '../../store/testing/approvals.ts';
+import { EMAIL, PASSWORD, type Scene, type Sight, setScene } from './visitor.ts';
+
+interface Opened {
+  readonly t: Scene;
+  readonly id: string;
+  /** With its form. */
+  readonly page: Sight;
+  describeUser(groups: readonly string[]): Promise<unknown>;
+}
+
+/** Opens the page of a call of the user, who is in the group of its approvers. */
+async function openPage(): Promise<Opened> {
+  const t = await setScene({ approvals: true });
+  const describeUser = (groups: readonly string[]) => t.server.accounts.describe(EMAIL, { groups });
+  await describeUser(['leads']);
+  const account = await t.server.accounts.find(EMAIL);
+  const createdAt = t.clock.now;
+  const approval = newApproval({
+    ...{ id: 'a'.repeat(43), subject: account?.id ?? '', approverGroups: ['leads'] },
+    ...{ createdAt, expiresAt: createdAt + 3600 },
+  });
+  await t.store.requestApproval(approval, { bySubject: 9, byServer: 9 });
+  const login = await t.visitor.open(`/approvals/${approval.id}`);
+  const page = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD }, '/login');
+  return { t, id: approval.id, page, describeUser };
+}
+
+describe('the form of an approval', () => {
+  async function expectUnchanged({ t }: Opened, status: number, act: () => Promise<Sight>) {
+    const before = t.snapshot();
+    expect([(await act()).status, t.snapshot()]).toEqual([status, before]);
+  }
+
+  async function expectDecided({ t, id, page }: Opened) {
+    await t.visitor.submit(page, { decision: 'once' });
+    expect(await t.store.findApproval(id, t.clock.now)).toMatchObject({ outcome: 'approved' });
+  }
+
+  it.each<Record<string, string>>([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+  ])('is refused from another site: %j', async (headers) => {
+    const opened = await openPage();
+    const { t, page } = opened;
+    t.visitor.headers = headers;
+    await expectUnchanged(opened, 403, () => t.visitor.submit(page, { decision: 'once' }));
+    t.visitor.headers = {};
+    await expectDecided(opened);
+  });
+
+  it('is refused from a user who sees the call and has left the group of its approvers', async () => {
+    const opened = await openPage();
+    const { t, page, describeUser } = opened;
+    await describeUser([]);
+    expect((await t.visitor.open(page.path)).html).toContain('Waiting for a decision');
+    await expectUnchanged(opened, 404, () => t.visitor.submit(page, { decision: 'once' }));
+    await describeUser(['leads']);
+    await expectDecided(opened);
+  });
+
+  it('without a session, after another sign-in, by GET or with another decision changes nothing', async () => {
+    const opened = await openPage();
+    const { t, page } = opened;
+    const [, token = ''] = /name="token" value="([^"]+)"/.exec(page.html) ?? [];
+    const query = new URLSearchParams({ token, decision: 'once' });
+    await expectUnchanged(opened, 200, () => t.visitor.open(`${page.path}?${query}`));
+    for (const decision of ['repeatedly', 'approved', '', undefined])
+      await expectUnchanged(opened, 200, () => t.visitor.submit(page, { decision }));
+    const visitor = t.newVisitor();
+    await expectUnchanged(opened, 200, () => visitor.submit(page, { decision: 'once' }));
+    await visitor.submit(await visitor.open('/login'), { email: EMAIL, password: PASSWORD });
+    await expectUnchanged(opened, 403, () => visitor.submit(page, { decision: 'once' }));
+    await expectDecided(opened);
+  });
+});
