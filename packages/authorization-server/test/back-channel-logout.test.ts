@@ -1,6 +1,8 @@
 /** Back-channel logout: by oidc-provider, which sends its own logout tokens, and by tokens signed here. */
+import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { startOidc } from '../../../tests/support/identity-providers/oidc.ts';
+import { verifyLogoutToken } from '../src/back-channel-logout/logout-token.ts';
 import { newFederatedAccount } from '../src/federation/linked-users.ts';
 import type { AuthorizationServerOptions, IdentityProviderOptions } from '../src/index.ts';
 import { createAuthorizationServer } from '../src/index.ts';
@@ -146,6 +148,10 @@ describe('a logout token', () => {
     ['without user and session', { sub: undefined }],
     ['whose session is no text', { sid: 7 }],
     ['of another type', {}, { typ: 'at+jwt' }],
+    ['whose session is empty', { sid: '' }],
+    ['whose user no database stores', { sub: 'eve\0' }],
+    ['whose user is too long', { sub: 'e'.repeat(256) }],
+    ['that is too long', { more: 'x'.repeat(16_384) }],
   ])('%s is refused and ends nothing', async (_description, claims, header = {}) => {
     const { t, sign, sessions } = await setSignedScene();
     const before = t.snapshot();
@@ -168,6 +174,27 @@ describe('a logout token', () => {
     expect((await t.post(ENDPOINT, {})).status).toBe(400);
     expect(await sessions()).toEqual(['first']);
     expect((await t.post(ENDPOINT, { logout_token: await sign() })).status).toBe(200);
+  });
+
+  it.each(['none', 'HS256'])('with the algorithm %s is refused and ends nothing', async (alg) => {
+    const { t, sign, sessions } = await setSignedScene();
+    const [, payload = ''] = (await sign()).split('.');
+    const header = Buffer.from(JSON.stringify({ alg, typ: 'logout+jwt' })).toString('base64url');
+    const signature = createHmac('sha256', '').update(`${header}.${payload}`).digest('base64url');
+    const before = t.snapshot();
+    const forged = `${header}.${payload}.${alg === 'none' ? '' : signature}`;
+    expect((await t.post(ENDPOINT, { logout_token: forged })).status).toBe(400);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.post(ENDPOINT, { logout_token: await sign() })).status).toBe(200);
+    expect(await sessions()).toEqual([]);
+  });
+
+  it('may have a time with a fraction, which is stored in whole seconds', async () => {
+    const { clock, provider, sign } = await setSignedScene();
+    const keys = async () => JSON.parse(await (await fetch(`${provider.issuer}/keys`)).text());
+    const rules = { issuer: provider.issuer, audience: 'portcullis', now: clock.now };
+    const token = await sign({ iat: clock.now - 0.5 });
+    expect(await verifyLogoutToken(token, rules, keys)).toMatchObject({ issuedAt: clock.now - 1 });
   });
 
   it('that is sent again ends no session that began after it', async () => {

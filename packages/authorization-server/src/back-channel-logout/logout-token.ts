@@ -56,7 +56,8 @@ export async function verifyLogoutToken(
     const [subject, sessionId] = [sub, sid].map(readIdentifier);
     if (subject === undefined || sessionId === undefined || (subject === null && sessionId === null))
       throw invalidLogoutToken('it names neither a user nor a session');
-    return { subject, sessionId, issuedAt: iat };
+    // PostgreSQL does not compare a fraction with its integers. @see RFC 7519 §2, NumericDate
+    return { subject, sessionId, issuedAt: Math.floor(iat) };
   } catch (error) {
     if (error instanceof errors.JOSEError) throw invalidLogoutToken(error.message);
     throw error;
