@@ -216,6 +216,20 @@ describe('a scope that is limited to groups', () => {
     expect((await redeemAt(t, await logIn(['writers']))).body['scope']).toBe(BOTH);
   });
 
+  it.each<[string, Partial<AuthorizationServerOptions>, readonly string[]]>([
+    ['approvers of calls', { approvals: true }, ['leads']],
+    ['a decision point', { decideScopes: async ({ scopes }) => scopes }, ['leads']],
+    ['nothing', {}, []],
+  ])('groups are stored where %s may depend on them', async (_what, options, groups) => {
+    const files = await startProvider(startMisbehaving, 'files');
+    const t = await setFederationScene([openId(files, { userClaims: { groups: 'groups' } })], options);
+    files.lies = { claims: { groups: ['leads'] } };
+    await redeemAt(t, await logInByProvider(t.visitor));
+    const login = t.events.find(({ type }) => type === 'login.succeeded');
+    const accountId = login !== undefined && 'accountId' in login ? String(login.accountId) : '';
+    expect((await t.store.findProfile(accountId))?.groups).toEqual(groups);
+  });
+
   it('is not part of the token for an assertion about a user of another group', async () => {
     const idp = await startAssertionIssuer();
     const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

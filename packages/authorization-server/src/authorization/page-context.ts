@@ -24,7 +24,10 @@ export interface PipelineOptions
     ClientPolicyOptions,
     FederationOptions,
     CheckedResourceOptions,
-    UserOptions {}
+    UserOptions {
+  /** Whether a rule of a gateway needs approvals of calls. */
+  readonly approvals: boolean;
+}
 
 /** The services of page endpoints, the same for every request. A slice adds the options that it reads. */
 export interface PageServices<Options = unknown> extends ServerContext<PipelineOptions & Options> {

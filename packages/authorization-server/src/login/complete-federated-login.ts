@@ -113,16 +113,19 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
 
 /**
  * At each login, so that claims follow the identity provider. The verified address is stored, since administrators name users by it;
- * other claims only if a resource requests or depends on them.
+ * other claims only if a resource, the approvers of calls or a decision point depend on them.
  */
 async function saveProfile(
   { store, options }: PageContext,
   accountId: string,
   { user, identityProvider }: FederatedLoginResult,
 ): Promise<void> {
-  const isUnused = [...options.resources.values()].every(
-    (resource) => serializeClaimRules(resource) === null && claimsOfLimits(resource).length === 0,
-  );
+  const isUnused =
+    !options.approvals &&
+    options.decideScopes === undefined &&
+    [...options.resources.values()].every(
+      (resource) => serializeClaimRules(resource) === null && claimsOfLimits(resource).length === 0,
+    );
   const profile = readProfile(user, identityProvider.userClaims);
   await store.saveProfile(accountId, isUnused ? { email: profile.email, name: null, groups: [] } : profile);
 }
