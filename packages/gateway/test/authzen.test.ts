@@ -1,10 +1,12 @@
 /** An external decision point (AuthZEN): asked after the rules, closed when it does not decide. */
 import type { ServerResponse } from 'node:http';
+import type { CallApprovals } from '@portcullis/authorization-server';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDecisionPoint } from '../src/index.ts';
 import { defineDecisionPoint, type GatewayServerOptions, policySchema } from '../src/options.ts';
 import { json, startBackend } from './support/backend.ts';
+import { callOf, startSession } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -41,20 +43,34 @@ const permits =
     });
   };
 
+const INITIALIZED = {
+  protocolVersion: '2025-11-25',
+  capabilities: { tools: {} },
+  serverInfo: { name: 'shop', version: '1' },
+};
 const TOOLS = ['search', 'order', 'wipe'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+
+interface ServerChanges {
+  readonly tools?: NonNullable<GatewayServerOptions['tools']>;
+  readonly approvals?: CallApprovals | null;
+  /** Whether it is also a member of a merged server at `/all`. */
+  readonly merged?: boolean;
+}
 
 async function behind(
   point: { readonly url: string },
   options: Readonly<Record<string, unknown>> = {},
   clock?: () => number,
+  { tools, approvals = null, merged = false }: ServerChanges = {},
 ) {
   const backend = await startBackend(({ body }, response) => {
-    const { id, method } = JSON.parse(body);
-    json(response, {
-      jsonrpc: '2.0',
-      id,
-      result: method === 'tools/list' ? { tools: TOOLS } : { content: [] },
-    });
+    const { id, method } = JSON.parse(body || '{}');
+    if (id === undefined) return void response.writeHead(body === '' ? 405 : 202).end();
+    const results: Readonly<Record<string, object>> = {
+      initialize: INITIALIZED,
+      'tools/list': { tools: TOOLS },
+    };
+    json(response, { jsonrpc: '2.0', id, result: results[method] ?? { content: [] } });
   });
   const report = createOptionReport();
   const read = readOption(policySchema(), { authzen: { url: point.url, ...options } }, ['policy'], report);
@@ -64,10 +80,12 @@ async function behind(
     path: '/mcp',
     backend: { url: backend.url },
     scopes: { 'mcp:read': 'Read' },
-    tools: { search: ['mcp:read'], order: ['mcp:read'], wipe: false },
+    tools: { search: ['mcp:read'], order: ['mcp:read'], wipe: false, ...tools },
     review: 'auto',
   };
-  const gateway = await startGateway([written], { decisionPoint: createDecisionPoint(definition, clock) });
+  const all = merged ? [{ path: '/all', merges: { m: '/mcp' } }] : [];
+  const decisionPoint = createDecisionPoint(definition, clock);
+  const gateway = await startGateway([written, ...all], { decisionPoint, approvals });
   closing.push(backend.close, gateway.close);
   return { gateway, backend };
 }
@@ -132,6 +150,53 @@ describe('a list', () => {
     const response = await post(gateway, list);
     expect(response.status).toBe(503);
     expect(await response.text()).not.toContain('search');
+  });
+});
+
+describe('a call that needs an approval', () => {
+  it('is refused before an approver is asked, and later without using what was approved', async () => {
+    const state = { isPermitted: false, isApproved: false };
+    const point = await startPoint(permits(() => state.isPermitted));
+    const steps: string[] = [];
+    const use = {
+      ids: ['approval'],
+      consume: async () => steps.push('consumed') > 0,
+      reportUnknownOutcome: () => {},
+    };
+    const approvals: CallApprovals = {
+      async request() {
+        steps.push('requested');
+        if (state.isApproved) return { kind: 'approved', use };
+        return { kind: 'pending', url: 'https://as.example/approvals/1', isUnderWay: false };
+      },
+    };
+    const tools = { order: { scopes: ['mcp:read'], approval: { by: 'user' as const } } };
+    const { gateway, backend } = await behind(point, { cache: 0 }, undefined, { tools, approvals });
+    expect((await post(gateway, call('order'))).status).toBe(403);
+    expect(steps).toEqual([]);
+    state.isPermitted = true;
+    expect(await (await post(gateway, call('order'))).text()).toContain('approvals/1');
+    Object.assign(state, { isPermitted: false, isApproved: true });
+    expect((await post(gateway, call('order'))).status).toBe(403);
+    expect([steps, backend.received]).toEqual([['requested'], []]);
+    state.isPermitted = true;
+    expect((await post(gateway, call('order'))).status).toBe(200);
+    expect(steps).toEqual(['requested', 'requested', 'consumed']);
+  });
+});
+
+describe('a merged server', () => {
+  it('asks about calls and lists by the names of the member', async () => {
+    const point = await startPoint(permits((name) => name === 'search'));
+    const { gateway, backend } = await behind(point, {}, undefined, { merged: true });
+    const scopes = 'alice_app_mcp.read';
+    const client = await startSession(gateway, scopes, '/all');
+    expect((await client.post(callOf('m__order'))).status).toBe(403);
+    expect(backend.received.filter(({ body }) => body.includes('tools/call'))).toEqual([]);
+    expect((await client.post(callOf('m__search'))).status).toBe(200);
+    expect(JSON.parse(point.received.at(-1)?.body ?? '').resource.id).toBe('/mcp#search');
+    const listed = await (await client.post(list)).text();
+    expect([listed.includes('m__search'), listed.includes('m__order')]).toEqual([true, false]);
   });
 });
 
