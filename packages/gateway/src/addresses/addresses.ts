@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { Pool } from 'undici';
 import { CLOSE_GRACE, FIRST_PAUSE, LONGEST_PAUSE, MAX_RESPONSE_HEADER } from '../limits.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
+import { createConnector } from './connector.ts';
 
 /** One address of a backend. */
 export interface Address {
@@ -98,7 +99,7 @@ function createAddress(url: URL, limits: GatewayServer['limits']): Address {
       pipelining: 1,
       headersTimeout: limits.firstByte * 1000,
       bodyTimeout: limits.idle * 1000,
-      connect: { timeout: limits.connect * 1000 },
+      connect: createConnector(limits.connect),
       maxHeaderSize: MAX_RESPONSE_HEADER,
     }),
     downUntil: 0,

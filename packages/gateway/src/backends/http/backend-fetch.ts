@@ -6,6 +6,7 @@ import { isMembers, type TransportFetch, type TransportRequest } from '@portcull
 import { Agent, type Dispatcher, fetch } from 'undici';
 import type { Addresses } from '../../addresses/addresses.ts';
 import { connectionFailure } from '../../addresses/connection-failure.ts';
+import { createConnector } from '../../addresses/connector.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { type BackendAccess, BackendError } from '../backend.ts';
@@ -29,7 +30,7 @@ export function createBackendPools(
   forward: readonly string[] = [],
 ): BackendPools {
   const dispatcher = new Agent({
-    connect: { timeout: limits.connect * 1000 },
+    connect: createConnector(limits.connect),
     headersTimeout: limits.firstByte * 1000,
     // An event stream may be silent for long.
     bodyTimeout: 0,

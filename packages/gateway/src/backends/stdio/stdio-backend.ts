@@ -42,6 +42,7 @@ interface Running extends PoolEntry {
 }
 
 export function createStdioBackend(options: StdioBackendOptions): MessageBackend {
+  // Over 60 lines: opening, starting and delaying a restart share the pool and whether it is closed.
   const { server, definition } = options;
   const { name } = server;
   const running = createPool(options);
