@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { DecideScopes } from '../src/index.ts';
 import { redeemAt } from './federation-scene.ts';
 import { basic, CLIENTS, NOTES, refreshing, startServer } from './server-under-test.ts';
-import { EMAIL, requestOf, setScene, textOf } from './visitor.ts';
+import { EMAIL, permissionsOf, requestOf, setScene, textOf } from './visitor.ts';
 
 /** Permits what the test says at the moment. */
 function createDecider(permitted: readonly string[]) {
@@ -22,11 +22,13 @@ const ALL = ['notes:read', 'notes:write'];
 const ask = { resource: NOTES, scope: 'notes:read notes:write' };
 
 describe('a scope that the decision point refuses', () => {
-  it('is neither shown nor granted, and is once it is permitted', async () => {
+  it('is neither offered nor granted, and is once it is permitted', async () => {
     const { asked, state, decideScopes } = createDecider(['notes:read']);
     const t = await setScene({ decideScopes });
     const consent = await t.visitor.signIn(requestOf(ask));
-    expect(textOf(consent)).not.toContain('Change your notes');
+    const { offered, withheld } = permissionsOf(consent);
+    expect(offered).not.toContain('Change your notes');
+    expect(withheld).toContain('Change your notes The access policy of this server refuses this.');
     const token = await redeemAt(t, await t.visitor.submit(consent, { decision: 'allow' }));
     expect(token.body['scope']).toBe('notes:read');
     expect(asked[0]).toMatchObject({
@@ -37,7 +39,8 @@ describe('a scope that the decision point refuses', () => {
     });
     state.permitted = ALL;
     const twin = await t.visitor.signIn(requestOf(ask));
-    expect(textOf(twin)).toContain('Change your notes');
+    expect(permissionsOf(twin).offered).toContain('Change your notes');
+    expect(permissionsOf(twin).withheld).toBe('');
   });
 
   it('is refused with invalid_scope at a refresh, and nothing changes', async () => {
@@ -61,6 +64,25 @@ describe('a scope that the decision point refuses', () => {
     const refused = await t.post('/token', form, basic('nightly', 'nightly-secret'));
     expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_scope']);
     expect(asked.at(-1)).toMatchObject({ accountId: null, subject: { clientId: 'nightly', groups: [] } });
+  });
+});
+
+describe('the scopes that a decision point decides about', () => {
+  it('are those that are asked for, and what they include', async () => {
+    const { asked, decideScopes } = createDecider(ALL);
+    const t = await setScene({ decideScopes });
+    await t.visitor.signIn(requestOf({ ...ask, scope: 'notes:read' }));
+    expect(asked.map(({ scopes }) => scopes)).toEqual([['notes:read']]);
+    await t.visitor.signIn(requestOf({ ...ask, scope: 'notes:write' }));
+    expect(asked.at(-1)?.scopes).toEqual(['notes:write', 'notes:read']);
+  });
+
+  it('are those of the grant at a refresh', async () => {
+    const { asked, decideScopes } = createDecider(ALL);
+    const t = await startServer({ decideScopes });
+    const { body } = await t.signIn({ scopes: ['notes:read'] });
+    await t.post('/token', refreshing(body['refresh_token']));
+    expect(new Set(asked.flatMap(({ scopes }) => scopes))).toEqual(new Set(['notes:read']));
   });
 });
 

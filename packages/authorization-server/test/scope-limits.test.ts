@@ -18,7 +18,7 @@ import {
   refreshing,
   startServer,
 } from './server-under-test.ts';
-import { EMAIL, PASSWORD, requestOf, type Scene, setScene, textOf } from './visitor.ts';
+import { EMAIL, PASSWORD, permissionsOf, requestOf, type Scene, setScene, textOf } from './visitor.ts';
 
 type Limits = NonNullable<ResourceDefinition['grantableTo']>;
 
@@ -26,6 +26,12 @@ type Limits = NonNullable<ResourceDefinition['grantableTo']>;
 const limited = (grantableTo: Limits, more: Partial<ResourceDefinition> = {}) => ({
   resources: RESOURCES.map((one) => (one.resource === NOTES ? { ...one, grantableTo, ...more } : one)),
 });
+
+const MORE_SCOPES = {
+  'notes:read': 'Read your notes',
+  'notes:write': 'Change your notes',
+  'notes:list': 'List your notes',
+};
 
 const WRITERS: Limits = { 'notes:write': { groups: ['writers'] } };
 const BOTH = 'notes:read notes:write';
@@ -51,17 +57,20 @@ const BY_GROUPS = {
 };
 
 describe('a scope that is limited to groups', () => {
-  it('is neither shown nor granted to a user of another group, and is to a member', async () => {
+  it('is neither offered nor granted to a user of another group, and is to a member', async () => {
     const t = await setScene(limited(WRITERS));
     const consent = await ask(t, BOTH);
-    expect(textOf(consent)).toContain('Read your notes');
-    expect(textOf(consent)).not.toContain('Change your notes');
+    expect(permissionsOf(consent).offered).toContain('Read your notes');
+    expect(permissionsOf(consent).offered).not.toContain('Change your notes');
     const token = await redeemAt(t, await t.visitor.submit(consent, { decision: 'allow' }));
     expect(token.body['scope']).toBe('notes:read');
 
     await describeAda(t, ['writers']);
     const twin = await ask(t, BOTH);
-    expect(textOf(twin)).toContain('Change your notes');
+    expect(permissionsOf(twin)).toEqual({
+      offered: expect.stringContaining('Change your notes'),
+      withheld: '',
+    });
     const full = await redeemAt(t, await t.visitor.submit(twin, { decision: 'allow' }));
     expect(full.body['scope']).toBe(BOTH);
   });
@@ -106,12 +115,15 @@ describe('a scope that is limited to groups', () => {
     expect(textOf(await ask(t, 'notes:write'))).toContain('Change your notes');
   });
 
-  it('is left out of the defaults', async () => {
+  it('is left out of the defaults, which are what is asked for without a scope', async () => {
     const t = await setScene(limited(WRITERS, { defaultScopes: ['notes:read', 'notes:write'] }));
-    const visit = () => t.visitor.signIn(requestOf({ resource: NOTES }));
-    expect(textOf(await visit())).not.toContain('Change your notes');
+    const visit = async () => permissionsOf(await t.visitor.signIn(requestOf({ resource: NOTES })));
+    expect(await visit()).toEqual({
+      offered: expect.not.stringContaining('Change your notes'),
+      withheld: expect.stringContaining('Change your notes'),
+    });
     await describeAda(t, ['writers']);
-    expect(textOf(await visit())).toContain('Change your notes');
+    expect((await visit()).offered).toContain('Change your notes');
   });
 
   it('is not offered among the other permissions of the page', async () => {
@@ -296,7 +308,7 @@ describe('a scope that is limited to groups', () => {
     const confirm = await t.visitor.submit(code, { user_code: String(device['user_code']) }, '/device');
     const login = await t.visitor.submit(confirm, {}, '/device');
     const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
-    expect(textOf(consent)).not.toContain('Change your notes');
+    expect(permissionsOf(consent).offered).not.toContain('Change your notes');
     const { left } = await t.visitor.submit(consent, { decision: 'allow' });
     await t.visitor.open(`${left?.pathname}${left?.search}`);
     const form = { grant_type: grant, client_id: 'tv', device_code: String(device['device_code']) };
@@ -309,7 +321,10 @@ describe('a scope that is limited to clients', () => {
 
   it('is granted to those alone', async () => {
     const t = await setScene(forDesktop);
-    expect(textOf(await ask(t, BOTH))).not.toContain('Change your notes');
+    const consent = await ask(t, BOTH);
+    expect(permissionsOf(consent).offered).not.toContain('Change your notes');
+    const token = await redeemAt(t, await t.visitor.submit(consent, { decision: 'allow' }));
+    expect(token.body['scope']).toBe('notes:read');
     const desktop = { client_id: 'desktop', redirect_uri: 'http://127.0.0.1:5000/callback' };
     expect(textOf(await ask(t, BOTH, desktop))).toContain('Change your notes');
   });
@@ -356,6 +371,60 @@ describe('a scope that is limited by claims', () => {
     expect((await t.signIn()).body['scope']).toBe(BOTH);
     const other = await startServer(byEmail('grace@example.org'));
     expect((await other.signIn()).body['scope']).toBe('notes:read');
+  });
+});
+
+describe('what the consent page says a user cannot allow', () => {
+  const reasons: readonly [string, Limits, string][] = [
+    [
+      'groups',
+      { 'notes:write': { groups: ['release-leads'] } },
+      'Your account is in none of the groups that can allow this.',
+    ],
+    ['clients', { 'notes:write': { clients: ['desktop'] } }, 'This app cannot be given this.'],
+    [
+      'claims',
+      { 'notes:write': { claims: { email: ['eve@evil.example'] } } },
+      'Your account does not meet the conditions for this.',
+    ],
+  ];
+
+  it.each(reasons)(
+    'has the reason for %s, and names nothing of the rule',
+    async (_member, limits, reason) => {
+      const t = await setScene(limited(limits, { hierarchy: {} }));
+      const consent = await ask(t, BOTH);
+      expect(permissionsOf(consent).withheld).toContain(`Change your notes ${reason}`);
+      expect(consent.html).not.toMatch(/release-leads|desktop|evil\.example/);
+      expect(permissionsOf(await ask(t, 'notes:read')).withheld).toBe('');
+    },
+  );
+
+  it('is in the language of the page', async () => {
+    const t = await setScene(limited(WRITERS));
+    t.visitor.headers = { 'accept-language': 'de' };
+    expect(textOf(await ask(t, BOTH))).toContain('gehört zu keiner Gruppe, die das erlauben kann');
+  });
+
+  it('names a scope because of one that it includes', async () => {
+    const t = await setScene(limited({ 'notes:read': { groups: ['readers'] } }, { scopes: MORE_SCOPES }));
+    const { offered, withheld } = permissionsOf(await ask(t, 'notes:write notes:list'));
+    expect(offered).toContain('List your notes');
+    expect(withheld).toContain('Change your notes');
+    expect(withheld).toContain('none of the groups');
+  });
+
+  it('knows the client alone before an identity provider identifies the user', async () => {
+    const files = await startProvider(startMisbehaving, 'files');
+    const limits: Limits = { 'notes:write': { groups: ['writers'] }, 'notes:list': { clients: ['desktop'] } };
+    const t = await setFederationScene(
+      [openId(files, { userClaims: { groups: 'groups' } })],
+      limited(limits, { scopes: MORE_SCOPES, hierarchy: {} }),
+    );
+    const page = await t.visitor.open(requestOf({ resource: NOTES, scope: `${BOTH} notes:list` }));
+    const { offered, withheld } = permissionsOf(page);
+    expect(offered).toContain('Change your notes');
+    expect([withheld.includes('List your notes'), withheld.includes('Change')]).toEqual([true, false]);
   });
 });
 

@@ -178,3 +178,9 @@ export function requestOf(parameters: Fields = {}): string {
 export async function decide(visitor: Visitor, path: string, decision = 'allow'): Promise<Sight> {
   return visitor.submit(await visitor.signIn(path), { decision });
 }
+
+/** What an English consent page offers, and what it says the user cannot allow. */
+export function permissionsOf(sight: Sight): Record<'offered' | 'withheld', string> {
+  const [offered = '', withheld = ''] = textOf(sight).split('You cannot allow');
+  return { offered, withheld };
+}

@@ -96,13 +96,19 @@ const NAMES = Object.keys(RULES) as readonly Name[];
 /** The members of conditions, for schemas and documents. */
 export const ACCESS_CONDITION_MEMBERS: Readonly<Record<Name, AccessConditionMember>> = RULES;
 
-/** Why a condition does not hold; `null` if it does. */
-export function unmetCondition(condition: AccessCondition, subject: AccessSubject): string | null {
+/** A member of a condition that does not hold, and why. */
+export interface UnmetCondition {
+  readonly member: keyof AccessCondition;
+  readonly reason: string;
+}
+
+/** The first member of a condition that does not hold; `null` if all do. */
+export function unmetCondition(condition: AccessCondition, subject: AccessSubject): UnmetCondition | null {
   return firstUnmet(condition, (rule, accepted) => rule.unmet(accepted, subject));
 }
 
-/** Why a condition holds for no user of a client; `null` if it may hold for one. */
-export function unmetByClient(condition: AccessCondition, clientId: string): string | null {
+/** The member because of which a condition holds for no user of a client; `null` if it may hold for one. */
+export function unmetByClient(condition: AccessCondition, clientId: string): UnmetCondition | null {
   return firstUnmet(condition, (rule, accepted) =>
     rule.about === 'client' ? rule.unmet(accepted, { clientId }) : null,
   );
@@ -111,21 +117,25 @@ export function unmetByClient(condition: AccessCondition, clientId: string): str
 function firstUnmet(
   condition: AccessCondition,
   unmet: (rule: MemberRule<Accepted>, accepted: Accepted) => string | null,
-): string | null {
-  for (const { rule, accepted } of given(condition)) {
+): UnmetCondition | null {
+  for (const { member, rule, accepted } of given(condition)) {
     const reason = unmet(rule, accepted);
-    if (reason !== null) return reason;
+    if (reason !== null) return { member, reason };
   }
   return null;
 }
 
+interface GivenMember {
+  readonly member: Name;
+  readonly rule: MemberRule<Accepted>;
+  readonly accepted: Accepted;
+}
+
 /** The members that are given, each with its rule. */
-function given(
-  condition: AccessCondition,
-): readonly { readonly rule: MemberRule<Accepted>; readonly accepted: Accepted }[] {
-  return NAMES.flatMap((name) => {
-    const accepted = condition[name];
-    return accepted === undefined ? [] : [{ rule: RULES[name], accepted }];
+function given(condition: AccessCondition): readonly GivenMember[] {
+  return NAMES.flatMap((member) => {
+    const accepted = condition[member];
+    return accepted === undefined ? [] : [{ member, rule: RULES[member], accepted }];
   });
 }
 

@@ -7,6 +7,7 @@ export {
   type AccessSubject,
   claimsOfConditions,
   joinConditions,
+  type UnmetCondition,
   unavailableClaims,
   unmetByClient,
   unmetCondition,

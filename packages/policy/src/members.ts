@@ -96,8 +96,8 @@ function ofCondition<K extends keyof AccessCondition>(name: K): Member<NonNullab
   return {
     about: 'principal',
     unmet(given, principal) {
-      const reason = unmetCondition({ [name]: given }, principal);
-      return reason === null ? null : { kind: 'deny', reason };
+      const unmet = unmetCondition({ [name]: given }, principal);
+      return unmet === null ? null : { kind: 'deny', reason: unmet.reason };
     },
   };
 }

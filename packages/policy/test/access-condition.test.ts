@@ -56,13 +56,14 @@ describe('a condition of access', () => {
   it.each(names)('holds or not by its member %s alone', (name) => {
     const { met, unmet, reason } = EXAMPLES[name];
     expect(unmetCondition({ [name]: met }, SUBJECT)).toBeNull();
-    expect(unmetCondition({ [name]: unmet }, SUBJECT)).toBe(reason);
+    expect(unmetCondition({ [name]: unmet }, SUBJECT)).toEqual({ member: name, reason });
   });
 
   it.each(names)('needs all members: an unmet %s beside those that hold is its reason', (name) => {
     const met: AccessCondition = Object.fromEntries(names.map((one) => [one, EXAMPLES[one].met]));
     expect(unmetCondition(met, SUBJECT)).toBeNull();
-    expect(unmetCondition({ ...met, [name]: EXAMPLES[name].unmet }, SUBJECT)).toBe(EXAMPLES[name].reason);
+    const unmet = unmetCondition({ ...met, [name]: EXAMPLES[name].unmet }, SUBJECT);
+    expect(unmet).toEqual({ member: name, reason: EXAMPLES[name].reason });
   });
 
   it.each(names)('holds for no client and no user with an empty list in %s', (name) => {
@@ -72,9 +73,8 @@ describe('a condition of access', () => {
 
   it.each(names)('is refused before sign-in by %s only where it is about the client', (name) => {
     const isOfClient = ACCESS_CONDITION_MEMBERS[name].about === 'client';
-    expect(unmetByClient({ [name]: EXAMPLES[name].unmet }, SUBJECT.clientId)).toBe(
-      isOfClient ? EXAMPLES[name].reason : null,
-    );
+    const unmet = unmetByClient({ [name]: EXAMPLES[name].unmet }, SUBJECT.clientId);
+    expect(unmet?.member).toBe(isOfClient ? name : undefined);
     expect(unmetByClient({ [name]: EXAMPLES[name].met }, SUBJECT.clientId)).toBeNull();
   });
 
@@ -105,7 +105,7 @@ describe('joined conditions', () => {
   it.each(names)('keep a member that only one of them has: %s', (name) => {
     const condition: AccessCondition = { [name]: EXAMPLES[name].unmet };
     for (const joined of [joinConditions(condition, {}), joinConditions({}, condition)])
-      expect(unmetCondition(joined, SUBJECT)).toBe(EXAMPLES[name].reason);
+      expect(unmetCondition(joined, SUBJECT)?.reason).toBe(EXAMPLES[name].reason);
   });
 
   it('hold where both do, for a subject with one value of each kind', () => {

@@ -2,12 +2,7 @@
 import { type HttpResponse, withCookies } from '@portcullis/http';
 import type { OAuthError, Scopes } from '@portcullis/protocol';
 import { respondRedirect } from '../ui/respond-page.ts';
-import {
-  explainClientLimit,
-  explainScopeLimit,
-  findScopeLimit,
-  notGrantable,
-} from '../users/scope-limits.ts';
+import { findScopeLimit, limitByClient, notGrantable, UNLIMITED } from '../users/scope-limits.ts';
 import { issueCode, rejectTransaction } from './issue-code.ts';
 import { type ConsentDecision, nextStep } from './next-step.ts';
 import type { PageContext } from './page-context.ts';
@@ -48,14 +43,13 @@ export async function nothingGrantable(
   decided: Scopes = [],
 ): Promise<OAuthError> {
   const resource = context.options.resources.get(record.resources[0] ?? '');
-  if (resource === undefined) return notGrantable('user', {});
-  const recipient = { clientId: client.id, accountId };
   const scopes = [...decided, ...record.scopes];
-  const because =
+  if (resource === undefined) return notGrantable('user', UNLIMITED, scopes);
+  const limit =
     accountId === null
-      ? explainClientLimit(resource, client.id, scopes)
-      : await explainScopeLimit(context, resource, recipient, scopes);
-  return notGrantable('user', because);
+      ? limitByClient(resource, client.id)
+      : await findScopeLimit(context, resource, { clientId: client.id, accountId }, scopes);
+  return notGrantable('user', limit, scopes);
 }
 
 interface Decided {
@@ -72,10 +66,11 @@ async function limitDecision(
 ): Promise<Decided | null> {
   const resource = context.options.resources.get(record.resources[0] ?? '');
   if (resource === undefined) return { accountId, decision };
-  const limit = await findScopeLimit(context, resource, { clientId: client.id, accountId });
-  const scopes = limit(decision.scopes);
+  const recipient = { clientId: client.id, accountId };
+  const limit = await findScopeLimit(context, resource, recipient, [...decision.scopes, ...record.scopes]);
+  const scopes = limit.grantable(decision.scopes);
   const isNothingLeft = [record.scopes, decision.scopes].some(
-    (asked) => asked.length > 0 && limit(asked).length === 0,
+    (asked) => asked.length > 0 && limit.grantable(asked).length === 0,
   );
   return isNothingLeft ? null : { accountId, decision: { ...decision, scopes } };
 }

@@ -40,8 +40,8 @@ export async function findRememberedConsent(
   const asksForPage = prompt.has('login') || prompt.has('select_account') || prompt.has('consent');
   if (asksForPage || !isUserNavigation(request)) return null;
   const { accountId, client, resource } = query;
-  const limit = await findScopeLimit(context, resource, { clientId: client.id, accountId });
-  const scopes = limit(query.scopes);
+  const limit = await findScopeLimit(context, resource, { clientId: client.id, accountId }, query.scopes);
+  const scopes = limit.grantable(query.scopes);
   // The consent page refuses what cannot be granted.
   if (scopes.length === 0 && query.scopes.length > 0) return null;
   const consent = await findMatchingConsent(context, { ...query, scopes }).catch(() => null);

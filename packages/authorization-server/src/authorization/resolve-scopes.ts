@@ -2,7 +2,7 @@
 import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
-import { explainClientLimit, limitByClient, notGrantable } from '../users/scope-limits.ts';
+import { limitByClient, notGrantable } from '../users/scope-limits.ts';
 import type { PipelineOptions } from './page-context.ts';
 
 export interface ResolvedScopes {
@@ -11,9 +11,9 @@ export interface ResolvedScopes {
 }
 
 /**
- * Resolves the resource and the scopes of a request. Scopes that the resource does not have, or that this client cannot be granted,
+ * Resolves the resource and the scopes of a request. Scopes that the resource does not have, or that are beyond the client's maximum,
  * are left out as long as others remain; the token response lists what was granted. A request without scopes gets the resource's
- * defaults. What depends on the user is decided when the user is known.
+ * defaults. Limits of scopes apply when they are granted: the consent page shows what they withhold.
  * @throws OAuthError `invalid_target` or `invalid_scope`
  * @see RFC 8707 §2.1, OAuth 2.1 draft 13 §1.4.1
  */
@@ -27,10 +27,11 @@ export function resolveScopes(
   const offered = Object.keys(resource.scopes);
   const candidates = intersectScopes(requested.scopes ?? resource.defaultScopes ?? offered, offered);
   const possible = maximum === null ? candidates : intersectScopes(candidates, maximum);
-  const scopes = limitByClient(resource, client.id)(possible);
-  if (scopes.length === 0 && (requested.scopes !== null || offered.length > 0))
-    throw notGrantable('client', explainClientLimit(resource, client.id, possible));
-  return { resource, scopes };
+  const limit = limitByClient(resource, client.id);
+  const isNothingGrantable = limit.grantable(possible).length === 0;
+  if (isNothingGrantable && (requested.scopes !== null || offered.length > 0))
+    throw notGrantable('client', limit, possible);
+  return { resource, scopes: possible };
 }
 
 /** An access token has one audience, so a request names one resource; without `resource` it means the first. */

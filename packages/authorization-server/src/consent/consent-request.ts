@@ -11,7 +11,7 @@ import { findExistingConsents, grantedScopesIn } from '../authorization/remember
 import { maximumScopeOf } from '../authorization/resolve-scopes.ts';
 import type { AuthorizationTransaction } from '../authorization/transactions.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
-import { findScopeLimit, type LimitScopes, limitByClient } from '../users/scope-limits.ts';
+import { findScopeLimit, limitByClient, type ScopeLimit, type ScopeRefusal } from '../users/scope-limits.ts';
 import type { ConsentContext } from './options.ts';
 import { type DescribedAccess, describeAccess } from './scope-access.ts';
 
@@ -19,6 +19,8 @@ export interface ConsentRequest {
   /** As configured; without scopes when the resource has been removed from the configuration. */
   readonly resource: ResourceDefinition;
   readonly scopes: ConsentScopes;
+  /** Scopes that the client requested and that may not be granted. */
+  readonly withheld: readonly WithheldScope[];
   /** The one that the grant will be bound to; `null` where there are none, or until the user picks one. */
   readonly workspace: Workspace | null;
   /** The workspaces to pick from; empty when there is nothing to pick. */
@@ -27,6 +29,11 @@ export interface ConsentRequest {
   readonly hasOthers: boolean;
   /** Whether the user has no connection of this client. */
   readonly isFirstUse: boolean;
+}
+
+/** A scope that may not be granted, and what refuses it. */
+export interface WithheldScope extends Pick<ScopeRefusal, 'by'> {
+  readonly scope: string;
 }
 
 /** The scopes of a consent request. */
@@ -85,14 +92,19 @@ export async function createConsentRequest(
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === consents[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
   const mustChoose = workspace === null && workspaces.length > 0;
-  const limit = await findLimit(context, transaction, resource, accountId);
-  const extras = options.offerOtherScopes
-    ? limit(otherScopes(resource, maximumScopeOf(client, options.registration?.scope ?? 'hint')))
+  const others = options.offerOtherScopes
+    ? otherScopes(resource, maximumScopeOf(client, options.registration?.scope ?? 'hint'))
     : [];
-  const granted: Scopes = mustChoose ? [] : limit(grantedScopesIn(workspace?.id ?? null, existing));
+  const granted: Scopes = mustChoose ? [] : grantedScopesIn(workspace?.id ?? null, existing);
+  const known = unionScopes(others, granted);
+  const { grantable, refusalOf } = await findLimit(context, transaction, resource, accountId, known);
   return {
     resource,
-    scopes: resolveConsentScopes(limit(record.scopes), granted, extras, resource),
+    scopes: resolveConsentScopes(grantable(record.scopes), grantable(granted), grantable(others), resource),
+    withheld: record.scopes.flatMap((scope) => {
+      const refusal = refusalOf(scope);
+      return refusal === null ? [] : [{ scope, by: refusal.by }];
+    }),
     workspace,
     choices: mustChoose ? workspaces : [],
     hasOthers: bound !== undefined && workspaces.length > 1,
@@ -100,18 +112,23 @@ export async function createConsentRequest(
   };
 }
 
-/** What can be granted, as far as it is known before the decision. */
+/**
+ * What can be granted, as far as it is known before the decision.
+ * @param others scopes besides the requested ones
+ */
 async function findLimit(
   context: ConsentContext,
   { record, client, identityProvider }: AuthorizationTransaction,
   resource: ResourceDefinition,
   accountId: string | null,
-): Promise<LimitScopes> {
+  others: Scopes,
+): Promise<ScopeLimit> {
   const byClient = limitByClient(resource, client.id);
   if (accountId === null) return byClient;
-  const limit = await findScopeLimit(context, resource, { clientId: client.id, accountId });
+  const recipient = { clientId: client.id, accountId };
+  const limit = await findScopeLimit(context, resource, recipient, unionScopes(record.scopes, others));
   // The identity provider names the user's groups again after the consent.
-  const mayChange = identityProvider !== null && limit(record.scopes).length === 0;
+  const mayChange = identityProvider !== null && limit.grantable(record.scopes).length === 0;
   return mayChange ? byClient : limit;
 }
 

@@ -11,6 +11,7 @@ import {
   permissions,
   sharedClaims,
   upstreamScopes,
+  withheldPermissions,
 } from './permissions-view.ts';
 
 export interface ConsentPage extends ConsentPermissions {
@@ -81,6 +82,7 @@ ${aboutApp(layout, page)}
 ${warningNote(layout, page)}
 ${workspace(layout, page)}
 ${permissions(layout, page)}
+${withheldPermissions(layout, page)}
 ${sharedClaims(layout, page)}
 ${upstreamScopes(layout, page)}
 ${neededConnections(layout, page)}

@@ -19,7 +19,7 @@ type DescribedConsent = Omit<
 export function describeConsent(
   layout: Layout,
   clientRequest: DescribedClientRequest,
-  { resource, scopes, workspace, choices, isFirstUse }: ConsentRequest,
+  { resource, scopes, withheld, workspace, choices, isFirstUse }: ConsentRequest,
 ): DescribedConsent {
   const { name, address } = describeResource(resource, resource.resource, [], layout);
   const descriptions = translate(resource, layout.language).scopes;
@@ -35,6 +35,10 @@ export function describeConsent(
     })),
     alreadyGranted: scopes.alreadyGranted.map(describe),
     isKnown: scopes.isKnown,
+    withheld: [...Map.groupBy(withheld, ({ by }) => by)].map(([by, refused]) => ({
+      by,
+      sentences: refused.map(({ scope }) => describe(scope)),
+    })),
     sharedClaims: claimsToRelease(resource, [
       ...scopes.alreadyGranted,
       ...scopes.requested.map(({ scope }) => scope),

@@ -4,6 +4,7 @@ import { html } from 'hono/html';
 import { hiddenFields, type Layout } from '../ui/layout.ts';
 import { accessIcon } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
+import type { WithheldScope } from './consent-request.ts';
 import { type GroupedPermissions, groupPermissions } from './permission-groups.ts';
 import { type DescribedAccess, isDestructive } from './scope-access.ts';
 
@@ -15,6 +16,8 @@ export interface ConsentPermissions {
   readonly alreadyGranted: readonly string[];
   /** Whether all requested permissions were allowed before. */
   readonly isKnown: boolean;
+  /** Permissions that the app asked for and that the user cannot allow, by what refuses them. */
+  readonly withheld: readonly WithheldPermissions[];
   /** What the server learns about the user. */
   readonly sharedClaims: readonly UserClaim[];
   /** The identity provider whose scopes the grant will also cover. */
@@ -43,6 +46,11 @@ interface RequestedPermission extends DescribedAccess {
   readonly isOptional: boolean;
   /** Implied permissions, a sentence each. */
   readonly includes: readonly string[];
+}
+
+interface WithheldPermissions extends Pick<WithheldScope, 'by'> {
+  /** A sentence each. */
+  readonly sentences: readonly string[];
 }
 
 /** A protected server. */
@@ -138,6 +146,18 @@ function permissionItem(
   return isOptional
     ? html`<li><label class="power">${accessIcon(access)}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isSwitchedOn && html` checked`}></label></li>`
     : html`<li>${accessIcon(access)}${text}${hiddenFields({ scope })}</li>`;
+}
+
+/** What the user cannot allow, and why. Never names groups, clients or values of a rule: its user is in none of them. */
+export function withheldPermissions(layout: Layout, { withheld }: ConsentPermissions): Markup {
+  if (withheld.length === 0) return html``;
+  return html`<section class="head">
+<h2 id="withheld">${layout.text('consent.withheld')}</h2>
+<ul class="powers" aria-labelledby="withheld">${withheld.map(
+    ({ by, sentences }) =>
+      html`<li><span>${sentences.join(' · ')}<small class="fact">${layout.text(`consent.withheld.${by}`)}</small></span></li>`,
+  )}</ul>
+</section>`;
 }
 
 /** Scopes that say who the user is: in words, not by name. */

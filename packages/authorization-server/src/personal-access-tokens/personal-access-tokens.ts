@@ -115,15 +115,16 @@ export function createReadPersonalAccessToken({
     { id, clientId, accountId, scopes, createdAt, expiresAt }: GrantRecord,
     definition: ResourceDefinition,
   ): Promise<AccessTokenClaims> {
-    const limit = await findScopeLimit({ store, options }, definition, { clientId, accountId });
-    const defined = limit(scopes.filter((scope) => Object.hasOwn(definition.scopes, scope)));
-    const wanted = claimsToRelease(definition, defined);
+    const defined = scopes.filter((scope) => Object.hasOwn(definition.scopes, scope));
+    const limit = await findScopeLimit({ store, options }, definition, { clientId, accountId }, defined);
+    const grantable = limit.grantable(defined);
+    const wanted = claimsToRelease(definition, grantable);
     return accessTokenClaims({
       issuer,
       subject: accountId,
       clientId,
       resource: definition.resource,
-      scopes: defined,
+      scopes: grantable,
       tokenId: id,
       grantId: id,
       issuedAt: createdAt,

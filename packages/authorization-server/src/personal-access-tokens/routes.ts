@@ -95,9 +95,8 @@ async function offeredResources(
       if (found.length > 0) return null;
       const recipient = { clientId: PERSONAL_ACCESS_TOKEN_CLIENT, accountId };
       const defined = Object.entries(definition.scopes);
-      const grantable = (await findScopeLimit(context, definition, recipient))(
-        defined.map(([scope]) => scope),
-      );
+      const scopes = Object.keys(definition.scopes);
+      const grantable = (await findScopeLimit(context, definition, recipient, scopes)).grantable(scopes);
       if (grantable.length === 0 && defined.length > 0) return null;
       return {
         ...definition,

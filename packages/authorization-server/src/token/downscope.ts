@@ -1,11 +1,6 @@
 /** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
-import {
-  explainScopeLimit,
-  findScopeLimit,
-  notGrantable,
-  type ScopeRecipient,
-} from '../users/scope-limits.ts';
+import { explainRefusal, findScopeLimit, notGrantable, type ScopeRecipient } from '../users/scope-limits.ts';
 import type { TokenContext } from './options.ts';
 
 /** The maximum access, as granted. */
@@ -46,14 +41,15 @@ export async function downscope(
   }
   const isDefined = (scope: string) => Object.hasOwn(definition.scopes, scope);
   const defined = granted.scopes.every(isDefined) ? granted.scopes : granted.scopes.filter(isDefined);
-  const available = (await findScopeLimit(context, definition, recipient))(defined);
+  const limit = await findScopeLimit(context, definition, recipient, defined);
+  const available = limit.grantable(defined);
   const missing = missingScopes(requested.scopes ?? [], available, definition.hierarchy);
   if (missing.length > 0) {
     const isLimited = (scope: string) => missingScopes([scope], defined, definition.hierarchy).length === 0;
     throw new OAuthError(
       'invalid_scope',
       'Request scopes of that resource that were granted, or leave out scope.',
-      await explainScopeLimit(context, definition, recipient, missing.filter(isLimited)),
+      explainRefusal(limit, missing.filter(isLimited)),
     );
   }
   return { resource: definition.resource, scopes: requested.scopes ?? available };
@@ -72,8 +68,8 @@ export async function checkGranted(
   const definition = context.options.resources.get(resource);
   if (scopes.length > 0 || definition === undefined) return;
   const limited = granted.scopes.filter((scope) => Object.hasOwn(definition.scopes, scope));
-  if (limited.length > 0)
-    throw notGrantable('client', await explainScopeLimit(context, definition, recipient, limited));
+  if (limited.length === 0) return;
+  throw notGrantable('client', await findScopeLimit(context, definition, recipient, limited), limited);
 }
 
 /** A token has one audience, so a request may name only one resource. */

@@ -3,6 +3,7 @@ import {
   type AccessCondition,
   type AccessSubject,
   claimsOfConditions,
+  type UnmetCondition,
   unmetByClient,
   unmetCondition,
 } from '@portcullis/policy';
@@ -19,13 +20,28 @@ import type { CheckedResourceOptions, ResourceDefinition } from '../resources/op
 import type { AuthorizationStore } from '../store/index.ts';
 import { readUserClaims } from './user-claims.ts';
 
-/**
- * Reduces scopes to those that may be granted. A scope that includes one that may not be granted may not be granted either; the
- * narrower scopes that it includes remain.
- */
-export type LimitScopes = (scopes: Scopes) => Scopes;
+/** What may be granted to a client and its user. */
+export interface ScopeLimit {
+  /**
+   * Reduces scopes to those that may be granted. A scope that includes one that may not be granted may not be granted either; the
+   * narrower scopes that it includes remain.
+   */
+  grantable(scopes: Scopes): Scopes;
+  /** Why a scope may not be granted; `null`: it may. */
+  refusalOf(scope: string): ScopeRefusal | null;
+}
 
-type LimitedResource = Pick<ResourceDefinition, 'grantableTo' | 'hierarchy'>;
+/** Why a scope may not be granted. */
+export interface ScopeRefusal {
+  /** The member of its limit that does not hold, or an external decision point. */
+  readonly by: keyof AccessCondition | 'decision-point';
+  /** The path of the rule, for the audit log. */
+  readonly rule: string;
+  /** For the audit log. */
+  readonly reason: string;
+}
+
+type LimitedResource = Pick<ResourceDefinition, 'resource' | 'grantableTo' | 'hierarchy'>;
 
 /** The client and user that scopes are granted to. */
 export interface ScopeRecipient {
@@ -34,11 +50,16 @@ export interface ScopeRecipient {
   readonly accountId: string | null;
 }
 
-const unlimited: LimitScopes = (scopes) => scopes;
+/** Everything may be granted. */
+export const UNLIMITED: ScopeLimit = { grantable: (scopes) => scopes, refusalOf: () => null };
 
 /** The limit for a client, whichever user grants. */
-export function limitByClient(resource: LimitedResource, clientId: string): LimitScopes {
-  return limitBy(resource, (condition) => unmetByClient(condition, clientId) === null);
+export function limitByClient(resource: LimitedResource, clientId: string): ScopeLimit {
+  if (resource.grantableTo === undefined) return UNLIMITED;
+  return createLimit(
+    resource,
+    refuseByRules(resource, (condition) => unmetByClient(condition, clientId)),
+  );
 }
 
 interface LimitContext {
@@ -48,116 +69,103 @@ interface LimitContext {
 
 /**
  * The limit for a client and its user, as known now.
+ * @param scopes those that may be granted: an external decision point decides about these and what they include, and about no other
  * @throws OAuthError `temporarily_unavailable` where others decide as well, and do not respond
  */
 export async function findScopeLimit(
   { store, options: { decideScopes } }: LimitContext,
-  resource: LimitedResource & Pick<ResourceDefinition, 'resource' | 'scopes'>,
+  resource: LimitedResource,
   { clientId, accountId }: ScopeRecipient,
-): Promise<LimitScopes> {
-  if (resource.grantableTo === undefined && decideScopes === undefined) return unlimited;
+  scopes: Scopes,
+): Promise<ScopeLimit> {
+  if (resource.grantableTo === undefined && decideScopes === undefined) return UNLIMITED;
   const wanted = decideScopes === undefined ? claimsOfLimits(resource) : USER_CLAIMS;
-  const subject = await readSubject(store, { clientId, accountId }, wanted);
-  const limit = limitBy(resource, (condition) => unmetCondition(condition, subject) === null);
-  if (decideScopes === undefined) return limit;
-  const scopes = limit(Object.keys(resource.scopes));
-  const permitted =
-    scopes.length === 0
-      ? []
-      : await decideScopes({ resource: resource.resource, scopes, subject, accountId });
-  return restrict(resource, (scope) => permitted.includes(scope));
-}
-
-async function readSubject(
-  store: AuthorizationStore,
-  { clientId, accountId }: ScopeRecipient,
-  wanted: readonly UserClaim[],
-): Promise<AccessSubject> {
   const known = accountId === null ? {} : await readUserClaims(store, accountId, wanted);
-  return { clientId, groups: known.groups ?? [], claims: { ...known } };
+  const subject: AccessSubject = { clientId, groups: known.groups ?? [], claims: { ...known } };
+  const refuse = refuseByRules(resource, (condition) => unmetCondition(condition, subject));
+  if (decideScopes === undefined) return createLimit(resource, refuse);
+  const open = [...impliedScopes(scopes, resource.hierarchy ?? {})].filter((scope) => refuse(scope) === null);
+  const permitted =
+    open.length === 0
+      ? []
+      : await decideScopes({ resource: resource.resource, scopes: open, subject, accountId });
+  return createLimit(
+    resource,
+    (scope) => refuse(scope) ?? (permitted.includes(scope) ? null : DECISION_POINT_REFUSAL),
+  );
 }
 
-/** The rule that refuses a scope, and why, for the audit log; empty: no rule does. */
-type ScopeRefusal = Pick<OAuthErrorOptions, 'rule' | 'reason'>;
+const DECISION_POINT_REFUSAL: ScopeRefusal = {
+  by: 'decision-point',
+  rule: 'policy.authzen',
+  reason: 'the decision point does not permit the scope',
+};
 
-type ExplainedResource = LimitedResource & Pick<ResourceDefinition, 'resource'>;
+/** Why a scope alone is refused, whatever it includes. */
+type RefuseScope = (scope: string) => ScopeRefusal | null;
 
-/** Explains why no user of a client may grant it scopes. */
-export function explainClientLimit(
-  resource: ExplainedResource,
-  clientId: string,
-  scopes: Scopes,
-): ScopeRefusal {
-  return explainLimit(resource, scopes, (condition) => unmetByClient(condition, clientId)) ?? {};
-}
-
-/** Explains why a limit leaves out scopes, by what is known now. */
-export async function explainScopeLimit(
-  { store, options: { decideScopes } }: LimitContext,
-  resource: ExplainedResource,
-  recipient: ScopeRecipient,
-  scopes: Scopes,
-): Promise<ScopeRefusal> {
-  if (scopes.length === 0) return {};
-  const subject = await readSubject(store, recipient, claimsOfLimits(resource));
-  const own = explainLimit(resource, scopes, (condition) => unmetCondition(condition, subject));
-  if (own !== null || decideScopes === undefined) return own ?? {};
-  return { rule: 'policy.authzen', reason: 'the decision point does not permit the scope' };
-}
-
-function explainLimit(
-  { resource, grantableTo = {}, hierarchy = {} }: ExplainedResource,
-  scopes: Scopes,
-  unmet: (condition: AccessCondition) => string | null,
-): ScopeRefusal | null {
-  for (const scope of impliedScopes(scopes, hierarchy)) {
+function refuseByRules(
+  { resource, grantableTo = {} }: LimitedResource,
+  unmet: (condition: AccessCondition) => UnmetCondition | null,
+): RefuseScope {
+  return (scope) => {
     const condition = Object.hasOwn(grantableTo, scope) ? grantableTo[scope] : undefined;
-    const reason = condition === undefined ? null : unmet(condition);
+    const found = condition === undefined ? null : unmet(condition);
+    if (found === null) return null;
     const at = [resource, scope].map((name) => JSON.stringify(name));
-    if (reason !== null) return { rule: `resources[${at[0]}].grantableTo[${at[1]}]`, reason };
+    return { by: found.member, rule: `resources[${at[0]}].grantableTo[${at[1]}]`, reason: found.reason };
+  };
+}
+
+function createLimit({ hierarchy = {} }: LimitedResource, refuse: RefuseScope): ScopeLimit {
+  function refusalOf(scope: string): ScopeRefusal | null {
+    for (const implied of impliedScopes([scope], hierarchy)) {
+      const refusal = refuse(implied);
+      if (refusal !== null) return refusal;
+    }
+    return null;
   }
-  return null;
-}
-
-function limitBy(resource: LimitedResource, isMet: (condition: AccessCondition) => boolean): LimitScopes {
-  const { grantableTo } = resource;
-  if (grantableTo === undefined) return unlimited;
-  return restrict(resource, (scope) => {
-    const condition = Object.hasOwn(grantableTo, scope) ? grantableTo[scope] : undefined;
-    return condition === undefined || isMet(condition);
-  });
-}
-
-/** A scope that includes one that is not allowed is not granted; the narrower ones that it includes are. */
-function restrict(
-  { hierarchy = {} }: Pick<LimitedResource, 'hierarchy'>,
-  isAllowed: (scope: string) => boolean,
-): LimitScopes {
-  const isGrantable = (scope: string) => [...impliedScopes([scope], hierarchy)].every(isAllowed);
-  return (scopes) => {
-    const grantable = scopes.filter(isGrantable);
-    if (grantable.length === scopes.length) return scopes;
-    const narrower = [...impliedScopes(scopes, hierarchy)].filter(isGrantable);
-    return [...grantable, ...missingScopes(narrower, grantable, hierarchy)];
+  const isGrantable = (scope: string) => refusalOf(scope) === null;
+  return {
+    refusalOf,
+    grantable(scopes) {
+      const grantable = scopes.filter(isGrantable);
+      if (grantable.length === scopes.length) return scopes;
+      const narrower = [...impliedScopes(scopes, hierarchy)].filter(isGrantable);
+      return [...grantable, ...missingScopes(narrower, grantable, hierarchy)];
+    },
   };
 }
 
 /** The claims about users that the limits of a resource depend on. */
-export function claimsOfLimits({ grantableTo = {} }: LimitedResource): readonly UserClaim[] {
+export function claimsOfLimits({
+  grantableTo = {},
+}: Pick<LimitedResource, 'grantableTo'>): readonly UserClaim[] {
   return claimsOfConditions(Object.values(grantableTo));
 }
 
 /** The limits as text, so that consent is requested again when they change; `null`: none. */
-export function serializeScopeLimits({ grantableTo = {} }: LimitedResource): string | null {
+export function serializeScopeLimits({
+  grantableTo = {},
+}: Pick<LimitedResource, 'grantableTo'>): string | null {
   const limits = Object.entries(grantableTo);
   return limits.length === 0 ? null : JSON.stringify(['grantableTo', limits.toSorted()]);
 }
 
-/** A final refusal: asking again, or the user signing in again, changes nothing. */
-export function notGrantable(whom: 'client' | 'user', because: ScopeRefusal): OAuthError {
+/** The first rule that refuses one of the scopes, for the audit log; empty: none does. */
+export function explainRefusal(
+  limit: ScopeLimit,
+  scopes: Scopes,
+): Pick<OAuthErrorOptions, 'rule' | 'reason'> {
+  const [refusal] = scopes.flatMap((scope) => limit.refusalOf(scope) ?? []);
+  return refusal === undefined ? {} : { rule: refusal.rule, reason: refusal.reason };
+}
+
+/** A final refusal of all scopes: asking again, or the user signing in again, changes nothing. */
+export function notGrantable(whom: 'client' | 'user', limit: ScopeLimit, scopes: Scopes): OAuthError {
   return new OAuthError(
     'invalid_scope',
     `None of the scopes asked for can be granted to this ${whom} for this resource.`,
-    because,
+    explainRefusal(limit, scopes),
   );
 }

@@ -106,7 +106,7 @@ function groupsIn({ groups }: Readonly<Record<string, unknown>>): readonly strin
 function findLimited(scopes: Scopes, limits: ScopeLimits, subject: AccessSubject) {
   return scopes.flatMap((scope) => {
     const limit = Object.hasOwn(limits, scope) ? limits[scope] : undefined;
-    const reason = limit === undefined ? null : unmetCondition(limit, subject);
-    return reason === null ? [] : [{ scope, reason }];
+    const unmet = limit === undefined ? null : unmetCondition(limit, subject);
+    return unmet === null ? [] : [{ scope, reason: unmet.reason }];
   });
 }
