@@ -87,6 +87,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       },
       { resource: board, name: 'Board', scopes: { see: 'See the board', draw: 'Draw on the board' } },
       ...(kind === 'both' ? [archiveOf(issuer)] : []),
+      ...(kind === 'linked' ? [lendingOf(issuer)] : []),
     ],
     clients: [
       client('desk', 'Writing Desk', [CALLBACK]),
@@ -141,7 +142,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     },
     async requestApproval(groups) {
       const [ada] = await server.accounts.list();
-      return requestApproval(server, ada?.id ?? '', groups);
+      return requestApproval(server, issuer, ada?.id ?? '', groups);
     },
     setupLink: await server.setupLink(),
     invitation: withAccount ? await linkFor(server, 'linus@example.com') : '',
@@ -177,6 +178,7 @@ let calls = 0;
 /** A call with a long argument, and one with characters that are not seen. */
 async function requestApproval(
   server: AuthorizationServer,
+  issuer: string,
   subject: string,
   groups?: readonly string[],
 ): Promise<string> {
@@ -187,7 +189,7 @@ async function requestApproval(
     note: 'All letters of this spring have been copied into the archive. '.repeat(20),
   });
   const decision = await server.approvals.request({
-    ...{ subject, clientId: 'desk', grantId: null, server: '/mcp', tool: 'delete_folder' },
+    ...{ issuer, subject, clientId: 'desk', grantId: null, server: '/mcp', tool: 'delete_folder' },
     needed: [
       {
         by: groups === undefined ? 'user' : { groups },
@@ -197,15 +199,46 @@ async function requestApproval(
     ],
     arguments: given,
     argumentsHash: createHash('sha256').update(given).digest('base64url'),
-    readDefinition: async () =>
-      JSON.stringify({
-        name: 'delete_folder',
-        description: 'Deletes a folder of notes and all that it contains. It cannot be restored.',
-        annotations: { destructiveHint: true, openWorldHint: false },
-      }),
+    definition: JSON.stringify({
+      name: 'delete_folder',
+      description: 'Deletes a folder of notes and all that it contains. It cannot be restored.',
+      annotations: { destructiveHint: true, openWorldHint: false },
+    }),
   });
   if (decision.kind !== 'pending') throw new Error(`The approval is ${decision.kind}.`);
   return decision.url;
+}
+
+/** A server most of whose permissions Ada cannot allow. */
+function lendingOf(issuer: string) {
+  const scopes = {
+    loans: 'See your loans',
+    renew: 'Renew your loans',
+    catalogue: 'Change the catalogue of the library',
+    discard: 'Remove books from the catalogue for ever',
+    members: 'See the loans of other members',
+    fines: 'Waive fines',
+  };
+  const german = {
+    loans: 'Ihre Ausleihen sehen',
+    renew: 'Ihre Ausleihen verlängern',
+    catalogue: 'Den Katalog der Bibliothek ändern',
+    discard: 'Bücher endgültig aus dem Katalog entfernen',
+    members: 'Die Ausleihen anderer Mitglieder sehen',
+    fines: 'Mahngebühren erlassen',
+  };
+  return {
+    resource: `${issuer}/lending`,
+    name: 'Lending desk',
+    scopes,
+    translations: { de: { name: 'Ausleihe', scopes: german } },
+    grantableTo: {
+      catalogue: { groups: ['librarians'] },
+      discard: { groups: ['librarians'] },
+      members: { clients: ['desk'] },
+      fines: { claims: { email: ['head@lakeside.example'] } },
+    },
+  };
 }
 
 /** A server with so many permissions that the consent page groups them. */

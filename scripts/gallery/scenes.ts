@@ -252,6 +252,12 @@ export const scenes: readonly Scene[] = [
     open: (page, _context, gallery) => ask(page, gallery, { client_id: gallery.other }),
   },
   {
+    name: 'consent-withheld',
+    gallery: 'linked',
+    open: (page, _context, gallery) =>
+      ask(page, gallery, { client_id: gallery.other, resource: `${gallery.issuer}/lending` }),
+  },
+  {
     name: 'connect',
     gallery: 'linked',
     open: async (page, _context, { connectLink }) => void (await page.goto(await connectLink())),

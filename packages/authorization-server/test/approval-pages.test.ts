@@ -1,6 +1,7 @@
 /** The page of an approval changes nothing unless its approver submits its own form, from this server. */
 import { describe, expect, it } from 'vitest';
 import { newApproval } from '../../store/testing/approvals.ts';
+import { ISSUER } from './server-under-test.ts';
 import { EMAIL, PASSWORD, type Scene, type Sight, setScene } from './visitor.ts';
 
 interface Opened {
@@ -27,6 +28,23 @@ async function openPage(): Promise<Opened> {
   const page = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD }, '/login');
   return { t, id: approval.id, page, describeUser };
 }
+
+describe('an approval', () => {
+  it('is not requested for a token of another issuer, whose users only have names of ours', async () => {
+    const t = await setScene({ approvals: true });
+    const account = await t.server.accounts.find(EMAIL);
+    const { id: _id, createdAt: _createdAt, expiresAt: _expiresAt, ...call } = newApproval();
+    const request = (issuer: string) =>
+      t.server.approvals.request({
+        ...{ ...call, issuer, subject: account?.id ?? '' },
+        needed: [{ by: 'user', lasts: 'call', rule: call.rule }],
+      });
+    const before = t.snapshot();
+    expect(await request('https://other.example')).toMatchObject({ kind: 'impossible' });
+    expect(t.snapshot()).toBe(before);
+    expect(await request(ISSUER)).toMatchObject({ kind: 'pending' });
+  });
+});
 
 describe('the form of an approval', () => {
   async function expectUnchanged({ t }: Opened, status: number, act: () => Promise<Sight>) {

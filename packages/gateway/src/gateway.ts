@@ -10,6 +10,7 @@ import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis
 import { createApprovalGate, noApprovals } from './approvals/approval-gate.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
 import type { DecisionPoint } from './authzen/decision-point.ts';
+import { createPinBoard } from './catalogue/pins.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, handleRequest } from './handle-request.ts';
 import { invalidRequest, sendError, sendResult } from './http/error-response.ts';
@@ -184,7 +185,10 @@ function createHandler(
 ): Proceed {
   const respondError = createErrorResponder(guard, commonHeaders);
   const retries = createUserActionRetries(sealer);
-  const gate = approvals === null ? noApprovals : createApprovalGate(approvals, pins ?? null);
+  const gate =
+    approvals === null
+      ? noApprovals
+      : createApprovalGate(approvals, pins === undefined ? null : createPinBoard(pins));
   const services: HandlingServices = { credentials, sealer, audit, retries, approvals: gate, respondError };
   const watch = nodeStreamWatcher(guard);
 

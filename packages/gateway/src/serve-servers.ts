@@ -98,14 +98,7 @@ function createServices(options: ServingOptions): Services {
     conditions = null,
     decisionPoint = null,
   } = options;
-  const pins =
-    options.pins === undefined
-      ? null
-      : createPinBoard(
-          options.pins,
-          () => performance.now(),
-          () => Math.floor(Date.now() / 1000),
-        );
+  const pins = options.pins === undefined ? null : createPinBoard(options.pins);
   const probes = { interval: options.probeInterval ?? PROBE_INTERVAL, slots: createGauge(PROBES_AT_ONCE) };
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   const onHealth = createHealthEvents(events);

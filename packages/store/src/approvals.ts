@@ -37,8 +37,14 @@ const allPending = pendingOf('');
 const pendingOfSubject = pendingOf('AND subject = ? AND approver_groups IS NULL');
 const pendingOfGroups = pendingOf('AND approver_groups = ?');
 const countPending = defineQuery(
-  'SELECT 1 AS one FROM approvals WHERE outcome IS NULL AND expires_at > ? ORDER BY created_at, id LIMIT ?',
+  `SELECT 1 AS one FROM approvals WHERE outcome IS NULL AND ${IS_LIVE} ORDER BY created_at, id LIMIT ?`,
 );
+/** A row where there are more than an offset. */
+const beyond = (member: 'subject' | 'server') =>
+  defineQuery(`SELECT 1 AS one FROM approvals
+    WHERE outcome IS NULL AND ${member} = ? AND ${IS_LIVE} LIMIT 1 OFFSET ?`);
+const beyondOfSubject = beyond('subject');
+const beyondOfServer = beyond('server');
 const decide =
   defineQuery(`UPDATE approvals SET outcome = ?, decided_by = ?, decided_at = ?, reason = ?, is_reusable = ?,
   expires_at = ?, arguments = '' WHERE id = ? AND outcome IS NULL AND ${IS_LIVE} RETURNING 1 AS one`);
@@ -68,7 +74,7 @@ export function createApprovalStore(database: Database): ApprovalStore {
     findApproval: async (id, now) => (await read(byId(id, now, now)))[0] ?? null,
     listPendingApprovals: (filter, now, limit) => listPending({ read, findGroupLists }, filter, now, limit),
     async countPendingApprovals(now, limit) {
-      return (await database.read(countPending(now, limit))).length;
+      return (await database.read(countPending(now, now, limit))).length;
     },
     async decideApproval(id, decision, now) {
       return (await database.write(decideQuery(id, decision, now))).length > 0;
@@ -83,12 +89,8 @@ function* request(approval: NewApproval, limits: ApprovalLimits): Steps<Approval
   const callHash = hashCall(approval);
   const same = columns.readFirst(yield byCall(callHash, createdAt, createdAt));
   if (same !== null) return same;
-  const ofSubject = yield sql`SELECT 1 AS one FROM approvals
-    WHERE outcome IS NULL AND subject = ${subject} AND expires_at > ${createdAt}
-    LIMIT 1 OFFSET ${limits.bySubject - 1}`;
-  const ofServer = yield sql`SELECT 1 AS one FROM approvals
-    WHERE outcome IS NULL AND server = ${server} AND expires_at > ${createdAt}
-    LIMIT 1 OFFSET ${limits.byServer - 1}`;
+  const ofSubject = yield beyondOfSubject(subject, createdAt, createdAt, limits.bySubject - 1);
+  const ofServer = yield beyondOfServer(server, createdAt, createdAt, limits.byServer - 1);
   if (ofSubject.length > 0 || ofServer.length > 0) return null;
   const pending = {
     outcome: null,
@@ -105,18 +107,10 @@ function* request(approval: NewApproval, limits: ApprovalLimits): Steps<Approval
 
 /** The lookup key of a call and of what its rule demands: a rule that changes keeps its path. */
 function hashCall(call: ApprovedCall): string {
-  const { subject, clientId, grantId, server, tool, argumentsHash, rule, approverGroups, reusableFor } = call;
-  const members = [
-    subject,
-    clientId,
-    grantId,
-    server,
-    tool,
-    argumentsHash,
-    rule,
-    approverGroups,
-    reusableFor,
-  ];
+  const { subject, clientId, grantId, server, tool, argumentsHash, definition } = call;
+  const { rule, approverGroups, reusableFor } = call;
+  const bound = [subject, clientId, grantId, server, tool, argumentsHash, definition];
+  const members = [...bound, rule, approverGroups, reusableFor];
   return createHash('sha256').update(JSON.stringify(members)).digest('base64url');
 }
 

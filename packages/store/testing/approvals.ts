@@ -82,16 +82,24 @@ export function describeApprovals(store: StoreOfTest): void {
       expect(await listIds({ subject: approval.subject })).toHaveLength(1);
     });
 
-    it.each(['subject', 'clientId', 'grantId', 'server', 'tool', 'argumentsHash', 'rule'] as const)(
-      'of a call with another %s are others',
-      async (member) => {
-        const { grant } = await createGrant(store());
-        const first = await save();
-        const other = { ...first, id: newHash(), [member]: member === 'grantId' ? grant.id : 'another' };
-        expect((await request(other))?.id).toBe(other.id);
-        expect((await request({ ...first, id: newHash() }))?.id).toBe(first.id);
-      },
-    );
+    it.each([
+      ...(['subject', 'clientId', 'grantId', 'server'] as const),
+      ...(['tool', 'argumentsHash', 'definition', 'rule'] as const),
+    ])('of a call with another %s are others', async (member) => {
+      const { grant } = await createGrant(store());
+      const first = await save();
+      const other = { ...first, id: newHash(), [member]: member === 'grantId' ? grant.id : 'another' };
+      expect((await request(other))?.id).toBe(other.id);
+      expect((await request({ ...first, id: newHash() }))?.id).toBe(first.id);
+    });
+
+    it('that serve a call for a time do not serve the tool with another definition', async () => {
+      const first = await save({ reusableFor: 900, definition: '{"name":"delete_file"}' });
+      await store().decideApproval(first.id, approved({ isReusable: true, expiresAt: NOW + 900 }), NOW);
+      expect((await store().findApprovalOfCall(first, NOW))?.id).toBe(first.id);
+      const changed = { ...first, definition: '{"name":"delete_file","description":"Deletes all"}' };
+      expect(await store().findApprovalOfCall(changed, NOW)).toBeNull();
+    });
 
     it.each([
       { approverGroups: ['leads'], reusableFor: null },
@@ -202,6 +210,21 @@ export function describeApprovals(store: StoreOfTest): void {
       const all = await listIds({ all: true });
       expect(all[0]).toBe(later.id);
       expect(all.toSorted()).toEqual([own.id, ofLeads.id, later.id].toSorted());
+    });
+
+    it('count no longer once their grant is revoked, for limits and for metrics', async () => {
+      const { grant } = await createGrant(store());
+      const count = () => store().countPendingApprovals(NOW, 10_000);
+      const [subject, server, before] = [newHash(), `/${newHash()}`, await count()];
+      await save({ subject, server, grantId: grant.id });
+      const limits = { bySubject: 1, byServer: 1 };
+      expect(await request(newApproval({ subject }), limits)).toBeNull();
+      expect(await request(newApproval({ server }), limits)).toBeNull();
+      expect(await count()).toBe(before + 1);
+      await store().revokeGrant(grant.id, NOW);
+      expect(await count()).toBe(before);
+      expect(await request(newApproval({ subject }), limits)).not.toBeNull();
+      expect(await request(newApproval({ server }), limits)).not.toBeNull();
     });
 
     it('end with the grant of their call', async () => {

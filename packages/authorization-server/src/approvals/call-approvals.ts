@@ -8,12 +8,12 @@ import { MAX_PENDING_OF_SERVER, MAX_PENDING_OF_SUBJECT, PENDING_LIFETIME } from 
 
 /** A call that its rules allow once it is approved. */
 interface ApprovableCall extends Omit<ApprovedCall, 'rule' | 'approverGroups' | 'reusableFor'> {
+  /** The issuer of the access token. Subjects and grants are those of this server only. */
+  readonly issuer: string;
   /** The approvals that it needs, each by a rule. */
   readonly needed: readonly RequiredApproval[];
   /** JSON text, for the approver; empty: it has none. */
   readonly arguments: string;
-  /** The approved definition of the tool as JSON text, for the approver; `null`: it has none. */
-  readonly readDefinition: () => Promise<string | null>;
 }
 
 /** The approvals of a call, before it uses them. */
@@ -57,7 +57,12 @@ type ApprovalContext = Pick<ServerContext, 'store' | 'events' | 'clock' | 'optio
 export function createCallApprovals(context: ApprovalContext): CallApprovals {
   const origin = new URL(context.options.issuer).origin;
   return {
-    async request(call) {
+    async request({ issuer, ...call }) {
+      if (issuer !== context.options.issuer)
+        return {
+          kind: 'impossible',
+          reason: 'the token is of another issuer, whose users cannot approve here',
+        };
       const isOfUser = call.subject !== call.clientId;
       if (!isOfUser && call.needed.some(({ by }) => by === 'user'))
         return { kind: 'impossible', reason: 'the call has no user who could approve it' };
@@ -93,7 +98,7 @@ interface FoundApproval {
 /** @returns `null` when too many are pending */
 async function findOrRequest(
   { store, events, clock }: ApprovalContext,
-  { needed: _needed, readDefinition, ...call }: ApprovableCall,
+  { needed: _needed, ...call }: Omit<ApprovableCall, 'issuer'>,
   { by, lasts, rule }: RequiredApproval,
 ): Promise<FoundApproval | null> {
   const approvable = {
@@ -103,10 +108,10 @@ async function findOrRequest(
   };
   const known = await store.findApprovalOfCall(approvable, clock());
   if (known !== null) return { approval: known, isNew: false };
-  const definition = await readDefinition();
   const createdAt = clock();
   const wanted: NewApproval = {
-    ...{ ...approvable, definition, createdAt },
+    ...approvable,
+    createdAt,
     id: newSecret(),
     expiresAt: createdAt + PENDING_LIFETIME,
   };

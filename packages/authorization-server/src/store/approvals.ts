@@ -10,8 +10,10 @@ export interface ApprovedCall {
   /** The path of the server. */
   readonly server: string;
   readonly tool: string;
-  /** Base64url SHA-256 of the arguments, byte for byte as they are sent to the backend. */
+  /** Base64url SHA-256 of the arguments, byte for byte as they are sent to the backend, and of other parameters with an effect. */
   readonly argumentsHash: string;
+  /** The approved definition of the tool as JSON text, which the approver reads; `null`: it has none. */
+  readonly definition: string | null;
   /** The path of the rule that needs the approval: `servers[0].tools["delete_*"].approval`. */
   readonly rule: string;
   /** Users in one of these groups decide; `null`: the user of the call does. */
@@ -26,8 +28,6 @@ export interface NewApproval extends ApprovedCall {
   readonly id: string;
   /** The arguments as JSON text; empty once it is decided. */
   readonly arguments: string;
-  /** The approved definition of the tool as JSON text; `null`: it has none. */
-  readonly definition: string | null;
   readonly createdAt: number;
   /** When it ends unless it is decided before. */
   readonly expiresAt: number;
@@ -70,7 +70,7 @@ export type ApprovalFilter =
   | { readonly groups: readonly string[] }
   | { readonly all: true };
 
-/** Store capability for approvals of calls. An approval ends with the grant of its call. */
+/** Store capability for approvals of calls. An approval ends with the grant of its call, and then no longer counts. */
 export interface ApprovalStore {
   /**
    * Returns the pending or decided approval of the same call and rule, or saves this one. Atomic: concurrent calls share one.
@@ -87,7 +87,7 @@ export interface ApprovalStore {
     now: number,
     limit: number,
   ): Promise<readonly ApprovalRecord[]>;
-  /** How many are pending, at most `limit`; with those whose grant has ended. */
+  /** How many are pending, at most `limit`. */
   countPendingApprovals(now: number, limit: number): Promise<number>;
   /** Decides a pending approval, and deletes its arguments. Atomic: of concurrent decisions one returns `true`. */
   decideApproval(id: string, decision: ApprovalDecision, now: number): Promise<boolean>;

@@ -1,15 +1,14 @@
 /** Calls that their rules allow once they are approved: finds or requests the approvals, which serve one call. */
-import { hash } from 'node:crypto';
 import type { ApprovedUse, CallApprovals } from '@portcullis/authorization-server';
-import { createCallArguments, type Explanation } from '@portcullis/policy';
-import type { DefinitionPinStore } from '@portcullis/protocol';
+import type { Explanation } from '@portcullis/policy';
+import type { PinBoard } from '../catalogue/pins.ts';
 import { tooManyCalls } from '../http/error-response.ts';
-import { MAX_APPROVAL_ARGUMENTS } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
 import { UserActionRequired } from '../messages/user-action.ts';
 import { forbidden, type UnapprovedCall } from '../policy/check-messages.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
+import { readBoundCall } from './bound-call.ts';
 
 /** The call waits for a decision. */
 export class ApprovalRequired extends UserActionRequired {
@@ -31,19 +30,19 @@ export interface ApprovalGate {
   find(sender: Pick<OwnedRequest, 'principal'>, call: UnapprovedCall, body: Buffer): Promise<ApprovedUse>;
 }
 
-/** @param pins what is pinned of the tools, for the approver; `null`: nothing is */
-export function createApprovalGate(approvals: CallApprovals, pins: DefinitionPinStore | null): ApprovalGate {
+/** @param pins the approved definitions of the tools; `null`: there are none */
+export function createApprovalGate(approvals: CallApprovals, pins: PinBoard | null): ApprovalGate {
   return {
     async find({ principal }, call, body) {
       const { server, message, because } = call;
-      const { subject, clientId, grantId } = principal;
+      const { issuer, subject, clientId, grantId } = principal;
       const tool = message.tool ?? '';
-      const given = readArguments(call, body);
+      const bound = readBoundCall(message, body);
       const decision = await approvals.request({
-        ...{ subject, clientId, grantId, server: server.path, tool, needed: call.approvals },
-        arguments: given.toString(),
-        argumentsHash: hash('sha256', given, 'base64url'),
-        readDefinition: async () => (pins === null ? null : findDefinition(pins, server, tool)),
+        ...{ issuer, subject, clientId, grantId, server: server.path, tool, needed: call.approvals },
+        arguments: bound.arguments,
+        argumentsHash: bound.hash,
+        definition: await findDefinition(pins, server, tool),
       });
       switch (decision.kind) {
         case 'approved':
@@ -71,37 +70,14 @@ export const noApprovals: ApprovalGate = {
   },
 };
 
-/**
- * The bytes of the arguments, which every parser reads in the same way.
- * @throws MessageError
- */
-function readArguments({ message }: UnapprovedCall, body: Buffer): Buffer {
-  const { arguments: range, id } = message;
-  if (range === null) return Buffer.alloc(0);
-  const bytes = body.subarray(range.start, range.end);
-  if (bytes.length > MAX_APPROVAL_ARGUMENTS)
-    throw new MessageError(INVALID_PARAMS, 'The arguments are too long to be shown for approval.', { id });
-  try {
-    createCallArguments(() => bytes.toString()).read();
-    return bytes;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    const text = `The arguments cannot be shown for approval: ${error.message}.`;
-    throw new MessageError(INVALID_PARAMS, text, { id });
-  }
-}
-
-const INVALID_PARAMS = -32_602;
-
-/** The definition that was approved last. */
+/** Another definition needs another approval: its approver reads what the tool does. */
 async function findDefinition(
-  pins: DefinitionPinStore,
-  { path, pinnedBackend }: GatewayServer,
+  pins: PinBoard | null,
+  server: GatewayServer,
   tool: string,
 ): Promise<string | null> {
-  const found = await pins.findPins({ server: path, backend: pinnedBackend, kind: 'tool' });
-  const approved = found.filter(({ name, status }) => name === tool && status === 'approved');
-  return approved.toSorted((one, other) => other.changedAt - one.changedAt)[0]?.definition ?? null;
+  if (pins === null || server.review === 'auto') return null;
+  return (await pins.current(server)).definitionOf(tool);
 }
 
 /** A result that the model reads. */

@@ -29,6 +29,8 @@ export interface Pins {
   has(tool: string, hash: string): boolean;
   /** Tools with an approved definition, and the hints that all their approved definitions have. */
   readonly approved: ReadonlyMap<string, ToolAnnotations>;
+  /** The definition that was approved last, as canonical JSON; `null`: none. */
+  definitionOf(tool: string): string | null;
 }
 
 type PinnedServer = Pick<GatewayServer, 'path' | 'pinnedBackend'>;
@@ -50,7 +52,11 @@ interface Loaded {
 }
 
 /** @param now milliseconds, monotonic @param clock epoch seconds */
-export function createPinBoard(store: DefinitionPinStore, now: () => number, clock: () => number): PinBoard {
+export function createPinBoard(
+  store: DefinitionPinStore,
+  now: () => number = () => performance.now(),
+  clock: () => number = () => Math.floor(Date.now() / 1000),
+): PinBoard {
   const known = new Map<string, Loaded>();
   let version = 0;
 
@@ -143,6 +149,13 @@ function readPins(records: readonly DefinitionPinRecord[], version: number): Pin
     version,
     isEmpty: records.length === 0,
     approved: readApproved(byTool),
+    definitionOf(tool) {
+      const ofTool = (byTool.get(tool) ?? []).filter(({ status }) => status === 'approved');
+      const newest = ofTool.toSorted(
+        (one, other) => other.changedAt - one.changedAt || (one.hash < other.hash ? -1 : 1),
+      );
+      return newest[0]?.definition ?? null;
+    },
     has: (tool, hash) => byTool.get(tool)?.some((pin) => pin.hash === hash) === true,
     stateOf(tool, hash) {
       const pins = byTool.get(tool) ?? [];

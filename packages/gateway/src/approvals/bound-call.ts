@@ -1,0 +1,92 @@
+/** What of a call its approval is bound to: the bytes of the arguments, and the values of other parameters with an effect. Pure. */
+import { hash } from 'node:crypto';
+import { createCallArguments } from '@portcullis/policy';
+import { MAX_APPROVAL_ARGUMENTS } from '../limits.ts';
+import { MessageError } from '../messages/message-error.ts';
+import type { ScannedMessage } from '../messages/scanned-message.ts';
+
+interface BoundCall {
+  /** As they are sent, for the approver; empty: it has none. */
+  readonly arguments: string;
+  /** Base64url SHA-256. */
+  readonly hash: string;
+}
+
+/**
+ * Reads what is approved of a call. All of it is read by every parser in the same way.
+ * @throws MessageError
+ */
+export function readBoundCall(message: ScannedMessage, body: Buffer): BoundCall {
+  const { arguments: range, id } = message;
+  const bytes = range === null ? Buffer.alloc(0) : body.subarray(range.start, range.end);
+  if (bytes.length > MAX_APPROVAL_ARGUMENTS)
+    throw new MessageError(INVALID_PARAMS, 'The arguments are too long to be shown for approval.', { id });
+  if (range !== null) readStrictly(bytes.toString(), 'arguments', id);
+  const others = readOthers(body.toString(), id);
+  return { arguments: bytes.toString(), hash: sha256(others === '{}' ? bytes : sha256(bytes) + others) };
+}
+
+const INVALID_PARAMS = -32_602;
+
+const sha256 = (data: Buffer | string) => hash('sha256', data, 'base64url');
+
+function readStrictly(text: string, what: string, id: string | null): void {
+  try {
+    createCallArguments(() => text).read();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const reason = `The ${what} cannot be shown for approval: ${error.message}.`;
+    throw new MessageError(INVALID_PARAMS, reason, { id });
+  }
+}
+
+/** What was bound already, and what a client adds when it sends the call again because of an approval. */
+const APART: readonly string[] = ['name', 'arguments', 'requestState', 'inputResponses'];
+/** About the transport of the message and its sender: other values change nothing about the call. */
+const WITHOUT_EFFECT: readonly string[] = [
+  'progressToken',
+  'io.modelcontextprotocol/protocolVersion',
+  'io.modelcontextprotocol/clientInfo',
+  'io.modelcontextprotocol/clientCapabilities',
+  'io.modelcontextprotocol/logLevel',
+  'traceparent',
+  'tracestate',
+  'baggage',
+];
+
+/** The other parameters as JSON, such as `task`, and members of `_meta`. Numbers are as they are written. */
+function readOthers(text: string, id: string | null): string {
+  const { params } = parseExactly(text) as { readonly params: Members };
+  const { _meta: meta, ...others } = params;
+  const left = {
+    ...without(others, APART),
+    ...(isObject(meta) ? metaOf(without(meta, WITHOUT_EFFECT)) : meta !== undefined && { _meta: meta }),
+  };
+  const found = JSON.stringify(left);
+  // What is repeated counts once here, and perhaps otherwise at the backend.
+  if (found !== '{}') readStrictly(text, 'parameters', id);
+  return found;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const metaOf = (meta: Members) => (Object.keys(meta).length === 0 ? {} : { _meta: meta });
+
+function without(members: Members, names: readonly string[]): Members {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** With each number as it is written: `1.0` is another value than `1` for some servers. */
+function parseExactly(text: string): unknown {
+  const { parse, rawJSON } = JSON as unknown as {
+    parse(text: string, revive: unknown): unknown;
+    rawJSON(text: string): unknown;
+  };
+  return parse(text, (_name: string, value: unknown, { source }: { readonly source?: string }) =>
+    typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
+  );
+}

@@ -1,0 +1,106 @@
+/** What an approval is bound to besides the bytes of the arguments, which approved-bytes.test.ts shows. */
+import type { CallApprovals } from '@portcullis/authorization-server';
+import type { DefinitionPinRecord, DefinitionPinStore } from '@portcullis/protocol';
+import { describe, expect, it } from 'vitest';
+import { createApprovalGate } from '../src/approvals/approval-gate.ts';
+import { createPinBoard } from '../src/catalogue/pins.ts';
+import { scanBody } from '../src/messages/body-scanner.ts';
+import { defineTestServers } from './support/gateway.ts';
+
+type Requested = Parameters<CallApprovals['request']>[0];
+
+const principal = { issuer: 'https://as.example', subject: 'user_ada', clientId: 'app', grantId: 'grant_1' };
+
+function setGate(records: readonly DefinitionPinRecord[] = [], review: 'first-use' | 'auto' = 'first-use') {
+  const [server] = defineTestServers(
+    [{ path: '/files', name: 'Files', backend: { url: 'http://127.0.0.1:9/mcp' }, review }],
+    'http://localhost',
+  );
+  if (server === undefined) throw new Error('there is no server');
+  const requested: Requested[] = [];
+  const approvals: CallApprovals = {
+    async request(call) {
+      requested.push(call);
+      return {
+        kind: 'approved',
+        use: { ids: [], consume: async () => true, reportUnknownOutcome: () => {} },
+      };
+    },
+  };
+  const pins = { findPins: async () => records } as unknown as DefinitionPinStore;
+  const gate = createApprovalGate(approvals, createPinBoard(pins));
+  return async (params: string): Promise<Requested> => {
+    const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
+    const [message] = scanBody(body).messages;
+    if (message === undefined) throw new Error('there is no message');
+    const because = { rule: 'servers[0].tools["*"].approval', reason: 'the call needs an approval' };
+    const needed = { by: 'user', lasts: 'call', rule: because.rule } as const;
+    await gate.find({ principal } as never, { server, message, approvals: [needed], because }, body);
+    const last = requested.at(-1);
+    if (last === undefined) throw new Error('nothing was requested');
+    return last;
+  };
+}
+
+const CALL = '"name":"remove","arguments":{"path":"/a"}';
+
+describe('an approval', () => {
+  it.each([
+    ['a task', ',"task":{"ttl":60000}'],
+    ['another lifetime of a task', ',"task":{"ttl":60000.0}'],
+    ['a member of `_meta` that a server may read', ',"_meta":{"com.example/dryRun":false}'],
+    ['another value of it', ',"_meta":{"com.example/dryRun":true}'],
+    ['a related task', ',"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}'],
+    ['a parameter of a later revision', ',"priority":9007199254740993'],
+    ['another digit of it', ',"priority":9007199254740992'],
+  ])('is bound to %s', async (_what, more) => {
+    const request = setGate();
+    const [plain, other] = [await request(`{${CALL}}`), await request(`{${CALL}${more}}`)];
+    expect(other.argumentsHash).not.toBe(plain.argumentsHash);
+    expect((await request(`{${CALL}${more}}`)).argumentsHash).toBe(other.argumentsHash);
+  });
+
+  it('is bound to each value of these members', async () => {
+    const request = setGate();
+    const values = [
+      '"task":{"ttl":60000}',
+      '"task":{"ttl":60000.0}',
+      '"priority":9007199254740992',
+      '"priority":9007199254740993',
+      '"priority":"1"',
+      '"priority":1',
+    ];
+    const hashes: string[] = [];
+    for (const more of values) hashes.push((await request(`{${CALL},${more}}`)).argumentsHash);
+    expect(new Set(hashes).size).toBe(values.length);
+  });
+
+  it.each([
+    ['the token of its progress', ',"_meta":{"progressToken":7}'],
+    ['the revision and the client', ',"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}'],
+    ['the trace', ',"_meta":{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}'],
+    ['the response to its own elicitation', ',"requestState":"s","inputResponses":{"open":{}}'],
+  ])('is not bound to %s', async (_what, more) => {
+    const request = setGate();
+    const [plain, other] = [await request(`{${CALL}}`), await request(`{${CALL}${more}}`)];
+    expect(other).toEqual(plain);
+  });
+
+  it('is not requested for parameters that parsers read differently', async () => {
+    const request = setGate();
+    await expect(request(`{${CALL},"priority":1,"priority":2}`)).rejects.toThrow('cannot be shown');
+    expect((await request(`{${CALL},"priority":2}`)).arguments).toBe('{"path":"/a"}');
+  });
+
+  it('is bound to the definition of the tool that was approved last, and to the issuer', async () => {
+    const pin = (status: DefinitionPinRecord['status'], definition: string, changedAt: number) =>
+      ({ ...{ name: 'remove', hash: definition, status, definition }, covers: 'whole', changedAt }) as const;
+    const known = [pin('approved', '{"name":"remove","v":1}', 10), pin('approved', '{"name":"remove"}', 5)];
+    const waiting = pin('pending', '{"name":"remove","v":2}', 20);
+    const before = await setGate([...known, waiting])(`{${CALL}}`);
+    expect(before).toMatchObject({ issuer: 'https://as.example', definition: '{"name":"remove","v":1}' });
+    const after = await setGate([...known, { ...waiting, status: 'approved' }])(`{${CALL}}`);
+    expect(after).toEqual({ ...before, definition: '{"name":"remove","v":2}' });
+    expect((await setGate(known, 'auto')(`{${CALL}}`)).definition).toBeNull();
+  });
+});
