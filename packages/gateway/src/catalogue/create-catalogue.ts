@@ -168,6 +168,7 @@ const approvesAll: Pins = {
   approved: new Map(),
   stateOf: () => 'approved',
   has: () => true,
+  definitionOf: () => null,
 };
 
 /** Synchronous for a value that is known. */
