@@ -18,6 +18,7 @@ const EXHAUSTIVE = [
   'tests/proxies/*.test.ts',
   'tests/release/charts/*.test.ts',
   'tests/release/linters/*.test.ts',
+  'tests/release/prometheus/*.test.ts',
   'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',
   'packages/cli/test/{client-network,memory}.test.ts',
   'tests/documents/commands.test.ts',

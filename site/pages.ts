@@ -30,6 +30,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   Operate: [
     'docs/operating.md',
+    'docs/guides/monitoring.md',
     'docs/guides/reverse-proxy.md',
     'docs/guides/revoke.md',
     'docs/guides/rotate.md',

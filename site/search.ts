@@ -44,6 +44,9 @@ const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'stdio server': ['guides/stdio-server'],
   'machine client': ['guides/machine-clients'],
   keycloak: ['guides/move-from-keycloak', 'guides/sign-in'],
+  prometheus: ['guides/monitoring'],
+  grafana: ['guides/monitoring'],
+  'alert rules': ['guides/monitoring'],
   docker: ['operating', 'guides/kubernetes'],
 };
 
