@@ -1,6 +1,7 @@
 /** The official conformance suite as a command: its scenarios, the transports that each runs on, and one run. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { sourceFlags } from '../support/source-flags.ts';
 
 const root: string = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -58,7 +59,7 @@ function transportsOf(revisions: readonly string[]): readonly Pick<Run, 'transpo
 
 /** Runs one scenario against the client under test; a warning fails it, as the suite itself requires. */
 export async function runClient({ options }: Run): Promise<Result> {
-  const client = `${process.execPath} --conditions=portcullis-source tests/conformance/everything-client.ts`;
+  const client = `${process.execPath} ${sourceFlags().join(' ')} tests/conformance/everything-client.ts`;
   const { code, output } = await runSuite(['client', '--command', client, ...options]);
   const skipped = output.includes('SKIPPED: scenario');
   return {

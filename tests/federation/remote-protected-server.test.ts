@@ -15,6 +15,7 @@ import { startGithub } from '../support/identity-providers/github.ts';
 import { likeGithub } from '../support/identity-providers/settings.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
 import { reservePort } from '../support/ports.ts';
+import { sourceFlags } from '../support/source-flags.ts';
 import { present, registerTestClient } from './client.ts';
 import { stageGithub, until, userAt } from './stage.ts';
 
@@ -25,14 +26,10 @@ const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.met
 
 /** The example in its own process, which knows only an issuer and a secret. */
 async function runExample(environment: Readonly<Record<string, string>>): Promise<void> {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=portcullis-source', file('examples/repositories/server.ts')],
-    {
-      env: { ...process.env, ...environment },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, [...sourceFlags(), file('examples/repositories/server.ts')], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill());
   await ready(child);
 }
@@ -134,14 +131,10 @@ interface Ended {
 
 async function command(portcullis: Portcullis, ...args: readonly string[]): Promise<Ended> {
   const environment = { PORTCULLIS_DATABASE: portcullis.database, PORTCULLIS_PUBLIC_URL: portcullis.url };
-  const child = spawn(
-    process.execPath,
-    ['--conditions=portcullis-source', file('packages/cli/bin.js'), ...args],
-    {
-      env: { PATH: process.env['PATH'], ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const child = spawn(process.execPath, [...sourceFlags(), file('packages/cli/bin.js'), ...args], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (errors += chunk));

@@ -9,6 +9,7 @@ import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotoc
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reservePort } from '../support/ports.ts';
+import { sourceFlags } from '../support/source-flags.ts';
 
 /** A foreign issuer: metadata, keys, and tokens on demand. */
 let issuer: { url: string; server: Server; privateKey: CryptoKey };
@@ -47,7 +48,7 @@ async function run(
 ): Promise<{ child: ChildProcess; resource: string }> {
   const file = fileURLToPath(new URL(`../../examples/${example}/server.ts`, import.meta.url));
   const env = { ...process.env, PORT: String(port ?? (await reservePort())), ISSUER: issuer.url };
-  const child = spawn(process.execPath, ['--conditions=portcullis-source', file], {
+  const child = spawn(process.execPath, [...sourceFlags(), file], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -13,6 +13,7 @@ import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { lastTaken } from '../support/last-accepted.ts';
 import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { sourceFlags } from '../support/source-flags.ts';
 import { createUser } from '../support/user.ts';
 
 const redirectUri = 'http://127.0.0.1:33418/callback';
@@ -138,7 +139,7 @@ async function endOnPage(tokens: Tokens, { bound }: Elsewhere): Promise<void> {
 /** Another process on the same store. */
 async function endByCommand(tokens: Tokens): Promise<void> {
   const folder = dirname(portcullis.database);
-  const args = ['--conditions=portcullis-source', script, 'connections', 'end', owner.email, grantOf(tokens)];
+  const args = [...sourceFlags(), script, 'connections', 'end', owner.email, grantOf(tokens)];
   const env = {
     ...process.env,
     PORTCULLIS_CONFIG: join(folder, 'config.json'),

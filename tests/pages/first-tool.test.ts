@@ -9,6 +9,7 @@ import { sdkTwo } from '../interop/sdks.ts';
 import { launchChromium } from '../support/browser.ts';
 import { type Callback, openCallback } from '../support/callback.ts';
 import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { sourceFlags } from '../support/source-flags.ts';
 
 const main = fileURLToPath(new URL('../../packages/cli/bin.js', import.meta.url));
 
@@ -28,7 +29,7 @@ afterAll(async () => {
 
 /** What the command prints, beside the running server. */
 async function portcullis(...args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, ['--conditions=portcullis-source', main, ...args], {
+  const child = spawn(process.execPath, [...sourceFlags(), main, ...args], {
     env: {
       PATH: process.env['PATH'],
       PORTCULLIS_DATABASE: server.database,

@@ -20,6 +20,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { reservePort } from '../support/ports.ts';
 import { startServer } from '../support/postgres.ts';
+import { sourceFlags } from '../support/source-flags.ts';
 
 const guide = readFileSync(new URL('../../docs/guides/back-up.md', import.meta.url), 'utf8');
 const main = fileURLToPath(new URL('../../packages/cli/bin.js', import.meta.url));
@@ -47,7 +48,7 @@ function createOperator(): Operator {
   const [bin, safe] = [join(folder, 'bin'), join(folder, 'safe')];
   for (const made of [bin, safe]) mkdirSync(made);
   symlinkSync(process.execPath, join(bin, 'node'));
-  const script = `#!/bin/sh\nexec '${process.execPath}' --conditions=portcullis-source '${main}' "$@"\n`;
+  const script = `#!/bin/sh\nexec '${process.execPath}' ${sourceFlags().join(' ')} '${main}' "$@"\n`;
   writeFileSync(join(bin, 'portcullis'), script);
   chmodSync(join(bin, 'portcullis'), 0o755);
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { reservePort } from '../support/ports.ts';
+import { sourceFlags } from '../support/source-flags.ts';
 import { TIMEOUT } from './sizes.ts';
 
 const main = fileURLToPath(new URL('../../packages/cli/bin.js', import.meta.url));
@@ -24,7 +25,7 @@ interface Server {
 async function start(descriptor: number, atEnd: (work: () => void) => void): Promise<Server> {
   const port = await reservePort();
   const environment = { PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: `${port}`, PORTCULLIS_LOG: 'json' };
-  const child = spawn(process.execPath, ['--conditions=portcullis-source', main, 'up', '--app', app], {
+  const child = spawn(process.execPath, [...sourceFlags(), main, 'up', '--app', app], {
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', descriptor, descriptor],

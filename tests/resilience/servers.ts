@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { sourceFlags } from '../support/source-flags.ts';
 
 /** Notes what has to be done when the test has ended. */
 export type AtEnd = (end: () => Promise<void>) => void;
@@ -34,7 +35,7 @@ export async function startProcess(
 ): Promise<ServerProcess> {
   const child = spawn(
     process.execPath,
-    ['--conditions=portcullis-source', script, location, '0', String(patience), ...more],
+    [...sourceFlags(), script, location, '0', String(patience), ...more],
     {
       stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
     },

@@ -19,6 +19,7 @@ import {
 import { TINY } from '../../packages/gateway/test/support/stdio-server.ts';
 import { reservePort } from '../support/ports.ts';
 import { type ProtectedProcess, startCommand } from '../support/protect.ts';
+import { sourceFlags } from '../support/source-flags.ts';
 import { createTrustingServer, type TrustingServer } from './trusting-server.ts';
 
 const REDIRECT_URI = 'https://app.example/callback';
@@ -90,7 +91,7 @@ export async function startSharedGateway(): Promise<SharedGateway> {
   });
   const portcullis = async (...words: readonly string[]): Promise<string> => {
     const { PATH } = process.env;
-    const args = ['--conditions=portcullis-source', main, ...words];
+    const args = [...sourceFlags(), main, ...words];
     return (
       await promisify(execFile)(process.execPath, args, {
         cwd: folder,

@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FileConfiguration } from '@portcullis/cli';
 import { reservePort } from './ports.ts';
+import { SOURCE_CONDITION, sourceFlags } from './source-flags.ts';
 import type { Account } from './user.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** The command line of `npm start`, from any folder: Node, its flags, and finally the application. */
+/** The command line of `npm start`, from any folder: flags of Node, and finally the application. */
 const { scripts }: { scripts: { start: string } } = JSON.parse(
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
@@ -70,7 +71,8 @@ export function startProtect(
   return start(configuration, [...command.slice(0, command.indexOf('up')), 'protect', ...words]);
 }
 
-async function start(configuration: FileConfiguration, args: readonly string[]): Promise<Portcullis> {
+async function start(configuration: FileConfiguration, words: readonly string[]): Promise<Portcullis> {
+  const args = words.flatMap((word) => (word === SOURCE_CONDITION ? sourceFlags() : word));
   const { folder, database, environment } = await createInstallation(configuration);
   // The same port after a restart.
   const port = await reservePort();

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { owner } from './portcullis.ts';
+import { sourceFlags } from './source-flags.ts';
 
 const main = fileURLToPath(new URL('../../packages/cli/bin.js', import.meta.url));
 
@@ -26,7 +27,7 @@ export async function startCommand(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ProtectedProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-protect-'));
-  const child = spawn(process.execPath, ['--conditions=portcullis-source', main, ...words], {
+  const child = spawn(process.execPath, [...sourceFlags(), main, ...words], {
     cwd: folder,
     env: {
       PATH: process.env['PATH'],

@@ -5,6 +5,7 @@ import { createGuard, jwtVerifier, type KeySet } from '@portcullis/resource-serv
 import { protect } from '@portcullis/resource-server/fetch';
 import { decodeJwt } from 'jose';
 import { afterEach, expect, it } from 'vitest';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { visit } from '../../../tests/support/visit.ts';
 import { openStage } from '../../client/test/support/oidc-provider.ts';
 import type { Asked, Told } from '../../client/test/support/stub-server.ts';
@@ -98,7 +99,7 @@ it('[X-DPOP-1] login, call and connect send DPoP proofs where the server require
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: ['--conditions=portcullis-source', main, 'connect', serverUrl],
+      args: [...sourceFlags(), main, 'connect', serverUrl],
       env: { ...computer.environment },
       cwd: computer.folder,
       stderr: 'pipe',

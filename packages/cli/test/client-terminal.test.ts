@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
 import { mcpResult } from './support/mcp-results.ts';
@@ -35,9 +36,7 @@ interface Screen {
 }
 
 function open(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Screen {
-  const line = [process.execPath, '--conditions=portcullis-source', main, ...words]
-    .map((word) => `'${word}'`)
-    .join(' ');
+  const line = [process.execPath, ...sourceFlags(), main, ...words].map((word) => `'${word}'`).join(' ');
   const child = spawn(pseudoTerminal, ['-qec', line, '/dev/null'], {
     cwd: computer.folder,
     env: { ...computer.environment, TERM: 'xterm', ...environment },

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main, withoutProgress } from './support/command.ts';
@@ -449,9 +450,7 @@ describe('T146 client secrets', () => {
 const pseudoTerminal = '/usr/bin/script';
 describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on a terminal', () => {
   function onTerminal(words: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
-    const line = [process.execPath, '--conditions=portcullis-source', main, ...words]
-      .map((word) => `'${word}'`)
-      .join(' ');
+    const line = [process.execPath, ...sourceFlags(), main, ...words].map((word) => `'${word}'`).join(' ');
     const { stdout } = spawnSync(pseudoTerminal, ['-qec', line, '/dev/null'], {
       cwd: computer.folder,
       env: { ...computer.environment, TERM: 'xterm', ...environment },

@@ -11,6 +11,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, followRedirects, main } from './support/command.ts';
@@ -32,7 +33,7 @@ afterEach(() => {
 function parameters(computer: Computer, ...args: readonly string[]) {
   return {
     command: process.execPath,
-    args: ['--conditions=portcullis-source', main, 'connect', ...args],
+    args: [...sourceFlags(), main, 'connect', ...args],
     env: { ...computer.environment },
     cwd: computer.folder,
     stderr: 'pipe' as const,

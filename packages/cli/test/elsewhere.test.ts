@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { reservePort } from '../../../tests/support/ports.ts';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { prepare } from '../src/server/prepare.ts';
 import { type Computer, createComputer, main } from './support/command.ts';
@@ -22,7 +23,7 @@ afterAll(() => {
 
 /** Starts a program and answers what its line `ready` names. */
 function start(args: readonly string[], env: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, ['--conditions=portcullis-source', ...args], {
+  const child = spawn(process.execPath, [...sourceFlags(), ...args], {
     cwd: folder,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { respondJson } from '@portcullis/http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
 import { createMetrics } from '../src/server/metrics/metrics.ts';
 import { createMetricsHandler } from '../src/server/metrics/metrics-handler.ts';
@@ -13,7 +14,7 @@ import { respondNotFound } from '../src/server/path-handler.ts';
 import { runHere } from './support/in-process.ts';
 
 const main = fileURLToPath(new URL('../bin.js', import.meta.url));
-const command = ['--conditions=portcullis-source', main, 'events'];
+const command = [...sourceFlags(), main, 'events'];
 
 let portcullis: Portcullis;
 beforeAll(async () => {

@@ -2,6 +2,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterEach, expect, it } from 'vitest';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import type { Report } from '../src/doctor/report.ts';
 import { type Computer, createComputer, followRedirects, main } from './support/command.ts';
 import { bridgeTransport, startBridge } from './support/in-process-bridge.ts';
@@ -43,7 +44,7 @@ it('connect bridges an HTTP+SSE server to a stdio host', async () => {
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: ['--conditions=portcullis-source', main, 'connect', server.url],
+      args: [...sourceFlags(), main, 'connect', server.url],
       env: { ...computer.environment },
       cwd: computer.folder,
       stderr: 'pipe',

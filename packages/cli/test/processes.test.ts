@@ -13,6 +13,7 @@ import {
 } from '../../../tests/support/machine-client.ts';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
 import { type ProtectedProcess, startCommand } from '../../../tests/support/protect.ts';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { mergeMetrics } from '../src/server/processes/merge-metrics.ts';
 import { main } from './support/command.ts';
 
@@ -169,7 +170,7 @@ describe('several processes', () => {
   it('are refused where they would not share a database', () => {
     const { status, stderr } = spawnSync(
       process.execPath,
-      ['--conditions=portcullis-source', main, 'up', '--processes', 'auto', '--database', ':memory:'],
+      [...sourceFlags(), main, 'up', '--processes', 'auto', '--database', ':memory:'],
       { encoding: 'utf8', cwd: tmpdir(), env: { PATH: process.env['PATH'] } },
     );
     expect([status, stderr]).toEqual([

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { SettingsError } from '../src/errors.ts';
 import { prepare } from '../src/server/prepare.ts';
@@ -320,7 +321,7 @@ afterEach(() => {
 });
 
 function up(flags: readonly string[], environment: Readonly<Record<string, string>> = {}): Spawned {
-  const child = spawn(process.execPath, ['--conditions=portcullis-source', main, 'up', ...flags], {
+  const child = spawn(process.execPath, [...sourceFlags(), main, 'up', ...flags], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

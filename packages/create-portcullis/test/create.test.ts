@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { runHere } from '../../cli/test/support/in-process.ts';
 
 const bin = fileURLToPath(new URL('../bin.js', import.meta.url));
@@ -32,7 +33,7 @@ interface Running {
 }
 
 function start(folder: string, args: readonly string[], input?: string): Running {
-  const child = spawn(process.execPath, ['--conditions=portcullis-source', bin, ...args], {
+  const child = spawn(process.execPath, [...sourceFlags(), bin, ...args], {
     cwd: folder,
     env: { PATH: '/nowhere', HOME: folder, PORTCULLIS_PORT: '0', PORTCULLIS_DATABASE: ':memory:' },
   });

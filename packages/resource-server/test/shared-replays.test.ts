@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createReplayCache } from '../src/dpop/replay-cache.ts';
 import { postgresReplayStore, sqliteReplayStore } from '../src/dpop/sql/sql-replay-store.ts';
 import type { ReplayStore } from '../src/index.ts';
@@ -185,7 +186,7 @@ describe.each([
 /** Starts a protected server in a separate process. */
 async function start(issuer: TestIssuer, location: string): Promise<number> {
   const file = fileURLToPath(new URL('support/server-with-proofs.ts', import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, ['--conditions=portcullis-source', file], {
+  const child: ChildProcess = spawn(process.execPath, [...sourceFlags(), file], {
     env: { ...process.env, KEYS: JSON.stringify({ keys: [issuer.publicJwk] }), LOCATION: location },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

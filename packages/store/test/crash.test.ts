@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
 
 const SPENT_WITHOUT_GRANT = `SELECT c.hash FROM authorization_codes c LEFT JOIN grants g ON g.id = c.grant_id
@@ -47,7 +48,7 @@ describe.each([
 /** Returns the grants and generations of the refresh tokens that the process reported as stored. */
 async function workUntilKilled(location: string, milliseconds: number): Promise<readonly string[]> {
   const script = fileURLToPath(new URL('worker.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--conditions=portcullis-source', script, location], {
+  const child = spawn(process.execPath, [...sourceFlags(), script, location], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const confirmed: string[] = [];

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { approved, newApproval } from '../testing/approvals.ts';
 import {
   createGrant,
@@ -186,7 +187,7 @@ describe.each([
 async function runRacers(count: number, order: Order): Promise<readonly Report[]> {
   const script = fileURLToPath(new URL('racer.ts', import.meta.url));
   const racers = times(count, () => {
-    const child = spawn(process.execPath, ['--conditions=portcullis-source', script, JSON.stringify(order)], {
+    const child = spawn(process.execPath, [...sourceFlags(), script, JSON.stringify(order)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     return { child, lines: createInterface(child.stdout)[Symbol.asyncIterator]() };

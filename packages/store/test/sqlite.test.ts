@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore, StoreError } from '@portcullis/store';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { sql } from '../src/sql.ts';
 import { openSqlite } from '../src/sqlite/open.ts';
 import { grantOf, issueSampleCode, NOW, newClient, newEvent, times } from '../testing/samples.ts';
@@ -312,14 +313,7 @@ describe.skipIf(process.platform === 'win32')('a full disk', () => {
     const filler = fileURLToPath(new URL('filler.ts', import.meta.url));
     const child = spawn(
       'bash',
-      [
-        '-c',
-        `trap '' XFSZ; ulimit -f 700; exec "$0" "$@"`,
-        process.execPath,
-        '--conditions=portcullis-source',
-        filler,
-        file,
-      ],
+      ['-c', `trap '' XFSZ; ulimit -f 700; exec "$0" "$@"`, process.execPath, ...sourceFlags(), filler, file],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type EverythingServer, startEverythingServer } from '../../conformance/server/everything-server.ts';
 import { owner } from '../../support/portcullis.ts';
 import { type ProtectedProcess, startCommand } from '../../support/protect.ts';
+import { sourceFlags } from '../../support/source-flags.ts';
 import { createUser } from '../../support/user.ts';
 import { createMemoryProvider } from '../memory-provider.ts';
 import { sdks } from '../sdks.ts';
@@ -32,7 +33,7 @@ describe('portcullis protect <url>', () => {
 
   it('names a server by its program, also behind env', async () => {
     const stdio = fileURLToPath(new URL('../../conformance/server/stdio.ts', import.meta.url));
-    const words = ['env', 'LEVEL=1', process.execPath, '--conditions=portcullis-source', stdio];
+    const words = ['env', 'LEVEL=1', process.execPath, ...sourceFlags(), stdio];
     const behindEnv = await startCommand(['protect', '--verbose', '--', ...words]);
     onTestFinished(async () => void (await behindEnv.stop()));
     expect(behindEnv.output()).toMatch(/^ {2}name {9}stdio$/m);

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sourceFlags } from '../../../../tests/support/source-flags.ts';
 import type { User } from '../../../../tests/support/user.ts';
 import { runHere } from './in-process.ts';
 
@@ -88,7 +89,7 @@ export function createComputer(user?: User): Computer {
     more: Readonly<Record<string, string>> = {},
     input: 'ignore' | 'pipe' = 'pipe',
   ): ChildProcess {
-    return spawn(process.execPath, ['--conditions=portcullis-source', main, ...args], {
+    return spawn(process.execPath, [...sourceFlags(), main, ...args], {
       cwd: folder,
       env: { ...environment, ...more },
       stdio: [input, 'pipe', 'pipe'],

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sourceFlags } from '../../../../tests/support/source-flags.ts';
 import { openFileStore } from '../../src/node.ts';
 import { startParty } from './stub-server.ts';
 
@@ -86,7 +87,7 @@ export async function shareSession(rounds: number, processes: number): Promise<S
 
   const workers = Array.from({ length: processes }, () =>
     fork(new URL('store-worker.ts', import.meta.url), [JSON.stringify({ path, serverUrl })], {
-      execArgv: ['--conditions=portcullis-source'],
+      execArgv: [...sourceFlags()],
     }),
   );
   await Promise.all(workers.map((worker) => once(worker, 'message')));
