@@ -5,6 +5,7 @@ import {
   type AccessPrincipal,
   type AccessRequest,
   type CompileCondition,
+  ConditionError,
   createCallArguments,
   decideAccess,
   explainAccess,
@@ -284,6 +285,56 @@ describe('requirements', () => {
   });
 });
 
+describe('requirements of which some say nothing', () => {
+  const step = (...requires: readonly NonNullable<PolicyRule['requires']>[]) => {
+    const decision = decide(CALL, ...requires.map((one) => ({ requires: one })));
+    if (decision.kind !== 'step_up') throw new Error(`it is ${decision.kind}`);
+    const { authentication, dpop } = decision;
+    return { authentication, dpop };
+  };
+
+  it.each<[readonly NonNullable<PolicyRule['requires']>[], object]>([
+    [[{ acr: ['2fa'] }, { acr: ['2fa', 'key'] }], { authentication: { acrValues: ['2fa'] }, dpop: false }],
+    [[{ acr: ['2fa'] }, { maxAge: 30 }], { authentication: { acrValues: ['2fa'], maxAge: 30 }, dpop: false }],
+    [[{ maxAge: 30 }, { acr: ['2fa'] }], { authentication: { acrValues: ['2fa'], maxAge: 30 }, dpop: false }],
+    [[{ maxAge: 60 }, { maxAge: 0 }], { authentication: { maxAge: 0 }, dpop: false }],
+    [[{ dpop: true }, { dpop: true }], { authentication: null, dpop: true }],
+    [[{ dpop: true }, { maxAge: 30 }], { authentication: { maxAge: 30 }, dpop: true }],
+  ])('%j', (requires, expected) => {
+    expect(step(...requires)).toEqual(expected);
+  });
+
+  it('keeps an age of a rule that is met otherwise, and names what is wrong alone', () => {
+    expect(decide(CALL, { requires: { acr: ['2fa'], maxAge: 1000 } })).toEqual({
+      kind: 'step_up',
+      authentication: { acrValues: ['2fa'], maxAge: 1000 },
+      dpop: false,
+      because: { rule: `${AT}.requires`, reason: 'the user has to sign in otherwise' },
+    });
+  });
+});
+
+describe('a condition that fails otherwise than by its evaluation', () => {
+  it('fails the request', () => {
+    const [rule] = located({ when: 'true' });
+    if (rule?.condition == null) throw new Error('there is no condition');
+    const failing = (error: Error) => ({
+      ...rule,
+      condition: {
+        ...rule.condition,
+        readsArguments: false,
+        readsCaller: false,
+        values: () => ({}),
+        holds: () => {
+          throw error;
+        },
+      },
+    });
+    expect(() => decideAccess([failing(new RangeError('out of memory'))], CALL)).toThrow(RangeError);
+    expect(decideAccess([failing(new ConditionError('no such key'))], CALL).kind).toBe('deny');
+  });
+});
+
 describe('several rules', () => {
   const unmet = names.map((name) => CASES[name].unmet);
 
@@ -319,7 +370,72 @@ describe('several rules', () => {
   });
 });
 
+describe('the rule that is named', () => {
+  const at = (path: string, rule: WrittenRule) => locateRule(path, rule, compile);
+
+  it('is the first of the kind that decides, whatever else is unmet before and after it', () => {
+    const approval = { by: 'user', lasts: 'call' } as const;
+    const rules = [
+      at('first', { approval, scopes: ['write'] }),
+      at('second', { clients: ['viewer'], groups: ['admins'] }),
+      at('third', { never: true }),
+    ];
+    const because = { rule: 'second.clients', reason: 'the client is not listed in the rule' };
+    expect(decideAccess(rules, CALL)).toEqual({ kind: 'deny', because });
+    expect(decideAccess(rules.toReversed(), CALL)).toMatchObject({ because: { rule: 'third.never' } });
+    expect(decideAccess(rules.slice(0, 1), CALL)).toEqual({
+      kind: 'insufficient_scope',
+      needed: ['read', 'other', 'write'],
+      because: { rule: 'first.scopes', reason: 'missing scopes: write' },
+    });
+  });
+
+  it('is none where no rule makes an operation public', () => {
+    expect(decide(ANONYMOUS)).toEqual({
+      kind: 'challenge',
+      because: { rule: '', reason: 'there is no token, and no rule makes the operation public' },
+    });
+  });
+
+  it('names all scopes that are missing', () => {
+    expect(decide(CALL, ['write', 'read', 'delete'])).toMatchObject({
+      because: { reason: 'missing scopes: write delete' },
+    });
+  });
+
+  it('names each limit of a scope that is missing, and none of one that the caller has', () => {
+    const limits = { write: { groups: ['writers'] }, erase: { groups: ['admins'] } };
+    expect(decideAccess(located(['write', 'erase']), CALL, limits)).toEqual({
+      kind: 'deny',
+      because: { rule: AT, reason: 'the scope erase cannot be granted' },
+    });
+    expect(decideAccess(located(['write']), CALL, limits).kind).toBe('insufficient_scope');
+  });
+});
+
 describe('an explanation', () => {
+  it('leaves a condition on arguments open until they have arrived, and no other', () => {
+    const later: AccessRequest = { ...CALL, arguments: 'later' };
+    const considered = (when: string, request: AccessRequest) =>
+      explainAccess(located({ when }), request).considered;
+    const open = { rule: `${AT}.when`, outcome: 'open', reason: 'depends on the arguments' };
+    const met = { rule: `${AT}.when`, outcome: 'met', reason: 'met' };
+    const [onArguments, onTool] = ['call.arguments.amount > 1', "call.tool == 'transfer'"];
+    expect(considered(onArguments, later)).toEqual([open]);
+    expect(considered(onArguments, CALL)).toEqual([{ ...met, values: { 'call.arguments.amount': 100 } }]);
+    expect(considered(onTool, later)).toEqual([{ ...met, values: { 'call.tool': 'transfer' } }]);
+    expect(considered(onTool, CALL)).toEqual([{ ...met, values: { 'call.tool': 'transfer' } }]);
+  });
+
+  it('does not list members that were not checked without a token, and those that were', () => {
+    const rule: PolicyRule = { public: true, when: "call.server == '/bank'", scopes: ['read'] };
+    expect(explainAccess(located(rule), ANONYMOUS).considered).toEqual([
+      { rule: `${AT}.scopes`, outcome: 'challenge', reason: 'there is no token' },
+      { rule: `${AT}.public`, outcome: 'met', reason: 'met' },
+      { rule: `${AT}.when`, outcome: 'met', reason: 'met', values: { 'call.server': '/bank' } },
+    ]);
+  });
+
   it('lists each member with its outcome and what a condition read', () => {
     const rule: PolicyRule = {
       scopes: ['read'],
