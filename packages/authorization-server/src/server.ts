@@ -183,7 +183,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const statusLists = context.options.statusLists ? createStatusListFeature(context, keys) : null;
   const upstream = await createUpstream(context, revocationTrigger);
   const { federation, connectedAccounts } = upstream;
-  const approvals = await loadApprovals(context);
+  const approvals = await loadApprovals(context, async () => auditLog?.flush());
   const clients = createClients(context, createSoftwareStatements(context));
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const services = createGrantServices(context, {
@@ -324,10 +324,13 @@ async function loadConnectedAccounts(
 }
 
 /** `null`: no call needs one. */
-async function loadApprovals(context: ServerContext<ServerOptions>): Promise<ApprovalsFeature | null> {
+async function loadApprovals(
+  context: ServerContext<ServerOptions>,
+  writeEvents: () => Promise<void>,
+): Promise<ApprovalsFeature | null> {
   if (!context.options.approvals) return null;
   const { createApprovals } = await import('./approvals/approvals.ts');
-  return createApprovals(context);
+  return createApprovals(context, writeEvents);
 }
 
 /** Nothing unless an identity provider reports logouts. */

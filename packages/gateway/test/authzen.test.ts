@@ -264,6 +264,24 @@ describe('decisions in memory', () => {
     expect(point.received).toHaveLength(5);
   });
 
+  it('are requested once for equal calls at the same time, also when that fails', async () => {
+    const responses: ServerResponse[] = [];
+    const point = await startPoint((_asked, response) => void responses.push(response));
+    const { gateway } = await behind(point, { cache: 5, timeout: 30 });
+    const calls = ['{}', '{"other":1}'].map((given) => post(gateway, call('search', given)));
+    const other = post(gateway, call('order'));
+    await expect.poll(() => responses.length).toBe(2);
+    const [first, second] = point.received.map(({ body }) => JSON.parse(body).resource.properties.name);
+    expect([first, second].toSorted()).toEqual(['order', 'search']);
+    for (const [index, response] of responses.splice(0).entries())
+      send(response, {}, [first, second][index] === 'search' ? 500 : 200);
+    expect((await Promise.all([...calls, other])).map(({ status }) => status)).toEqual([503, 503, 503]);
+    const again = post(gateway, call('search'));
+    await expect.poll(() => responses.length).toBe(1);
+    for (const response of responses) send(response, { decision: true });
+    expect((await again).status).toBe(200);
+  });
+
   it('are none with a time of 0', async () => {
     const point = await startPoint(permits(() => true));
     const { gateway } = await behind(point, { cache: 0 });

@@ -10,6 +10,7 @@ export interface ApprovalsFeature {
   routes(pages: PageRouter): readonly Route[];
 }
 
-export function createApprovals(context: ServerContext): ApprovalsFeature {
-  return { calls: createCallApprovals(context), routes: createApprovalPages };
+/** @param writeEvents stores the events so far */
+export function createApprovals(context: ServerContext, writeEvents: () => Promise<void>): ApprovalsFeature {
+  return { calls: createCallApprovals({ ...context, writeEvents }), routes: createApprovalPages };
 }

@@ -20,7 +20,7 @@ interface ApprovableCall extends Omit<ApprovedCall, 'rule' | 'approverGroups' | 
 export interface ApprovedUse {
   readonly ids: readonly string[];
   /**
-   * Uses them for one call, all or none. Atomic, among all processes.
+   * Uses them for one call, all or none. Atomic, among all processes. The event is stored then, if the store is available.
    * @returns `false`: another call has used one, or it has ended
    */
   consume(): Promise<boolean>;
@@ -52,7 +52,10 @@ export interface CallApprovals {
 
 export const APPROVALS_PATH = '/approvals';
 
-type ApprovalContext = Pick<ServerContext, 'store' | 'events' | 'clock' | 'options'>;
+interface ApprovalContext extends Pick<ServerContext, 'store' | 'events' | 'clock' | 'options'> {
+  /** Stores the events so far. */
+  writeEvents(): Promise<void>;
+}
 
 export function createCallApprovals(context: ApprovalContext): CallApprovals {
   const origin = new URL(context.options.issuer).origin;
@@ -122,7 +125,10 @@ async function findOrRequest(
   return approval && { approval, isNew };
 }
 
-function useOf({ store, events, clock }: ApprovalContext, approvals: readonly ApprovalRecord[]): ApprovedUse {
+function useOf(
+  { store, events, clock, writeEvents }: ApprovalContext,
+  approvals: readonly ApprovalRecord[],
+): ApprovedUse {
   const ids = approvals.map(({ id }) => id);
   const report = (type: 'approval.consumed' | 'approval.outcome_unknown') => {
     for (const approval of approvals) events({ type, ...factsOf(approval) });
@@ -131,8 +137,11 @@ function useOf({ store, events, clock }: ApprovalContext, approvals: readonly Ap
     ids,
     async consume() {
       const isConsumed = await store.consumeApprovals(ids, clock());
-      if (isConsumed) report('approval.consumed');
-      return isConsumed;
+      if (!isConsumed) return false;
+      report('approval.consumed');
+      // Before the call is sent: if this process ends, the audit log says that the call may have been executed.
+      await writeEvents();
+      return true;
     },
     reportUnknownOutcome: () => report('approval.outcome_unknown'),
   };

@@ -14,6 +14,8 @@ export interface AuditLog {
     events: Omit<ComponentEvents<Event>, 'listener'>,
     event: Event,
   ): void;
+  /** Writes what was recorded so far, unless the store is unavailable. */
+  flush(): Promise<void>;
   /** Writes the remaining events; gives up if the store is unavailable. */
   close(): Promise<void>;
 }
@@ -146,6 +148,11 @@ export function createAuditLog(
   return {
     record: recordEvent,
     recordOf,
+    async flush() {
+      const last = queue.at(-1);
+      await pending;
+      while (last !== undefined && queue.includes(last) && (await write()));
+    },
     async close() {
       isClosed = true;
       await pending;

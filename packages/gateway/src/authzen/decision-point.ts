@@ -47,11 +47,20 @@ export function createDecisionPoint(
 ): DecisionPoint {
   const ask = createSender(definition, clock);
   const known = createLruCache<CachedDecision>(CACHED);
+  /** Decisions under way: equal evaluations share one. */
+  const pending = new Map<string, Promise<PolicyDecision>>();
   const lifetime = definition.cache * 1000;
 
-  function findCached(key: string): PolicyDecision | null {
-    const found = lifetime === 0 ? undefined : known.get(key);
-    return found !== undefined && clock() < found.until ? found.decision : null;
+  function find(key: string): PolicyDecision | Promise<PolicyDecision> | null {
+    const found = known.get(key);
+    return found !== undefined && clock() < found.until ? found.decision : (pending.get(key) ?? null);
+  }
+
+  function share(key: string, decision: Promise<PolicyDecision>, until: number): void {
+    if (lifetime === 0) return;
+    pending.set(key, decision);
+    const end = () => pending.delete(key);
+    decision.then((decided) => known.set(key, { decision: decided, until })).then(end, end);
   }
 
   return {
@@ -59,26 +68,31 @@ export function createDecisionPoint(
     async evaluate(evaluations) {
       const keyed = evaluations.map((evaluation) => {
         const key = evaluationKey(evaluation);
-        return { evaluation, key, cached: findCached(key) };
+        return { evaluation, key, found: find(key) };
       });
-      const open = keyed.filter(({ cached }) => cached === null);
+      const open = keyed.filter(({ found }) => found === null);
       const until = clock() + lifetime;
-      const answers = await askAll(
+      const asked = askAll(
         ask,
         open.map(({ evaluation }) => evaluation),
       );
-      for (const [index, { key }] of open.entries())
-        if (lifetime > 0) known.set(key, { decision: decisionAt(answers, index), until });
-      let next = 0;
-      return keyed.map(({ cached }) => cached ?? decisionAt(answers, next++));
+      const answers = open.map(({ key }, index) => {
+        const decision = asked.then((decisions) => decisionAt(decisions, index));
+        share(key, decision, until);
+        return decision;
+      });
+      const next = answers.values();
+      return Promise.all(keyed.map(({ found }) => found ?? next.next().value ?? missingDecision()));
     },
   };
 }
 
 function decisionAt(decisions: readonly PolicyDecision[], index: number): PolicyDecision {
-  const decision = decisions[index];
-  if (decision === undefined) throw new TypeError('a decision is missing');
-  return decision;
+  return decisions[index] ?? missingDecision();
+}
+
+function missingDecision(): never {
+  throw new TypeError('a decision is missing');
 }
 
 type Ask = (evaluations: readonly Evaluation[]) => Promise<readonly PolicyDecision[]>;
