@@ -1,10 +1,11 @@
 /**
  * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
- * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, pair, flat; by default all
- * except store, filled, pair and flat. A wrong response of ours fails the run.
+ * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, pair, flat, rules; by default
+ * all except store, filled, pair, flat and rules. A wrong response of ours fails the run.
  *
  * `npm run bench pair <commit> [part of the name of a flow…] [--rounds=<number>]`: the program of another commit and this one in turns, with
  * the processor time of each flow. Fails when a flow costs more than 1.25 times what it cost, beyond the spread. `npm run bench flat [flow…]`: a new user and one of a year, in turns.
+ * `npm run bench rules`: a call by plain rules, and with conditions, in turns.
  *
  * `npm run bench filled [--grants=10000000 --users=1000000 --events=70000000] [--flow=…] [--database=<URL>]`: a filled PostgreSQL, 100,000 grants, 10,000 users and a
  * million events by default. A grant needs 0.6 KB on disk and a user 1.8 KB with sessions and clients; an event 0.4 KB.
@@ -23,7 +24,7 @@ import { portcullis } from './authorization/portcullis.ts';
 import { type Part, partText, writeReport } from './harness/figures.ts';
 import { describeMachine, standAside } from './harness/machine.ts';
 import { runScript } from './harness/script.ts';
-import { measureFlatness, measurePair } from './pair/measure-pair.ts';
+import { measureFlatness, measurePair, measureRules } from './pair/measure-pair.ts';
 
 /** Seconds of warm-up for every server, while V8 still compiles hot code; the cost before that is part of the cold start. */
 const WARM = 4;
@@ -59,6 +60,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
   postgres: () => measurePostgres(effort),
   pair: () => measurePair(named[1] ?? 'HEAD', named.slice(2), pairEffort()),
   flat: () => measureFlatness(named.slice(1), pairEffort()),
+  rules: () => measureRules(pairEffort()),
   costs: () => measureCosts(effort, flags.get('flow')),
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
   client: () => runScript('What the authorized fetch costs', 'bench/client.ts'),
@@ -68,7 +70,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
 };
 
 /** Parts that run only when they are named. */
-const UNASKED: readonly string[] = ['store', 'filled', 'pair', 'flat'];
+const UNASKED: readonly string[] = ['store', 'filled', 'pair', 'flat', 'rules'];
 const asked = ['pair', 'flat'].includes(named[0] ?? '') ? named.slice(0, 1) : named;
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {

@@ -6,12 +6,20 @@ import { median, type Part, spread } from '../harness/figures.ts';
 import { load } from '../harness/load.ts';
 import { type Measurement, measure } from '../harness/measure.ts';
 import { extractProgram } from './other-program.ts';
-import { type History, type LoadedFlow, NEW, prepare, startBackend, YEAR } from './year.ts';
+import {
+  type History,
+  type LoadedFlow,
+  NEW,
+  PLAIN_RULES,
+  prepare,
+  startBackend,
+  type ToolRules,
+  YEAR,
+} from './year.ts';
 
 /** A regression: more than this many times the cost of the other program, with a confidence of 95 %. */
 const MOST = 1.25;
 const FLOWS = [...flowNames, 'gateway call', 'start'] as const;
-type PairFlow = (typeof FLOWS)[number];
 
 interface Program {
   readonly history: History;
@@ -19,7 +27,7 @@ interface Program {
 }
 
 interface Sample {
-  readonly flow: PairFlow;
+  readonly flow: string;
   /** Microseconds of processor time of one flow. */
   readonly before: number;
   readonly now: number;
@@ -63,6 +71,38 @@ export async function measureFlatness(wanted: readonly string[], effort: Effort)
     'a new user',
     samples,
   );
+}
+
+/** Rules that are compared with plain ones, for calls of the tool `echo`. */
+const RULES: Readonly<Record<string, ToolRules>> = {
+  'the same rules again': PLAIN_RULES,
+  'a condition and an approval of other tools': {
+    ...PLAIN_RULES,
+    transfer: { scopes: ['notes:read'], when: 'call.arguments.amount < 100' },
+    remove: { scopes: ['notes:read'], approval: { by: 'user' } },
+  },
+  'a condition on the user': { '*': { scopes: ['notes:read'], when: "client.id != 'none'" } },
+  'a condition on the arguments': {
+    '*': { scopes: ['notes:read'], when: "call.arguments.text.startsWith('The text')" },
+  },
+};
+
+/** What rules of tools cost a call, beside a server with plain ones. */
+export async function measureRules(effort: Effort): Promise<Part> {
+  const { backend, settingsFor } = await startBackend();
+  const programWith = (tools: ToolRules): Program => ({
+    history: NEW,
+    start: () => startPortcullis({ settings: settingsFor(NEW, tools) }),
+  });
+  const samples: Sample[] = [];
+  for (const [name, tools] of Object.entries(RULES)) {
+    const programs = [programWith(PLAIN_RULES), programWith(tools)] as const;
+    const found = await measureInTurns(programs, 'gateway call', effort);
+    samples.push(...found.map((sample) => ({ ...sample, flow: name })));
+    console.log(rowsOf(samples.slice(-found.length)).join(' | '));
+  }
+  await backend.stop();
+  return report('Rules of tools', 'A call of one tool.', 'with plain rules', samples);
 }
 
 async function measureAll(

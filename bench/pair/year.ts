@@ -23,6 +23,11 @@ export interface History {
 export const YEAR: History = { grants: 200, scopes: 30, clients: 300 };
 export const NEW: History = { grants: 1, scopes: 2, clients: 0 };
 
+/** Rules of tools by pattern, as written. */
+export type ToolRules = Readonly<Record<string, unknown>>;
+/** What the flow of calls needs. */
+export const PLAIN_RULES: ToolRules = { '*': ['notes:read'] };
+
 const scopesOf = ({ scopes }: History): readonly string[] => [
   'notes:read',
   'notes:write',
@@ -42,7 +47,7 @@ export type LoadedFlow = FlowName | 'gateway call';
 /** Starts the server behind the gateway. @returns it, and the settings of a program in front of it */
 export async function startBackend(): Promise<{
   readonly backend: Server;
-  readonly settingsFor: (history: History) => object;
+  readonly settingsFor: (history: History, tools?: ToolRules) => object;
 }> {
   const backend = await start({
     command: nodeCommand('bench/gateway/backend.ts'),
@@ -50,9 +55,9 @@ export async function startBackend(): Promise<{
     ready: '/ready',
     core: LOAD_CORE,
   });
-  const settingsFor = (history: History) => ({
+  const settingsFor = (history: History, tools = PLAIN_RULES) => ({
     clients: Array.from({ length: history.clients }, clientOf),
-    servers: [serverOf(`http://127.0.0.1:${backend.port}/mcp`, history)],
+    servers: [serverOf(`http://127.0.0.1:${backend.port}/mcp`, history, tools)],
   });
   return { backend, settingsFor };
 }
@@ -74,7 +79,7 @@ export async function prepare(
 }
 
 /** @returns one server of the gateway, whose backend is at a URL */
-function serverOf(backend: string, history: History): object {
+function serverOf(backend: string, history: History, tools: ToolRules): object {
   return {
     path: '/mcp',
     name: 'Notes',
@@ -82,7 +87,7 @@ function serverOf(backend: string, history: History): object {
     scopes: Object.fromEntries(
       scopesOf(history).map((scope) => [scope, `Use ${scope.slice(6)} of your notes`]),
     ),
-    tools: { '*': ['notes:read'] },
+    tools,
     limits: { concurrency: 1000, callsPerMinute: false },
   };
 }
