@@ -140,7 +140,7 @@ describe.each(kinds)('an approved call on $name', (kind) => {
           },
         ],
       });
-      onTestFinished(() => portcullis.stop());
+      onTestFinished(async () => void (await portcullis.stop()));
 
       const lost = call(portcullis).catch(() => null);
       await expect.poll(() => pendingIds(place), { timeout: 30_000 }).toHaveLength(1);

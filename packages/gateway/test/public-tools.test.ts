@@ -1,4 +1,6 @@
 /** Public operations: what a client may do without a token, and that a token, its absence and its session never mix. */
+
+import { request } from 'node:http';
 import { loadConditions } from '@portcullis/policy';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createCallAudit, createCredentialSource } from '../src/index.ts';
@@ -217,6 +219,32 @@ describe('a session', () => {
     expect(new Set([own, alice, bob]).size).toBe(3);
     expect(await sessionOf('alice', 'search')).toBe(alice);
     expect(await sessionOf(null, 'search')).toBe(own);
+  });
+
+  it('that was opened without a token is continued by its ID alone, at any network address, and by no other ID', async () => {
+    const { gateway, backend } = await behind();
+    const { headers } = await openSession(gateway, null);
+    const { 'mcp-session-id': id } = headers;
+    const statusOf = (session: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const sent = request(`${gateway.origin}/mcp`, {
+          method: 'POST',
+          localAddress: '127.0.0.2',
+          headers: {
+            ...{ ...headers, 'mcp-session-id': session },
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+          },
+        });
+        sent.on('error', reject);
+        sent.on('response', (response) => resolve(response.resume().statusCode));
+        sent.end(JSON.stringify(call('search')));
+      });
+    const before = backend.received.length;
+    const changed = `${id.slice(0, -4)}${id.slice(-4) === 'AAAA' ? 'BBBB' : 'AAAA'}`;
+    expect([await statusOf(changed), await statusOf('backend-1')]).toEqual([404, 404]);
+    expect(backend.received).toHaveLength(before);
+    expect(await statusOf(id)).toBe(200);
   });
 
   it('that was opened with a token is never continued without one, nor by another user', async () => {

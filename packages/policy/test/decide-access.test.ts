@@ -316,12 +316,11 @@ describe('requirements of which some say nothing', () => {
 
 describe('a condition that fails otherwise than by its evaluation', () => {
   it('fails the request', () => {
-    const [rule] = located({ when: 'true' });
-    if (rule?.condition == null) throw new Error('there is no condition');
     const failing = (error: Error) => ({
-      ...rule,
+      ...locateRule(AT, {}, null),
+      rule: { when: 'true' },
       condition: {
-        ...rule.condition,
+        source: 'true',
         readsArguments: false,
         readsCaller: false,
         values: () => ({}),
