@@ -24,6 +24,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/sign-in.md',
     'docs/guides/restrict-by-group.md',
     'docs/identity-providers.md',
+    'docs/guides/provisioning.md',
     'docs/guides/machine-clients.md',
     'docs/enterprise.md',
     'docs/pages.md',

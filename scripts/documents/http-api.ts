@@ -88,6 +88,14 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
     answers: '200',
     setting: 'identityProviders',
   },
+  '/scim/v2/*': {
+    purpose:
+      '[provisioning](guides/provisioning.md) of users and groups: `/Users`, `/Groups`, `/Bulk`, `/ServiceProviderConfig`, `/ResourceTypes`, `/Schemas`, `/Users/.search`',
+    standard: 'RFC 7644, RFC 9865',
+    takes: 'a token of `portcullis scim tokens create`; `application/scim+json`',
+    answers: '`application/scim+json`; errors with `scimType` and `detail`',
+    setting: 'identityProviders',
+  },
   '/jwks': { purpose: 'public signing keys', standard: 'RFC 7517', answers: 'the key set' },
   '/status-lists': {
     purpose: 'lists the status lists',
@@ -161,6 +169,7 @@ async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>
         clientSecret: 'secret',
         scopes: ['openid'],
         backChannelLogout: 'sessions',
+        scim: {},
       },
     ],
     deviceAuthorization: true,

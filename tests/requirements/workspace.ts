@@ -17,7 +17,9 @@ const testFiles = [
 ];
 
 export function readRequirements(): readonly Requirement[] {
-  return JSON.parse(readFileSync(join(root, 'docs/requirements/requirements.json'), 'utf8'));
+  return ['requirements', 'scim'].flatMap((name): readonly Requirement[] =>
+    JSON.parse(readFileSync(join(root, `docs/requirements/${name}.json`), 'utf8')),
+  );
 }
 
 export function readAllCitations(): readonly Citation[] {

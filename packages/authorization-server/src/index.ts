@@ -57,6 +57,11 @@ export {
 export type { AuthorizationServerOptions } from './options.ts';
 export type { RateLimitOptions } from './rate-limit/policies.ts';
 export type { DecideScopes, ResourceDefinition } from './resources/options.ts';
+export {
+  createProvisioningTokenAdministration,
+  type ListedProvisioningToken,
+  type ProvisioningTokenAdministration,
+} from './scim/tokens.ts';
 export { type AuthorizationServer, createAuthorizationServer } from './server.ts';
 export {
   type AccountAdministration,

@@ -8,7 +8,7 @@ export function newSecret(): string {
 
 /** A new identifier; its prefix names what it identifies. */
 export function newIdentifier(
-  prefix: 'user' | 'client' | 'invite' | 'grant' | 'key' | 'flow' | 'token',
+  prefix: 'user' | 'client' | 'invite' | 'grant' | 'key' | 'flow' | 'token' | 'scim',
 ): string {
   return IN_ORDER.has(prefix)
     ? `${prefix}_${currentTimePrefix()}${randomText(12)}`
@@ -16,7 +16,7 @@ export function newIdentifier(
 }
 
 /** Stored in large numbers: these start with the time, so that inserts are in index order. */
-const IN_ORDER: ReadonlySet<string> = new Set(['client', 'invite', 'grant', 'flow']);
+const IN_ORDER: ReadonlySet<string> = new Set(['client', 'invite', 'grant', 'flow', 'scim']);
 
 /** The current time as sortable text. */
 function currentTimePrefix(): string {

@@ -217,6 +217,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       : []),
     ...clients.routes,
     ...(await loadBackChannelLogout(context)),
+    ...(await loadScim(context)),
     createRevocation(
       context,
       accessTokens,
@@ -339,6 +340,14 @@ async function loadBackChannelLogout(context: ServerContext<ServerOptions>): Pro
   if (providers.every(({ backChannelLogout }) => backChannelLogout === null)) return [];
   const { createBackChannelLogout } = await import('./back-channel-logout/back-channel-logout.ts');
   return createBackChannelLogout(context);
+}
+
+/** Nothing unless an identity provider provisions users. */
+async function loadScim(context: ServerContext<ServerOptions>): Promise<readonly Route[]> {
+  const providers = [...context.options.identityProviders.values()];
+  if (providers.every(({ scim }) => scim === null)) return [];
+  const { createScimEndpoint } = await import('./scim/endpoint.ts');
+  return createScimEndpoint(context);
 }
 
 const noApprovals: CallApprovals = {

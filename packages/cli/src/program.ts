@@ -18,6 +18,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   access: async () => (await import('./admin/policy/access.ts')).defineAccess,
   groups: async () => (await import('./admin/groups.ts')).defineGroups,
   users: async () => (await import('./admin/users.ts')).defineUsers,
+  scim: async () => (await import('./admin/scim.ts')).defineScim,
   clients: async () => (await import('./admin/clients.ts')).defineClients,
   connections: async () => (await import('./admin/connections.ts')).defineConnections,
   approvals: async () => (await import('./admin/approvals.ts')).defineApprovals,

@@ -1,5 +1,6 @@
 /** Reads request bodies: forms and strict JSON, of the expected content type and of limited size. */
 import {
+  type JsonLimits,
   OAuthError,
   type OAuthErrorCode,
   type Parameters,
@@ -17,24 +18,36 @@ export const MAX_BODY_BYTES = 65_536;
  * @see RFC 6749 §3.2, OAuth 2.1 draft 13 §3.2
  */
 export function readFormBody(request: HttpRequest): Promise<Parameters> {
-  return readBody(request, 'application/x-www-form-urlencoded', 'invalid_request', readParameters);
+  return readBody(request, ['application/x-www-form-urlencoded'], 'invalid_request', readParameters);
+}
+
+/** What a JSON body may be. */
+interface JsonBodyRules {
+  /** Media types. */
+  readonly types: readonly string[];
+  /** Its maximum size. */
+  readonly bytes: number;
+  readonly limits: JsonLimits;
 }
 
 /**
  * Reads a JSON body.
  * @param code the error code of the endpoint for an unusable body
- * @throws OAuthError with that code: 400, 413 for more than 64 KiB, or 415 for a content coding
+ * @param rules by default `application/json` of at most 64 KiB
+ * @throws OAuthError with that code: 400, 413 for more bytes than that, or 415 for a content coding
  */
 export function readJsonBody(
   request: HttpRequest,
   code: OAuthErrorCode = 'invalid_request',
+  rules: JsonBodyRules = { types: ['application/json'], bytes: MAX_BODY_BYTES, limits: JSON_LIMITS },
 ): Promise<unknown> {
-  return readBody(request, 'application/json', code, (text) => parse(text, code));
+  const { types, bytes, limits } = rules;
+  return readBody(request, types, code, (text) => parse(text, code, limits), bytes);
 }
 
-function parse(text: string, code: OAuthErrorCode): unknown {
+function parse(text: string, code: OAuthErrorCode, limits: JsonLimits): unknown {
   try {
-    return parseStrictJson(text);
+    return readStrictJson(text, limits);
   } catch (cause) {
     const description =
       'The body must be well-formed JSON, nested at most 16 levels deep, without repeated members.';
@@ -43,16 +56,18 @@ function parse(text: string, code: OAuthErrorCode): unknown {
 }
 
 /**
- * Reads a body of one content type. @param read parses its text; passed in because another promise would cost more
+ * Reads a body of one of the content types. @param read parses its text; passed in because another promise would cost more
  */
 async function readBody<T>(
   request: HttpRequest,
-  type: string,
+  types: readonly string[],
   code: OAuthErrorCode,
   read: (text: string) => T,
+  most = MAX_BODY_BYTES,
 ): Promise<T> {
-  if (!isOfType(request.headers.get('content-type') ?? '', type)) {
-    throw new OAuthError(code, `Send the body as ${type}.`);
+  const header = request.headers.get('content-type') ?? '';
+  if (!types.some((type) => isOfType(header, type))) {
+    throw new OAuthError(code, `Send the body as ${types.join(' or ')}.`);
   }
   const coding = request.headers.get('content-encoding') ?? 'identity';
   if (coding.toLowerCase() !== 'identity') {
@@ -60,11 +75,11 @@ async function readBody<T>(
     throw new OAuthError(code, 'Send the body without a content coding.', { status: 415 });
   }
   const announced = request.headers.get('content-length');
-  if (Number(announced) > MAX_BODY_BYTES) throw bodyTooLargeError(code);
+  if (Number(announced) > most) throw bodyTooLargeError(code, most);
   try {
-    const text = await (announced === null ? readLimited(request.body, code) : request.text());
+    const text = await (announced === null ? readLimited(request.body, code, most) : request.text());
     // Node's HTTP parser enforces Content-Length; another host of this code may not.
-    if (text.length > MAX_BODY_BYTES) throw bodyTooLargeError(code);
+    if (text.length > most) throw bodyTooLargeError(code, most);
     // The decoder replaces invalid UTF-8 with this character.
     if (text.includes('\ufffd')) throw new OAuthError(code, 'The body must be encoded in UTF-8.');
     return read(text);
@@ -88,25 +103,25 @@ function isOfType(header: string, expected: string): boolean {
   return type.trim() === expected && charsets.every((part) => /^charset=(?:utf-?8|"utf-?8")$/.test(part));
 }
 
-async function readLimited(body: HttpRequest['body'], code: OAuthErrorCode): Promise<string> {
+async function readLimited(body: HttpRequest['body'], code: OAuthErrorCode, most: number): Promise<string> {
   if (body === null) return '';
   const decoder = new TextDecoder();
   let size = 0;
   let text = '';
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) throw bodyTooLargeError(code);
+    if (size > most) throw bodyTooLargeError(code, most);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }
 
-function bodyTooLargeError(code: OAuthErrorCode): OAuthError {
-  return new OAuthError(code, `Send a body of at most ${MAX_BODY_BYTES} bytes.`, { status: 413 });
+function bodyTooLargeError(code: OAuthErrorCode, most: number): OAuthError {
+  return new OAuthError(code, `Send a body of at most ${most} bytes.`, { status: 413 });
 }
 
 /** Several times what OAuth documents need. */
-const JSON_LIMITS = { depth: 16, members: 2000, values: 20_000 };
+const JSON_LIMITS: JsonLimits = { depth: 16, members: 2000, values: 20_000 };
 
 /**
  * Parses JSON strictly: bounded, no duplicate members, no member names in disguise.

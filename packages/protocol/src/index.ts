@@ -149,7 +149,7 @@ export {
   sitePrefixOf,
 } from './parsing/ip-address.ts';
 export { type Parameters, readParameters } from './parsing/parameters.ts';
-export { isDisguised, readStrictJson } from './parsing/strict-json.ts';
+export { isDisguised, type JsonLimits, readStrictJson } from './parsing/strict-json.ts';
 export { isLoopbackHost, isSecureUrl, readWebUrl } from './parsing/web-url.ts';
 export {
   base64url,

@@ -46,7 +46,14 @@ export function lockOrderOf([table, key]: ContestedRow): string {
 /** The steps, in a transaction: for rare operations. */
 export interface InTransaction {
   /** A table locked against other writers; `null` where row locks suffice. */
-  readonly lock: 'accounts' | 'approvals' | 'signing_keys' | 'data_keys' | 'definition_pins' | null;
+  readonly lock:
+    | 'accounts'
+    | 'approvals'
+    | 'signing_keys'
+    | 'data_keys'
+    | 'definition_pins'
+    | 'scim_resources'
+    | null;
 }
 
 /** All methods reject with `temporarily_unavailable` during an outage. Row types are not checked: the schema proves them. */

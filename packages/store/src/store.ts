@@ -16,6 +16,7 @@ import { createFederationStore } from './federation/federated-logins.ts';
 import { createManagedGrantStore } from './managed-grants.ts';
 import { createMfaStore } from './mfa/totp.ts';
 import { createPersonalAccessTokenStore } from './personal-access-tokens.ts';
+import { createProvisioningStore } from './provisioning.ts';
 import { createRegistrationStore } from './registration/registration.ts';
 import { sql } from './sql.ts';
 import { createStatusListStore } from './status-lists.ts';
@@ -44,6 +45,7 @@ export function createStore(database: Database): FullStore {
     ...createManagedGrantStore(database),
     ...createDeviceAuthorizationStore(database),
     ...createApprovalStore(database),
+    ...createProvisioningStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {
       await database.check();

@@ -74,6 +74,7 @@ const rules: readonly Rule[] = [
   { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'grant'` },
   { table: 'used_client_assertions', key: 'hash', column: 'expires_at' },
   { table: 'initial_access_tokens', key: 'id', column: 'expires_at' },
+  { table: 'scim_tokens', key: 'id', column: 'expires_at' },
   // Daily tables are dropped instead.
   { table: 'ONLY audit_events', key: 'id', column: 'expires_at' },
   { table: 'rate_limits', key: 'key', column: 'full_at' },

@@ -23,6 +23,7 @@ import {
   newProviderTokens,
   newRefreshedTokens,
 } from '../testing/federation-samples.ts';
+import { newProvisioned } from '../testing/provisioning.ts';
 import {
   createGrant,
   grantOf,
@@ -280,6 +281,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await callManagedGrants(store, grant);
   await callDeviceAuthorizations(store);
   await callApprovals(store, grant.id);
+  await callProvisioning(store);
   await store.sweep(NOW, 10);
   await store.ping();
   await store.checkWritable(NOW);
@@ -315,6 +317,41 @@ async function callApprovals(store: AuthorizationStore, grantId: string): Promis
     await store.listPendingApprovals(filter, NOW, 10);
   await store.decideApproval(approval.id, approved(), NOW);
   await store.consumeApprovals([approval.id], NOW);
+}
+
+async function callProvisioning(store: AuthorizationStore): Promise<void> {
+  const hash = 'scim token';
+  const token = { id: hash, hash, identityProvider: 'acme', note: '', createdAt: NOW, expiresAt: NOW + 9 };
+  await store.saveProvisioningToken(token);
+  await store.findProvisioningToken(hash, NOW);
+  await store.listProvisioningTokens(NOW);
+  await store.revokeProvisioningToken(hash);
+  const { accountId } = (await createGrant(store)).grant;
+  const user = newProvisioned('ada', { accountId });
+  await store.createProvisioned(user);
+  const group = newProvisioned('Engineers', { kind: 'Group' });
+  const add = Array.from({ length: 100 }, () => user.resource.id);
+  await store.createProvisioned({ ...group, members: { clear: true, remove: add, add } });
+  await store.linkProvisionedAccount(user.resource.id, accountId);
+  await store.findProvisioned('acme', 'User', user.resource.id);
+  const page = { after: '', skip: 0, limit: 10 };
+  const key = { attribute: 'userName', value: 'ada' } as const;
+  const filters = [
+    { by: 'all' },
+    { by: 'active', isActive: true },
+    { by: 'change', since: NOW },
+    { by: 'key', key },
+  ] as const;
+  for (const filter of filters) {
+    await store.listProvisioned('acme', 'User', filter, page);
+    await store.countProvisioned('acme', 'User', filter);
+  }
+  await store.listProvisionedMembers(group.resource.id, 10);
+  await store.listProvisionedGroups(user.resource);
+  const changed = { ...user.resource, version: 2 };
+  await store.changeProvisioned({ ...user, resource: changed, account: 'disable' });
+  await store.changeProvisioned({ ...user, resource: { ...changed, version: 3 }, account: 'enable' });
+  await store.removeProvisioned({ ...changed, version: 3 }, true, NOW);
 }
 
 async function callConnectedAccountMethods(store: AuthorizationStore): Promise<void> {

@@ -14,6 +14,7 @@ import { describeAccountGrants, describeRevocation } from './grants.ts';
 import { describeManagedGrants } from './managed-grants.ts';
 import { describePasskeys, describeTotp } from './mfa.ts';
 import { describePersonalAccessTokens } from './personal-access-tokens.ts';
+import { describeProvisioning } from './provisioning.ts';
 import { describeRateLimits } from './rate-limits.ts';
 import { describeRefreshTokens } from './refresh-tokens.ts';
 import { describeClientMetadataDocuments, describeInitialAccessTokens } from './registration.ts';
@@ -64,6 +65,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
     describeManagedGrants(store);
     describeDeviceAuthorizations(store);
     describeApprovals(store);
+    describeProvisioning(store);
     describeAccountGrants(store);
     describeSigningKeys(store);
     describeAuditLog(store);

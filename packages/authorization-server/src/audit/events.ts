@@ -93,6 +93,24 @@ type ApprovalEvent = {
   | { readonly type: 'approval.outcome_unknown' }
 );
 
+/** What an identity provider provisions, and the tokens of its connection. */
+type ScimEvent =
+  | {
+      readonly type:
+        | 'scim.user_created'
+        | 'scim.user_changed'
+        | 'scim.user_removed'
+        | 'scim.group_created'
+        | 'scim.group_changed'
+        | 'scim.group_removed';
+      readonly identityProvider: string;
+      readonly resourceId: string;
+      /** The identifier of the token that the request had. */
+      readonly tokenId: string;
+    }
+  | { readonly type: 'scim.token_created'; readonly identityProvider: string; readonly tokenId: string }
+  | { readonly type: 'scim.token_revoked'; readonly tokenId: string };
+
 /** An audit event. None contains a secret, a code or a token. */
 export type AuthorizationEvent = EventContext &
   (
@@ -152,7 +170,10 @@ export type AuthorizationEvent = EventContext &
           | 'account.removed'
           | 'account.reset_link_created'
           | 'account.link_used';
+        /** The identity provider that provisions the user, if that is why. */
+        readonly identityProvider?: string;
       }
+    | ScimEvent
     | { readonly type: 'password.changed' }
     | {
         readonly type:

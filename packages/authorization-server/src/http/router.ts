@@ -18,7 +18,7 @@ import type { EventSink } from '../audit/events.ts';
 /** One method of one path. */
 export interface Route {
   /** HEAD follows GET. */
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** A whole path, or one that ends with `/*` and matches every path below it. */
   readonly path: string;
   /** Whether scripts of any origin may call it (CORS), without cookies. Never for pages. */

@@ -13,6 +13,7 @@ import {
 import type { FederatedLoginResult } from '../federation/federation.ts';
 import { isUserAllowed, readProfile } from '../federation/provider/federated-user.ts';
 import { coveredScopes, type IdentityProvider } from '../federation/provider/identity-provider.ts';
+import { resolveProvisionedUser } from '../federation/provisioned-users.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -99,7 +100,14 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
   const { identityProvider, user } = result;
   // No account is created for a user who is not allowed.
   const account = isUserAllowed(identityProvider.allowedUsers, user)
-    ? await orDiscard(context, null, result, context.federation.linkedUsers.resolve(user, identityProvider))
+    ? await orDiscard(
+        context,
+        null,
+        result,
+        resolveProvisionedUser(context.store, identityProvider, user, () =>
+          context.federation.linkedUsers.resolve(user, identityProvider),
+        ),
+      )
     : null;
   if (account !== null && account.disabledAt === null) {
     await saveProfile(context, account.id, result);

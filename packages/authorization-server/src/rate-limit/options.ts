@@ -42,6 +42,7 @@ const rateLimitsSchema = lazy(() =>
       'signIns',
       'sign-in attempts per account and network, right or wrong; end-to-end tests that sign in often need more, such as `{ "burst": 1000, "perMinute": 1000 }`',
     ),
+    scim: limit('scim', 'SCIM requests, and operations of bulk requests, per identity provider'),
   }),
 );
 

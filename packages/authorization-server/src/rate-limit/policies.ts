@@ -49,6 +49,8 @@ export interface RateLimitOptions {
   readonly federatedLogins?: RateLimit;
   /** Sign-ins, right or wrong, by account and network, or by account with a device cookie. */
   readonly signIns?: RateLimit;
+  /** SCIM requests and operations of bulk requests, by provisioning connection: a full synchronization of 100,000 users takes 17 minutes. */
+  readonly scim?: RateLimit;
 }
 
 export type RateLimitPolicies = Readonly<Required<RateLimitOptions>>;
@@ -64,6 +66,7 @@ export const defaultRateLimits: RateLimitPolicies = {
   authorizations: { burst: 600, perMinute: 300 },
   federatedLogins: { burst: 60, perMinute: 30 },
   signIns: { burst: 20, perMinute: 2 },
+  scim: { burst: 1000, perMinute: 6000 },
 };
 
 /** Rate limits that no option changes. */

@@ -151,6 +151,21 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     decideApproval: false,
     consumeApprovals: false,
   },
+  provisioning: {
+    saveProvisioningToken: UNAVAILABLE,
+    findProvisioningToken: null,
+    listProvisioningTokens: [],
+    revokeProvisioningToken: false,
+    createProvisioned: UNAVAILABLE,
+    changeProvisioned: UNAVAILABLE,
+    removeProvisioned: false,
+    findProvisioned: null,
+    listProvisioned: [],
+    countProvisioned: 0,
+    listProvisionedMembers: [],
+    listProvisionedGroups: [],
+    linkProvisionedAccount: false,
+  },
   statusLists: {
     reserveStatusIndexes: UNAVAILABLE,
     allocateStatusIndex: UNAVAILABLE,
@@ -176,7 +191,7 @@ export function readCapabilities(store: CoreStore): ReadonlySet<StoreCapability>
 /** What of the options decides which capabilities are needed. */
 interface Given {
   readonly localAccounts: boolean;
-  readonly identityProviders: readonly unknown[];
+  readonly identityProviders: readonly ({ readonly scim?: unknown } | undefined)[];
   readonly registration: unknown;
   readonly metadataDocuments: unknown;
   readonly auditRetention: number | false;
@@ -188,33 +203,40 @@ interface Given {
   readonly approvals: boolean;
 }
 
-type Requirement<T> = readonly [needs: readonly StoreCapability[], isOn: (value: T) => boolean];
+/** The capabilities that an option needs as it is set. */
+type Requirement<T> = (value: T) => readonly StoreCapability[];
 
-const isTrue = (value: boolean): boolean => value;
-const isNotFalse = (value: unknown): boolean => value !== false;
+const ifTrue =
+  (...needs: readonly StoreCapability[]): Requirement<boolean> =>
+  (value) =>
+    value ? needs : [];
+const unlessFalse =
+  (...needs: readonly StoreCapability[]): Requirement<unknown> =>
+  (value) =>
+    value === false ? [] : needs;
 
 /** What each option needs while it is on. */
 const REQUIREMENTS: { readonly [Option in keyof Given]: Requirement<Given[Option]> } = {
-  localAccounts: [['users', 'mfa'], isTrue],
-  identityProviders: [['users', 'federation'], (providers) => providers.length > 0],
-  backends: [['users', 'federation', 'connectedAccounts'], (backends) => backends !== undefined],
-  approvals: [['users', 'approvals'], isTrue],
-  registration: [['registration'], isNotFalse],
-  metadataDocuments: [['registration'], isNotFalse],
-  auditRetention: [['audit'], isNotFalse],
-  personalAccessTokens: [['users', 'personalAccessTokens'], isTrue],
-  deviceAuthorization: [['users', 'deviceAuthorizations'], isTrue],
-  assertionIssuers: [
-    ['users', 'federation', 'managedGrants'],
-    (issuers) => issuers.some((issuer) => issuer?.use === 'id-jag'),
+  localAccounts: ifTrue('users', 'mfa'),
+  identityProviders: (providers) => [
+    ...(providers.length > 0 ? (['users', 'federation'] as const) : []),
+    ...(providers.some((provider) => provider?.scim !== undefined) ? (['provisioning'] as const) : []),
   ],
-  statusLists: [['statusLists'], isTrue],
+  backends: (backends) => (backends === undefined ? [] : ['users', 'federation', 'connectedAccounts']),
+  approvals: ifTrue('users', 'approvals'),
+  registration: unlessFalse('registration'),
+  metadataDocuments: unlessFalse('registration'),
+  auditRetention: unlessFalse('audit'),
+  personalAccessTokens: ifTrue('users', 'personalAccessTokens'),
+  deviceAuthorization: ifTrue('users', 'deviceAuthorizations'),
+  assertionIssuers: (issuers) =>
+    issuers.some((issuer) => issuer?.use === 'id-jag') ? ['users', 'federation', 'managedGrants'] : [],
+  statusLists: ifTrue('statusLists'),
 };
 
-/** The capabilities that an option needs as it is set. */
 function needsOf<Option extends keyof Given>(option: Option, options: Given): readonly StoreCapability[] {
-  const [needs, isOn]: Requirement<Given[Option]> = REQUIREMENTS[option];
-  return isOn(options[option]) ? needs : [];
+  const needs: Requirement<Given[Option]> = REQUIREMENTS[option];
+  return needs(options[option]);
 }
 
 /** Checks that a store has the capabilities that the options need. @returns one issue for each that is missing */

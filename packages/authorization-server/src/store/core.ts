@@ -9,6 +9,7 @@ import type { GrantStore } from './grants.ts';
 import type { ManagedGrantStore } from './managed-grants.ts';
 import type { MfaStore } from './mfa.ts';
 import type { PersonalAccessTokenStore } from './personal-access-tokens.ts';
+import type { ProvisioningStore } from './provisioning.ts';
 import type { RateLimitStore } from './rate-limits.ts';
 import type { RegistrationStore } from './registration.ts';
 import type { SigningKeyStore } from './signing-keys.ts';
@@ -73,6 +74,8 @@ export interface StoreCapabilities {
   readonly managedGrants: ManagedGrantStore;
   /** For approvals of calls (`approvals`). */
   readonly approvals: ApprovalStore;
+  /** For provisioning by SCIM (`scim` of an identity provider). */
+  readonly provisioning: ProvisioningStore;
   /** For token status lists. */
   readonly statusLists: StatusListStore;
 }
@@ -90,4 +93,5 @@ export interface AuthorizationStore
     ManagedGrantStore,
     DeviceAuthorizationStore,
     ApprovalStore,
+    ProvisioningStore,
     StatusListStore {}

@@ -10,6 +10,7 @@ export type * from './grants.ts';
 export type * from './managed-grants.ts';
 export type * from './mfa.ts';
 export type * from './personal-access-tokens.ts';
+export type * from './provisioning.ts';
 export type * from './rate-limits.ts';
 export type * from './registration.ts';
 export type * from './signing-keys.ts';

@@ -20,7 +20,10 @@ export interface UserProfile {
   /** The address that the identity provider verified; `null` for a local account, or if there is none. */
   readonly email: string | null;
   readonly name: string | null;
+  /** Those of the last sign-in at the identity provider, or set by an operator. */
   readonly groups: readonly string[];
+  /** Names of the groups that the identity provider provisions by SCIM. */
+  readonly provisionedGroups?: readonly string[];
 }
 
 /** A signed-in browser. Only the hash of its cookie is stored. */
@@ -78,9 +81,9 @@ export interface UserStore {
   /** Accounts whose identity provider verified an e-mail address, at most ten. @param emailKey compared without case */
   findAccountsByVerifiedEmail(emailKey: string): Promise<readonly AccountRecord[]>;
 
-  /** The profile of an account; `null` when none was saved. */
+  /** The profile of an account; `null` when none was saved, and no groups are provisioned. */
   findProfile(accountId: string): Promise<UserProfile | null>;
-  /** Saves the profile, replacing the previous one. @returns `false` when there is no such account */
+  /** Saves the profile, replacing the previous one, without provisioned groups. @returns `false` when there is no such account */
   saveProfile(accountId: string, profile: UserProfile): Promise<boolean>;
 
   /** Saves the hash of a setup link. Several may be valid until the first account is created. */

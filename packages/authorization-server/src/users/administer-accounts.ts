@@ -28,6 +28,13 @@ interface AccountProfile {
   readonly groups?: readonly string[];
 }
 
+/** A group, and where the membership comes from. */
+interface OriginatedGroup {
+  readonly name: string;
+  /** `operator`: set by `describe`; `sign-in`: claims of the last sign-in; `scim`: provisioned by the identity provider. */
+  readonly origin: 'operator' | 'sign-in' | 'scim';
+}
+
 /** What administration needs: a store, but no running server. */
 export type AccountAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
   Pick<ServerContext['options'], 'issuer'>;
@@ -41,6 +48,8 @@ export interface AccountAdministration {
   add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
   /** The account of a name; `null` for an unknown one. */
   find(account: string): Promise<ListedAccount | null>;
+  /** The groups of an account with their origin; empty for an unknown one. @param id of the account */
+  groups(id: string): Promise<readonly OriginatedGroup[]>;
   /** What access tokens may contain about the user of an account; empty for an unknown one. @param id of the account */
   claims(id: string): Promise<ReleasedClaims>;
   /** Accounts ordered by key, after the e-mail address or `emailKey` in `after`, at most `limit`. */
@@ -92,6 +101,16 @@ export function createAccountAdministration({
     async find(named) {
       const account = await find(named);
       return account && listed(account);
+    },
+    async groups(id) {
+      const [account, profile] = await Promise.all([store.findAccount(id), store.findProfile(id)]);
+      if (account === null) return [];
+      const origin = account.emailKey.includes('@') ? 'operator' : 'sign-in';
+      const { groups = [], provisionedGroups = [] } = profile ?? {};
+      return [
+        ...provisionedGroups.map((name) => ({ name, origin: 'scim' as const })),
+        ...groups.map((name) => ({ name, origin }) as const),
+      ];
     },
     claims: (id) => readUserClaims(store, id, USER_CLAIMS),
     async list(after = '', limit = 100) {

@@ -39,13 +39,20 @@ export async function readUserClaims(
   if (wanted.length === 0) return {};
   const [account, profile] = await Promise.all([store.findAccount(accountId), store.findProfile(accountId)]);
   if (account === null) return {};
-  const { name = null, groups = [] } = profile ?? {};
+  const name = profile?.name ?? null;
+  const groups = groupsOf(profile);
   const email = emailOf(account, profile);
   return {
     ...(wanted.includes('email') && email !== null && { email }),
     ...(wanted.includes('name') && name !== null && { name }),
     ...(wanted.includes('groups') && groups.length > 0 && { groups }),
   };
+}
+
+/** All groups of a user, wherever they come from. */
+export function groupsOf(profile: UserProfile | null): readonly string[] {
+  const { groups = [], provisionedGroups } = profile ?? {};
+  return provisionedGroups === undefined ? groups : claimGroups([...provisionedGroups, ...groups]);
 }
 
 /** The `email` of a federated account is only a label: its address is the one that the identity provider verified. */

@@ -9,11 +9,19 @@ import { findInstallation } from './installation.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf, withStore } from './with-store.ts';
 
+type Origin = Awaited<ReturnType<ReturnType<typeof createAccountAdministration>['groups']>>[number]['origin'];
+
+const ORIGINS: Readonly<Record<Origin, string>> = {
+  operator: 'by users describe',
+  'sign-in': 'by their sign-in at the identity provider',
+  scim: 'by SCIM',
+};
+
 interface Group {
   readonly name: string;
   readonly members: readonly { readonly id: string; readonly email: string }[];
-  /** How many members have it from `portcullis users describe`; the others from their identity provider. */
-  readonly described: number;
+  /** How many members have it from where. One may have it from several. */
+  readonly origins: Readonly<Record<Origin, number>>;
 }
 
 export function defineGroups(program: Command, processContext: ProcessContext): void {
@@ -22,7 +30,7 @@ export function defineGroups(program: Command, processContext: ProcessContext): 
     'groups',
     'list the groups that users are in, or the members of one',
     undefined,
-    'Local accounts have the groups of `users describe`, others those of their last sign-in at the identity provider. `access --group` shows what a group may call.',
+    'Local accounts have the groups of `users describe`, others those of their last sign-in at the identity provider and those that it provisions by SCIM. `access --group` shows what a group may call.',
   )
     .argument('[group]', 'group whose members are listed')
     .option('--json', 'as JSON')
@@ -38,20 +46,21 @@ export function defineGroups(program: Command, processContext: ProcessContext): 
     });
 }
 
+const NONE: Group['origins'] = { operator: 0, 'sign-in': 0, scim: 0 };
+
 /** Of the accounts that can sign in, by name. */
 async function findGroups(
   accounts: ReturnType<typeof createAccountAdministration>,
 ): Promise<readonly Group[]> {
   const found = new Map<string, Group>();
-  for await (const { id, email, emailKey } of enabledAccounts(accounts)) {
-    const { groups = [] } = await accounts.claims(id);
-    for (const name of groups) {
-      const { members, described } = found.get(name) ?? { members: [], described: 0 };
-      const isLocal = emailKey.includes('@');
+  for await (const { id, email } of enabledAccounts(accounts)) {
+    for (const { name, origin } of await accounts.groups(id)) {
+      const { members, origins } = found.get(name) ?? { members: [], origins: NONE };
+      const isKnown = members.at(-1)?.id === id;
       found.set(name, {
         name,
-        members: [...members, { id, email }],
-        described: described + Number(isLocal),
+        members: isKnown ? members : [...members, { id, email }],
+        origins: { ...origins, [origin]: origins[origin] + 1 },
       });
     }
   }
@@ -65,14 +74,10 @@ function groupsText(groups: readonly Group[], withMembers: boolean): string {
   return columns(groups.map(groupRow));
 }
 
-function groupRow({ name, members, described }: Group): readonly string[] {
-  const origins = [
-    ...(described > 0 ? [`${described} by users describe`] : []),
-    ...(described < members.length ? [`${members.length - described} by their identity provider`] : []),
-  ];
-  return [
-    cleanLine(name),
-    `${members.length} ${members.length === 1 ? 'user' : 'users'}`,
-    origins.join(', '),
-  ];
+function groupRow({ name, members, origins }: Group): readonly string[] {
+  const counts = Object.entries(ORIGINS).flatMap(([origin, text]) => {
+    const count = origins[origin as Origin];
+    return count === 0 ? [] : [`${count} ${text}`];
+  });
+  return [cleanLine(name), `${members.length} ${members.length === 1 ? 'user' : 'users'}`, counts.join(', ')];
 }

@@ -222,6 +222,7 @@ export const migrations: readonly Migration[] = [
       sessions_by_provider_session: 'sessions (provider_session) WHERE provider_session IS NOT NULL',
     },
   },
+  { number: 25, name: 'provisioned users and groups', statements: createProvisioning },
 ];
 
 /**
@@ -315,6 +316,47 @@ function createApprovals({ text, integer, table }: Dialect): readonly string[] {
     'CREATE INDEX approvals_pending_at_server ON approvals (server) WHERE outcome IS NULL',
     `CREATE INDEX approvals_pending_of_groups ON approvals (approver_groups, created_at)
       WHERE outcome IS NULL AND approver_groups IS NOT NULL`,
+  ];
+}
+
+/** A resource is found by its keys; the key `members` of a group is the identifier of a user. */
+function createProvisioning({ text, integer, table }: Dialect): readonly string[] {
+  return [
+    `CREATE TABLE scim_resources (
+      id ${text} PRIMARY KEY NOT NULL,
+      identity_provider ${text} NOT NULL,
+      kind ${text} NOT NULL,
+      name ${text} NOT NULL,
+      attributes ${text} NOT NULL,
+      is_active ${integer} NOT NULL,
+      account_id ${text} REFERENCES accounts (id) ON DELETE SET NULL,
+      disabled_account ${integer} NOT NULL,
+      version ${integer} NOT NULL,
+      created_at ${integer} NOT NULL,
+      modified_at ${integer} NOT NULL
+    ) ${table}`,
+    'CREATE INDEX scim_resources_by_kind ON scim_resources (identity_provider, kind, id)',
+    'CREATE INDEX scim_resources_by_activity ON scim_resources (identity_provider, kind, is_active, id)',
+    'CREATE INDEX scim_resources_by_change ON scim_resources (identity_provider, kind, modified_at)',
+    'CREATE INDEX scim_resources_by_account ON scim_resources (account_id) WHERE account_id IS NOT NULL',
+    `CREATE TABLE scim_keys (
+      identity_provider ${text} NOT NULL,
+      kind ${text} NOT NULL,
+      attribute ${text} NOT NULL,
+      value ${text} NOT NULL,
+      id ${text} NOT NULL,
+      PRIMARY KEY (identity_provider, kind, attribute, value, id)
+    ) ${table}`,
+    'CREATE INDEX scim_keys_by_resource ON scim_keys (id, attribute, value)',
+    `CREATE TABLE scim_tokens (
+      id ${text} PRIMARY KEY NOT NULL,
+      hash ${text} NOT NULL UNIQUE,
+      identity_provider ${text} NOT NULL,
+      note ${text} NOT NULL,
+      created_at ${integer} NOT NULL,
+      expires_at ${integer} NOT NULL
+    ) ${table}`,
+    'CREATE INDEX scim_tokens_by_expiry ON scim_tokens (expires_at)',
   ];
 }
 

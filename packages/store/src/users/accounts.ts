@@ -51,7 +51,7 @@ function createAccountOperations(database: Database): AccountOperations {
     listAccounts: async (after, limit) =>
       accountColumns.readAll(await database.read(accountsAfter(after, limit))),
     disableAccount: (id, at) =>
-      database.transact({ steps: () => disable(id, at), postgres: { lock: 'accounts' } }),
+      database.transact({ steps: () => disableSteps(id, at), postgres: { lock: 'accounts' } }),
     async enableAccount(id) {
       const enabled = await database.write(
         sql`UPDATE accounts SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`,
@@ -59,7 +59,7 @@ function createAccountOperations(database: Database): AccountOperations {
       return enabled.length > 0;
     },
     removeAccount: (id, at) =>
-      database.transact({ steps: () => remove(id, at), postgres: { lock: 'accounts' } }),
+      database.transact({ steps: () => removeSteps(id, at), postgres: { lock: 'accounts' } }),
   };
 }
 
@@ -102,7 +102,7 @@ function* add(account: AccountRecord, initialAccessToken: AccountLinkRecord): St
 }
 
 /** Waits for a concurrent code redemption, or makes it find its code used: see `revokeAllOfAccount`. */
-function* disable(id: string, at: number): Steps<boolean> {
+export function* disableSteps(id: string, at: number): Steps<boolean> {
   const found = yield sql`SELECT 1 AS one FROM accounts WHERE id = ${id}`;
   yield sql`UPDATE accounts SET disabled_at = ${at} WHERE id = ${id} AND disabled_at IS NULL`;
   yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
@@ -116,7 +116,7 @@ function* disable(id: string, at: number): Steps<boolean> {
  * provider tokens are only marked as revoked and swept later, so that reused tokens are recognized and provider tokens are revoked. An
  * open transaction expires within minutes and cannot complete.
  */
-function* remove(id: string, at: number): Steps<boolean> {
+export function* removeSteps(id: string, at: number): Steps<boolean> {
   const removed = yield sql`DELETE FROM accounts WHERE id = ${id} RETURNING 1 AS one`;
   if (removed.length === 0) return false;
   yield* revokeAllOfAccount(id, at);

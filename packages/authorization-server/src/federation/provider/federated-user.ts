@@ -25,10 +25,10 @@ export function readFederatedUser(
   claims: Readonly<Record<string, unknown>>,
   { subject, name }: UserinfoClaims,
 ): FederatedUser {
-  const value = name === undefined ? undefined : memberOf(claims, name);
+  const value = name === undefined ? undefined : claimAt(claims, name);
   return {
     issuer,
-    subject: readSubject(memberOf(claims, subject)),
+    subject: readSubject(claimAt(claims, subject)),
     name: typeof value === 'string' ? shorten(value) : null,
     claims,
   };
@@ -91,11 +91,11 @@ function shorten(name: string): string | null {
  * The member at a path: nested where dots separate names, else under names that contain dots themselves, such as
  * `https://example.com/groups` at Auth0.
  */
-function memberOf(claims: unknown, path: string): unknown {
+export function claimAt(claims: unknown, path: string): unknown {
   if (!isJsonObject(claims)) return undefined;
   for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
     const name = path.slice(0, dot);
-    const found = Object.hasOwn(claims, name) ? memberOf(claims[name], path.slice(dot + 1)) : undefined;
+    const found = Object.hasOwn(claims, name) ? claimAt(claims[name], path.slice(dot + 1)) : undefined;
     if (found !== undefined) return found;
   }
   return Object.hasOwn(claims, path) ? claims[path] : undefined;
@@ -108,8 +108,8 @@ export function readProfile(
 ): UserProfile {
   return {
     email: claims['email_verified'] === true ? claimText(claims['email']) : null,
-    name: claimText(memberOf(claims, name)),
-    groups: groups === undefined ? [] : claimGroups(memberOf(claims, groups)),
+    name: claimText(claimAt(claims, name)),
+    groups: groups === undefined ? [] : claimGroups(claimAt(claims, groups)),
   };
 }
 
@@ -122,7 +122,7 @@ export function isUserAllowed(
   if (emails !== undefined && !emails.some((email) => isAddress(email, claims))) return false;
   if (emailDomains !== undefined && !emailDomains.some((domain) => isAddressIn(domain, claims))) return false;
   return Object.entries(wanted).every(([name, values]) => {
-    const value = memberOf(claims, name);
+    const value = claimAt(claims, name);
     const all: readonly unknown[] = Array.isArray(value) ? value : [value];
     return all.some((one) => isPlain(one) && values.includes(String(one)));
   });

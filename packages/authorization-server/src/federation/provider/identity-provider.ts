@@ -42,6 +42,12 @@ export interface IdentityProvider {
   readonly revocationEnds: 'grant' | 'everything';
   /** What a logout at the provider ends here; `null`: it is not reported. */
   readonly backChannelLogout: 'sessions' | 'everything' | null;
+  /** How it provisions users by SCIM; `null`: it does not. */
+  readonly scim: {
+    /** The claim that equals `externalId`. */
+    readonly externalId: string;
+    readonly provisionedOnly: boolean;
+  } | null;
 }
 
 export type ProviderProtocol =

@@ -158,6 +158,17 @@ const userClaimsSchema = lazy(() =>
   }),
 );
 
+const scimSchema = lazy(() =>
+  z.strictObject({
+    externalId: optional(
+      text(),
+      'claim of its users that equals `externalId` in SCIM: links them to their sign-ins, beside verified email addresses. Microsoft Entra ID: `oid`, with `objectId` mapped to `externalId`',
+      '`sub`',
+    ),
+    provisionedOnly: optional(z.boolean(), 'whether only provisioned users may sign in', '`false`'),
+  }),
+);
+
 const entrySchema = lazy(() =>
   z.strictObject({
     preset: optional(
@@ -247,6 +258,11 @@ const entrySchema = lazy(() =>
       z.enum(['sessions', 'everything']),
       'what a logout at the provider ends here (OpenID Connect Back-Channel Logout): browser `sessions`, or `everything`: grants and their tokens as well. Register `<origin of the public URL>/back-channel-logout/<id>` at the provider',
       'nothing: logouts are not received',
+    ),
+    scim: optional(
+      scimSchema(),
+      'provisioning of its users and groups by SCIM 2.0, at `<origin of the public URL>/scim/v2`, with a token of `portcullis scim tokens create`',
+      'none: users are known once they sign in',
     ),
   }),
 );

@@ -161,7 +161,14 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     statusCheckInterval: options.statusCheckInterval ?? providerDefaults.statusCheckInterval,
     revocationEnds: options.revocationEnds ?? providerDefaults.revocationEnds,
     backChannelLogout: options.backChannelLogout ?? null,
+    scim: readProvisioning(options.scim),
   });
+}
+
+function readProvisioning(given: IdentityProviderOptions['scim']): IdentityProvider['scim'] {
+  if (given === undefined) return null;
+  const { externalId = 'sub', provisionedOnly = false } = given;
+  return { externalId, provisionedOnly };
 }
 
 function checkScopes(

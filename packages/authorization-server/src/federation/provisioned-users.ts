@@ -1,0 +1,89 @@
+/**
+ * Users whom an identity provider provisions by SCIM: how they are found at sign-in, and how an account is found for them. Both sides
+ * are of the same provider: the external identifier is one that it assigns, an address one that it verified. A local account is never found.
+ */
+import { OAuthError } from '@portcullis/protocol';
+import type { AccountRecord, AuthorizationStore, ProvisionedResource } from '../store/index.ts';
+import { emailKey } from '../users/accounts.ts';
+import { claimAt, type FederatedUser, readProfile } from './provider/federated-user.ts';
+import type { IdentityProvider } from './provider/identity-provider.ts';
+
+/** What a provisioned user is known by. */
+interface KnownBy {
+  readonly externalId: string | null;
+  readonly addresses: readonly string[];
+}
+
+/** Addresses that are looked up for one user. */
+const MAX_ADDRESSES = 5;
+
+/** The account of a user who signed in with this provider before; `null`: none, or more than one. */
+export async function findProvisionedAccount(
+  store: AuthorizationStore,
+  { provider, scim }: IdentityProvider,
+  { externalId, addresses }: KnownBy,
+): Promise<string | null> {
+  if (externalId !== null && scim?.externalId === 'sub') {
+    const linked = await store.findLinkedIdentity(provider.issuer, externalId);
+    if (linked !== null) return linked.accountId;
+  }
+  const keys = addresses.slice(0, MAX_ADDRESSES).flatMap((address) => emailKey(address) ?? []);
+  const found = new Set<string>();
+  for (const key of keys) {
+    for (const { id } of await store.findAccountsByVerifiedEmail(key)) {
+      const linked = await store.findLinkedIdentityByAccount(id);
+      if (linked?.issuer === provider.issuer) found.add(id);
+    }
+  }
+  const [account = null, another] = found;
+  return another === undefined ? account : null;
+}
+
+/** The provisioned user who signs in, by external identifier, else by verified address; `null`: none. */
+async function findProvisionedUser(
+  store: AuthorizationStore,
+  { id, scim, userClaims }: IdentityProvider,
+  user: FederatedUser,
+): Promise<ProvisionedResource | null> {
+  if (scim === null) return null;
+  const find = async (attribute: 'externalId' | 'userName' | 'emails', value: string) => {
+    const filter = { by: 'key', key: { attribute, value } } as const;
+    const found = await store.listProvisioned(id, 'User', filter, { after: '', skip: 0, limit: 2 });
+    return found.length === 1 ? (found[0] ?? null) : null;
+  };
+  const claimed = scim.externalId === 'sub' ? user.subject : claimAt(user.claims, scim.externalId);
+  const known = typeof claimed === 'string' ? await find('externalId', claimed) : null;
+  if (known !== null) return known;
+  const { email } = readProfile(user, userClaims);
+  const address = email === null ? null : emailKey(email);
+  if (address === null) return null;
+  return (await find('userName', address)) ?? (await find('emails', address));
+}
+
+/**
+ * Lets a user sign in unless the provider deactivated the provisioned one, and gives that one the account.
+ * @throws OAuthError `access_denied` for a deactivated user, and for one who is not provisioned where only those may sign in
+ */
+export async function resolveProvisionedUser(
+  store: AuthorizationStore,
+  identityProvider: IdentityProvider,
+  user: FederatedUser,
+  resolve: () => Promise<AccountRecord>,
+): Promise<AccountRecord> {
+  const provisioned = await findProvisionedUser(store, identityProvider, user);
+  const isRequired = identityProvider.scim?.provisionedOnly === true;
+  if (provisioned?.isActive === false) throw notAllowed('the provisioned user is not active');
+  if (provisioned === null && isRequired) throw notAllowed('the user is not provisioned');
+  const account = await resolve();
+  if (provisioned === null || provisioned.accountId === account.id) return account;
+  const isLinked = await store.linkProvisionedAccount(provisioned.id, account.id);
+  if (isLinked) return account;
+  // Deactivated meanwhile, or the provisioned user is another one with the same address.
+  const now = await store.findProvisioned(identityProvider.id, 'User', provisioned.id);
+  if (isRequired || now?.isActive !== true) throw notAllowed('the provisioned user has another account');
+  return account;
+}
+
+function notAllowed(reason: string): OAuthError {
+  return new OAuthError('access_denied', 'This user is not allowed to log in here.', { reason });
+}

@@ -1,0 +1,116 @@
+/** The SCIM endpoint `/scim/v2`: authenticates a provisioning connection, and responds in SCIM's form. @see RFC 7644 */
+import {
+  type HttpRequest,
+  type HttpResponse,
+  pathOf,
+  queryOf,
+  readJsonBody,
+  respond,
+} from '@portcullis/http';
+import { OAuthError } from '@portcullis/protocol';
+import type { Route } from '../http/router.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
+import { handleBulk } from './bulk.ts';
+import { createOperations, type ScimContext } from './operations.ts';
+import { handleScimRequest, type ScimOutcome, type ScimRequest, type ScimService } from './requests.ts';
+import { ScimError, scimErrorDocument } from './scim-error.ts';
+import { findServiceDocument, MAX_PAYLOAD } from './service-documents.ts';
+import { authenticateConnection } from './tokens.ts';
+
+const ENDPOINT = '/scim/v2';
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** What a body of members may have: 20,000 members of a group would exceed the bytes. */
+const BODY = {
+  types: ['application/scim+json', 'application/json'],
+  bytes: MAX_PAYLOAD,
+  limits: { depth: 16, members: 60_000, values: 100_000 },
+};
+
+/** Nothing unless an identity provider has `scim`. */
+export function createScimEndpoint(context: ScimContext): readonly Route[] {
+  const checkRate = createRateLimitCheck(context, 'scim');
+  const base = `${new URL(context.options.issuer).origin}${ENDPOINT}`;
+  const handle = async (request: HttpRequest): Promise<HttpResponse> => {
+    try {
+      const connection = await authenticateConnection(context, request);
+      const charge = () => checkRate(connection.identityProvider.id);
+      await charge();
+      const operations = createOperations(context, connection);
+      const outcome = await dispatch({ context, connection, operations, base }, readRequest(request), charge);
+      return respondScim(outcome);
+    } catch (error) {
+      return respondScimError(context, error);
+    }
+  };
+  return METHODS.map((method) => ({ method, path: `${ENDPOINT}/*`, handle }));
+}
+
+function readRequest(request: HttpRequest): ScimRequest {
+  return {
+    method: request.method === 'HEAD' ? 'GET' : request.method,
+    path: pathOf(request).slice(ENDPOINT.length),
+    parameters: new URLSearchParams(queryOf(request)),
+    ifMatch: request.headers.get('if-match'),
+    ifNoneMatch: request.headers.get('if-none-match'),
+    body: () => readJsonBody(request, 'invalid_request', BODY),
+  };
+}
+
+async function dispatch(
+  service: ScimService,
+  request: ScimRequest,
+  charge: () => Promise<void> | undefined,
+): Promise<ScimOutcome> {
+  const { method, path, parameters } = request;
+  // A token is of a connection, not of a user. @see §3.11
+  if (path === '/Me' || path.startsWith('/Me/'))
+    throw new ScimError(501, null, 'No user is authenticated here.');
+  if (path === '/Bulk' && method === 'POST') {
+    const document = await handleBulk(service, await request.body(), charge);
+    return { status: 200, headers: {}, document };
+  }
+  const document =
+    method === 'GET' ? findServiceDocument(path, parameters.get('filter') !== null, service.base) : null;
+  return document === null ? handleScimRequest(service, request) : { status: 200, headers: {}, document };
+}
+
+const HEADERS = { 'cache-control': 'no-store' };
+
+function respondScim({ status, headers, document }: ScimOutcome): HttpResponse {
+  if (document === null) return respond(status, { ...HEADERS, ...headers });
+  const type = { 'content-type': 'application/scim+json' };
+  return respond(status, { ...type, ...HEADERS, ...headers }, JSON.stringify(document));
+}
+
+/** The rejection is recorded as at every endpoint; the service learns what it can fix. */
+function respondScimError({ events }: ScimContext, error: unknown): HttpResponse {
+  const endpoint = ENDPOINT;
+  if (error instanceof ScimError) {
+    const { status, scimType, detail } = error;
+    events({ type: 'request.rejected', endpoint, error: scimType ?? String(status), reason: detail });
+    return respondScim({ status, headers: {}, document: scimErrorDocument(error) });
+  }
+  if (error instanceof OAuthError) {
+    const { status, code, description, reason = description, retryAfter } = error;
+    events({ type: 'request.rejected', endpoint, error: code, reason });
+    const scimType = status === 400 ? 'invalidSyntax' : null;
+    const headers = {
+      ...(code === 'invalid_token' && { 'www-authenticate': 'Bearer error="invalid_token"' }),
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+    };
+    return respondScim({
+      status,
+      headers,
+      document: scimErrorDocument({ status, scimType, detail: description }),
+    });
+  }
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  events({ type: 'request.failed', endpoint, reason });
+  const detail = 'The server met an unexpected condition.';
+  return respondScim({
+    status: 500,
+    headers: {},
+    document: scimErrorDocument({ status: 500, scimType: null, detail }),
+  });
+}

@@ -1,0 +1,195 @@
+/** One SCIM request on users or groups, alone or of a bulk request: finds its operation and renders the outcome. */
+import type { ProvisionedResource } from '../store/index.ts';
+import { type ListRequest, listResources } from './list.ts';
+import type { Connection, Operations, ScimContext } from './operations.ts';
+import {
+  asObject,
+  checkSchemas,
+  entityTagOf,
+  locationOf,
+  readSelection,
+  renderResource,
+  type Selection,
+} from './representation.ts';
+import { RESOURCE_TYPES, type ResourceType } from './schema.ts';
+import { ScimError } from './scim-error.ts';
+import { LIST_SCHEMA } from './service-documents.ts';
+
+/** A request below the endpoint. */
+export interface ScimRequest {
+  readonly method: string;
+  /** Such as `/Users/scim_…`, without the query. */
+  readonly path: string;
+  readonly parameters: Pick<URLSearchParams, 'get'>;
+  readonly ifMatch: string | null;
+  readonly ifNoneMatch: string | null;
+  /** Reads the JSON body. */
+  body(): Promise<unknown>;
+}
+
+/** Its outcome. */
+export interface ScimOutcome {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly document: object | null;
+}
+
+interface Target {
+  readonly type: ResourceType;
+  /** `null`: the collection. */
+  readonly id: string | null;
+  readonly isSearch: boolean;
+}
+
+function readTarget(path: string): Target | null {
+  const type = RESOURCE_TYPES.find(({ endpoint }) => path === endpoint || path.startsWith(`${endpoint}/`));
+  if (type === undefined) return null;
+  const rest = path.slice(type.endpoint.length + 1);
+  if (rest.includes('/')) return null;
+  return { type, id: rest === '' || rest === '.search' ? null : rest, isSearch: rest === '.search' };
+}
+
+export interface ScimService {
+  readonly context: ScimContext;
+  readonly connection: Connection;
+  readonly operations: Operations;
+  /** The URL of the endpoint. */
+  readonly base: string;
+}
+
+/** @throws ScimError, also for paths that are of nothing */
+export async function handleScimRequest(service: ScimService, request: ScimRequest): Promise<ScimOutcome> {
+  const target = readTarget(request.path);
+  if (target === null) throw new ScimError(404, null, 'There is nothing at this path.');
+  const { type, id, isSearch } = target;
+  if (isSearch) return search(service, type, request);
+  if (id === null) return handleCollection(service, type, request);
+  const { operations } = service;
+  switch (request.method) {
+    case 'GET':
+      return show(service, type, request, await operations.find(type, id));
+    case 'PUT': {
+      const changed = await operations.replace(type, id, await request.body(), request.ifMatch);
+      return show(service, type, request, changed);
+    }
+    case 'PATCH': {
+      const changed = await operations.patch(type, id, await request.body(), request.ifMatch);
+      // A group may have many members, which none asked for. @see RFC 7644 §3.5.2
+      const isWanted = type.kind === 'User' || request.parameters.get('attributes') !== null;
+      return isWanted
+        ? show(service, type, request, changed)
+        : { status: 204, headers: { etag: entityTagOf(changed) }, document: null };
+    }
+    case 'DELETE':
+      await operations.remove(type, id, request.ifMatch);
+      return { status: 204, headers: {}, document: null };
+    default:
+      throw notAllowed('GET, PUT, PATCH, DELETE');
+  }
+}
+
+async function handleCollection(
+  service: ScimService,
+  type: ResourceType,
+  request: ScimRequest,
+): Promise<ScimOutcome> {
+  if (request.method === 'POST') {
+    const created = await service.operations.create(type, await request.body());
+    const shown = await show(service, type, { ...request, ifNoneMatch: null }, created);
+    return { ...shown, status: 201 };
+  }
+  if (request.method !== 'GET') throw notAllowed('GET, POST');
+  const { parameters } = request;
+  return list(
+    service,
+    type,
+    {
+      filter: parameters.get('filter'),
+      startIndex: readWhole(parameters.get('startIndex'), 'startIndex'),
+      count: readWhole(parameters.get('count'), 'count'),
+      cursor: parameters.get('cursor'),
+    },
+    readSelection(parameters.get('attributes'), parameters.get('excludedAttributes'), type),
+  );
+}
+
+const SEARCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest';
+
+/** A list request in a body, so that its filter is in no log. @see RFC 7644 §3.4.3 */
+async function search(service: ScimService, type: ResourceType, request: ScimRequest): Promise<ScimOutcome> {
+  if (request.method !== 'POST') throw notAllowed('POST');
+  const body = asObject(await request.body(), 'The body');
+  checkSchemas(body, SEARCH_SCHEMA);
+  const text = (name: string) => (typeof body[name] === 'string' ? body[name] : null);
+  const names = (name: string) => {
+    const given = body[name];
+    return Array.isArray(given) ? given.map(String).join(',') : text(name);
+  };
+  const whole = (name: string) => readWhole(body[name] == null ? null : String(body[name]), name);
+  return list(
+    service,
+    type,
+    {
+      filter: text('filter'),
+      startIndex: whole('startIndex'),
+      count: whole('count'),
+      cursor: text('cursor'),
+    },
+    readSelection(names('attributes'), names('excludedAttributes'), type),
+  );
+}
+
+function readWhole(value: string | null, name: string): number | null {
+  if (value === null || value === '') return null;
+  if (!/^[+-]?\d{1,9}$/.test(value))
+    throw new ScimError(400, 'invalidValue', `${name} must be a whole number.`);
+  return Number(value);
+}
+
+async function list(
+  service: ScimService,
+  type: ResourceType,
+  request: ListRequest,
+  selection: Selection,
+): Promise<ScimOutcome> {
+  const { context, connection } = service;
+  const { resources, totalResults, nextCursor } = await listResources(context, connection, type, request);
+  const rendered = await Promise.all(resources.map((one) => render(service, type, selection, one)));
+  const document = {
+    schemas: [LIST_SCHEMA],
+    totalResults,
+    itemsPerPage: rendered.length,
+    ...(request.cursor === null && { startIndex: Math.max(request.startIndex ?? 1, 1) }),
+    ...(nextCursor !== null && { nextCursor }),
+    Resources: rendered,
+  };
+  return { status: 200, headers: {}, document };
+}
+
+async function show(
+  service: ScimService,
+  type: ResourceType,
+  { parameters, ifNoneMatch }: ScimRequest,
+  resource: ProvisionedResource,
+): Promise<ScimOutcome> {
+  const etag = entityTagOf(resource);
+  const headers = { etag, location: locationOf(resource, type, service.base) };
+  if (ifNoneMatch === etag) return { status: 304, headers, document: null };
+  const selection = readSelection(parameters.get('attributes'), parameters.get('excludedAttributes'), type);
+  return { status: 200, headers, document: await render(service, type, selection, resource) };
+}
+
+async function render(
+  { operations, base }: ScimService,
+  type: ResourceType,
+  selection: Selection,
+  resource: ProvisionedResource,
+): Promise<object> {
+  const isWanted = selection.has(type.kind === 'User' ? 'groups' : 'members');
+  const related = isWanted ? await operations.related(resource) : [];
+  return selection.pick(renderResource(resource, related, type, base));
+}
+
+function notAllowed(methods: string): ScimError {
+  return new ScimError(405, null, `Use ${methods} here.`);
+}

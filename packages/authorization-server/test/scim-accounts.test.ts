@@ -1,0 +1,158 @@
+/** What provisioning by SCIM does to accounts: sign-in, deactivation, removal, and what it must not touch. */
+import { describe, expect, it } from 'vitest';
+import { createAccountAdministration } from '../src/index.ts';
+import {
+  type FederationScene,
+  logInByProvider,
+  openId,
+  redeemAt,
+  setFederationScene,
+  signOutAtProvider,
+  startFiles,
+} from './federation-scene.ts';
+import { connectService } from './scim-scene.ts';
+import { ISSUER } from './server-under-test.ts';
+
+/** A server whose users sign in at oidc-provider, which verifies `<login>@third.example`, and its provisioning service. */
+async function setScene(scim: { readonly externalId?: string; readonly provisionedOnly?: boolean } = {}) {
+  const files = await startFiles();
+  const scopes = ['openid', 'offline_access', 'email', 'files:read'];
+  const t = await setFederationScene([openId(files, { scim, scopes })]);
+  const service = await connectService(t, 'files');
+  const refresh = async (token: unknown) => {
+    const fields = { grant_type: 'refresh_token', refresh_token: String(token) };
+    return (await t.post('/token', { ...fields, client_id: 'web', client_secret: 'web-secret' })).status;
+  };
+  const logIn = async (login = 'ada') => {
+    signOutAtProvider(t.visitor);
+    return logInByProvider(t.visitor, undefined, { login });
+  };
+  const errorOf = async (login = 'ada') => (await logIn(login)).left?.searchParams.get('error') ?? null;
+  return { t, service, refresh, logIn, errorOf };
+}
+
+const accountsOf = (t: FederationScene) =>
+  createAccountAdministration({ ...t, clock: () => t.clock.now, events: () => {}, issuer: ISSUER });
+
+const deactivate = { op: 'replace', path: 'active', value: false };
+const activate = { op: 'replace', path: 'active', value: true };
+
+describe('deactivation by SCIM', () => {
+  it('ends sessions and grants at once, blocks sign-in, and is undone by reactivation', async () => {
+    const { t, service, refresh, logIn, errorOf } = await setScene();
+    const id = await service.addUser('ada@third.example', { externalId: 'ada' });
+    const { body } = await redeemAt(t, await logIn());
+    expect((await t.visitor.open('/connections')).path).toBe('/connections');
+    expect((await service.patch(`/Users/${id}`, deactivate)).body).toMatchObject({ active: false });
+    expect((await t.visitor.open('/connections')).path).not.toBe('/connections');
+    expect(await refresh(body['refresh_token'])).toBe(400);
+    expect(await errorOf()).toBe('access_denied');
+    expect((await service.patch(`/Users/${id}`, activate)).body).toMatchObject({ active: true });
+    expect(await refresh(body['refresh_token'])).toBe(400);
+    expect(await errorOf()).toBeNull();
+    expect(t.events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining([
+        'scim.user_created',
+        'scim.user_changed',
+        'account.disabled',
+        'account.enabled',
+      ]),
+    );
+  });
+
+  it('finds a user who signed in before being provisioned, by identifier or verified address', async () => {
+    for (const known of [
+      { externalId: 'ada' },
+      { externalId: 'unknown', emails: [{ value: 'ADA@third.example' }] },
+    ]) {
+      const { t, service, refresh, logIn } = await setScene();
+      const { body } = await redeemAt(t, await logIn());
+      const id = await service.addUser('ada', { ...known, active: true });
+      expect(await refresh(body['refresh_token'])).toBe(200);
+      await service.patch(`/Users/${id}`, deactivate);
+      expect((await t.visitor.open('/connections')).path).not.toBe('/connections');
+    }
+  });
+
+  it('before the first sign-in prevents it, by identifier and by verified address', async () => {
+    const { service, errorOf } = await setScene();
+    await service.addUser('one', { externalId: 'ada', active: false });
+    await service.addUser('bob@third.example', { active: false });
+    expect(await errorOf('ada')).toBe('access_denied');
+    expect(await errorOf('bob')).toBe('access_denied');
+    expect(await errorOf('eve')).toBeNull();
+  });
+
+  it('never undoes what an operator decided', async () => {
+    const { t, service, logIn, errorOf } = await setScene();
+    const id = await service.addUser('ada@third.example', { externalId: 'ada' });
+    await logIn();
+    const accounts = accountsOf(t);
+    const named = 'ada@third.example';
+    expect(await accounts.disable(named)).toBe(true);
+    await service.patch(`/Users/${id}`, deactivate);
+    await service.patch(`/Users/${id}`, activate);
+    expect((await accounts.find(named))?.disabledAt).not.toBeNull();
+    expect((await service.send('DELETE', `/Users/${id}`)).status).toBe(204);
+    expect(await errorOf()).toBe('access_denied');
+  });
+
+  it('stays when a whole representation leaves out active', async () => {
+    const { service } = await setScene();
+    const id = await service.addUser('ada@third.example', { active: false });
+    const schemas = ['urn:ietf:params:scim:schemas:core:2.0:User'];
+    const { body } = await service.send('PUT', `/Users/${id}`, { schemas, userName: 'ada@third.example' });
+    expect(body).toMatchObject({ active: false });
+  });
+});
+
+describe('removal by SCIM', () => {
+  it('removes the account with its access', async () => {
+    const { t, service, refresh, logIn } = await setScene();
+    const id = await service.addUser('ada@third.example', { externalId: 'ada' });
+    const { body } = await redeemAt(t, await logIn());
+    expect((await service.send('DELETE', `/Users/${id}`)).status).toBe(204);
+    expect(await refresh(body['refresh_token'])).toBe(400);
+    expect(await accountsOf(t).find('ada@third.example')).toBeNull();
+    expect((await service.send('GET', `/Users/${id}`)).status).toBe(404);
+  });
+});
+
+describe('a provider with provisionedOnly', () => {
+  it('lets provisioned users sign in, and no others', async () => {
+    const { t, service, errorOf } = await setScene({ provisionedOnly: true });
+    await service.addUser('ada@third.example');
+    expect(await errorOf('ada')).toBeNull();
+    const before = t.snapshot();
+    expect(await errorOf('eve')).toBe('access_denied');
+    expect(await accountsOf(t).find('eve@third.example')).toBeNull();
+    expect(before).toContain('ada@third.example');
+  });
+});
+
+describe('a local account', () => {
+  it('is neither linked nor disabled by a provisioned user of the same address', async () => {
+    const { t, service } = await setScene();
+    const id = await service.addUser('ada@example.org', { emails: [{ value: 'ada@example.org' }] });
+    await service.patch(`/Users/${id}`, deactivate);
+    expect((await service.send('DELETE', `/Users/${id}`)).status).toBe(204);
+    expect(await t.store.findAccountByEmail('ada@example.org')).toMatchObject({ disabledAt: null });
+  });
+});
+
+describe('provisioned groups', () => {
+  it('are groups of the account from the next reading on, with their origin', async () => {
+    const { t, service, logIn } = await setScene();
+    const id = await service.addUser('ada@third.example', { externalId: 'ada' });
+    const group = await service.addGroup('Engineers', [id]);
+    await logIn();
+    const accounts = accountsOf(t);
+    const account = await accounts.find('ada@third.example');
+    const groups = () => accounts.groups(account?.id ?? '');
+    expect(await groups()).toEqual([{ name: 'Engineers', origin: 'scim' }]);
+    await service.patch(`/Groups/${group}`, { op: 'replace', path: 'displayName', value: 'Makers' });
+    expect(await groups()).toEqual([{ name: 'Makers', origin: 'scim' }]);
+    await service.patch(`/Groups/${group}`, { op: 'remove', path: `members[value eq "${id}"]` });
+    expect(await groups()).toEqual([]);
+  });
+});

@@ -1,0 +1,206 @@
+/** The contract of provisioned users and groups: found by keys, changed by version, and atomic with the account of a user. */
+import type {
+  ProvisionedKey,
+  ProvisionedResource,
+  ProvisioningChange,
+} from '@portcullis/authorization-server/store';
+import { describe, expect, it } from 'vitest';
+import { createGrant, NOW, newSession, type StoreOfTest } from './samples.ts';
+
+const NO_MEMBERS = { clear: false, remove: [], add: [] };
+
+let created = 0;
+
+/** The creation of a user of a connection, with an identifier after those before. */
+export function newProvisioned(
+  userName: string,
+  changes: Partial<ProvisionedResource> = {},
+  more: Partial<ProvisioningChange> = {},
+): ProvisioningChange {
+  created += 1;
+  const resource: ProvisionedResource = {
+    id: `scim_${String(created).padStart(9, '0')}`,
+    identityProvider: 'acme',
+    kind: 'User',
+    name: userName,
+    attributes: { userName },
+    isActive: true,
+    accountId: null,
+    disabledAccount: false,
+    version: 1,
+    createdAt: NOW,
+    modifiedAt: NOW,
+    ...changes,
+  };
+  const key: ProvisionedKey = {
+    attribute: resource.kind === 'User' ? 'userName' : 'displayName',
+    value: userName,
+  };
+  return { resource, keys: [key], members: NO_MEMBERS, account: 'none', ...more };
+}
+
+const FIRST = { after: '', skip: 0, limit: 10 };
+
+export function describeProvisioning(store: StoreOfTest): void {
+  const create = async (...given: Parameters<typeof newProvisioned>) => {
+    const created = await store().createProvisioned(newProvisioned(...given));
+    if ('conflict' in created) throw new Error(created.conflict);
+    return created;
+  };
+  const change = (
+    resource: ProvisionedResource,
+    changes: Partial<ProvisionedResource>,
+    more: Partial<ProvisioningChange> = {},
+  ) =>
+    store().changeProvisioned(
+      newProvisioned(
+        changes.name ?? resource.name,
+        { ...resource, ...changes, version: resource.version + 1 },
+        more,
+      ),
+    );
+  const namesOf = async (filter: Parameters<ReturnType<StoreOfTest>['listProvisioned']>[2], page = FIRST) =>
+    (await store().listProvisioned('acme', 'User', filter, page)).map(({ name }) => name);
+
+  describe('provisioned users and groups', () => {
+    it('creates one user of a name in a connection, also of concurrent calls', async () => {
+      const outcomes = await Promise.all(
+        [1, 2, 3].map(() => store().createProvisioned(newProvisioned('ada'))),
+      );
+      expect(outcomes.filter((one) => 'conflict' in one)).toEqual([
+        { conflict: 'uniqueness' },
+        { conflict: 'uniqueness' },
+      ]);
+      await create('ada', { identityProvider: 'globex' });
+      expect(await namesOf({ by: 'all' })).toEqual(['ada']);
+      expect(await store().countProvisioned('acme', 'User', { by: 'all' })).toBe(1);
+    });
+
+    it('lists by key, activity and time of change, in pages', async () => {
+      const ada = await create('ada');
+      await create('bob', { isActive: false, modifiedAt: NOW + 9 });
+      await create('eve');
+      expect(await namesOf({ by: 'key', key: { attribute: 'userName', value: 'ada' } })).toEqual(['ada']);
+      expect(await namesOf({ by: 'active', isActive: false })).toEqual(['bob']);
+      expect(await namesOf({ by: 'change', since: NOW + 9 })).toEqual(['bob']);
+      expect(await namesOf({ by: 'all' }, { ...FIRST, skip: 1, limit: 1 })).toEqual(['bob']);
+      expect(await namesOf({ by: 'all' }, { ...FIRST, after: ada.id })).toEqual(['bob', 'eve']);
+      expect(await store().findProvisioned('globex', 'User', ada.id)).toBeNull();
+      expect(await store().findProvisioned('acme', 'Group', ada.id)).toBeNull();
+      expect(await store().findProvisioned('acme', 'User', ada.id)).toEqual(ada);
+    });
+
+    it('changes only the version before, and replaces its keys', async () => {
+      const ada = await create('ada');
+      const renamed = { name: 'countess', attributes: { userName: 'countess' } };
+      expect(await change(ada, renamed)).toMatchObject({ ...renamed, version: 2 });
+      expect(await change(ada, renamed)).toEqual({ conflict: 'version' });
+      expect(await namesOf({ by: 'key', key: { attribute: 'userName', value: 'ada' } })).toEqual([]);
+      expect(await store().removeProvisioned(ada, false, NOW)).toBe(false);
+      expect(await store().removeProvisioned({ ...ada, version: 2 }, false, NOW)).toBe(true);
+      expect(await namesOf({ by: 'all' })).toEqual([]);
+    });
+
+    it('changes the members of a group in batches, and refuses those of another connection', async () => {
+      const users = await Promise.all(Array.from({ length: 230 }, (_, index) => create(`user ${index}`)));
+      const ids = users.map(({ id }) => id).toSorted();
+      const stranger = await create('stranger', { identityProvider: 'globex' });
+      const group = await create('Engineers', { kind: 'Group' }, { members: { ...NO_MEMBERS, add: ids } });
+      const members = async () => (await store().listProvisionedMembers(group.id, 1000)).map(({ id }) => id);
+      expect(await members()).toEqual(ids);
+      const withStranger = { ...NO_MEMBERS, add: [stranger.id] };
+      expect(await change(group, {}, { members: withStranger })).toEqual({
+        conflict: 'member',
+        member: stranger.id,
+      });
+      await change(group, {}, { members: { ...NO_MEMBERS, remove: ids.slice(0, 130) } });
+      expect(await members()).toEqual(ids.slice(130));
+      const [last] = ids.slice(-1);
+      const found = users.find(({ id }) => id === last);
+      if (found === undefined || last === undefined) throw new Error('there is no last user');
+      expect(await store().listProvisionedGroups(found)).toEqual([{ id: group.id, name: 'Engineers' }]);
+      await store().removeProvisioned(found, false, NOW);
+      expect(await members()).not.toContain(last);
+      await change({ ...group, version: 2 }, {}, { members: { clear: true, remove: [], add: [] } });
+      expect(await members()).toEqual([]);
+    });
+
+    it('ends sessions and grants of the account with the deactivation, and enables it with the reactivation', async () => {
+      const { grant } = await createGrant(store());
+      const { accountId } = grant;
+      await store().saveSession(newSession(accountId));
+      const ada = await create('ada', { accountId });
+      expect(
+        await change(ada, { isActive: false, disabledAccount: true }, { account: 'disable' }),
+      ).toMatchObject({
+        isActive: false,
+      });
+      expect((await store().findGrant(grant.id))?.grant.revokedAt).toBe(NOW);
+      expect(await store().listSessions(accountId, NOW)).toEqual([]);
+      expect((await store().findAccount(accountId))?.disabledAt).toBe(NOW);
+      await change({ ...ada, version: 2 }, { isActive: true }, { account: 'enable' });
+      expect((await store().findAccount(accountId))?.disabledAt).toBeNull();
+      expect(await store().removeProvisioned({ ...ada, version: 3 }, true, NOW)).toBe(true);
+      expect(await store().findAccount(accountId)).toBeNull();
+    });
+
+    it('gives one active user the account that signs in', async () => {
+      const [{ grant }, { grant: another }] = [await createGrant(store()), await createGrant(store())];
+      const link = (user: ProvisionedResource, accountId: string) =>
+        store().linkProvisionedAccount(user.id, accountId);
+      const [ada, bob, eve] = [
+        await create('ada'),
+        await create('bob', { isActive: false }),
+        await create('eve'),
+      ];
+      expect(await link(bob, grant.accountId)).toBe(false);
+      expect(await link(ada, grant.accountId)).toBe(true);
+      expect(await link(ada, grant.accountId)).toBe(true);
+      expect(await link(ada, another.accountId)).toBe(false);
+      expect(await link(eve, grant.accountId)).toBe(false);
+      // A change that was planned before the link does not lose it.
+      expect(await change(ada, { isActive: false })).toEqual({ conflict: 'version' });
+    });
+
+    it('adds the groups of an active user to the profile of the account', async () => {
+      const { accountId } = (await createGrant(store())).grant;
+      const ada = await create('ada', { accountId });
+      const members = { ...NO_MEMBERS, add: [ada.id] };
+      await create('Makers', { kind: 'Group' }, { members });
+      await create('Engineers', { kind: 'Group' }, { members });
+      const provisionedGroups = ['Engineers', 'Makers'];
+      expect(await store().findProfile(accountId)).toEqual({
+        email: null,
+        name: null,
+        groups: [],
+        provisionedGroups,
+      });
+      await store().saveProfile(accountId, { email: 'ada@example.org', name: null, groups: ['own'] });
+      expect(await store().findProfile(accountId)).toMatchObject({ groups: ['own'], provisionedGroups });
+      await change(ada, { isActive: false });
+      expect(await store().findProfile(accountId)).toEqual({
+        email: 'ada@example.org',
+        name: null,
+        groups: ['own'],
+      });
+    });
+
+    it('finds a token until it expires or is revoked', async () => {
+      const token = {
+        id: 'scim_1',
+        hash: 'hash',
+        identityProvider: 'acme',
+        note: '',
+        createdAt: NOW,
+        expiresAt: NOW + 9,
+      };
+      await store().saveProvisioningToken(token);
+      expect(await store().findProvisioningToken('hash', NOW + 8)).toEqual(token);
+      expect(await store().findProvisioningToken('hash', NOW + 9)).toBeNull();
+      expect(await store().listProvisioningTokens(NOW)).toEqual([token]);
+      expect(await store().revokeProvisioningToken(token.id)).toBe(true);
+      expect(await store().revokeProvisioningToken(token.id)).toBe(false);
+      expect(await store().findProvisioningToken('hash', NOW)).toBeNull();
+    });
+  });
+}
