@@ -32,7 +32,7 @@ export interface ProvisioningService {
 }
 
 /** An identity provider that provisions; nothing is sent to it. */
-export function provisioningProvider(
+function provisioningProvider(
   id: string,
   changes: Partial<IdentityProviderOptions> = {},
 ): IdentityProviderOptions {

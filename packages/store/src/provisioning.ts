@@ -2,6 +2,7 @@
 import type {
   MemberChanges,
   ProvisionedFilter,
+  ProvisionedKey,
   ProvisionedMembership,
   ProvisionedResource,
   ProvisioningChange,
@@ -233,10 +234,9 @@ function padded(batch: readonly string[]): readonly string[] {
 
 function* insertKeys({ resource, keys, members }: ProvisioningChange): Steps<void> {
   const { id, identityProvider, kind } = resource;
-  const row = (attribute: string, value: string) => [identityProvider, kind, attribute, value, id];
-  for (const { attribute, value } of keys)
-    yield { template: insertOne, values: row(attribute, value) } satisfies Query;
-  yield* changeMembers(id, members, (member) => row('members', member));
+  const row = ({ attribute, value }: ProvisionedKey) => [identityProvider, kind, attribute, value, id];
+  for (const key of keys) yield { template: insertOne, values: row(key) } satisfies Query;
+  yield* changeMembers(id, members, (member) => row({ attribute: 'members', value: member }));
 }
 
 function* changeMembers(

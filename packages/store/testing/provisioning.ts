@@ -104,14 +104,14 @@ export function describeProvisioning(store: StoreOfTest): void {
     it('changes the members of a group in batches, and refuses those of another connection', async () => {
       const users = await Promise.all(Array.from({ length: 230 }, (_, index) => create(`user ${index}`)));
       const ids = users.map(({ id }) => id).toSorted();
-      const stranger = await create('stranger', { identityProvider: 'globex' });
+      const foreign = await create('foreign', { identityProvider: 'globex' });
       const group = await create('Engineers', { kind: 'Group' }, { members: { ...NO_MEMBERS, add: ids } });
       const members = async () => (await store().listProvisionedMembers(group.id, 1000)).map(({ id }) => id);
       expect(await members()).toEqual(ids);
-      const withStranger = { ...NO_MEMBERS, add: [stranger.id] };
-      expect(await change(group, {}, { members: withStranger })).toEqual({
+      const withForeign = { ...NO_MEMBERS, add: [foreign.id] };
+      expect(await change(group, {}, { members: withForeign })).toEqual({
         conflict: 'member',
-        member: stranger.id,
+        member: foreign.id,
       });
       await change(group, {}, { members: { ...NO_MEMBERS, remove: ids.slice(0, 130) } });
       expect(await members()).toEqual(ids.slice(130));

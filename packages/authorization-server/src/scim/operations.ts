@@ -33,7 +33,7 @@ export interface Connection {
 }
 
 /** The version that a request expects, as `If-Match` says; `null`: any. */
-export type ExpectedVersion = string | null;
+type ExpectedVersion = string | null;
 
 const NO_CHANGES: MemberChanges = { clear: false, remove: [], add: [] };
 

@@ -20,7 +20,7 @@ import {
 } from './schema.ts';
 import { ScimError } from './scim-error.ts';
 
-export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
 
 const MAX_OPERATIONS = 1000;
 

@@ -263,13 +263,13 @@ export function renderResource(
     ...(references.length > 0 && { [isUser ? 'groups' : 'members']: references }),
     meta: {
       ...(meta as object),
-      location: locationOf(resource, type, base),
+      location: resourceUrl(resource, type, base),
       version: entityTagOf(resource),
     },
   };
 }
 
-export function locationOf(
+export function resourceUrl(
   { id }: Pick<ProvisionedResource, 'id'>,
   type: ResourceType,
   base: string,

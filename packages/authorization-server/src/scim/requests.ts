@@ -6,9 +6,9 @@ import {
   asObject,
   checkSchemas,
   entityTagOf,
-  locationOf,
   readSelection,
   renderResource,
+  resourceUrl,
   type Selection,
 } from './representation.ts';
 import { RESOURCE_TYPES, type ResourceType } from './schema.ts';
@@ -173,7 +173,7 @@ async function show(
   resource: ProvisionedResource,
 ): Promise<ScimOutcome> {
   const etag = entityTagOf(resource);
-  const headers = { etag, location: locationOf(resource, type, service.base) };
+  const headers = { etag, location: resourceUrl(resource, type, service.base) };
   if (ifNoneMatch === etag) return { status: 304, headers, document: null };
   const selection = readSelection(parameters.get('attributes'), parameters.get('excludedAttributes'), type);
   return { status: 200, headers, document: await render(service, type, selection, resource) };

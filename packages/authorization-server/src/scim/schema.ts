@@ -3,7 +3,7 @@
  * made. Only what authorization uses is stored.
  * @see RFC 7643 §4, §7
  */
-import type { ProvisionedKind } from '../store/index.ts';
+import type { ProvisionedResource } from '../store/index.ts';
 
 /** An attribute. What is left out has the default of RFC 7643 §2.2. */
 export interface Attribute {
@@ -23,7 +23,7 @@ export interface Attribute {
 
 /** A resource type with its schema. */
 export interface ResourceType {
-  readonly kind: ProvisionedKind;
+  readonly kind: ProvisionedResource['kind'];
   readonly endpoint: '/Users' | '/Groups';
   readonly schema: string;
   readonly description: string;

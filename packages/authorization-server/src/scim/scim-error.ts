@@ -29,7 +29,7 @@ export class ScimError extends Error {
   }
 }
 
-export const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
+const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
 /** The JSON body of an error. The status is a string. @see RFC 7644 §3.12 */
 export function scimErrorDocument({

@@ -1,15 +1,12 @@
 /** The store capability `provisioning`: users and groups that identity providers provision by SCIM, and the tokens of their connections. */
 
-/** What identity providers provision. */
-export type ProvisionedKind = 'User' | 'Group';
-
 /** A user or group of one provisioning connection. Times in epoch seconds. */
 export interface ProvisionedResource {
   /** Starts with `scim_`, ordered by creation. */
   readonly id: string;
   /** The identifier of the identity provider in the configuration: its connection reads and writes no others. */
   readonly identityProvider: string;
-  readonly kind: ProvisionedKind;
+  readonly kind: 'User' | 'Group';
   /** The `userName` of a user, the `displayName` of a group. */
   readonly name: string;
   /** The other attributes, without members. */
@@ -81,6 +78,7 @@ export interface ProvisionedMembership {
   readonly name: string;
 }
 
+/** Users, groups and tokens of provisioning connections. */
 export interface ProvisioningStore {
   saveProvisioningToken(token: ProvisioningTokenRecord): Promise<void>;
   /** The token, unless it has expired. */
@@ -107,19 +105,19 @@ export interface ProvisioningStore {
   removeProvisioned(resource: ProvisionedResource, removeAccount: boolean, at: number): Promise<boolean>;
   findProvisioned(
     identityProvider: string,
-    kind: ProvisionedKind,
+    kind: ProvisionedResource['kind'],
     id: string,
   ): Promise<ProvisionedResource | null>;
   /** A page of resources ordered by identifier. @param page those after the identifier `after`, without the first `skip` */
   listProvisioned(
     identityProvider: string,
-    kind: ProvisionedKind,
+    kind: ProvisionedResource['kind'],
     filter: ProvisionedFilter,
     page: { readonly after: string; readonly skip: number; readonly limit: number },
   ): Promise<readonly ProvisionedResource[]>;
   countProvisioned(
     identityProvider: string,
-    kind: ProvisionedKind,
+    kind: ProvisionedResource['kind'],
     filter: ProvisionedFilter,
   ): Promise<number>;
   /** The users in a group, ordered by identifier, at most `limit`. */

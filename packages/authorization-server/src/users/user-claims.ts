@@ -50,7 +50,7 @@ export async function readUserClaims(
 }
 
 /** All groups of a user, wherever they come from. */
-export function groupsOf(profile: UserProfile | null): readonly string[] {
+function groupsOf(profile: UserProfile | null): readonly string[] {
   const { groups = [], provisionedGroups } = profile ?? {};
   return provisionedGroups === undefined ? groups : claimGroups([...provisionedGroups, ...groups]);
 }
