@@ -6,15 +6,22 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { AnswerError, type Answers, providerId } from './answers.ts';
 import { HELP, parseCommandLine } from './command-line.ts';
 import { CONFIGURATION, filesFor, type NewFile } from './files.ts';
-import { packageVersion, printSchema, startHere, startWithCompose } from './programs.ts';
+import { packageVersion, startHere, startWithCompose } from './programs.ts';
 import { type PromptStreams, promptForAnswers } from './prompts.ts';
 
 export interface SetupStreams extends PromptStreams {
   readonly errors: NodeJS.WriteStream;
 }
 
-/** @returns the exit code: 0, 1 for wrong usage and anything that fails, or that of the server */
-export async function setUp(args: readonly string[], streams: SetupStreams): Promise<number> {
+/**
+ * @param printSchema of the configuration file
+ * @returns the exit code: 0, 1 for wrong usage and anything that fails, or that of the server
+ */
+export async function setUp(
+  args: readonly string[],
+  streams: SetupStreams,
+  printSchema: () => Promise<string>,
+): Promise<number> {
   try {
     const { help, folder, start, given } = parseCommandLine(args);
     if (help) return say(streams, HELP);

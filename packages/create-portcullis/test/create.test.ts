@@ -1,4 +1,4 @@
-/** `npm create portcullis` from its sources: questions over standard input, flags, the written files, and the started server. */
+/** `npm create portcullis`: questions over standard input, flags, the written files, and the started server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -13,11 +13,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { runHere } from '../../cli/test/support/in-process.ts';
+import { setUp } from '../src/set-up.ts';
 
 const bin = fileURLToPath(new URL('../bin.js', import.meta.url));
 
@@ -47,14 +49,28 @@ function start(folder: string, args: readonly string[], input?: string): Running
   return { child, output: () => output };
 }
 
+const { output: schema } = await runHere(['config', 'schema'], { folder: tmpdir(), environment: {} });
+
+/** Runs it here in a folder, because its own process and that of the command cost a second. */
 async function run(
   folder: string,
   args: readonly string[],
   input = '',
 ): Promise<{ code: number; output: string }> {
-  const { child, output } = start(folder, args, input);
-  const [code] = await once(child, 'close');
-  return { code, output: output() };
+  let output = '';
+  const written = new PassThrough().setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  }) as unknown as NodeJS.WriteStream;
+  const typed = Readable.from([input]) as unknown as NodeJS.ReadStream;
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    const streams = { input: typed, output: written, errors: written };
+    const code = await setUp(args, streams, async () => schema);
+    return { code, output };
+  } finally {
+    process.chdir(before);
+  }
 }
 
 const read = (folder: string, path: string) => readFileSync(join(folder, path), 'utf8');
@@ -92,6 +108,16 @@ describe('npm create portcullis', () => {
     );
     child.kill('SIGTERM');
     expect(await once(child, 'close')).toEqual([0, null]);
+  });
+
+  it('exits with 1 after a mistake, in a folder with nothing written', async () => {
+    const folder = createFolder();
+    const { child, output } = start(folder, ['--protet', 'x'], '');
+    expect(await once(child, 'close')).toEqual([1, null]);
+    expect([output(), readdirSync(folder)]).toEqual([
+      expect.stringContaining("Unknown option '--protet'"),
+      [],
+    ]);
   });
 
   it('asks again after an answer that it cannot use, and says what would be right', async () => {
