@@ -11,7 +11,7 @@ interface File {
   readonly type: string;
   readonly body: string | Uint8Array<ArrayBuffer>;
   /** The text compressed; it holds no secret that its length could reveal. */
-  readonly gzip?: Uint8Array<ArrayBuffer>;
+  readonly gzip?: () => Uint8Array<ArrayBuffer>;
 }
 
 export interface Assets {
@@ -36,17 +36,34 @@ function minify(style: string): string {
     .replaceAll(';}', '}');
 }
 
+let minified: string | undefined;
+
+/** The same for every server of a process. */
+function minifiedStyle(): string {
+  minified ??= minify(STYLE);
+  return minified;
+}
+
+/** Compresses at the first call. */
+function compressOnce(text: string): () => Uint8Array<ArrayBuffer> {
+  let compressed: Uint8Array<ArrayBuffer> | undefined;
+  return () => {
+    compressed ??= gzipSync(text);
+    return compressed;
+  };
+}
+
 export function createAssets(brand: Brand): Assets {
   const files = new Map<string, File>();
   const keep = (file: File, ending: string): string => {
     const path = `/assets/${hash('sha256', file.body, 'base64url').slice(0, 16)}.${ending}`;
-    files.set(path, typeof file.body === 'string' ? { ...file, gzip: gzipSync(file.body) } : file);
+    files.set(path, typeof file.body === 'string' ? { ...file, gzip: compressOnce(file.body) } : file);
     return path;
   };
   const logo =
     brand.logo === null ? null : keep({ type: brand.logo.type, body: brand.logo.bytes }, brand.logo.ending);
   return {
-    stylesheet: keep({ type: 'text/css; charset=utf-8', body: minify(STYLE) + brand.style }, 'css'),
+    stylesheet: keep({ type: 'text/css; charset=utf-8', body: minifiedStyle() + brand.style }, 'css'),
     script: keep({ type: 'text/javascript; charset=utf-8', body: SCRIPT }, 'js'),
     logo,
     favicon: logo ?? keep({ type: 'image/svg+xml', body: FAVICON }, 'svg'),
@@ -74,6 +91,6 @@ function respondFile(file: File | undefined, acceptsGzip: boolean): HttpResponse
     ...(file.gzip !== undefined && { vary: 'accept-encoding' }),
   };
   return acceptsGzip && file.gzip !== undefined
-    ? respond(200, { ...headers, 'content-encoding': 'gzip' }, file.gzip)
+    ? respond(200, { ...headers, 'content-encoding': 'gzip' }, file.gzip())
     : respond(200, headers, file.body);
 }

@@ -190,7 +190,7 @@ function createTexts(chosen: NonNullable<BrandOptions['texts']>, report: OptionR
         report.add(path, `must have the placeholders ${names || 'none'}`);
       }
     }
-    texts[language] = { ...ours, ...Object.fromEntries(theirs) };
+    if (theirs.length > 0) texts[language] = { ...ours, ...Object.fromEntries(theirs) };
   }
   return texts;
 }
