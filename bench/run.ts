@@ -1,7 +1,7 @@
 /**
  * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
- * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, pair, flat, rules; by default
- * all except store, filled, pair, flat and rules. A wrong response of ours fails the run.
+ * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, policy, pair, flat, rules; by
+ * default all except store, filled, pair, flat and rules. A wrong response of ours fails the run.
  *
  * `npm run bench pair <commit> [part of the name of a flow…] [--rounds=<number>]`: the program of another commit and this one in turns, with
  * the processor time of each flow. Fails when a flow costs more than 1.25 times what it cost, beyond the spread. `npm run bench flat [flow…]`: a new user and one of a year, in turns.
@@ -61,6 +61,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
   pair: () => measurePair(named[1] ?? 'HEAD', named.slice(2), pairEffort()),
   flat: () => measureFlatness(named.slice(1), pairEffort()),
   rules: () => measureRules(pairEffort()),
+  policy: () => runScript('What a decision costs', 'bench/policy.ts'),
   costs: () => measureCosts(effort, flags.get('flow')),
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
   client: () => runScript('What the authorized fetch costs', 'bench/client.ts'),
