@@ -12,7 +12,7 @@ const EXHAUSTIVE = [
   'tests/resilience/*.test.ts',
   'tests/federation/{provider-token-lifecycle,remote-protected-server,federated-login.browser}.test.ts',
   'tests/interop/{expiry,status-lists,command,mcp-remote,postgres,openid-client-methods,refusals}.test.ts',
-  'tests/interop/{agents,backends,decision-points,frameworks,peers}/*.test.ts',
+  'tests/interop/{admin,agents,backends,decision-points,frameworks,peers}/*.test.ts',
   'tests/fuzz/sockets.test.ts',
   'tests/performance/*.test.ts',
   'tests/proxies/*.test.ts',

@@ -32,6 +32,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   Operate: [
     'docs/operating.md',
     'docs/guides/monitoring.md',
+    'docs/guides/admin-api.md',
     'docs/guides/reverse-proxy.md',
     'docs/guides/revoke.md',
     'docs/guides/rotate.md',
@@ -74,6 +75,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'packages/resource-server/README.md',
     'packages/authorization-server/README.md',
     'packages/gateway/README.md',
+    'packages/admin/README.md',
     'packages/client/README.md',
     'packages/store/README.md',
     'packages/http/README.md',

@@ -47,6 +47,8 @@ const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   prometheus: ['guides/monitoring'],
   grafana: ['guides/monitoring'],
   'alert rules': ['guides/monitoring'],
+  'admin api': ['guides/admin-api'],
+  openapi: ['guides/admin-api'],
   docker: ['operating', 'guides/kubernetes'],
 };
 

@@ -3,10 +3,10 @@
  * send, commands of operators, sweeping and migrations.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { searchBack } from '@portcullis/admin/operations';
 import type { AuditEventSearch, AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import { Client } from 'pg';
-import { searchBack } from '../../packages/cli/src/admin/event-filter.ts';
 import { type SweepProgress, sweepAll } from '../../packages/cli/src/server/sweep-expired.ts';
 import { migratePostgres } from '../../packages/store/src/postgres/migrate-postgres.ts';
 import { migrations } from '../../packages/store/src/schema/migrations.ts';

@@ -30,6 +30,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   client: ['protocol', 'http'],
   store: ['protocol', 'authorization-server'],
   gateway: ['protocol', 'policy', 'http', 'resource-server', 'authorization-server', 'client'],
+  admin: ['protocol', 'policy', 'http', 'resource-server', 'authorization-server', 'client', 'gateway'],
   // Starts the command, and imports nothing.
   'create-portcullis': [],
   cli: [
@@ -41,6 +42,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'authorization-server',
     'client',
     'gateway',
+    'admin',
   ],
 };
 

@@ -16,6 +16,7 @@ export {
   type ListedClient,
   type RotatedSecret,
 } from './clients/administer.ts';
+export { PERSONAL_ACCESS_TOKEN_CLIENT } from './clients/client.ts';
 export {
   createInitialAccessTokenAdministration,
   type InitialAccessTokenAdministration,

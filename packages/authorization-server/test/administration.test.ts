@@ -316,8 +316,8 @@ describe('the list of accounts', () => {
       createdAt: now,
     }));
     expect(list).toEqual([
-      { ...ada, id: ACCOUNT, disabledAt: null },
-      { ...bob, id: expect.stringMatching(/^user_/), disabledAt: now },
+      { ...ada, id: ACCOUNT, disabledAt: null, role: null },
+      { ...bob, id: expect.stringMatching(/^user_/), disabledAt: now, role: null },
     ]);
     expect(await t.server.accounts.list(EMAIL, 1)).toEqual([list[1]]);
     expect(await t.server.accounts.list(BOB)).toEqual([]);
@@ -331,6 +331,7 @@ describe('the list of accounts', () => {
       passwordHash: '$argon2id$none',
       createdAt: t.clock.now,
       disabledAt: null,
+      role: null,
     };
     await t.store.linkIdentity({ issuer: 'https://github.com', subject: '7', accountId: record.id }, record);
     const first = await t.server.accounts.list('', 2);

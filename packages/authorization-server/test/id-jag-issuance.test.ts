@@ -236,6 +236,7 @@ describe('an ID token of a federated login', () => {
         passwordHash: '$argon2id$not-used-here',
         createdAt: t.clock.now,
         disabledAt: null,
+        role: null,
       },
     );
     const exchange = (token: string) =>

@@ -139,6 +139,7 @@ export async function startServer(
       passwordHash: '$argon2id$not-used-here',
       createdAt: clock.now,
       disabledAt: null,
+      role: null,
     },
     null,
   );

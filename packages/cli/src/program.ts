@@ -45,6 +45,12 @@ export async function run(args: readonly string[], processContext: ProcessContex
   const program = createProgram(processContext);
   try {
     // Only the requested command is loaded: a bridge starts in half the time without the server's code.
+    const remote = readRemote(args);
+    if (remote !== null) {
+      (await import('./remote/remote.ts')).defineRemote(program, processContext, remote.server);
+      await program.parseAsync(remote.args, { from: 'user' });
+      return null;
+    }
     const [word = ''] = args;
     const requested = Object.hasOwn(commands, word) && word !== 'completion' ? [word] : Object.keys(commands);
     for (const name of requested) (await commands[name]?.())?.(program, processContext);
@@ -64,6 +70,19 @@ export async function run(args: readonly string[], processContext: ProcessContex
     return exitCodeOf(error);
   }
 }
+
+/** `--server <url>` before a command: it acts on that server through its admin API. */
+function readRemote(
+  args: readonly string[],
+): { readonly server: string; readonly args: readonly string[] } | null {
+  const [first = '', second = ''] = args;
+  if (first === REMOTE) return { server: second, args: args.slice(2) };
+  return first.startsWith(`${REMOTE}=`)
+    ? { server: first.slice(REMOTE.length + 1), args: args.slice(1) }
+    : null;
+}
+
+const REMOTE = '--server';
 
 /** How to write the command, when an argument is missing or an option of the protected command was read as one of this program. */
 function adviceOnUsage(
@@ -89,6 +108,10 @@ function createProgram({ version, write, complain, streams }: ProcessContext): C
       'Authorization for MCP servers: an authorization server, a guard and a client in one program.',
     )
     .version(version)
+    .addHelpText(
+      'after',
+      `\n${REMOTE} <url> before a command administers another server: ${REMOTE} https://auth.example.com --help`,
+    )
     .configureOutput({
       writeOut: write,
       writeErr: (text) => streams.errors.write(text),

@@ -23,7 +23,7 @@ beforeEach(async () => {
   await runHere(['migrate'], { environment, folder });
   using database = new DatabaseSync(join(folder, 'portcullis.db'));
   database.exec(
-    `INSERT INTO accounts VALUES ('user_ada', 'ada@example.com', 'ada@example.com', '$argon2id$', 1, NULL)`,
+    `INSERT INTO accounts VALUES ('user_ada', 'ada@example.com', 'ada@example.com', '$argon2id$', 1, NULL, NULL)`,
   );
   const insert = database.prepare(
     `INSERT INTO approvals (id, call_hash, subject, client_id, server, tool, arguments_hash, rule, arguments, definition,

@@ -26,7 +26,7 @@ beforeEach(async () => {
   using database = openDatabase();
   for (const name of ['ada', 'bob']) {
     database.exec(
-      `INSERT INTO accounts VALUES ('user_${name}', '${name}@example.com', '${name}@example.com', '$argon2id$', 1, NULL)`,
+      `INSERT INTO accounts VALUES ('user_${name}', '${name}@example.com', '${name}@example.com', '$argon2id$', 1, NULL, NULL)`,
     );
   }
   const grants = [

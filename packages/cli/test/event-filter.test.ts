@@ -1,11 +1,13 @@
 /** The filters of `portcullis events`. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { searchBack } from '@portcullis/admin/operations';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { searchBack } from '../src/admin/event-filter.ts';
+
 import { runHere } from './support/in-process.ts';
 
 const NOW = Date.now();

@@ -58,6 +58,7 @@ describe('the page', () => {
       deviceAuthorization: 'deviceAuthorization',
       resources: 'resources',
       decideScopes: null,
+      decideScopesOf: null,
       clients: 'clients',
       profiles: 'profiles',
       metadata: 'metadata',

@@ -108,7 +108,7 @@ describe('portcullis users', () => {
         for (const id of ids.slice(0, count)) {
           const account = {
             ...{ id, email: 'Grace (Google)', emailKey: `federated:${id}`, passwordHash: '$argon2id$' },
-            ...{ createdAt: 1_700_000_000, disabledAt: null },
+            ...{ createdAt: 1_700_000_000, disabledAt: null, role: null },
           };
           await store.linkIdentity(
             { issuer: 'https://accounts.google.com', subject: id, accountId: id },
@@ -182,6 +182,7 @@ describe('portcullis users', () => {
       email: 'dora@example.com',
       createdAt: expect.any(String),
       disabledAt: null,
+      role: null,
     });
     expect(JSON.parse((await users('reset', 'dora@example.com', '--json')).output)).toMatchObject({
       link: expect.stringContaining('/reset?token='),

@@ -188,6 +188,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.removeTotpFactor(invited.id);
   await store.disableAccount(invited.id, NOW);
   await store.enableAccount(invited.id);
+  await store.setAccountRole(invited.id, 'viewer');
   await store.removeAccount(invited.id, NOW);
   await store.listSessions(account.id, NOW);
   await store.endSessions(account.id, 'session');
@@ -246,6 +247,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
     { from: '0', before: '1', type: null, clientId: null, accountId: null, grantId: null, reference: null },
     10,
   );
+  await store.countEvents('0', '1');
   await store.listTransactionEvents('flow', 10);
   await store.chargeRateLimit('rate limit', { burst: 1, interval: 1 }, NOW);
   await store.chargeRateLimit('rate limit', { burst: 1, interval: 1 }, NOW);

@@ -92,6 +92,19 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
     });
 
+    it('changes the role of an account, which its sessions show, and no other account', async () => {
+      const [{ account }, bystander] = [await add(), await add()];
+      const session = newSession(account.id);
+      await store().saveSession(session);
+      expect(await store().setAccountRole(account.id, 'operator')).toBe(true);
+      expect(await store().findAccount(account.id)).toEqual({ ...account, role: 'operator' });
+      expect((await store().findSession(session.hash, NOW))?.account.role).toBe('operator');
+      expect(await store().findAccount(bystander.account.id)).toEqual(bystander.account);
+      expect(await store().setAccountRole(account.id, null)).toBe(true);
+      expect(await store().findAccount(account.id)).toEqual(account);
+      expect(await store().setAccountRole('user_unknown', 'viewer')).toBe(false);
+    });
+
     it('reports that an unknown account cannot be disabled or enabled', async () => {
       expect(await store().disableAccount('user_unknown', NOW)).toBe(false);
       expect(await store().enableAccount('user_unknown')).toBe(false);

@@ -44,6 +44,7 @@ export function newAccount(changes: Partial<AccountRecord> = {}): AccountRecord 
     passwordHash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4',
     createdAt: NOW,
     disabledAt: null,
+    role: null,
     ...changes,
   };
 }

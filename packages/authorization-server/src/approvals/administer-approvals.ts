@@ -38,9 +38,10 @@ export interface ApprovalAdministration {
   /**
    * Decides as an operator, whatever the groups of the rule.
    * @param reason for the app, if it is denied
+   * @param accountId of the operator, for the audit log; `null`: on the command line
    * @returns `false` when it was decided already, has expired, or its rule does not offer the choice
    */
-  decide(id: string, choice: ApprovalChoice, reason?: string): Promise<boolean>;
+  decide(id: string, choice: ApprovalChoice, reason?: string, accountId?: string | null): Promise<boolean>;
 }
 
 const MAX_LISTED = 1000;
@@ -77,10 +78,10 @@ export function createApprovalAdministration(
       const [found, ...others] = (await listPending()).filter((one) => one.id.startsWith(id));
       return found !== undefined && others.length === 0 ? describe(found) : null;
     },
-    async decide(id, choice, reason) {
+    async decide(id, choice, reason, accountId = null) {
       const approval = await store.findApproval(id, clock());
       if (approval === null) return false;
-      return decideApproval(context, approval, choice, { accountId: null }, reason);
+      return decideApproval(context, approval, choice, { accountId }, reason);
     },
   };
 }

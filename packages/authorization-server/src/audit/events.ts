@@ -1,5 +1,5 @@
 /** Audit events of the authorization server, as one typed list. Private reasons appear only here, never in responses. */
-import type { ProviderTokensEndReason } from '../store/index.ts';
+import type { AccountRole, ProviderTokensEndReason } from '../store/index.ts';
 
 /** A metadata request from the network of an authorization request, shortly before it. */
 export interface MetadataDiscovery {
@@ -174,6 +174,12 @@ export type AuthorizationEvent = EventContext &
         readonly identityProvider?: string;
       }
     | ScimEvent
+    /** `null`: the account administers nothing. */
+    | {
+        readonly type: 'account.role_changed';
+        readonly role: AccountRole | null;
+        readonly previousRole: AccountRole | null;
+      }
     | { readonly type: 'password.changed' }
     | {
         readonly type:

@@ -59,6 +59,7 @@ export function newFederatedAccount(
     passwordHash: unusableHash(),
     createdAt: now,
     disabledAt: null,
+    role: null,
   };
 }
 

@@ -131,6 +131,7 @@ async function saveProfile(
   const isUnused =
     !options.approvals &&
     options.decideScopes === undefined &&
+    Object.keys(options.decideScopesOf).length === 0 &&
     [...options.resources.values()].every(
       (resource) => serializeClaimRules(resource) === null && claimsOfLimits(resource).length === 0,
     );

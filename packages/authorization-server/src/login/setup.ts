@@ -4,6 +4,7 @@ import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
+import { listedResources } from '../resources/options.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
@@ -60,7 +61,7 @@ export function createSetupRoutes(
         const signOutToken = csrfTokens.issue('logout', user.sessionHash);
         const offersPasskey = hasPasskeys && (await hasLocalLogin(context, user));
         const { email } = user.account;
-        const servers = [...options.resources.values()].map((resource) => ({
+        const servers = listedResources(options).map((resource) => ({
           name: translate(resource, context.layout.language).name,
           url: resource.resource,
         }));

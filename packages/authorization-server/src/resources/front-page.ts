@@ -9,11 +9,11 @@ import { type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
-import type { ResourceContext } from './options.ts';
+import { listedResources, type ResourceContext } from './options.ts';
 
 /** Mounted by the host, which may have something else at its root. */
 export function createFrontPageRoute(pages: PageRouterOf<ResourceContext>): Route {
-  const resources = [...pages.options.resources.values()];
+  const resources = listedResources(pages.options);
   return pages.route('GET', '/', async ({ layout }) => {
     const servers = resources.map((resource) => ({
       name: translate(resource, layout.language).name,

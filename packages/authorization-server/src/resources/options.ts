@@ -127,6 +127,10 @@ export const resourceOptions = {
   }),
   /** Asked at consent and when tokens are issued, besides `grantableTo`. */
   decideScopes: option(() => callback<DecideScopes>(), {}),
+  /** Asked about the scopes of one resource, by its URI, instead of `decideScopes`. */
+  decideScopesOf: option(() => record(callback<DecideScopes>(), 'an object, a function for each resource'), {
+    default: {},
+  }),
 };
 
 /** Marks resources that are not in the options, because a module could not be loaded: `['resources', MORE_RESOURCES]`. */
@@ -250,8 +254,17 @@ export function checkNamedClients(
 }
 
 /** The resources, checked, and who else decides about their scopes. */
-export interface CheckedResourceOptions extends Pick<ParsedOf<typeof resourceOptions>, 'decideScopes'> {
+export interface CheckedResourceOptions
+  extends Pick<ParsedOf<typeof resourceOptions>, 'decideScopes' | 'decideScopesOf'> {
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
+}
+
+/** The resources that pages show to every visitor: those whose scopes are not decided about by a function of their own. */
+export function listedResources({
+  resources,
+  decideScopesOf,
+}: CheckedResourceOptions): readonly ResourceDefinition[] {
+  return [...resources.values()].filter(({ resource }) => !Object.hasOwn(decideScopesOf, resource));
 }
 
 export type ResourceContext = ServerContext<CheckedResourceOptions>;

@@ -28,6 +28,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     listAccounts: [],
     disableAccount: false,
     enableAccount: false,
+    setAccountRole: false,
     removeAccount: false,
     saveAccountLink: UNAVAILABLE,
     findAccountLink: null,
@@ -123,6 +124,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     listEvents: [],
     listLatestEvents: [],
     searchEvents: [],
+    countEvents: [],
     listTransactionEvents: [],
   },
   personalAccessTokens: {

@@ -1,6 +1,9 @@
 /** The store capability `users`: accounts, passwords, browser sessions, and the one-time links of account set-up. */
 import type { PasskeyRecord } from './mfa.ts';
 
+/** What an account may do with the installation: `viewer` sees it, `operator` changes it as well. */
+export type AccountRole = 'operator' | 'viewer';
+
 /** A user's account. Times in epoch seconds. */
 export interface AccountRecord {
   /** Starts with `user_`, which no client identifier does. */
@@ -13,6 +16,8 @@ export interface AccountRecord {
   readonly passwordHash: string;
   readonly createdAt: number;
   readonly disabledAt: number | null;
+  /** `null`: it uses its servers, and administers nothing. */
+  readonly role: AccountRole | null;
 }
 
 /** The profile of a user: the source of claims. */
@@ -106,6 +111,8 @@ export interface UserStore {
   disableAccount(id: string, at: number): Promise<boolean>;
   /** @returns `false` when there is no such account */
   enableAccount(id: string): Promise<boolean>;
+  /** Changes what an account may administer. @returns `false` when there is no such account */
+  setAccountRole(id: string, role: AccountRole | null): Promise<boolean>;
   /**
    * Removes an account. Atomic: the user's data is deleted, grants are revoked, and provider tokens are queued for revocation at
    * their identity providers. Of concurrent calls one returns `true`. @returns `false` when there is no such account

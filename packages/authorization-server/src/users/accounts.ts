@@ -1,7 +1,7 @@
 /** Account records and the e-mail key by which an account is found. */
 import { domainToASCII } from 'node:url';
 import { newIdentifier } from '../secrets.ts';
-import type { AccountRecord } from '../store/index.ts';
+import type { AccountRecord, AccountRole } from '../store/index.ts';
 
 const MAX_EMAIL_LENGTH = 254;
 /** UTF-16 units before normalization, which takes quadratic time on long runs of accents. */
@@ -30,6 +30,7 @@ export function createAccountRecord(
   emailKey: string,
   passwordHash: string,
   createdAt: number,
+  role: AccountRole | null = null,
 ): AccountRecord {
   return {
     id: newIdentifier('user'),
@@ -38,5 +39,6 @@ export function createAccountRecord(
     passwordHash,
     createdAt,
     disabledAt: null,
+    role,
   };
 }

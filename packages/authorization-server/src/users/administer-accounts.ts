@@ -2,7 +2,7 @@
 import { USER_CLAIMS } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
-import type { AccountLinkRecord, AccountRecord } from '../store/index.ts';
+import type { AccountLinkRecord, AccountRecord, AccountRole } from '../store/index.ts';
 import { createAccountRecord, emailKey } from './accounts.ts';
 import { unusableHash } from './passwords.ts';
 import { claimGroups, claimText, type ReleasedClaims, readUserClaims } from './user-claims.ts';
@@ -18,7 +18,10 @@ export interface AccountLink {
 }
 
 /** An account as administrators see it. */
-export type ListedAccount = Pick<AccountRecord, 'id' | 'email' | 'emailKey' | 'createdAt' | 'disabledAt'>;
+export type ListedAccount = Pick<
+  AccountRecord,
+  'id' | 'email' | 'emailKey' | 'createdAt' | 'disabledAt' | 'role'
+>;
 
 /** What servers may learn of the owner of a local account. */
 interface AccountProfile {
@@ -59,6 +62,8 @@ export interface AccountAdministration {
    * providers get theirs at each login. @returns `false` for an unknown account
    */
   describe(account: string, profile: AccountProfile): Promise<boolean>;
+  /** Changes what an account may administer; `null`: nothing. @returns `false` for an unknown account */
+  setRole(account: string, role: AccountRole | null): Promise<boolean>;
   /** Ends the sessions and revokes the grants and tokens of an account; it cannot log in until it is enabled. @returns `false` for an unknown account */
   disable(account: string): Promise<boolean>;
   /** Allows logins again. Revoked grants and ended sessions stay so. @returns `false` for an unknown account */
@@ -128,6 +133,13 @@ export function createAccountAdministration({
         groups: groups === undefined ? (before?.groups ?? []) : claimGroups(groups),
       });
     },
+    async setRole(named, role) {
+      const account = await find(named);
+      if (account === null || !(await store.setAccountRole(account.id, role))) return false;
+      if (account.role !== role)
+        events({ type: 'account.role_changed', accountId: account.id, role, previousRole: account.role });
+      return true;
+    },
     async disable(email) {
       const account = await find(email);
       if (account === null || !(await store.disableAccount(account.id, clock()))) return false;
@@ -188,6 +200,6 @@ async function findById(store: ServerContext['store'], named: string): Promise<A
   return named.startsWith('user_') ? store.findAccount(named) : null;
 }
 
-function listed({ id, email, emailKey, createdAt, disabledAt }: AccountRecord): ListedAccount {
-  return { id, email, emailKey, createdAt, disabledAt };
+function listed({ id, email, emailKey, createdAt, disabledAt, role }: AccountRecord): ListedAccount {
+  return { id, email, emailKey, createdAt, disabledAt, role };
 }

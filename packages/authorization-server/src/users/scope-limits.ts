@@ -64,7 +64,7 @@ export function limitByClient(resource: LimitedResource, clientId: string): Scop
 
 interface LimitContext {
   readonly store: AuthorizationStore;
-  readonly options: Pick<CheckedResourceOptions, 'decideScopes'>;
+  readonly options: Pick<CheckedResourceOptions, 'decideScopes' | 'decideScopesOf'>;
 }
 
 /**
@@ -73,11 +73,13 @@ interface LimitContext {
  * @throws OAuthError `temporarily_unavailable` where others decide as well, and do not respond
  */
 export async function findScopeLimit(
-  { store, options: { decideScopes } }: LimitContext,
+  { store, options }: LimitContext,
   resource: LimitedResource,
   { clientId, accountId }: ScopeRecipient,
   scopes: Scopes,
 ): Promise<ScopeLimit> {
+  const hasOwnDecision = Object.hasOwn(options.decideScopesOf, resource.resource);
+  const decideScopes = hasOwnDecision ? options.decideScopesOf[resource.resource] : options.decideScopes;
   if (resource.grantableTo === undefined && decideScopes === undefined) return UNLIMITED;
   const wanted = decideScopes === undefined ? claimsOfLimits(resource) : USER_CLAIMS;
   const known = accountId === null ? {} : await readUserClaims(store, accountId, wanted);
@@ -89,10 +91,8 @@ export async function findScopeLimit(
     open.length === 0
       ? []
       : await decideScopes({ resource: resource.resource, scopes: open, subject, accountId });
-  return createLimit(
-    resource,
-    (scope) => refuse(scope) ?? (permitted.includes(scope) ? null : DECISION_POINT_REFUSAL),
-  );
+  const refusal = hasOwnDecision ? refuseByRole(resource) : DECISION_POINT_REFUSAL;
+  return createLimit(resource, (scope) => refuse(scope) ?? (permitted.includes(scope) ? null : refusal));
 }
 
 const DECISION_POINT_REFUSAL: ScopeRefusal = {
@@ -100,6 +100,12 @@ const DECISION_POINT_REFUSAL: ScopeRefusal = {
   rule: 'policy.authzen',
   reason: 'the decision point does not permit the scope',
 };
+
+/** The option `decideScopesOf`. */
+function refuseByRole({ resource }: LimitedResource): ScopeRefusal {
+  const rule = `resources[${JSON.stringify(resource)}]`;
+  return { by: 'decision-point', rule, reason: 'no role of the user or client permits the scope' };
+}
 
 /** Why a scope alone is refused, whatever it includes. */
 type RefuseScope = (scope: string) => ScopeRefusal | null;

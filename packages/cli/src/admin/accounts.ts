@@ -11,14 +11,3 @@ export async function requireAccount(accounts: AccountAdministration, named: str
 export function refuseAccount(named: string): never {
   throw new Error(`There is no account for ${cleanLine(named)}`);
 }
-
-/** All accounts, page by page. */
-export async function* allAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {
-  for (let page = await accounts.list(); page.length > 0; page = await accounts.list(page.at(-1)?.emailKey))
-    yield* page;
-}
-
-/** Those that can sign in. */
-export async function* enabledAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {
-  for await (const account of allAccounts(accounts)) if (account.disabledAt === null) yield account;
-}

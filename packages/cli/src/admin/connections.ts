@@ -1,4 +1,5 @@
 /** `portcullis connections`: lists and revokes the access of apps to users' accounts (grants), with the linked identity of each. */
+import { allAccounts } from '@portcullis/admin/operations';
 import {
   type ConnectionAdministration,
   createAccountAdministration,
@@ -11,7 +12,7 @@ import type { ProcessContext } from '../process-context.ts';
 import type { SettingName, Settings } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { timeOf, timeOrNull } from '../terminal/times.ts';
-import { allAccounts, refuseAccount } from './accounts.ts';
+import { refuseAccount } from './accounts.ts';
 import { findInstallation } from './installation.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf, type Tools, withStore } from './with-store.ts';

@@ -1,5 +1,13 @@
 /** `portcullis events`: shows the audit log from the store. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  createFilter,
+  type EventFilter,
+  findLatest,
+  findReference,
+  idPrefixOf,
+  readReference,
+} from '@portcullis/admin/operations';
 import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
@@ -7,15 +15,7 @@ import type { ProcessContext } from '../process-context.ts';
 import { openBesideServers } from '../server/storage.ts';
 import { optionOf } from '../settings/command-options.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import {
-  addFilterOptions,
-  createFilter,
-  type EventFilter,
-  type FilterFlags,
-  findLatest,
-  idPrefixOf,
-  searchBack,
-} from './event-filter.ts';
+import { addFilterOptions, type FilterFlags } from './event-filter.ts';
 import { logLine, tableHeader, tableRow } from './event-lines.ts';
 import { findInstallation } from './installation.ts';
 
@@ -104,38 +104,6 @@ async function findPast(
   if (flow === undefined) return findLatest(store, last, filter, since);
   const events = await store.listTransactionEvents(flow, MAX_EVENTS);
   return filter === null ? events : events.filter(filter.matches);
-}
-
-/** Normalizes a reference code as typed by a user: `k7m5 pmrh` is `K7M5-PMRH`. */
-function readReference(text: string): string {
-  return text
-    .toUpperCase()
-    .replace(/[^0-9A-Z]/g, '')
-    .replace(/^(.{4})/, '$1-');
-}
-
-/** Searches all stored events. */
-async function findReference(
-  store: AuthorizationStore,
-  reference: string,
-): Promise<readonly AuditEventRecord[]> {
-  const found: AuditEventRecord[] = [];
-  for await (const page of searchBack(store, { ...ANY, reference }))
-    found.unshift(...page.filter(({ details }) => details['reference'] === reference));
-  return withTransactions(store, found);
-}
-
-const ANY = { type: null, clientId: null, accountId: null, grantId: null };
-
-/** Groups the events by transaction: what the client requested, and how far it got. */
-async function withTransactions(
-  store: AuthorizationStore,
-  found: readonly AuditEventRecord[],
-): Promise<readonly AuditEventRecord[]> {
-  const ids = new Set(found.map(({ transactionId }) => transactionId).filter((id) => id !== null));
-  const related = await Promise.all([...ids].map((id) => store.listTransactionEvents(id, MAX_EVENTS)));
-  const before = related.flat().filter(({ id }) => !found.some((one) => one.id === id));
-  return [...before, ...found];
 }
 
 function isWanted(event: AuditEventRecord, { flow, reference }: Flags, filter: EventFilter | null): boolean {

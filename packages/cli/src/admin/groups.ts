@@ -1,28 +1,21 @@
 /** `portcullis groups`: the groups that accounts are in, and where they come from. */
+import { findGroups, type Group } from '@portcullis/admin/operations';
 import { createAccountAdministration } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import { enabledAccounts } from './accounts.ts';
 import { findInstallation } from './installation.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf, withStore } from './with-store.ts';
 
-type Origin = Awaited<ReturnType<ReturnType<typeof createAccountAdministration>['groups']>>[number]['origin'];
+type Origin = keyof Group['origins'];
 
 const ORIGINS: Readonly<Record<Origin, string>> = {
   operator: 'by users describe',
   'sign-in': 'by their sign-in at the identity provider',
   scim: 'by SCIM',
 };
-
-interface Group {
-  readonly name: string;
-  readonly members: readonly { readonly id: string; readonly email: string }[];
-  /** How many members have it from where. One may have it from several. */
-  readonly origins: Readonly<Record<Origin, number>>;
-}
 
 export function defineGroups(program: Command, processContext: ProcessContext): void {
   addSubcommand(
@@ -44,27 +37,6 @@ export function defineGroups(program: Command, processContext: ProcessContext): 
         throw new Error(`No user is in the group ${cleanLine(name)}: portcullis groups lists all`);
       processContext.write(flags.json ? `${cleanJson(groups)}\n` : groupsText(groups, name !== undefined));
     });
-}
-
-const NONE: Group['origins'] = { operator: 0, 'sign-in': 0, scim: 0 };
-
-/** Of the accounts that can sign in, by name. */
-async function findGroups(
-  accounts: ReturnType<typeof createAccountAdministration>,
-): Promise<readonly Group[]> {
-  const found = new Map<string, Group>();
-  for await (const { id, email } of enabledAccounts(accounts)) {
-    for (const { name, origin } of await accounts.groups(id)) {
-      const { members, origins } = found.get(name) ?? { members: [], origins: NONE };
-      const isKnown = members.at(-1)?.id === id;
-      found.set(name, {
-        name,
-        members: isKnown ? members : [...members, { id, email }],
-        origins: { ...origins, [origin]: origins[origin] + 1 },
-      });
-    }
-  }
-  return [...found.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 function groupsText(groups: readonly Group[], withMembers: boolean): string {

@@ -1,4 +1,5 @@
 /** `portcullis users`: manages user accounts. */
+import { allAccounts } from '@portcullis/admin/operations';
 import {
   type AccountAdministration,
   type AccountLink,
@@ -7,13 +8,13 @@ import {
   createConnectionAdministration,
   type ListedAccount,
 } from '@portcullis/authorization-server';
+import type { AccountRole } from '@portcullis/authorization-server/store';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { dayOf, timeOf, timeOrNull } from '../terminal/times.ts';
-import { allAccounts } from './accounts.ts';
 import { findInstallation } from './installation.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
 import { ADMIN_SETTINGS, addSubcommand } from './subcommand.ts';
@@ -27,11 +28,12 @@ type Action = (
   command: string,
   flags: Flags,
   connections: ConnectionAdministration,
+  role: string,
 ) => Promise<string>;
 
 interface UsersCommand {
   readonly name: string;
-  readonly takes: 'email' | 'nothing';
+  readonly takes: 'email' | 'email and role' | 'nothing';
   readonly summary: string;
   /** Further sentences for its help. */
   readonly more?: string;
@@ -69,6 +71,13 @@ const commands: readonly UsersCommand[] = [
     act: show,
   },
   { name: 'list', takes: 'nothing', summary: 'list the accounts', json: true, act: list },
+  {
+    name: 'role',
+    takes: 'email and role',
+    summary: 'let an account see the installation, change it, or neither',
+    more: 'An operator may change everything through the admin API and its MCP server, a viewer only see it. It takes effect at once.',
+    act: setRole,
+  },
   {
     name: 'disable',
     takes: 'email',
@@ -109,10 +118,11 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
 export function defineUsers(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('users')
-    .summary('add, list, show, disable, enable, remove and reset user accounts');
+    .summary('add, list, show, disable, enable, remove and reset user accounts, and set their roles');
   for (const { name, takes, summary, more, json, options = [], act } of commands) {
     const command = addSubcommand(group, name, summary, ADMIN_SETTINGS, more);
-    if (takes === 'email') command.argument('<email>', 'email address or ID of the account');
+    if (takes !== 'nothing') command.argument('<email>', 'email address or ID of the account');
+    if (takes === 'email and role') command.argument('<role>', `${ROLES.join(', ')} or none`);
     if (json) command.option('--json', 'as JSON');
     for (const [option, description] of options) command.option(option, description);
     command.action(async () => {
@@ -128,6 +138,7 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
             processContext.command,
             flags,
             createConnectionAdministration(tools),
+            command.args[1] ?? '',
           ),
         ),
       );
@@ -153,6 +164,23 @@ async function add(
   throw new Error(
     `There is already an account for ${email}. For another link, run ${command} users reset ${email}`,
   );
+}
+
+const ROLES: readonly AccountRole[] = ['operator', 'viewer'];
+
+async function setRole(
+  accounts: AccountAdministration,
+  email: string,
+  _asJson: boolean,
+  _command: string,
+  _flags: Flags,
+  _connections: ConnectionAdministration,
+  named: string,
+): Promise<string> {
+  const role = ROLES.find((one) => one === named) ?? null;
+  if (role === null && named !== 'none') throw new Error(`The role must be ${ROLES.join(', ')} or none`);
+  const isFound = await accounts.setRole(email, role);
+  return confirm(isFound, email, role === null ? 'administers nothing now' : `is ${named} now`);
 }
 
 async function describeAccount(
@@ -206,6 +234,7 @@ async function show(
     ['account', account.id],
     ['created', timeOf(account.createdAt)],
     ['state', account.disabledAt === null ? 'enabled' : `disabled since ${timeOf(account.disabledAt)}`],
+    ...(account.role === null ? [] : [['role', account.role] as const]),
     ['sign-in', account.emailKey.includes('@') ? 'here' : 'at an identity provider'],
     ['apps', lastUsedAt === null ? 'none' : `${grants.length}, last used ${timeOf(lastUsedAt)}`],
     ['more', `${command} connections list ${account.id}, ${command} events --user ${account.id}`],
@@ -221,8 +250,8 @@ async function list(accounts: AccountAdministration, _email: string, asJson: boo
   return all.length === 0 ? 'There are no accounts yet.\n' : all.map(lineOf).join('');
 }
 
-function withTimes({ id, email, createdAt, disabledAt }: ListedAccount): object {
-  return { id, email, createdAt: timeOf(createdAt), disabledAt: timeOrNull(disabledAt) };
+function withTimes({ id, email, createdAt, disabledAt, role }: ListedAccount): object {
+  return { id, email, createdAt: timeOf(createdAt), disabledAt: timeOrNull(disabledAt), role };
 }
 
 function lineOf({ id, email, emailKey, createdAt, disabledAt }: ListedAccount): string {

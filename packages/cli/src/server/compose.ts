@@ -1,4 +1,5 @@
 /** Composes one process: the authorization server and, at the same origin, the guard with the application behind it. */
+import type { AdminServer } from '@portcullis/admin';
 import {
   type AuthorizationServer,
   ConfigurationError,
@@ -23,6 +24,7 @@ import { limitedReplayStore } from '@portcullis/resource-server/replays';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
+import { createAdmin, decideAdminScopes } from './admin.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
 import { createDecideScopes } from './decision-point.ts';
 import { type CreateGatewayOf, createGatewayFactory, needsApprovals, userBackendsOf } from './gateway.ts';
@@ -59,6 +61,8 @@ interface Lasting {
   readonly exposeMetrics: () => string | Promise<string>;
   readonly readiness: Readiness;
   readonly own: OwnServer | null;
+  /** `null`: it is off. */
+  readonly admin: AdminServer | null;
   readonly lastingServer: LastingServer;
   readonly createGatewayOf: CreateGatewayOf;
 }
@@ -92,7 +96,10 @@ export async function compose(given: Parts): Promise<Composition> {
   const readiness = createReadiness(parts.storage.store, parts.log, health);
   const exposeMetrics = given.membership?.shareMetrics(metrics.expose) ?? metrics.expose;
   const createGatewayOf = createGatewayFactory(parts, lastingServer, tolerance.wrapPins(parts.storage.store));
-  const lasting = { exposeMetrics, readiness, own, lastingServer, createGatewayOf };
+  const createAdminGuard = (resources: readonly ResourceOptions[]) =>
+    createGuard({ resources, ...guardOptions(parts, lastingServer) });
+  const admin = await createAdmin(parts, lastingServer, createAdminGuard, () => current.gateway);
+  const lasting = { exposeMetrics, readiness, own, admin, lastingServer, createGatewayOf };
   let current = await composeServers(parts, lasting, authorizationServer, null);
   const replaced = createReplaced();
   return {
@@ -116,6 +123,7 @@ export async function compose(given: Parts): Promise<Composition> {
     },
     async close() {
       await own?.close();
+      await admin?.close();
       await current.gateway?.close();
       await replaced.close();
       await current.authorizationServer.close();
@@ -125,7 +133,7 @@ export async function compose(given: Parts): Promise<Composition> {
 
 async function composeServers(
   parts: Parts,
-  { exposeMetrics, readiness, own, lastingServer, createGatewayOf }: Lasting,
+  { exposeMetrics, readiness, own, admin, lastingServer, createGatewayOf }: Lasting,
   server: AuthorizationServer,
   previous: Gateway | null,
 ): Promise<Replaceable> {
@@ -140,7 +148,11 @@ async function composeServers(
     metrics: { expose: exposeMetrics },
     metricsToken: parts.prepared.settings.metricsToken,
   });
-  return { handle: route(server, own, gateway, serviceRoutes), gateway, authorizationServer: server };
+  return {
+    handle: route(server, { own, admin }, gateway, serviceRoutes),
+    gateway,
+    authorizationServer: server,
+  };
 }
 
 /** Milliseconds for a replaced authorization server to finish its requests. */
@@ -178,6 +190,7 @@ async function createServer(parts: Parts, previous?: AuthorizationServer): Promi
       ...serverOptions(prepared, issuer),
       ...(backends !== null && { backends }),
       ...(decisionPoint !== null && { decideScopes: createDecideScopes(decisionPoint) }),
+      ...(await decideAdminScopes(parts)),
       approvals: needsApprovals(parts),
       store: storage.store,
       masterKey,
@@ -303,7 +316,7 @@ function publishedDocuments({ prepared, issuer }: Parts): readonly string[] {
 
 function route(
   server: AuthorizationServer,
-  own: OwnServer | null,
+  { own, admin }: Pick<Lasting, 'own' | 'admin'>,
   gateway: Gateway | null,
   serviceRoutes: PathHandler,
 ): HttpHandler {
@@ -313,6 +326,7 @@ function route(
       const { address } = connection;
       return Promise.resolve({ node: (incoming, outgoing) => gateway.handle(incoming, outgoing, address) });
     }
+    if (admin?.belongs(path) === true) return Promise.resolve(admin);
     if (own?.belongs(path) === true) return Promise.resolve(own);
     return server.owns(path) ? server.handleHttp(request, connection) : serviceRoutes(request, connection);
   };

@@ -36,7 +36,11 @@ export function createGatewayFactory(
     if (servers.length === 0 && previous === null) return null;
     checkPaths(
       servers.map(({ path }) => path),
-      [...routes.map(({ path }) => path), ...SERVICE_PATHS],
+      [
+        ...routes.map(({ path }) => path),
+        ...SERVICE_PATHS,
+        ...(prepared.settings.admin === null ? [] : ['/admin']),
+      ],
       prepared.application?.path ?? null,
       prepared.settings.strippedPrefix,
     );
@@ -83,9 +87,10 @@ export async function userBackendsOf({ prepared, issuer }: Parts): Promise<UserB
   return createUserBackends({ servers: () => servers, clientName });
 }
 
-/** Whether a rule of the configured servers needs approvals, for the authorization server. */
+/** Whether a rule of the configured servers, or the admin MCP server, needs approvals, for the authorization server. */
 export function needsApprovals({ prepared, issuer }: Parts): boolean {
-  return hasApprovals(prepared.serversAt(issuer));
+  const { admin } = prepared.settings;
+  return admin?.approvals === true || hasApprovals(prepared.serversAt(issuer));
 }
 
 function isToolChange(event: { readonly type: string }): event is ToolChangeEvent {

@@ -1,6 +1,7 @@
 /** Validates the settings, the modules they name, and the rules between them, before opening anything. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { adminResourcesOf } from '@portcullis/admin/options';
 import {
   type AuthorizationServerOptions,
   type FindWorkspaces,
@@ -172,6 +173,7 @@ export function serverOptions(
       ...(application === null ? [] : [applicationResource(application, issuer)]),
       ...resourcesOf(serversAt(issuer)),
       ...settings.resources,
+      ...(settings.admin === null ? [] : adminResourcesOf(issuer)),
     ],
     ...(findWorkspaces !== null && { workspaces: findWorkspaces }),
   };

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { pathToFileURL } from 'node:url';
+import type { GivenAdminOptions } from '@portcullis/admin/options';
 import type {
   AuthorizationServerOptions,
   ClientKeyOptions,
@@ -70,6 +71,7 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly resources?: AuthorizationServerOptions['resources'];
   readonly servers?: readonly WrittenServer[];
   readonly policy?: WrittenPolicy;
+  readonly admin?: GivenAdminOptions;
   /** A module that exports `findWorkspaces`, or the function itself. */
   readonly workspaces?: string | FindWorkspaces;
   readonly identityProviders?: readonly WrittenProvider[];

@@ -1,4 +1,5 @@
 /** The settings of the command line: the options of the authorization server, and those of the program itself. */
+import { adminSchema } from '@portcullis/admin/options';
 import type { FindWorkspaces } from '@portcullis/authorization-server';
 import {
   callback,
@@ -258,6 +259,12 @@ const programSettings = {
       'bearer token for /metrics; without one, only loopback clients may read it, and no client if the public URL is not loopback',
     placeholder: 'token',
     isSecret: true,
+  }),
+  admin: option(adminSchema, {
+    section: 'Operation',
+    description: 'the admin API and its MCP server, for operators; `{}` turns them on',
+    defaultText: 'off',
+    note: 'Who may use them, and how: [admin-api.md](guides/admin-api.md).',
   }),
   config: option(file, {
     section: 'Operation',

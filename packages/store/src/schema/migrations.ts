@@ -223,6 +223,11 @@ export const migrations: readonly Migration[] = [
     },
   },
   { number: 25, name: 'provisioned users and groups', statements: createProvisioning },
+  {
+    number: 26,
+    name: 'roles of accounts',
+    statements: ({ text }) => [`ALTER TABLE accounts ADD COLUMN role ${text}`],
+  },
 ];
 
 /**

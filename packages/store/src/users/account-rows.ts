@@ -4,7 +4,7 @@ import { defineRecordColumns, type RecordColumns } from '../record-columns.ts';
 import type { Query } from '../sql.ts';
 
 export const accountColumns: RecordColumns<AccountRecord> = defineRecordColumns(
-  'id email emailKey passwordHash createdAt disabledAt',
+  'id email emailKey passwordHash createdAt disabledAt role',
 );
 
 export const insertAccount: (account: AccountRecord) => Query = accountColumns.insertInto('accounts');

@@ -58,6 +58,13 @@ function createAccountOperations(database: Database): AccountOperations {
       );
       return enabled.length > 0;
     },
+    async setAccountRole(id, role) {
+      const changed = await database.write(
+        sql`UPDATE accounts SET role = ${role} WHERE id = ${id} RETURNING 1 AS one`,
+        ['accounts', id],
+      );
+      return changed.length > 0;
+    },
     removeAccount: (id, at) =>
       database.transact({ steps: () => removeSteps(id, at), postgres: { lock: 'accounts' } }),
   };

@@ -11,12 +11,12 @@ interface SessionRow extends Omit<SessionRecord, 'methods' | 'authenticatedAt'> 
   readonly authenticatedAt: number | null;
 }
 
-type OwnerRow = Pick<AccountRecord, 'email' | 'emailKey' | 'passwordHash'>;
+type OwnerRow = Pick<AccountRecord, 'email' | 'emailKey' | 'passwordHash' | 'role'>;
 
 const columns = defineRecordColumns<SessionRow>(
   'hash accountId createdAt expiresAt address browser methods authenticatedAt',
 );
-const ownerColumns = defineRecordColumns<OwnerRow>('email emailKey passwordHash');
+const ownerColumns = defineRecordColumns<OwnerRow>('email emailKey passwordHash role');
 /** A session with its enabled account. */
 const sessionWithOwner = defineQuery(
   `SELECT ${columns.select('s.')}, ${ownerColumns.select('a.')}, a.created_at AS owner_created_at

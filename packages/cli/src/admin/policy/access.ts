@@ -1,4 +1,14 @@
 /** `portcullis access`: what a user, or the members of a group, may call, and by which rules. */
+import {
+  createPolicyFinder,
+  createPrincipals,
+  type ExplainedDecision,
+  explainWithoutArguments,
+  type FindPolicy,
+  outcomeText,
+  type Principals,
+  type SupposedToken,
+} from '@portcullis/admin/operations';
 import { type GatewayServer, mergedName } from '@portcullis/gateway/options';
 import type { AccessPrincipal, ToolAnnotations } from '@portcullis/policy';
 import type { Command } from 'commander';
@@ -9,9 +19,6 @@ import { requireAccount } from '../accounts.ts';
 import { findServers, serverAt } from '../configured-servers.ts';
 import { addSubcommand } from '../subcommand.ts';
 import { issuerOf, type Tools, withStore } from '../with-store.ts';
-import { type ExplainedDecision, outcomeText } from './decision-text.ts';
-import { createPolicyFinder, explainWithoutArguments, type FindPolicy } from './operation.ts';
-import { createPrincipals, type Principals, type SupposedToken } from './principal.ts';
 
 interface AccessFlags {
   readonly user?: string;

@@ -1,6 +1,7 @@
 /** `portcullis policy test`: decides about a table of cases, and shows each that differs from what it expects. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { createPolicyFinder, type FindPolicy } from '@portcullis/admin/operations';
 import {
   createOptionReport,
   formatOptionIssue,
@@ -19,7 +20,6 @@ import type { ProcessContext } from '../../process-context.ts';
 import { cleanLine } from '../../terminal/clean.ts';
 import { findServers } from '../configured-servers.ts';
 import { becauseText } from './decision-text.ts';
-import { createPolicyFinder, type FindPolicy } from './operation.ts';
 
 const DECISIONS = ['allow', 'challenge', 'deny', 'insufficient_scope', 'step_up', 'approval'] as const;
 

@@ -1,5 +1,5 @@
 /** Decisions as text: what was decided, by which rule, and what it read. */
-import type { Consideration, Explanation, explainAccess, PolicyDecision } from '@portcullis/policy';
+import type { Consideration, Explanation, PolicyDecision } from '@portcullis/policy';
 import { cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
 
@@ -39,23 +39,4 @@ export function consideredText(considered: readonly Consideration[]): string {
   return columns(
     considered.map(({ outcome, rule, reason }) => [`  ${outcome}`, cleanLine(rule), cleanLine(reason)]),
   );
-}
-
-/** A decision, and what was considered. */
-export type ExplainedDecision = ReturnType<typeof explainAccess>;
-
-/** What remains to be done or met; `null`: refused. */
-export function outcomeText({ decision, considered }: ExplainedDecision): string | null {
-  const open = considered.filter(({ outcome }) => outcome === 'open');
-  const rest = open.length === 0 ? '' : `if the arguments meet ${open.map(({ rule }) => rule).join(' and ')}`;
-  switch (decision.kind) {
-    case 'allow':
-      return rest === '' ? 'allowed' : rest;
-    case 'step_up':
-      return ['after the sign-in that', decision.because.rule, 'demands', rest].join(' ').trim();
-    case 'approval':
-      return ['with an approval', rest].join(' ').trim();
-    default:
-      return null;
-  }
 }

@@ -1,4 +1,12 @@
 /** `portcullis policy explain`: what is decided about one operation, by which rule, and what else was considered. */
+import {
+  createPolicyFinder,
+  createPrincipals,
+  type NamedOperation,
+  operationText,
+  type Principals,
+  type SupposedPrincipal,
+} from '@portcullis/admin/operations';
 import type { DecidingPolicy, GatewayServer } from '@portcullis/gateway/options';
 import {
   type AccessPrincipal,
@@ -15,8 +23,6 @@ import { requireAccount } from '../accounts.ts';
 import { findServers } from '../configured-servers.ts';
 import { issuerOf, type Tools, withStore } from '../with-store.ts';
 import { consideredText, decisionText } from './decision-text.ts';
-import { createPolicyFinder, type NamedOperation, operationText } from './operation.ts';
-import { createPrincipals, type Principals, type SupposedPrincipal } from './principal.ts';
 
 export interface ExplainFlags extends NamedOperation {
   readonly user?: string;
@@ -96,7 +102,7 @@ function explanationText({ server, operation, policy }: DecidingPolicy, given: S
   const open = considered.filter(({ outcome }) => outcome === 'open');
   const limited = notGrantable.map(({ scope, reason }) => [`  ${scope}`, reason]);
   return [
-    `${server.path}: ${operationText(operation)}\n`,
+    `${server.path}: ${cleanLine(operationText(operation))}\n`,
     columns(factsOf(request.principal, server, hints).map(([name, text]) => [`  ${name}`, cleanLine(text)])),
     decisionText(decision, open),
     'Considered:\n',

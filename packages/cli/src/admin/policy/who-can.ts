@@ -1,20 +1,20 @@
 /** `portcullis policy who-can`: the users who may perform an operation, and their groups. */
+import {
+  createPolicyFinder,
+  createPrincipals,
+  enabledAccounts,
+  explainWithoutArguments,
+  type NamedOperation,
+  operationText,
+  outcomeText,
+} from '@portcullis/admin/operations';
 import type { DecidingPolicy } from '@portcullis/gateway/options';
 import type { AccessPrincipal } from '@portcullis/policy';
 import type { ProcessContext } from '../../process-context.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
-import { enabledAccounts } from '../accounts.ts';
 import { findServers } from '../configured-servers.ts';
 import { issuerOf, withStore } from '../with-store.ts';
-import { outcomeText } from './decision-text.ts';
-import {
-  createPolicyFinder,
-  explainWithoutArguments,
-  type NamedOperation,
-  operationText,
-} from './operation.ts';
-import { createPrincipals } from './principal.ts';
 
 export interface WhoCanFlags extends NamedOperation {
   readonly client?: string;
@@ -80,7 +80,7 @@ function whoCanText(
     return `${cleanJson({ server: server.path, operation, withoutToken: anonymous, users, groups })}\n`;
   const rows = users.map(({ email, id, outcome }) => [`  ${cleanLine(email)}`, id, cleanLine(outcome ?? '')]);
   return [
-    `${server.path}: ${operationText(operation)}\n`,
+    `${server.path}: ${cleanLine(operationText(operation))}\n`,
     columns(rows),
     `${users.length} of ${outcomes.length} users who can sign in\n`,
     ...(groups.length === 0 ? [] : ['Groups:\n', columns(groups.map(groupRow))]),

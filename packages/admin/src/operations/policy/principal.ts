@@ -1,11 +1,11 @@
-/** The caller that a command asks about: a user as the store knows them, with the token that a client would have. */
+/** A supposed caller: a user as the store knows them, with the token that a client would have. */
 import {
   type AccountAdministration,
   createAccountAdministration,
   createConnectionAdministration,
   type ListedAccount,
 } from '@portcullis/authorization-server';
-import { resourcesOf } from '@portcullis/gateway/options';
+import { type GatewayServer, resourcesOf } from '@portcullis/gateway/options';
 import {
   type AccessPrincipal,
   type AccessSubject,
@@ -13,10 +13,9 @@ import {
   unmetCondition,
 } from '@portcullis/policy';
 import type { Scopes } from '@portcullis/protocol';
-import { type ConfiguredServers, serverAt } from '../configured-servers.ts';
-import type { Tools } from '../with-store.ts';
+import { findServerAt } from './operation.ts';
 
-/** The token that a command supposes. */
+/** A supposed token. */
 export interface SupposedToken {
   /** Path of the server that the token is for. */
   readonly server: string;
@@ -28,6 +27,7 @@ export interface SupposedToken {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
+/** A supposed caller, and what limits it. */
 export interface SupposedPrincipal {
   readonly principal: AccessPrincipal;
   /** All groups of the user, also if the token does not contain them. */
@@ -41,8 +41,8 @@ type KnownClaims = Awaited<ReturnType<AccountAdministration['claims']>>;
 
 /** Makes principals of accounts, and of groups. */
 export function createPrincipals(
-  { servers }: Pick<ConfiguredServers, 'servers'>,
-  tools: Tools,
+  { servers }: { readonly servers: readonly GatewayServer[] },
+  tools: Parameters<typeof createConnectionAdministration>[0],
   issuer: string,
 ) {
   const accounts = createAccountAdministration({ ...tools, issuer });
@@ -50,7 +50,7 @@ export function createPrincipals(
   const resources = resourcesOf(servers);
 
   async function principalOf(account: ListedAccount, token: SupposedToken): Promise<SupposedPrincipal> {
-    const { resource } = serverAt(servers, token.server);
+    const { resource } = findServerAt(servers, token.server);
     const connected =
       token.scopes === null ? await scopesOfConnection(account.id, token.client, resource) : null;
     return suppose(account.id, await accounts.claims(account.id), {
@@ -65,7 +65,7 @@ export function createPrincipals(
   }
 
   function suppose(id: string, known: KnownClaims, token: SupposedToken): SupposedPrincipal {
-    const { resource } = serverAt(servers, token.server);
+    const { resource } = findServerAt(servers, token.server);
     const {
       scopes = {},
       grantableTo = {},
@@ -97,6 +97,7 @@ export function createPrincipals(
   return { accounts, principalOf, memberOf };
 }
 
+/** Makes supposed callers. */
 export type Principals = ReturnType<typeof createPrincipals>;
 
 function groupsIn({ groups }: Readonly<Record<string, unknown>>): readonly string[] {

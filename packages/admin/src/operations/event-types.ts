@@ -2,9 +2,13 @@
 import type { AuthorizationEvent } from '@portcullis/authorization-server';
 import type { GatewayAuditEvent } from '@portcullis/gateway';
 import { suggestName } from '@portcullis/protocol';
+import type { ChangeEvent } from './change-event.ts';
+import { OperationError } from './errors.ts';
 
 /** The compiler ensures that none is missing. */
-const TYPES: Readonly<Record<AuthorizationEvent['type'] | GatewayAuditEvent['type'], true>> = {
+const TYPES: Readonly<
+  Record<AuthorizationEvent['type'] | GatewayAuditEvent['type'] | ChangeEvent['type'], true>
+> = {
   'account.created': true,
   'account.disabled': true,
   'account.enabled': true,
@@ -12,6 +16,8 @@ const TYPES: Readonly<Record<AuthorizationEvent['type'] | GatewayAuditEvent['typ
   'account.linked': true,
   'account.removed': true,
   'account.reset_link_created': true,
+  'account.role_changed': true,
+  'admin.changed': true,
   'approval.consumed': true,
   'approval.denied': true,
   'approval.granted': true,
@@ -90,12 +96,12 @@ const TYPES: Readonly<Record<AuthorizationEvent['type'] | GatewayAuditEvent['typ
   'tool.rejected': true,
 };
 
-/** @param pattern an event, or the beginning of several with `*` @throws Error that suggests a similar one */
+/** @param pattern an event, or the beginning of several with `*` @throws OperationError that suggests a similar one */
 export function checkEventType(pattern: string): void {
   const known = Object.keys(TYPES);
   if (known.some((type) => matchesType(type, pattern))) return;
   const advice = suggestName(pattern, known, 'docs/events.md lists all events');
-  throw new Error(`There is no event ${JSON.stringify(pattern)}: ${advice}`);
+  throw new OperationError('invalid', `There is no event ${JSON.stringify(pattern)}: ${advice}`);
 }
 
 export function matchesType(type: string, pattern: string): boolean {

@@ -1,0 +1,80 @@
+/** Serves the admin API and the admin MCP server behind a guard of their own. */
+import type { CallApprovals } from '@portcullis/authorization-server';
+import { respondJson, toResponse } from '@portcullis/http';
+import type { Guard, Principal, ResourceOptions } from '@portcullis/resource-server';
+import { protect } from '@portcullis/resource-server/fetch';
+import { endpoints } from './api/endpoints/index.ts';
+import { createOpenApi } from './api/openapi.ts';
+import { createApi } from './api/router.ts';
+import { createAuthorizeCaller } from './authorize.ts';
+import { createAdminMcp } from './mcp/mcp-server.ts';
+import { type AdminSources, createAdministration } from './operations/administration.ts';
+import type { FindRole } from './roles.ts';
+import { type AdminOptions, API_PATH, adminResourcesOf, MCP_PATH } from './settings.ts';
+
+/** What is composed of the setting `admin`. */
+export interface AdminServerOptions {
+  readonly settings: AdminOptions;
+  readonly sources: AdminSources;
+  /** For changes through the MCP server. */
+  readonly approvals: CallApprovals;
+  readonly findRole: FindRole;
+  /** Of this program. */
+  readonly version: string;
+  /** A guard for the admin resources that verifies tokens as the others do. */
+  readonly createGuard: (resources: readonly ResourceOptions[]) => Guard;
+}
+
+/** The admin API, to be mounted at the root of its origin. */
+export interface AdminServer {
+  /** Whether a path is served here. */
+  belongs(path: string): boolean;
+  fetch(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+const METADATA = '/.well-known/oauth-protected-resource';
+
+/** Creates the admin API of an installation. */
+export function createAdminServer(options: AdminServerOptions): AdminServer {
+  const { settings, sources, findRole, version, createGuard } = options;
+  const { issuer, store } = sources;
+  const admin = createAdministration(sources);
+  const authorize = createAuthorizeCaller(store, findRole, settings);
+  const handleApi = createApi(admin, endpoints);
+  const document = createOpenApi(endpoints, issuer, version);
+  const mcp = createAdminMcp({ admin, version, approvals: settings.approvals ? options.approvals : null });
+  const guard = createGuard(guardResourcesOf(issuer, mcp.scopesFor));
+  const guarded = protect(guard, async (request: Request, principal: Principal) => {
+    const caller = await authorize(principal);
+    const { pathname } = new URL(request.url);
+    return isBelow(pathname, MCP_PATH)
+      ? mcp.fetch(request, caller)
+      : handleApi({ request, path: pathname.slice(API_PATH.length), ...caller });
+  });
+  const paths = [API_PATH, MCP_PATH].flatMap((path) => [path, `${METADATA}${path}`]);
+  return {
+    belongs: (path) => paths.some((one) => isBelow(path, one)),
+    async fetch(request) {
+      const isDocument =
+        new URL(request.url).pathname === `${API_PATH}/openapi.json` && request.method === 'GET';
+      return isDocument ? toResponse(respondJson(document, { maxAge: 300 })) : guarded(request);
+    },
+    close: mcp.close,
+  };
+}
+
+function isBelow(path: string, prefix: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}/`);
+}
+
+/** @param scopesFor of the MCP server; the API checks the scope of each endpoint itself */
+function guardResourcesOf(
+  issuer: string,
+  scopesFor: NonNullable<ResourceOptions['scopesFor']>,
+): readonly ResourceOptions[] {
+  return adminResourcesOf(issuer).map(({ resource, name, defaultScopes = [], hierarchy = {} }) => ({
+    ...{ resource, name, defaultScopes, hierarchy },
+    ...(resource.endsWith(MCP_PATH) && { scopesFor }),
+  }));
+}

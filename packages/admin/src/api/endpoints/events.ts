@@ -1,0 +1,68 @@
+/** `/events`: the audit log, in pages or as it is written. */
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
+import * as z from 'zod';
+import { followEvents, listEvents } from '../../operations/events.ts';
+import { defineEndpoint, type Endpoint } from '../endpoint.ts';
+import { respondEvents } from '../event-stream.ts';
+import { pageOf, pageQuery, readCursor, writeCursor } from '../pages.ts';
+import { eventSchema } from '../schemas.ts';
+
+const text = (about: string) => z.string().max(2000).optional().describe(about);
+
+/** Which events; all that are given must match. */
+const criteria = {
+  type: text('an event, or all below a name: `call.finished`, `token.*`'),
+  user: text('identifier or email address of an account'),
+  client: text('a `client_id`'),
+  grant: text('identifier of a connection'),
+  server: text('path of a server behind the gateway'),
+  tool: text('name of a tool'),
+  decision: text('what was decided about a call'),
+  outcome: text('how a call ended'),
+};
+
+export function eventJson({ at, accountId, expiresAt: _expiresAt, ...event }: AuditEventRecord) {
+  return { ...event, userId: accountId, at: new Date(at).toISOString() };
+}
+
+export const eventEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    method: 'GET',
+    path: '/events',
+    id: 'listEvents',
+    tag: 'Events',
+    summary: 'List events, the latest first',
+    description:
+      'A search of a long log ends after two seconds: then a page has fewer items than `limit`, and `next` goes on with the search.',
+    scope: 'admin:read',
+    query: {
+      ...pageQuery,
+      ...criteria,
+      since: z.iso
+        .datetime()
+        .optional()
+        .describe('only events since this time, such as 2026-03-01T04:00:00Z'),
+    },
+    response: pageOf(eventSchema, 'EventPage'),
+    async handle({ admin, query: { cursor, limit, since, ...others } }) {
+      const wanted = { ...others, since: since === undefined ? undefined : Date.parse(since) };
+      const after = cursor === undefined ? '' : readCursor(cursor);
+      const { events, before } = await listEvents(admin, wanted, after, limit);
+      return { items: events.map(eventJson), next: before === null ? null : writeCursor(before) };
+    },
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/events/stream',
+    id: 'followEvents',
+    tag: 'Events',
+    summary: 'Follow events as server-sent events',
+    description: 'The stream ends with its access token; connect again with a new one.',
+    scope: 'admin:read',
+    isStream: true,
+    query: criteria,
+    response: eventSchema,
+    handle: async ({ admin, query, signal }) =>
+      respondEvents((ended) => followEvents(admin, query, AbortSignal.any([signal, ended])), eventJson),
+  }),
+];

@@ -1,0 +1,109 @@
+/** `/policy`: what the rules of servers decide, and why. */
+import * as z from 'zod';
+import { explainCall, findPermittedUsers } from '../../operations/policy/explain.ts';
+import { defineEndpoint, type Endpoint } from '../endpoint.ts';
+
+const text = (about: string) => z.string().max(2000).optional().describe(about);
+
+const operation = {
+  server: z.string().max(500).describe('path of a server'),
+  tool: text('name of a tool; one of tool, prompt, resource and method'),
+  prompt: text('name of a prompt'),
+  resource: text('URI of a resource'),
+  method: text('a method such as `tools/list`'),
+};
+
+const consideration = z
+  .object({ rule: z.string(), outcome: z.string(), reason: z.string() })
+  .meta({ id: 'Consideration' });
+
+export const policyEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    method: 'GET',
+    path: '/policy/rules',
+    id: 'listRules',
+    tag: 'Policy',
+    summary: 'List the rules of each server, as they are configured',
+    scope: 'admin:read',
+    response: z
+      .object({
+        items: z.array(
+          z
+            .object({ server: z.string(), rules: z.record(z.string(), z.unknown()) })
+            .meta({ id: 'ServerRules' }),
+        ),
+      })
+      .meta({ id: 'ServerRulesList' }),
+    handle: async ({ admin }) => ({
+      items: admin.servers().map(({ path, rules }) => ({ server: path, rules: { ...rules } })),
+    }),
+  }),
+  defineEndpoint({
+    method: 'POST',
+    path: '/policy/explain',
+    id: 'explainPolicy',
+    tag: 'Policy',
+    summary: 'Explain what is decided about a call, by which rule, and what else was considered',
+    description: 'It changes nothing. An external decision point is not asked.',
+    scope: 'admin:read',
+    body: {
+      ...operation,
+      user: text('identifier or email address; without one, the call has no token'),
+      client: text('a `client_id`'),
+      scopes: z
+        .array(z.string().max(200))
+        .max(100)
+        .optional()
+        .describe('of the token; what the user can be granted by default'),
+      arguments: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe('without them, conditions that read arguments stay open'),
+    },
+    response: z
+      .object({
+        decision: z.enum(['allow', 'challenge', 'deny', 'insufficient_scope', 'step_up', 'approval']),
+        because: z
+          .object({ rule: z.string(), reason: z.string() })
+          .nullable()
+          .describe('what decided; null: it is allowed'),
+        considered: z.array(consideration),
+        notGrantable: z
+          .array(z.object({ scope: z.string(), reason: z.string() }))
+          .describe('scopes of the server that the user cannot be granted'),
+      })
+      .meta({ id: 'PolicyExplanation' }),
+    async handle({ admin, body }) {
+      const { decision, considered, notGrantable } = await explainCall(admin, body);
+      const because =
+        decision.kind === 'allow' ? null : { rule: decision.because.rule, reason: decision.because.reason };
+      return { decision: decision.kind, because, considered, notGrantable };
+    },
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/policy/who-can',
+    id: 'whoCan',
+    tag: 'Policy',
+    summary: 'List the users who may perform an operation',
+    description: 'Reads each account that can sign in.',
+    scope: 'admin:read',
+    query: { ...operation, client: text('a `client_id`') },
+    response: z
+      .object({
+        users: z.array(
+          z
+            .object({
+              id: z.string(),
+              email: z.string(),
+              groups: z.array(z.string()),
+              outcome: z.string().describe('what remains to be done or met'),
+            })
+            .meta({ id: 'PermittedUser' }),
+        ),
+        withoutToken: z.string().nullable().describe('null: a request without a token may not'),
+      })
+      .meta({ id: 'WhoCan' }),
+    handle: ({ admin, query }) => findPermittedUsers(admin, query),
+  }),
+];

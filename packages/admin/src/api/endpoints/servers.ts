@@ -1,0 +1,178 @@
+/** `/servers`, `/tools`, `/identity-providers`, `/rate-limits`: what this installation serves, and the review of tools. */
+import type { GatewayServer } from '@portcullis/gateway/options';
+import * as z from 'zod';
+import { findGroups } from '../../operations/accounts.ts';
+import { decideTool, listPendingTools } from '../../operations/tools.ts';
+import { defineEndpoint, type Endpoint } from '../endpoint.ts';
+import { isoTime, timeSchema } from '../schemas.ts';
+
+const serverSchema = z
+  .object({
+    path: z.string(),
+    name: z.string(),
+    resource: z.string(),
+    backend: z.string().nullable().describe('URLs, or the command; null: it merges other servers'),
+    credentials: z.string().describe('how the gateway authenticates itself there'),
+    review: z.string().describe('what a new or changed tool needs'),
+    health: z.enum(['up', 'down']).nullable().describe('null: not known yet'),
+  })
+  .meta({ id: 'Server' });
+
+const pendingToolSchema = z
+  .object({
+    server: z.string(),
+    tool: z.string(),
+    hash: z.string().describe('names this definition: what was reviewed is what is approved'),
+    since: timeSchema(),
+    approved: z.unknown().describe('the definition that was approved last; null: none'),
+    pending: z.unknown().describe('the definition that waits for approval'),
+    difference: z.array(z.string()).describe('lines that begin with `+`, `-` or a space'),
+  })
+  .meta({ id: 'PendingTool' });
+
+const listOf = <T extends z.ZodType>(item: T, name: string) =>
+  z.object({ items: z.array(item) }).meta({ id: name });
+
+const reviewedTool = {
+  server: z.string().max(500),
+  tool: z.string().max(500),
+  hash: z.string().max(100),
+};
+
+function backendOf({ backend }: GatewayServer): string | null {
+  if (backend === null) return null;
+  return backend.kind === 'stdio'
+    ? backend.command.join(' ')
+    : backend.urls.map(({ href }) => href).join(', ');
+}
+
+function credentialsOf({ backend }: GatewayServer): string {
+  if (backend === null) return 'none';
+  return backend.kind === 'stdio' ? 'environment' : backend.credentials.as;
+}
+
+function parse(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text);
+}
+
+const decided = z.object({ server: z.string(), tool: z.string() }).meta({ id: 'DecidedTool' });
+
+function decisionEndpoint(decision: 'approve' | 'reject', summary: string): Endpoint {
+  return defineEndpoint({
+    method: 'POST',
+    path: `/tools/${decision}`,
+    id: `${decision}Tool`,
+    tag: 'Servers',
+    summary,
+    scope: 'admin:write',
+    body: reviewedTool,
+    response: decided,
+    async handle({ body, ...task }) {
+      await decideTool(task, decision, body);
+      return { server: body.server, tool: body.tool };
+    },
+  });
+}
+
+export const serverEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    method: 'GET',
+    path: '/servers',
+    id: 'listServers',
+    tag: 'Servers',
+    summary: 'List the servers behind the gateway, with the health of their backends',
+    scope: 'admin:read',
+    response: listOf(serverSchema, 'ServerList'),
+    async handle({ admin }) {
+      const health = new Map(admin.health().map(({ server, status }) => [server, status]));
+      const items = admin.servers().map((server) => ({
+        path: server.path,
+        name: server.name,
+        resource: server.resource,
+        backend: backendOf(server),
+        credentials: credentialsOf(server),
+        review: String(server.review),
+        health: health.get(server.path) ?? null,
+      }));
+      return { items };
+    },
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/tools/pending',
+    id: 'listPendingTools',
+    tag: 'Servers',
+    summary: 'List new and changed tools, which stay hidden until they are approved',
+    scope: 'admin:read',
+    query: { server: z.string().max(500).optional().describe('path of a server; all by default') },
+    response: listOf(pendingToolSchema, 'PendingToolList'),
+    async handle({ admin, query }) {
+      const pending = await listPendingTools(admin, query.server);
+      const items = pending.map(
+        ({ server, name, hash, changedAt, approvedDefinition, definition, difference }) => ({
+          ...{ server, tool: name, hash, since: isoTime(changedAt) },
+          approved: parse(approvedDefinition),
+          pending: parse(definition),
+          difference: difference.map(([sign, line]) => `${sign} ${line}`),
+        }),
+      );
+      return { items };
+    },
+  }),
+  decisionEndpoint('approve', 'Approve the definition of a tool as it was reviewed'),
+  decisionEndpoint('reject', 'Reject the definition of a tool; what was approved before stays'),
+  defineEndpoint({
+    method: 'GET',
+    path: '/identity-providers',
+    id: 'listIdentityProviders',
+    tag: 'Installation',
+    summary: 'List the identity providers with which users can sign in',
+    scope: 'admin:read',
+    response: listOf(
+      z.object({ id: z.string(), name: z.string() }).meta({ id: 'IdentityProvider' }),
+      'IdentityProviderList',
+    ),
+    handle: async ({ admin }) => ({ items: admin.identityProviders.map(({ id, name }) => ({ id, name })) }),
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/groups',
+    id: 'listGroups',
+    tag: 'Users',
+    summary: 'List the groups of users who can sign in, with their members',
+    description: 'Reads each account.',
+    scope: 'admin:read',
+    response: listOf(
+      z
+        .object({
+          name: z.string(),
+          members: z.array(z.object({ id: z.string(), email: z.string() })),
+          origins: z
+            .object({ operator: z.int(), 'sign-in': z.int(), scim: z.int() })
+            .describe('how many members have it from where; one may have it from several'),
+        })
+        .meta({ id: 'Group' }),
+      'GroupList',
+    ),
+    handle: async ({ admin }) => ({ items: await findGroups(admin.accounts) }),
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/rate-limits',
+    id: 'listRateLimits',
+    tag: 'Installation',
+    summary: 'List the rate limits in effect; none: they are disabled',
+    scope: 'admin:read',
+    response: listOf(
+      z.object({ name: z.string(), burst: z.number(), perMinute: z.number() }).meta({ id: 'RateLimit' }),
+      'RateLimitList',
+    ),
+    handle: async ({ admin }) => ({
+      items: Object.entries(admin.rateLimits).map(([name, { burst, perMinute }]) => ({
+        name,
+        burst,
+        perMinute,
+      })),
+    }),
+  }),
+];

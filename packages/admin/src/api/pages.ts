@@ -1,0 +1,69 @@
+/** Keyset pages: a cursor names the last item of a page, so that later pages neither repeat nor skip what is inserted before them. */
+import * as z from 'zod';
+import { ProblemError } from './problem.ts';
+
+const MAX_LIMIT = 200;
+
+/** The query of every list. */
+export const pageQuery = {
+  cursor: z.string().max(1000).optional().describe('`next` of the page before; the first page without it'),
+  limit: z.coerce
+    .number()
+    .pipe(z.int().min(1).max(MAX_LIMIT))
+    .default(50)
+    .describe(`items of a page, at most ${MAX_LIMIT}`),
+};
+
+/** One page of a list. @param name of the schema in the OpenAPI document */
+export function pageOf<T extends z.ZodType>(item: T, name: string) {
+  return z
+    .object({
+      items: z.array(item),
+      next: z.string().nullable().describe('cursor of the next page; null: this is the last'),
+    })
+    .meta({ id: name });
+}
+
+interface PageRequest {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly next: string | null;
+}
+
+/** A page of a store that lists items after a key. @param list at most so many items after a key; empty: from the first */
+export async function readPage<T>(
+  { cursor, limit }: PageRequest,
+  list: (after: string, limit: number) => Promise<readonly T[]>,
+  keyOf: (item: T) => string,
+): Promise<Page<T>> {
+  const found = await list(cursor === undefined ? '' : readCursor(cursor), limit + 1);
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: found.length > limit && last !== undefined ? writeCursor(keyOf(last)) : null };
+}
+
+/** A page of a list that is complete in memory. */
+export function slicePage<T>(
+  page: PageRequest,
+  all: readonly T[],
+  keyOf: (item: T) => string,
+): Promise<Page<T>> {
+  const after = (key: string) => (key === '' ? 0 : all.findIndex((item) => keyOf(item) === key) + 1);
+  return readPage(page, async (key, limit) => all.slice(after(key), after(key) + limit), keyOf);
+}
+
+/** Opaque to clients; a position, and no secret. */
+export function writeCursor(key: string): string {
+  return Buffer.from(`after:${key}`).toString('base64url');
+}
+
+export function readCursor(cursor: string): string {
+  const [, key] = /^after:(.+)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (key === undefined || key.includes('\0'))
+    throw new ProblemError(400, 'The cursor is not one of a page: leave it out to begin with the first.');
+  return key;
+}

@@ -1,0 +1,158 @@
+/** Runs the endpoints: finds one, validates the request, checks what it depends on, and writes the response. */
+import { hash } from 'node:crypto';
+import { respondJson, toResponse } from '@portcullis/http';
+import type { Administration, Operator } from '../operations/administration.ts';
+import type { Endpoint } from './endpoint.ts';
+import { ProblemError, respondProblem } from './problem.ts';
+import { readRequestBody } from './request-body.ts';
+
+/** An authorized request. */
+interface AuthorizedRequest {
+  readonly request: Request;
+  /** Below the path of the API. */
+  readonly path: string;
+  readonly operator: Operator;
+  /** @throws Error for a caller without the scope */
+  readonly requireScope: (scope: string) => void;
+}
+
+export type HandleApi = (request: AuthorizedRequest) => Promise<Response>;
+
+export function createApi(admin: Administration, endpoints: readonly Endpoint[]): HandleApi {
+  const routes = endpoints.map((endpoint) => ({ endpoint, pattern: patternOf(endpoint.path) }));
+  return async (given) => {
+    try {
+      const { endpoint, params } = findRoute(routes, given);
+      given.requireScope(endpoint.scope);
+      return await run(admin, endpoint, params, given);
+    } catch (error) {
+      return respondProblem(error);
+    }
+  };
+}
+
+interface Route {
+  readonly endpoint: Endpoint;
+  readonly pattern: RegExp;
+}
+
+/** `/users/{userId}` → a pattern with named groups; a parameter has no slash. */
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+}
+
+function findRoute(routes: readonly Route[], { request, path }: AuthorizedRequest) {
+  const matching = routes.filter(({ pattern }) => pattern.test(path));
+  if (matching.length === 0)
+    throw new ProblemError(404, 'There is nothing at this path: openapi.json lists all that there are.');
+  const found = matching.find(({ endpoint }) => endpoint.method === request.method);
+  if (found === undefined) {
+    const supported = [...new Set(matching.map(({ endpoint }) => endpoint.method))].join(', ');
+    throw new ProblemError(405, `This path supports ${supported}.`);
+  }
+  return { endpoint: found.endpoint, params: decodeAll(found.pattern.exec(path)?.groups ?? {}) };
+}
+
+function decodeAll(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  try {
+    return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]));
+  } catch {
+    throw new ProblemError(400, 'The path is not percent-encoded UTF-8.');
+  }
+}
+
+async function run(
+  admin: Administration,
+  endpoint: Endpoint,
+  rawParams: Readonly<Record<string, string>>,
+  { request, operator }: AuthorizedRequest,
+): Promise<Response> {
+  const params = validate(endpoint.params, rawParams, 'path');
+  const rawQuery = validate(endpoint.query, readQuery(request), 'query');
+  const rawBody =
+    endpoint.body === null ? {} : validate(endpoint.body, await readRequestBody(request), 'body');
+  const { reason = null, ...body } = rawBody as { readonly reason?: string };
+  const { reason: queryReason = null, ...query } = rawQuery as { readonly reason?: string };
+  if (endpoint.method !== 'GET') {
+    await checkCurrent(admin, endpoint, params, request);
+    await checkFirst(admin, operator, request);
+  }
+  const result = await endpoint.handle({
+    ...{ admin, operator, params, query, body, signal: request.signal },
+    reason: reason ?? queryReason,
+  });
+  if (result instanceof Response) return result;
+  return respond(endpoint, endpoint.response.parse(result), request);
+}
+
+/** @throws ProblemError with every issue */
+function validate(schema: Endpoint['params'], value: unknown, at: string): Readonly<Record<string, unknown>> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => ({ at: [at, ...path].join('.'), message }));
+  throw new ProblemError(400, `The ${at} of the request is not as openapi.json describes it.`, issues);
+}
+
+/** Each parameter at most once. @throws ProblemError */
+function readQuery({ url }: Request): Readonly<Record<string, string>> {
+  const { searchParams } = new URL(url);
+  const repeated = [...searchParams.keys()].find((name) => searchParams.getAll(name).length > 1);
+  if (repeated !== undefined)
+    throw new ProblemError(400, 'A query parameter is repeated.', [
+      { at: `query.${repeated}`, message: 'repeated' },
+    ]);
+  return Object.fromEntries(searchParams);
+}
+
+/** @see RFC 9110 §13.1.1 */
+async function checkCurrent(
+  admin: Administration,
+  { current }: Endpoint,
+  params: Readonly<Record<string, unknown>>,
+  { headers }: Request,
+): Promise<void> {
+  const expected = headers.get('if-match');
+  if (expected === null) return;
+  if (current === null) throw new ProblemError(400, 'This change has no If-Match: leave the header out.');
+  const found = await current(admin, params);
+  if (expected !== '*' && !expected.split(/\s*,\s*/).includes(etagOf(found)))
+    throw new ProblemError(412, 'It has changed since you read it: read it again before you decide.');
+}
+
+/** Seconds for which a key is remembered. */
+const KEY_LIFETIME = 86_400;
+
+/**
+ * A change with the same `Idempotency-Key` is made once. The response is not stored, as it may have a secret: a retry is told that the
+ * first request arrived.
+ * @see draft-ietf-httpapi-idempotency-key-header
+ */
+async function checkFirst(
+  { store, clock }: Administration,
+  { accountId, clientId }: Operator,
+  { headers }: Request,
+): Promise<void> {
+  const key = headers.get('idempotency-key');
+  if (key === null) return;
+  if (key.length > 255 || !/^[\x21-\x7e]+$/.test(key))
+    throw new ProblemError(400, 'The Idempotency-Key must have at most 255 printable ASCII characters.');
+  const unique = hash('sha256', JSON.stringify(['admin', accountId ?? clientId, key]), 'base64url');
+  if (!(await store.consumeClientAssertion(`admin:${unique}`, clock() + KEY_LIFETIME)))
+    throw new ProblemError(
+      409,
+      'A request with this Idempotency-Key was received before: read what it changes to see its outcome.',
+    );
+}
+
+function respond({ status = 200, method }: Endpoint, document: unknown, { headers }: Request): Response {
+  const isRead = method === 'GET';
+  const etag = etagOf(document);
+  if (isRead && headers.get('if-none-match') === etag)
+    return new Response(null, { status: 304, headers: { etag, 'cache-control': 'no-store' } });
+  return toResponse(respondJson(document, { status, headers: isRead || method === 'PATCH' ? { etag } : {} }));
+}
+
+/** A strong validator of a representation. @see RFC 9110 §8.8.3 */
+function etagOf(document: unknown): string {
+  return `"${hash('sha256', JSON.stringify(document), 'base64url').slice(0, 22)}"`;
+}

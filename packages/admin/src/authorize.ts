@@ -1,0 +1,68 @@
+/** Whom an access token lets administer: the user or client, the second factor, and the role as known now. */
+import { PERSONAL_ACCESS_TOKEN_CLIENT } from '@portcullis/authorization-server';
+import { impliedScopes, OAuthError, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
+import type { Principal } from '@portcullis/resource-server';
+import { ProblemError } from './api/problem.ts';
+import type { AdminSources, Operator } from './operations/administration.ts';
+import { type FindRole, scopesOfRole } from './roles.ts';
+import { ADMIN_READ, ADMIN_WRITE, type AdminOptions } from './settings.ts';
+
+/** A caller who may administer, as far as `requireScope` allows. */
+export interface AuthorizedCaller {
+  readonly operator: Operator;
+  /**
+   * @throws OAuthError `insufficient_scope` if the token lacks it
+   * @throws ProblemError 403 if the role does not permit it any more
+   */
+  readonly requireScope: (scope: string) => void;
+}
+
+/** @throws OAuthError `insufficient_user_authentication`, with what is demanded @see RFC 9470 §3 */
+export type AuthorizeCaller = (principal: Principal) => Promise<AuthorizedCaller>;
+
+export function createAuthorizeCaller(
+  store: AdminSources['store'],
+  findRole: FindRole,
+  { secondFactor }: Pick<AdminOptions, 'secondFactor'>,
+): AuthorizeCaller {
+  return async (principal) => {
+    const operator = operatorOf(principal);
+    if (secondFactor && operator.accountId !== null && !(await hasTwoFactors(store, principal)))
+      throw new OAuthError(
+        'insufficient_user_authentication',
+        'Administration needs a sign-in with two factors: set one up on the account page, and sign in again.',
+        { authentication: { acrValues: [TWO_FACTORS] } },
+      );
+    const permitted = scopesOfRole(await findRole(operator));
+    const granted = impliedScopes(principal.scopes, { [ADMIN_WRITE]: [ADMIN_READ] });
+    const requireScope = (scope: string) => {
+      if (![...granted].includes(scope))
+        throw new OAuthError('insufficient_scope', `The token lacks the scope ${scope}.`, {
+          scopes: [scope],
+        });
+      if (!permitted.includes(scope))
+        throw new ProblemError(
+          403,
+          'This account or client has no role that permits this: an operator can change its role.',
+        );
+    };
+    return { operator, requireScope };
+  };
+}
+
+/** The tokens of a client that acts for itself have no grant. */
+function operatorOf({ subject, clientId, grantId }: Principal): Operator {
+  const isClient = grantId === null && subject === clientId;
+  return { accountId: isClient ? null : subject, clientId, grantId };
+}
+
+/** A personal access token has no sign-in: then its account needs to have a second factor, with which it was created. */
+async function hasTwoFactors(
+  store: AdminSources['store'],
+  { claims: { acr }, clientId, subject }: Principal,
+): Promise<boolean> {
+  if (typeof acr === 'string') return satisfiesAcr(acr, [TWO_FACTORS]);
+  if (clientId !== PERSONAL_ACCESS_TOKEN_CLIENT) return false;
+  const [totp, passkeys] = await Promise.all([store.findTotpFactor(subject), store.listPasskeys(subject)]);
+  return totp !== null || passkeys.length > 0;
+}

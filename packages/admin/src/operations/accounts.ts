@@ -1,0 +1,43 @@
+/** Iterates over accounts, and the groups that they are in. */
+import type { AccountAdministration, ListedAccount } from '@portcullis/authorization-server';
+
+/** All accounts, page by page. */
+export async function* allAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {
+  for (let page = await accounts.list(); page.length > 0; page = await accounts.list(page.at(-1)?.emailKey))
+    yield* page;
+}
+
+/** Those that can sign in. */
+export async function* enabledAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {
+  for await (const account of allAccounts(accounts)) if (account.disabledAt === null) yield account;
+}
+
+/** Where a member of a group has it from. */
+type GroupOrigin = Awaited<ReturnType<AccountAdministration['groups']>>[number]['origin'];
+
+/** A group of users. */
+export interface Group {
+  readonly name: string;
+  readonly members: readonly { readonly id: string; readonly email: string }[];
+  /** How many members have it from where. One may have it from several. */
+  readonly origins: Readonly<Record<GroupOrigin, number>>;
+}
+
+const NONE: Group['origins'] = { operator: 0, 'sign-in': 0, scim: 0 };
+
+/** The groups of the accounts that can sign in, by name. */
+export async function findGroups(accounts: AccountAdministration): Promise<readonly Group[]> {
+  const found = new Map<string, Group>();
+  for await (const { id, email } of enabledAccounts(accounts)) {
+    for (const { name, origin } of await accounts.groups(id)) {
+      const { members, origins } = found.get(name) ?? { members: [], origins: NONE };
+      const isKnown = members.at(-1)?.id === id;
+      found.set(name, {
+        name,
+        members: isKnown ? members : [...members, { id, email }],
+        origins: { ...origins, [origin]: origins[origin] + 1 },
+      });
+    }
+  }
+  return [...found.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}

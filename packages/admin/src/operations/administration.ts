@@ -1,0 +1,108 @@
+/** What operations work with: the store, the administrations of the authorization server, and what this process serves. */
+import {
+  type AccountAdministration,
+  type ApprovalAdministration,
+  type ClientAdministration,
+  type ConnectionAdministration,
+  createAccountAdministration,
+  createApprovalAdministration,
+  createClientAdministration,
+  createConnectionAdministration,
+  createInitialAccessTokenAdministration,
+  type EventSink,
+  type InitialAccessTokenAdministration,
+  type KeyAdministration,
+} from '@portcullis/authorization-server';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { ServerHealth } from '@portcullis/gateway';
+import type { GatewayServer } from '@portcullis/gateway/options';
+import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
+import type { ChangeEvent } from './change-event.ts';
+import { createStatistics, type Statistics } from './statistics.ts';
+
+/** Client metadata of the configuration. */
+type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };
+
+/** What the process that serves the API knows. */
+export interface AdminSources {
+  readonly issuer: string;
+  readonly store: AuthorizationStore & DefinitionPinStore;
+  /** Epoch seconds. */
+  readonly clock: () => number;
+  /** Records events of the authorization server, and of other components. */
+  readonly events: (event: Parameters<EventSink>[0] | ChangeEvent | ToolDecisionEvent) => void;
+  readonly keys: KeyAdministration;
+  readonly redirects: RedirectPolicy;
+  /** The clients of the configuration. */
+  readonly configuredClients: readonly ConfiguredClient[];
+  readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
+  /** Rate limits in effect, by name. */
+  readonly rateLimits: Readonly<Record<string, { readonly burst: number; readonly perMinute: number }>>;
+  /** The servers behind the gateway. */
+  readonly servers: () => readonly GatewayServer[];
+  readonly health: () => readonly ServerHealth[];
+}
+
+/** Who acts, for the audit log. */
+export interface Operator {
+  /** `null`: a client that acts for itself. */
+  readonly accountId: string | null;
+  readonly clientId: string;
+  readonly grantId: string | null;
+}
+
+interface ToolDecisionEvent {
+  readonly type: 'tool.approved' | 'tool.rejected';
+  readonly server: string;
+  readonly tool: string;
+}
+
+/** Everything that operations use. */
+export interface Administration extends AdminSources {
+  readonly accounts: AccountAdministration;
+  readonly connections: ConnectionAdministration;
+  readonly clients: ClientAdministration;
+  readonly initialAccessTokens: InitialAccessTokenAdministration;
+  readonly approvals: ApprovalAdministration;
+  readonly statistics: Statistics;
+}
+
+export function createAdministration(sources: AdminSources): Administration {
+  const { issuer, redirects, configuredClients } = sources;
+  const ids = new Set(configuredClients.map(({ client_id: id }) => id));
+  return {
+    ...sources,
+    accounts: createAccountAdministration(sources),
+    connections: createConnectionAdministration(sources),
+    clients: createClientAdministration({ ...sources, issuer, redirects, clients: ids }),
+    initialAccessTokens: createInitialAccessTokenAdministration(sources),
+    approvals: createApprovalAdministration(sources),
+    statistics: createStatistics(sources.store),
+  };
+}
+
+/** What a change says of itself. */
+export type Change = Pick<ChangeEvent, 'operation' | 'target' | 'before' | 'after' | 'reason'>;
+
+/** Records a change that was made. */
+export function recordChange(
+  { events }: Administration,
+  { accountId, clientId, grantId }: Operator,
+  change: Change,
+): void {
+  events({
+    type: 'admin.changed',
+    ...change,
+    clientId,
+    ...(accountId !== null && { accountId }),
+    ...(grantId !== null && { grantId }),
+  });
+}
+
+/** An operation with who asks for it. */
+export interface AdminRequest {
+  readonly admin: Administration;
+  readonly operator: Operator;
+  /** `null`: none was given. */
+  readonly reason: string | null;
+}

@@ -1,0 +1,32 @@
+/** Operations on calls that wait for an approval. */
+import type { ListedApproval } from '@portcullis/authorization-server';
+import { type Administration, type AdminRequest, recordChange } from './administration.ts';
+import { found, OperationError } from './errors.ts';
+
+/** @param id whole: its beginning does not suffice here */
+export async function showApproval({ approvals }: Administration, id: string): Promise<ListedApproval> {
+  const one = await approvals.find(id);
+  return found(one?.id === id ? one : null, `pending approval ${id}`);
+}
+
+/** @param choice `repeatedly`: also the same call again, for the time that its rule offers */
+export async function allowOrDeny(
+  { admin, operator, reason }: AdminRequest,
+  id: string,
+  choice: 'once' | 'repeatedly' | 'deny',
+): Promise<ListedApproval> {
+  const approval = await showApproval(admin, id);
+  if (choice === 'repeatedly' && approval.reusableFor === null)
+    throw new OperationError('conflict', 'The rule of this call offers to allow it once only.');
+  const isDecided = await admin.approvals.decide(id, choice, reason ?? undefined, operator.accountId);
+  if (!isDecided) throw new OperationError('conflict', 'It was decided already, or has expired.');
+  const { server, tool } = approval;
+  recordChange(admin, operator, {
+    operation: choice === 'deny' ? 'approvals.deny' : 'approvals.allow',
+    target: id,
+    before: { server, tool, outcome: null },
+    after: { server, tool, outcome: choice },
+    reason,
+  });
+  return approval;
+}

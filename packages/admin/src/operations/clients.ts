@@ -1,0 +1,76 @@
+/** Operations on clients and initial access tokens: those of the store, and those of the configuration, which only it changes. */
+import type { ListedClient } from '@portcullis/authorization-server';
+import { OAuthError } from '@portcullis/protocol';
+import { type Administration, type AdminRequest, recordChange } from './administration.ts';
+import { found, OperationError } from './errors.ts';
+
+/** A client wherever it is defined. Times in epoch seconds. */
+export interface DescribedClient
+  extends Pick<ListedClient, 'id' | 'createdAt' | 'lastUsedAt' | 'disabledAt' | 'expiresAt'> {
+  readonly origin: ListedClient['origin'] | 'configured';
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export function describeStored(client: ListedClient): DescribedClient {
+  const { id, origin, createdAt, lastUsedAt, disabledAt, expiresAt, metadata } = client;
+  return { id, origin, createdAt, lastUsedAt, disabledAt, expiresAt, metadata: { ...metadata } };
+}
+
+function describeConfigured(document: Administration['configuredClients'][number]): DescribedClient {
+  const { client_id: id, client_secret: _secret, previous_client_secret: _previous, ...metadata } = document;
+  const times = { createdAt: 0, lastUsedAt: null, disabledAt: null, expiresAt: null };
+  return { id, origin: 'configured', ...times, metadata };
+}
+
+/** The clients of the configuration, by identifier. */
+export function configuredClients({ configuredClients: all }: Administration): readonly DescribedClient[] {
+  return all.map(describeConfigured);
+}
+
+/** @throws OperationError */
+export async function describeClient(admin: Administration, id: string): Promise<DescribedClient> {
+  const own = configuredClients(admin).find((one) => one.id === id);
+  if (own !== undefined) return own;
+  return describeStored(found(await admin.clients.find(id), `client ${id}`));
+}
+
+/** @returns what was registered, with the secret, which cannot be read again */
+export async function addTrustedClient(
+  { admin, operator, reason }: AdminRequest,
+  metadata: Readonly<Record<string, unknown>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const registered = await admin.clients.add(metadata).catch((error: unknown) => {
+    throw error instanceof OAuthError
+      ? new OperationError('invalid', error.description, { cause: error })
+      : error;
+  });
+  const id = String(registered['client_id']);
+  const after = (await describeClient(admin, id)).metadata;
+  recordChange(admin, operator, { operation: 'clients.add', target: id, before: null, after, reason });
+  return registered;
+}
+
+export async function changeClientState(
+  { admin, operator, reason }: AdminRequest,
+  id: string,
+  change: 'disable' | 'enable' | 'remove',
+): Promise<DescribedClient> {
+  const before = await describeClient(admin, id);
+  if (before.origin === 'configured')
+    throw new OperationError(
+      'conflict',
+      'The client is defined in the configuration: change it there and restart the server.',
+    );
+  if (change !== 'enable' && id === operator.clientId)
+    throw new OperationError('conflict', 'This is the client that you use: use another one for this.');
+  found(await admin.clients[change](id), `client ${id}`);
+  const after = change === 'remove' ? null : await describeClient(admin, id);
+  recordChange(admin, operator, {
+    operation: `clients.${change}`,
+    target: id,
+    before: { disabledAt: before.disabledAt },
+    after: after && { disabledAt: after.disabledAt },
+    reason,
+  });
+  return after ?? before;
+}

@@ -1,0 +1,64 @@
+/** Reads the audit log for operators: pages of matching events, and new ones as they are written. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
+import type { Administration } from './administration.ts';
+import { createFilter, END, type EventCriteria, idPrefixOf, searchSpans } from './search-events.ts';
+
+/** Milliseconds that one request may search; what it has found by then is a page. */
+const PATIENCE = 2_000;
+
+interface EventPage {
+  /** The latest first. */
+  readonly events: readonly AuditEventRecord[];
+  /** The search goes on before this identifier; `null`: every event was searched. */
+  readonly before: string | null;
+}
+
+/** The latest events that match before one. @param before empty: the latest of all */
+export async function listEvents(
+  { store }: Administration,
+  criteria: EventCriteria,
+  before: string,
+  limit: number,
+): Promise<EventPage> {
+  const filter = await createFilter(criteria, store);
+  if (filter === null) {
+    const events = (await store.listLatestEvents(limit, before === '' ? undefined : before)).toReversed();
+    return { events, before: events.length < limit ? null : (events.at(-1)?.id ?? null) };
+  }
+  const found: AuditEventRecord[] = [];
+  const until = performance.now() + PATIENCE;
+  const range = { since: criteria.since ?? 0, before: before === '' ? END : before };
+  for await (const { events, searched } of searchSpans(store, filter.search, range)) {
+    found.push(...events.filter(filter.matches).toReversed());
+    if (found.length > limit) return { events: found.slice(0, limit), before: found[limit - 1]?.id ?? null };
+    if (performance.now() > until) return { events: found, before: searched };
+  }
+  return { events: found, before: null };
+}
+
+/** Milliseconds between queries. */
+const POLL_INTERVAL = 500;
+/** Milliseconds with which servers write events late, at most: each query overlaps the one before. */
+const OVERLAP = 5_000;
+const MAX_EVENTS = 1_000;
+
+/** New events that match, until the signal aborts. */
+export async function* followEvents(
+  { store }: Administration,
+  criteria: EventCriteria,
+  signal: AbortSignal,
+): AsyncGenerator<AuditEventRecord | null> {
+  const filter = await createFilter(criteria, store);
+  const began = Date.now();
+  let seen = new Set((await store.listEvents(idPrefixOf(began - OVERLAP), MAX_EVENTS)).map(({ id }) => id));
+  while (!signal.aborted) {
+    const page = await store.listEvents(idPrefixOf(Math.max(began, Date.now()) - OVERLAP), MAX_EVENTS);
+    const fresh = page.filter(({ id }) => !seen.has(id));
+    for (const event of fresh) if (filter === null || filter.matches(event)) yield event;
+    seen = new Set([...fresh.map(({ id }) => id), ...page.map(({ id }) => id)]);
+    // A sign of life, so that a closed connection is noticed.
+    yield null;
+    await sleep(POLL_INTERVAL, undefined, { signal }).catch(() => {});
+  }
+}

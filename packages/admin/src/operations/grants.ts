@@ -1,0 +1,59 @@
+/** Operations on grants: what users allowed clients. */
+import type { ListedConnection } from '@portcullis/authorization-server';
+import { type Administration, type AdminRequest, recordChange } from './administration.ts';
+import { found } from './errors.ts';
+import { findUser } from './users.ts';
+
+/** The grants of a user, most recently used first. */
+export async function listUserGrants(
+  admin: Administration,
+  named: string,
+): Promise<readonly ListedConnection[]> {
+  const { id } = await findUser(admin, named);
+  return found(await admin.connections.list(id), `account ${named}`);
+}
+
+/** @throws OperationError also for one that has ended */
+export async function showGrant(admin: Administration, id: string): Promise<ListedConnection> {
+  const accountId = (await admin.store.findGrant(id))?.grant.accountId;
+  const all = accountId === undefined ? null : await admin.connections.list(accountId);
+  return found(
+    all?.find((one) => one.id === id),
+    `connection ${id}, or it has ended`,
+  );
+}
+
+export async function endGrant(
+  { admin, operator, reason }: AdminRequest,
+  id: string,
+): Promise<ListedConnection> {
+  const grant = await showGrant(admin, id);
+  const count = await admin.connections.end(grant.account.id, id);
+  found(count !== null && count > 0, `connection ${id}, or it has ended`);
+  const { clientId, scopes, resources } = grant;
+  recordChange(admin, operator, {
+    operation: 'grants.end',
+    target: id,
+    before: { accountId: grant.account.id, clientId, scopes, resources },
+    after: null,
+    reason,
+  });
+  return grant;
+}
+
+/** Ends all grants of a user. @returns how many */
+export async function endUserGrants(
+  { admin, operator, reason }: AdminRequest,
+  named: string,
+): Promise<number> {
+  const { id } = await findUser(admin, named);
+  const count = (await admin.connections.end(id, null)) ?? 0;
+  recordChange(admin, operator, {
+    operation: 'users.end_grants',
+    target: id,
+    before: { grants: count },
+    after: { grants: 0 },
+    reason,
+  });
+  return count;
+}

@@ -1,0 +1,28 @@
+/** Entry point `operations`: what the API, the admin MCP server and the command line have in common. */
+export { allAccounts, enabledAccounts, findGroups, type Group } from './accounts.ts';
+export type { AdminSources } from './administration.ts';
+export { compareLines } from './compare-lines.ts';
+export {
+  createPolicyFinder,
+  type ExplainedDecision,
+  explainWithoutArguments,
+  type FindPolicy,
+  type NamedOperation,
+  operationText,
+  outcomeText,
+} from './policy/operation.ts';
+export {
+  createPrincipals,
+  type Principals,
+  type SupposedPrincipal,
+  type SupposedToken,
+} from './policy/principal.ts';
+export { findReference, readReference } from './refusals.ts';
+export {
+  createFilter,
+  type EventCriteria,
+  type EventFilter,
+  findLatest,
+  idPrefixOf,
+  searchBack,
+} from './search-events.ts';

@@ -1,0 +1,90 @@
+/** Explains what the rules of a server decide: for one caller, or for every account. */
+import { findApprovedHints } from '@portcullis/gateway';
+import type { GatewayServer } from '@portcullis/gateway/options';
+import { createCallArguments, NO_ARGUMENTS } from '@portcullis/policy';
+import { enabledAccounts } from '../accounts.ts';
+import type { Administration } from '../administration.ts';
+import { findUser } from '../users.ts';
+import {
+  createPolicyFinder,
+  type ExplainedDecision,
+  explainWithoutArguments,
+  type NamedOperation,
+  outcomeText,
+} from './operation.ts';
+import { createPrincipals } from './principal.ts';
+
+/** A supposed call. */
+export interface SupposedCall extends NamedOperation {
+  /** Identifier or email address; without one, the request has no token. */
+  readonly user?: string | undefined;
+  readonly client?: string | undefined;
+  /** Those of the user's connection with the client, or all that the user can be granted, by default. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Without them, conditions that read arguments stay open. */
+  readonly arguments?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A decision, with what the user cannot be granted. */
+export interface ExplainedCall extends ExplainedDecision {
+  readonly server: GatewayServer;
+  readonly notGrantable: readonly { readonly scope: string; readonly reason: string }[];
+}
+
+export async function explainCall(admin: Administration, given: SupposedCall): Promise<ExplainedCall> {
+  const { store, clock } = admin;
+  const servers = { servers: admin.servers() };
+  const { server, operation, policy } = (await createPolicyFinder(servers))(given);
+  const caller = given.user === undefined ? null : await callerOf(admin, given, given.user);
+  const hints = operation.tool === null ? null : (await findApprovedHints(store, server)).get(operation.tool);
+  const { decision, considered } = policy.explain({
+    principal: caller?.principal ?? null,
+    operation,
+    server: server.path,
+    annotations: hints ?? null,
+    arguments: argumentsOf(given, operation.tool),
+    now: clock(),
+    network: '',
+  });
+  return { server, decision, considered, notGrantable: caller?.notGrantable ?? [] };
+}
+
+async function callerOf(admin: Administration, given: SupposedCall, user: string) {
+  const { principalOf } = createPrincipals({ servers: admin.servers() }, admin, admin.issuer);
+  const { server, client = '', scopes = null } = given;
+  return principalOf(await findUser(admin, user), { server, client, scopes, claims: {} });
+}
+
+function argumentsOf({ arguments: given }: SupposedCall, tool: string | null) {
+  if (given === undefined) return tool === null ? NO_ARGUMENTS : ('later' as const);
+  return createCallArguments(() => JSON.stringify(given));
+}
+
+/** A user who may perform an operation. */
+interface PermittedUser {
+  readonly id: string;
+  readonly email: string;
+  readonly groups: readonly string[];
+  /** What remains to be done or met. */
+  readonly outcome: string;
+}
+
+/** The users who may perform an operation. Reads each account that can sign in. */
+export async function findPermittedUsers(
+  admin: Administration,
+  named: NamedOperation & { readonly client?: string | undefined },
+): Promise<{ readonly users: readonly PermittedUser[]; readonly withoutToken: string | null }> {
+  const servers = { servers: admin.servers() };
+  const policy = (await createPolicyFinder(servers))(named);
+  const { principalOf } = createPrincipals(servers, admin, admin.issuer);
+  const token = { server: named.server, client: named.client ?? '', scopes: null, claims: {} };
+  const outcomeOf = (principal: Parameters<typeof explainWithoutArguments>[1]) =>
+    outcomeText(explainWithoutArguments(policy, principal, null, admin.clock()));
+  const users: PermittedUser[] = [];
+  for await (const account of enabledAccounts(admin.accounts)) {
+    const { principal, groups } = await principalOf(account, token);
+    const outcome = outcomeOf(principal);
+    if (outcome !== null) users.push({ id: account.id, email: account.email, groups, outcome });
+  }
+  return { users, withoutToken: outcomeOf(null) };
+}

@@ -1,0 +1,112 @@
+/** An operation by name, and the policy that decides about it. */
+import {
+  createDecidingPolicies,
+  type DecidingPolicy,
+  type GatewayServer,
+  hasConditions,
+} from '@portcullis/gateway/options';
+import {
+  type AccessPrincipal,
+  type explainAccess,
+  loadConditions,
+  type ToolAnnotations,
+} from '@portcullis/policy';
+import type { McpOperation } from '@portcullis/protocol';
+import { OperationError } from '../errors.ts';
+
+/** An operation, named as at its server. */
+export interface NamedOperation {
+  /** Path of the server. */
+  readonly server: string;
+  readonly tool?: string | undefined;
+  readonly prompt?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly method?: string | undefined;
+}
+
+/** The methods that perform an operation on each kind of target. */
+const METHODS = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' } as const;
+
+/** @throws OperationError unless exactly one target is named */
+function operationOf({ tool, prompt, resource, method }: NamedOperation): McpOperation {
+  const named = Object.entries({ tool, prompt, resource, method }).filter(([, name]) => name !== undefined);
+  const [kind = ''] = named[0] ?? [];
+  if (named.length !== 1)
+    throw new OperationError('invalid', 'Name one of tool, prompt, resource and method');
+  return {
+    method: method ?? METHODS[kind as keyof typeof METHODS],
+    tool: tool ?? null,
+    prompt: prompt ?? null,
+    resource: resource ?? null,
+  };
+}
+
+/** Names an operation: `tools/call delete_file`. */
+export function operationText({ method, tool, prompt, resource }: McpOperation): string {
+  const name = tool ?? prompt ?? resource;
+  return name === null ? method : `${method} ${name}`;
+}
+
+/** @throws OperationError that names the servers, if there is none at the path */
+export function findServerAt(servers: readonly GatewayServer[], path: string): GatewayServer {
+  const found = servers.find((server) => server.path === path);
+  if (found !== undefined) return found;
+  const known = servers.map((server) => server.path).join(', ');
+  throw new OperationError('not_found', `there is no server at ${path}; there are ${known}`);
+}
+
+/** Compiles the rules of each server once for several operations. */
+export async function createPolicyFinder({ servers }: { readonly servers: readonly GatewayServer[] }) {
+  const findPolicy = createDecidingPolicies(servers, hasConditions(servers) ? await loadConditions() : null);
+  /** @throws OperationError for a server or a member that does not exist */
+  return (named: NamedOperation): DecidingPolicy => {
+    const server = findServerAt(servers, named.server);
+    const found = findPolicy(server, operationOf(named));
+    if (found !== null) return found;
+    const prefixes = Object.keys(server.merges ?? {}).join(', ');
+    throw new OperationError(
+      'invalid',
+      `At ${server.path}, a name begins with that of one of its members: ${prefixes}`,
+    );
+  };
+}
+
+/** Finds the policy that decides about an operation. */
+export type FindPolicy = Awaited<ReturnType<typeof createPolicyFinder>>;
+
+/** A decision, and what was considered. */
+export type ExplainedDecision = ReturnType<typeof explainAccess>;
+
+/** The token has no claims of a sign-in; conditions on arguments stay open. */
+export function explainWithoutArguments(
+  { server, operation, policy }: DecidingPolicy,
+  principal: AccessPrincipal | null,
+  annotations: ToolAnnotations | null,
+  now: number,
+): ExplainedDecision {
+  return policy.explain({
+    principal,
+    operation,
+    server: server.path,
+    annotations,
+    arguments: 'later',
+    now,
+    network: '',
+  });
+}
+
+/** What remains to be done or met; `null`: refused. */
+export function outcomeText({ decision, considered }: ExplainedDecision): string | null {
+  const open = considered.filter(({ outcome }) => outcome === 'open');
+  const rest = open.length === 0 ? '' : `if the arguments meet ${open.map(({ rule }) => rule).join(' and ')}`;
+  switch (decision.kind) {
+    case 'allow':
+      return rest === '' ? 'allowed' : rest;
+    case 'step_up':
+      return ['after the sign-in that', decision.because.rule, 'demands', rest].join(' ').trim();
+    case 'approval':
+      return ['with an approval', rest].join(' ').trim();
+    default:
+      return null;
+  }
+}

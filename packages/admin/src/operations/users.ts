@@ -1,0 +1,190 @@
+/** Operations on user accounts: one-time links, state, role, sessions and second factors. */
+import type { AccountLink, ListedAccount } from '@portcullis/authorization-server';
+import type { AccountRole, SessionRecord } from '@portcullis/authorization-server/store';
+import { type Administration, type AdminRequest, recordChange } from './administration.ts';
+import { found, OperationError } from './errors.ts';
+
+/** An account with what its page shows. */
+export interface UserDetails extends ListedAccount {
+  readonly name: string | null;
+  readonly groups: readonly string[];
+  /** The address that an identity provider verified, or of the local account; `null`: none. */
+  readonly verifiedEmail: string | null;
+  readonly secondFactors: { readonly totp: boolean; readonly passkeys: number };
+}
+
+/** @param named an identifier or an email address @throws OperationError */
+export async function findUser({ accounts }: Administration, named: string): Promise<ListedAccount> {
+  const account = await accounts.find(named).catch((cause: unknown) => {
+    throw new OperationError('conflict', cause instanceof Error ? cause.message : String(cause), { cause });
+  });
+  return found(account, `account ${named}`);
+}
+
+export async function showUser(admin: Administration, named: string): Promise<UserDetails> {
+  const account = await findUser(admin, named);
+  const [{ name = null, email = null, groups = [] }, totp, passkeys] = await Promise.all([
+    admin.accounts.claims(account.id),
+    admin.store.findTotpFactor(account.id),
+    admin.store.listPasskeys(account.id),
+  ]);
+  const secondFactors = { totp: totp !== null, passkeys: passkeys.length };
+  return { ...account, name, groups, verifiedEmail: email, secondFactors };
+}
+
+/** Creates an account and the link for its owner. */
+export async function inviteUser(
+  { admin, operator, reason }: AdminRequest,
+  { email, role }: { readonly email: string; readonly role: AccountRole | null },
+): Promise<AccountLink & { readonly account: ListedAccount }> {
+  const created = await admin.accounts.add(email);
+  if ('refused' in created) {
+    throw created.refused === 'exists'
+      ? new OperationError(
+          'conflict',
+          `There is an account for ${email} already: create a reset link for it.`,
+        )
+      : new OperationError('invalid', 'The email must be an address such as you@example.com.');
+  }
+  if (role !== null) await admin.accounts.setRole(email, role);
+  const account = await findUser(admin, email);
+  recordChange(admin, operator, {
+    operation: 'users.invite',
+    target: account.id,
+    before: null,
+    after: { email: account.email, role },
+    reason,
+  });
+  return { ...created, account };
+}
+
+/** What an operator may change of an account. */
+export interface UserChanges {
+  readonly role?: AccountRole | null | undefined;
+  readonly name?: string | undefined;
+  readonly groups?: readonly string[] | undefined;
+}
+
+export async function updateUser(
+  { admin, operator, reason }: AdminRequest,
+  named: string,
+  { role, name, groups }: UserChanges,
+): Promise<UserDetails> {
+  const before = await showUser(admin, named);
+  const profile = { ...(name !== undefined && { name }), ...(groups !== undefined && { groups }) };
+  if (Object.keys(profile).length > 0 && !(await admin.accounts.describe(before.id, profile)))
+    throw new OperationError(
+      'conflict',
+      'Name and groups of this account are those of its identity provider: change them there.',
+    );
+  if (role !== undefined) found(await admin.accounts.setRole(before.id, role), `account ${named}`);
+  const after = await showUser(admin, before.id);
+  const changed = ({ role: its, name: called, groups: inGroups }: UserDetails) => ({
+    role: its,
+    name: called,
+    groups: inGroups,
+  });
+  recordChange(admin, operator, {
+    operation: 'users.update',
+    target: before.id,
+    before: changed(before),
+    after: changed(after),
+    reason,
+  });
+  return after;
+}
+
+export async function changeUserState(
+  { admin, operator, reason }: AdminRequest,
+  named: string,
+  change: 'disable' | 'enable' | 'remove',
+): Promise<ListedAccount> {
+  const before = await findUser(admin, named);
+  if (change !== 'enable' && before.id === operator.accountId)
+    throw new OperationError('conflict', 'You cannot lock yourself out: another operator can do this.');
+  found(await admin.accounts[change](before.id), `account ${named}`);
+  const after = change === 'remove' ? null : await findUser(admin, before.id);
+  recordChange(admin, operator, {
+    operation: `users.${change}`,
+    target: before.id,
+    before: { email: before.email, disabledAt: before.disabledAt },
+    after: after && { email: after.email, disabledAt: after.disabledAt },
+    reason,
+  });
+  return after ?? before;
+}
+
+/** Creates a link with which the owner of a local account chooses new credentials. */
+export async function createResetLink(
+  { admin, operator, reason }: AdminRequest,
+  named: string,
+): Promise<AccountLink> {
+  const account = await findUser(admin, named);
+  const created = await admin.accounts.reset(account.email);
+  if ('refused' in created) {
+    throw created.refused === 'disabled'
+      ? new OperationError('conflict', 'The account is disabled: enable it first.')
+      : new OperationError(
+          'conflict',
+          'The account signs in at an identity provider: nothing is reset here.',
+        );
+  }
+  const after = { expiresAt: created.expiresAt };
+  recordChange(admin, operator, {
+    operation: 'users.reset',
+    target: account.id,
+    before: null,
+    after,
+    reason,
+  });
+  return created;
+}
+
+export async function listUserSessions(
+  { store, clock, ...admin }: Administration,
+  named: string,
+): Promise<readonly SessionRecord[]> {
+  const { id } = await findUser({ store, clock, ...admin }, named);
+  return store.listSessions(id, clock());
+}
+
+/** @returns how many */
+export async function endUserSessions(
+  { admin, operator, reason }: AdminRequest,
+  named: string,
+): Promise<number> {
+  const { id } = await findUser(admin, named);
+  const count = await admin.store.endSessions(id, null);
+  if (count > 0) admin.events({ type: 'session.ended', accountId: id, count });
+  recordChange(admin, operator, {
+    operation: 'users.end_sessions',
+    target: id,
+    before: { sessions: count },
+    after: { sessions: 0 },
+    reason,
+  });
+  return count;
+}
+
+/** Removes the second factors of a user who has lost them. */
+export async function resetSecondFactor(
+  { admin, operator, reason }: AdminRequest,
+  named: string,
+): Promise<UserDetails> {
+  const before = await showUser(admin, named);
+  const { store } = admin;
+  if (await store.removeTotpFactor(before.id))
+    admin.events({ type: 'second_factor.disabled', accountId: before.id });
+  for (const { id } of await store.listPasskeys(before.id))
+    if (await store.removePasskey(before.id, id))
+      admin.events({ type: 'passkey.removed', accountId: before.id });
+  const after = await showUser(admin, before.id);
+  recordChange(admin, operator, {
+    operation: 'users.reset_second_factor',
+    target: before.id,
+    before: before.secondFactors,
+    after: after.secondFactors,
+    reason,
+  });
+  return after;
+}

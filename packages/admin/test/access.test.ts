@@ -1,0 +1,110 @@
+/** Who may use the admin API: tokens, scopes, roles and second factors. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  call,
+  type Installation,
+  owner,
+  personalAccessToken,
+  signIn,
+  startInstallation,
+  stateOf,
+  userToken,
+} from './installation.ts';
+
+let t: Installation;
+beforeAll(async () => {
+  t = await startInstallation();
+});
+afterAll(() => t.stop());
+
+const MFA = ['pwd', 'otp', 'mfa'];
+
+describe('access to the admin API', () => {
+  it('an operator lists the accounts, and a request without a token is challenged', async () => {
+    const listed = await call(t, await t.machineToken('ops'), 'GET /users');
+    expect(listed).toMatchObject({
+      status: 200,
+      body: { items: [{ email: owner.email, role: 'operator' }], next: null },
+    });
+    const refused = await call(t, null, 'GET /users');
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('www-authenticate')).toContain(
+      '/.well-known/oauth-protected-resource/admin/api/v1',
+    );
+  });
+
+  it('rejects a token of another resource, and a session cookie in place of a token', async () => {
+    const other = await t.machineToken('ops', 'notes:read', t.resource);
+    expect((await call(t, other, 'GET /users')).status).toBe(401);
+    const cookie = await signIn(t, MFA, { role: 'operator' });
+    expect((await call(t, null, 'GET /users', undefined, { cookie })).status).toBe(401);
+  });
+
+  it('a token that may only read changes nothing', async () => {
+    const before = await stateOf(t);
+    const token = await t.machineToken('ops', 'admin:read');
+    const refused = await call(t, token, 'POST /users', { email: 'new@example.com' });
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('www-authenticate')).toContain('scope="admin:write"');
+    expect(await stateOf(t)).toEqual(before);
+    expect((await call(t, token, 'GET /users')).status).toBe(200);
+  });
+
+  it('a viewer is granted no scope to write, and a client without a role is granted none', async () => {
+    await expect(t.machineToken('watcher', 'admin:write')).rejects.toThrow('no token: 400');
+    const token = await t.machineToken('watcher');
+    const before = await stateOf(t);
+    expect((await call(t, token, 'POST /users', { email: 'new@example.com' })).status).toBe(403);
+    expect(await stateOf(t)).toEqual(before);
+    expect((await call(t, token, 'GET /users')).status).toBe(200);
+    await expect(t.machineToken('outsider')).rejects.toThrow('no token: 400');
+  });
+
+  it('an operator who signed in with one factor is asked for another', async () => {
+    const one = await call(t, await userToken(t, ['pwd'], { role: 'operator' }), 'GET /users');
+    expect(one.status).toBe(401);
+    expect(one.headers.get('www-authenticate')).toContain('error="insufficient_user_authentication"');
+    expect(one.headers.get('www-authenticate')).toContain('acr_values="2fa"');
+    const two = await call(t, await userToken(t, MFA, { role: 'operator' }), 'GET /users');
+    expect(two.status).toBe(200);
+  });
+
+  it('a user without a role is granted no scope, and one of a group that has it is an operator', async () => {
+    await expect(userToken(t, MFA, { role: null })).rejects.toThrow('cannot be granted');
+    const token = await userToken(t, MFA, { role: null, groups: ['platform'] });
+    expect((await call(t, token, 'POST /users', { email: 'group@example.com' })).status).toBe(201);
+  });
+
+  it('a personal access token works only while its account has a second factor', async () => {
+    const token = await personalAccessToken(t);
+    const refused = await call(t, token, 'GET /users');
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('www-authenticate')).toContain('acr_values="2fa"');
+    const factor = { encryptedSecret: 'x', lastStep: 0, createdAt: 0 };
+    const accountId = await t.onStore(async (store) => {
+      const account = await store.findAccountByEmail(owner.email);
+      await store.saveTotpFactor({ ...factor, accountId: account?.id ?? '' }, []);
+      return account?.id ?? '';
+    });
+    expect((await call(t, token, 'GET /users')).status).toBe(200);
+    await t.onStore((store) => store.removeTotpFactor(accountId));
+    expect((await call(t, token, 'GET /users')).status).toBe(401);
+  });
+
+  it('a token ends what it may do when its user loses the role', async () => {
+    const token = await userToken(t, MFA, { role: 'operator' });
+    expect((await call(t, token, 'GET /users')).status).toBe(200);
+    const id = await t.onStore(async (store) => {
+      const account = await store.findAccountByEmail(owner.email);
+      await store.setAccountRole(account?.id ?? '', 'viewer');
+      return account?.id ?? '';
+    });
+    const before = await stateOf(t);
+    const refused = await call(t, token, 'POST /users', { email: 'late@example.com' });
+    expect(refused).toMatchObject({ status: 403, body: { title: 'Not permitted', status: 403 } });
+    expect(await stateOf(t)).toEqual(before);
+    expect((await call(t, token, 'GET /users')).status).toBe(200);
+    await t.onStore((store) => store.setAccountRole(id, null));
+    expect((await call(t, token, 'GET /users')).status).toBe(403);
+  });
+});

@@ -1,0 +1,62 @@
+/** The admin API of this process, loaded only if it is configured. */
+import type { AdminServer } from '@portcullis/admin';
+import type { AdminSources } from '@portcullis/admin/operations';
+import { adminResourcesOf } from '@portcullis/admin/options';
+import { type AuthorizationServerOptions, createKeyAdministration } from '@portcullis/authorization-server';
+import { createRedirectPolicy } from '@portcullis/authorization-server/options';
+import type { Gateway } from '@portcullis/gateway';
+import type { Guard, ResourceOptions } from '@portcullis/resource-server';
+import { version } from '../manifest.ts';
+import { createDecideScopes } from './decision-point.ts';
+import type { LastingServer } from './lasting-server.ts';
+import type { Parts } from './parts.ts';
+
+/** Limits the scopes of the admin resources to operators and viewers, for the authorization server. */
+export async function decideAdminScopes({
+  prepared: { settings },
+  issuer,
+  storage: { store },
+  decisionPoint,
+}: Parts): Promise<Pick<AuthorizationServerOptions, 'decideScopesOf'>> {
+  if (settings.admin === null) return {};
+  const { createDecideAdminScopes, createFindRole } = await import('@portcullis/admin');
+  const others = decisionPoint === null ? null : createDecideScopes(decisionPoint);
+  const decide = createDecideAdminScopes(createFindRole(store, settings.admin), others);
+  return {
+    decideScopesOf: Object.fromEntries(adminResourcesOf(issuer).map(({ resource }) => [resource, decide])),
+  };
+}
+
+/** @param gateway the current one @returns `null`: it is off */
+export async function createAdmin(
+  parts: Parts,
+  server: LastingServer,
+  createGuard: (resources: readonly ResourceOptions[]) => Guard,
+  gateway: () => Gateway | null,
+): Promise<AdminServer | null> {
+  const { prepared, issuer, storage, masterKey, previousMasterKeys, log } = parts;
+  const { settings, identityProviders } = prepared;
+  if (settings.admin === null) return null;
+  const { createAdminServer, createFindRole } = await import('@portcullis/admin');
+  const { store } = storage;
+  const clock = () => Math.floor(Date.now() / 1000);
+  const recorded = { isRoutine: () => false, isBulk: () => false, listener: log };
+  const events: AdminSources['events'] = (event) => server.recordOf(recorded, { ...event });
+  const { keys, lifetimes, rateLimits } = settings;
+  return createAdminServer({
+    settings: settings.admin,
+    version,
+    findRole: createFindRole(store, settings.admin),
+    createGuard,
+    approvals: server.approvals,
+    sources: {
+      ...{ issuer, store, clock, events, identityProviders },
+      keys: createKeyAdministration({ store, masterKey, previousMasterKeys, keys, lifetimes, events, clock }),
+      redirects: createRedirectPolicy(settings.privateUseSchemes, issuer),
+      configuredClients: settings.clients,
+      rateLimits: rateLimits === false ? {} : rateLimits,
+      servers: () => gateway()?.servers ?? [],
+      health: () => gateway()?.health() ?? [],
+    },
+  });
+}
