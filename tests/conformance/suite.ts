@@ -27,6 +27,9 @@ export interface Result {
   readonly issues: readonly string[];
 }
 
+/** Milliseconds for a client: the suite's own limit of half a minute is too short on a busy machine. */
+const LIMIT = '240000';
+
 const STATEFUL = '2025-11-25';
 const STATELESS = '2026-07-28';
 
@@ -60,7 +63,7 @@ function transportsOf(revisions: readonly string[]): readonly Pick<Run, 'transpo
 /** Runs one scenario against the client under test; a warning fails it, as the suite itself requires. */
 export async function runClient({ options }: Run): Promise<Result> {
   const client = `${process.execPath} ${sourceFlags().join(' ')} tests/conformance/everything-client.ts`;
-  const { code, output } = await runSuite(['client', '--command', client, ...options]);
+  const { code, output } = await runSuite(['client', '--timeout', LIMIT, '--command', client, ...options]);
   const skipped = output.includes('SKIPPED: scenario');
   return {
     passed: code === 0 && !skipped,
