@@ -301,7 +301,7 @@ describe('requirements of which some say nothing', () => {
     [[{ dpop: true }, { dpop: true }], { authentication: null, dpop: true }],
     [[{ dpop: true }, { maxAge: 30 }], { authentication: { maxAge: 30 }, dpop: true }],
   ])('%j', (requires, expected) => {
-    expect(step(...requires)).toEqual(expected);
+    expect(step(...requires)).toStrictEqual(expected);
   });
 
   it('keeps an age of a rule that is met otherwise, and names what is wrong alone', () => {
@@ -409,6 +409,8 @@ describe('the rule that is named', () => {
       because: { rule: AT, reason: 'the scope erase cannot be granted' },
     });
     expect(decideAccess(located(['write']), CALL, limits).kind).toBe('insufficient_scope');
+    const ofRead = { read: { groups: ['admins'] } };
+    expect(decideAccess(located(['read', 'write']), CALL, ofRead).kind).toBe('insufficient_scope');
   });
 });
 
