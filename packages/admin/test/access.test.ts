@@ -91,6 +91,23 @@ describe('access to the admin API', () => {
     expect((await call(t, token, 'GET /users')).status).toBe(401);
   });
 
+  it('a connection is listed, shown and ended, and its token ends with it', async () => {
+    const token = await userToken(t, MFA, { role: 'operator' });
+    const operator = await t.machineToken('ops');
+    const listed = await call(t, operator, `GET /users/${owner.email}/grants`);
+    const [{ id } = { id: '' }] = (listed.body as { readonly items: readonly { readonly id: string }[] })
+      .items;
+    const shown = await call(t, operator, `GET /grants/${id}`);
+    expect(shown.body).toMatchObject({ id, user: { email: owner.email }, identityProvider: null });
+    expect((await call(t, operator, `GET /grants/${id}/connected-accounts`)).body).toEqual({ items: [] });
+    const ended = await call(t, operator, `DELETE /grants/${id}?reason=lost`, undefined, {
+      'if-match': shown.headers.get('etag') ?? '',
+    });
+    expect(ended.status).toBe(200);
+    expect((await call(t, operator, `DELETE /grants/${id}`)).status).toBe(404);
+    expect((await call(t, token, 'GET /users')).status).toBe(401);
+  });
+
   it('a token ends what it may do when its user loses the role', async () => {
     const token = await userToken(t, MFA, { role: 'operator' });
     expect((await call(t, token, 'GET /users')).status).toBe(200);

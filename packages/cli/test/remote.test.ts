@@ -82,6 +82,19 @@ describe('portcullis --server', () => {
     expect(await stateOf(t)).toEqual(before);
   });
 
+  it('the other commands reach the admin MCP server as any server', async () => {
+    const environment = {
+      PORTCULLIS_CLIENT_SECRET: SECRET,
+      PORTCULLIS_CREDENTIALS: join(folder, 'mcp.db'),
+    };
+    const as = ['--application', '--client-id', 'watcher', '--json'];
+    const listed = await runHere(['tools', `${t.url}/admin/mcp`, ...as], { environment, folder });
+    expect(listed.output).toContain('explain_refusal');
+    const words = ['call', `${t.url}/admin/mcp`, 'find_user', `user=${owner.email}`, ...as];
+    const { output } = await runHere(words, { environment, folder });
+    expect(JSON.parse(output)).toMatchObject({ structuredContent: { user: { email: owner.email } } });
+  });
+
   it('says what is wrong with the URL of a server', async () => {
     expect(await runHere(['--server', 'auth', 'users', 'list'], { environment: {}, folder })).toMatchObject({
       code: 1,

@@ -1,5 +1,6 @@
 /** Operations on grants: what users allowed clients. */
 import type { ListedConnection } from '@portcullis/authorization-server';
+import type { ConnectedAccountRecord } from '@portcullis/authorization-server/store';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
 import { found } from './errors.ts';
 import { findUser } from './users.ts';
@@ -21,6 +22,15 @@ export async function showGrant(admin: Administration, id: string): Promise<List
     all?.find((one) => one.id === id),
     `connection ${id}, or it has ended`,
   );
+}
+
+/** The accounts that a user has connected at backends for a grant. */
+export async function listGrantAccounts(
+  admin: Administration,
+  id: string,
+): Promise<readonly ConnectedAccountRecord[]> {
+  await showGrant(admin, id);
+  return admin.store.listConnectedAccounts(id);
 }
 
 export async function endGrant(
