@@ -182,6 +182,7 @@ describe('requests to the admin API', () => {
     };
     await expect.poll(found).toEqual(['account.created']);
     expect((await call(t, token, 'GET /events?type=no.such')).status).toBe(400);
+    expect((await call(t, token, 'GET /events/stream?type=no.such')).status).toBe(400);
     const future = await call(t, token, `GET /events?user=${id}&since=2099-01-01T00:00:00Z`);
     expect(future.body).toEqual({ items: [], next: null });
   });

@@ -2,7 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
-import { createFilter, END, type EventCriteria, idPrefixOf, searchSpans } from './search-events.ts';
+import {
+  createFilter,
+  END,
+  type EventCriteria,
+  type EventFilter,
+  idPrefixOf,
+  searchSpans,
+} from './search-events.ts';
 
 /** Milliseconds that one request may search; what it has found by then is a page. */
 const PATIENCE = 2_000;
@@ -43,13 +50,12 @@ const POLL_INTERVAL = 500;
 const OVERLAP = 5_000;
 const MAX_EVENTS = 1_000;
 
-/** New events that match, until the signal aborts. */
+/** New events that match, until the signal aborts. @param filter `null`: all of them */
 export async function* followEvents(
   { store }: Administration,
-  criteria: EventCriteria,
+  filter: EventFilter | null,
   signal: AbortSignal,
 ): AsyncGenerator<AuditEventRecord | null> {
-  const filter = await createFilter(criteria, store);
   const began = Date.now();
   let seen = new Set((await store.listEvents(idPrefixOf(began - OVERLAP), MAX_EVENTS)).map(({ id }) => id));
   while (!signal.aborted) {

@@ -2,6 +2,7 @@
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
 import { followEvents, listEvents } from '../../operations/events.ts';
+import { createFilter } from '../../operations/search-events.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { respondEvents } from '../event-stream.ts';
 import { pageOf, pageQuery, readCursor, writeCursor } from '../pages.ts';
@@ -62,7 +63,13 @@ export const eventEndpoints: readonly Endpoint[] = [
     isStream: true,
     query: criteria,
     response: eventSchema,
-    handle: async ({ admin, query, signal }) =>
-      respondEvents((ended) => followEvents(admin, query, AbortSignal.any([signal, ended])), eventJson),
+    async handle({ admin, query, signal }) {
+      // Before the stream begins, so that an unknown event is a 400.
+      const filter = await createFilter(query, admin.store);
+      return respondEvents(
+        (ended) => followEvents(admin, filter, AbortSignal.any([signal, ended])),
+        eventJson,
+      );
+    },
   }),
 ];
