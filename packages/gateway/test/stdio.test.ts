@@ -206,7 +206,8 @@ describe('a process that misbehaves', () => {
   });
 
   it('kills a process that answers nothing at all', async () => {
-    const to = await start({}, { firstByte: 1 });
+    // Long enough for the start of the next process on a busy machine.
+    const to = await start({}, { firstByte: 5 });
     const { call } = await startSession(to, 'alice');
     const pid = Number(await call('pid'));
     expect(await call('block')).toContain('did not answer');
