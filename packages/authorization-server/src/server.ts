@@ -64,7 +64,7 @@ import type { CoreStore } from './store/index.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGetProviderToken } from './token/get-provider-token.ts';
 import type { GrantServices } from './token/grant-handler.ts';
-import { createIsLive, requireLiveProviderTokens } from './token/is-live.ts';
+import { createIsLive, requireCurrentGroups, requireLiveProviderTokens } from './token/is-live.ts';
 import { createIssueAccessToken, limitByProviderTokens } from './token/issue.ts';
 import { createRefreshTokens } from './token/refresh-token-family.ts';
 import { createSignUserAssertion, type SignUserAssertion } from './token/user-assertion.ts';
@@ -394,7 +394,7 @@ function createGrantServices(
 ): GrantServices {
   const accessTokens = createAccessTokenFormat(keys, context.options);
   const isLive = correlation.watchFirstUse(
-    requireLiveProviderTokens(createIsLive(context), providerTokens),
+    requireLiveProviderTokens(requireCurrentGroups(createIsLive(context), context), providerTokens),
     context.events,
   );
   return {

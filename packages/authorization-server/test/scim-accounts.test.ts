@@ -11,13 +11,15 @@ import {
   startFiles,
 } from './federation-scene.ts';
 import { connectService } from './scim-scene.ts';
-import { ISSUER } from './server-under-test.ts';
+import { claimsOf, ISSUER, NOTES, RESOURCES } from './server-under-test.ts';
+import { requestOf } from './visitor.ts';
 
 /** A server whose users sign in at oidc-provider, which verifies `<login>@third.example`, and its provisioning service. */
 async function setScene(scim: { readonly externalId?: string; readonly provisionedOnly?: boolean } = {}) {
   const files = await startFiles();
   const scopes = ['openid', 'offline_access', 'email', 'files:read'];
-  const t = await setFederationScene([openId(files, { scim, scopes })]);
+  const resources = RESOURCES.map((one) => ({ ...one, claims: ['groups'] as const }));
+  const t = await setFederationScene([openId(files, { scim, scopes })], { resources });
   const service = await connectService(t, 'files');
   const refresh = async (token: unknown) => {
     const fields = { grant_type: 'refresh_token', refresh_token: String(token) };
@@ -154,5 +156,25 @@ describe('provisioned groups', () => {
     expect(await groups()).toEqual([{ name: 'Makers', origin: 'scim' }]);
     await service.patch(`/Groups/${group}`, { op: 'remove', path: `members[value eq "${id}"]` });
     expect(await groups()).toEqual([]);
+  });
+
+  it('end access tokens that name a group that the user lost, at the next call', async () => {
+    const { t, service } = await setScene();
+    const id = await service.addUser('ada@third.example', { externalId: 'ada' });
+    const group = await service.addGroup('Engineers', [id]);
+    const request = requestOf({ resource: NOTES, scope: 'notes:read' });
+    const { body } = await redeemAt(t, await logInByProvider(t.visitor, request));
+    const claims = claimsOf(body['access_token']);
+    const isLive = (token: unknown) =>
+      t.server.isLive(claimsOf(token) as Parameters<typeof t.server.isLive>[0]);
+    expect(claims['groups']).toEqual(['Engineers']);
+    await service.addGroup('Makers', [id]);
+    expect(await isLive(body['access_token'])).toBe(true);
+    await service.patch(`/Groups/${group}`, { op: 'remove', path: 'members', value: [{ value: id }] });
+    expect(await isLive(body['access_token'])).toBe(false);
+    const fields = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+    const refreshed = await t.post('/token', { ...fields, client_id: 'web', client_secret: 'web-secret' });
+    expect(claimsOf(refreshed.body['access_token'])['groups']).toEqual(['Makers']);
+    expect(await isLive(refreshed.body['access_token'])).toBe(true);
   });
 });

@@ -1,11 +1,13 @@
 /** Checks whether a verified access token is still live: not revoked, nor its grant, its provider tokens, or a client that acts for itself. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
+import type { FederationContext } from '../federation/provider/identity-provider.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
+import { readUserClaims } from '../users/user-claims.ts';
 import type { TokenContext } from './options.ts';
 
 /** @param claims of a verified token */
 export type IsLive = (
-  claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id'>,
+  claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id' | 'sub' | 'groups'>,
 ) => Promise<boolean>;
 
 export function createIsLive({
@@ -22,6 +24,24 @@ export function createIsLive({
     const client = await store.findClient(clientId);
     return client !== null && client.disabledAt === null && client.createdAt <= issuedAt;
   }
+}
+
+/**
+ * Also requires that the user is still in the groups of the token, where an identity provider provisions groups: a new token has
+ * those of today. Nothing is read for tokens without groups.
+ */
+export function requireCurrentGroups(
+  isLive: IsLive,
+  { store, options: { identityProviders } }: Pick<FederationContext, 'store' | 'options'>,
+): IsLive {
+  if ([...identityProviders.values()].every(({ scim }) => scim === null)) return isLive;
+  return async (claims) => {
+    if (!(await isLive(claims))) return false;
+    const { sub, groups = [], grant_id: grantId } = claims;
+    if (grantId === undefined || groups.length === 0) return true;
+    const { groups: current = [] } = await readUserClaims(store, sub, ['groups']);
+    return groups.every((group) => current.includes(group));
+  };
 }
 
 /** Also requires live provider tokens. Queries the store first, which has revocations of this server at once. */
