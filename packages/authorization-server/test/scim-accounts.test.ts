@@ -1,4 +1,5 @@
 /** What provisioning by SCIM does to accounts: sign-in, deactivation, removal, and what it must not touch. */
+import type { AccessTokenClaims } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import { createAccountAdministration } from '../src/index.ts';
 import {
@@ -165,8 +166,7 @@ describe('provisioned groups', () => {
     const request = requestOf({ resource: NOTES, scope: 'notes:read' });
     const { body } = await redeemAt(t, await logInByProvider(t.visitor, request));
     const claims = claimsOf(body['access_token']);
-    const isLive = (token: unknown) =>
-      t.server.isLive(claimsOf(token) as Parameters<typeof t.server.isLive>[0]);
+    const isLive = (token: unknown) => t.server.isLive(claimsOf(token) as unknown as AccessTokenClaims);
     expect(claims['groups']).toEqual(['Engineers']);
     await service.addGroup('Makers', [id]);
     expect(await isLive(body['access_token'])).toBe(true);

@@ -226,6 +226,7 @@ describe('the capabilities of a store', () => {
         'managedGrants',
         'mfa',
         'personalAccessTokens',
+        'provisioning',
         'registration',
         'statusLists',
         'users',

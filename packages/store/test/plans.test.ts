@@ -46,7 +46,7 @@ import { type CreateDatabase, postgresDatabases, queryPostgres } from './databas
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|100-ROW VALUES CLAUSE|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
@@ -131,11 +131,11 @@ const TABLES = `SELECT c.relname::text AS name, 'SELECT ' || string_agg(CASE WHE
     AND c.relname NOT IN ('status_index_counter', 'sweep_lease', 'portcullis_migrations', 'signing_keys', 'data_keys')
   GROUP BY c.relname ORDER BY c.relname <> 'accounts', c.relname <> 'grants', c.relname`;
 /**
- * Keys, setup links and what is one row are few. Rows that live for minutes are read as a whole when an account or a client ends, which is
+ * Keys, setup links, SCIM tokens and what is one row are few. Rows that live for minutes are read as a whole when an account or a client ends, which is
  * rare; accounts when the first local one is made. A search for one row among nearly all stops at the first.
  */
 const MAY_SCAN_POSTGRES =
-  /(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links)|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
+  /(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links)|FROM scim_tokens WHERE expires_at|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
 /** The counter is one row; all revoked tokens are listed. */
 const SCANS_LARGE = /Seq Scan on (?!pg_|status_index_counter|revoked_access_tokens)/;
 
