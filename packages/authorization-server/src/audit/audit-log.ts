@@ -24,6 +24,8 @@ export interface AuditLog {
 const DELAY = 200;
 /** Milliseconds to the next try while the store is unavailable. */
 const RETRY = 2_000;
+/** Milliseconds between an event and the end of its write from which on `audit.delayed` reports it, for readers of the log. */
+const LATE = 2_000;
 /** Events per batch, which the store writes in a few milliseconds. */
 const BATCH = 500;
 /** Events in the queue. While the store is unavailable, the oldest are dropped first. */
@@ -98,6 +100,16 @@ export function createAuditLog(
     dropped += 1;
   }
 
+  /** Readers that follow the log have passed the identifiers of late events. */
+  function enqueueDelay(written: readonly AuditEventRecord[]): void {
+    const now = millisecondsOf(clock());
+    const late = written.flatMap(({ id, at }) => (now - at > LATE ? [id] : [])).toSorted();
+    const [first, last] = [late[0], late.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const delayed: AuthorizationEvent = { type: 'audit.delayed', first, last, count: late.length };
+    enqueue(queue, delayed);
+  }
+
   /** Events are written with the next commit of the store, so that they need no disk flush of their own. */
   function writeSoon(): void {
     if (isScheduled || pending !== null) return;
@@ -136,6 +148,7 @@ export function createAuditLog(
       await store.appendEvents(batch);
       dropped -= reported;
       if (reported > 0) report({ type: 'audit.dropped', count: reported });
+      enqueueDelay(batch);
       const written = new Set(batch);
       queue = queue.filter((event) => !written.has(event));
       bulk = bulk.filter((event) => !written.has(event));
@@ -175,7 +188,7 @@ function describe<Event extends ComponentEvent>(
   retention: number,
 ): AuditEventRecord {
   const { type, clientId, accountId, grantId, resource, transactionId, ...details } = event;
-  const at = Math.floor(now) === Math.floor(Date.now() / 1000) ? Date.now() : now * 1000;
+  const at = millisecondsOf(now);
   return {
     id: newId(at),
     at,
@@ -188,6 +201,11 @@ function describe<Event extends ComponentEvent>(
     details,
     expiresAt: now + retention,
   };
+}
+
+/** Epoch milliseconds, where the clock is that of this computer. @param now epoch seconds */
+function millisecondsOf(now: number): number {
+  return Math.floor(now) === Math.floor(Date.now() / 1000) ? Date.now() : now * 1000;
 }
 
 /** The event with its texts cut to a readable length. */

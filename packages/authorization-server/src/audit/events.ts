@@ -239,6 +239,13 @@ export type AuthorizationEvent = EventContext &
     | { readonly type: 'token.revoked' }
     | { readonly type: 'key.created' | 'key.rotated' | 'key.removed'; readonly keyId: string }
     | { readonly type: 'key.reencrypted' | 'audit.dropped'; readonly count: number }
+    /** Events that were stored long after they happened: those from the first identifier to the last include them. */
+    | {
+        readonly type: 'audit.delayed';
+        readonly first: string;
+        readonly last: string;
+        readonly count: number;
+      }
     | { readonly type: 'key_ring.refresh_failed'; readonly reason: string }
     | {
         readonly type: 'request.rejected';
