@@ -1,5 +1,5 @@
 /** The store of an authorization server on any database: the core and every capability. */
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { AuthorizationStore, WebhookStore } from '@portcullis/authorization-server/store';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import { createApprovalStore } from './approvals.ts';
 import { createAuditStore } from './audit.ts';
@@ -22,9 +22,10 @@ import { sql } from './sql.ts';
 import { createStatusListStore } from './status-lists.ts';
 import { createSweep } from './sweep.ts';
 import { createUserStore } from './users/accounts.ts';
+import { createWebhookStore } from './webhooks.ts';
 
-/** A store for an authorization server and for a gateway. */
-export interface FullStore extends AuthorizationStore, DefinitionPinStore {}
+/** A store for an authorization server, for a gateway and for the delivery of events. */
+export interface FullStore extends AuthorizationStore, DefinitionPinStore, WebhookStore {}
 
 export function createStore(database: Database): FullStore {
   return {
@@ -46,6 +47,7 @@ export function createStore(database: Database): FullStore {
     ...createDeviceAuthorizationStore(database),
     ...createApprovalStore(database),
     ...createProvisioningStore(database),
+    ...createWebhookStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {
       await database.check();

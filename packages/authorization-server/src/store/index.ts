@@ -17,3 +17,4 @@ export type * from './signing-keys.ts';
 export type * from './status-lists.ts';
 export type * from './transactions.ts';
 export type * from './users.ts';
+export type * from './webhooks.ts';

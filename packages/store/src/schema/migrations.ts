@@ -228,6 +228,22 @@ export const migrations: readonly Migration[] = [
     name: 'roles of accounts',
     statements: ({ text }) => [`ALTER TABLE accounts ADD COLUMN role ${text}`],
   },
+  {
+    number: 27,
+    name: 'delivery of events to webhooks',
+    statements: ({ text, integer, table }) => [
+      `CREATE TABLE webhooks (
+        name ${text} PRIMARY KEY NOT NULL,
+        cursor ${text} NOT NULL,
+        attempts ${integer} NOT NULL,
+        next_attempt_at ${integer} NOT NULL,
+        last_error ${text},
+        delivered_at ${integer},
+        holder ${text},
+        leased_until ${integer} NOT NULL
+      ) ${table}`,
+    ],
+  },
 ];
 
 /**

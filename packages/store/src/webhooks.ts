@@ -1,0 +1,44 @@
+/** Progress of the delivery of audit events to webhooks, which one process at a time advances. */
+import type { WebhookProgress, WebhookStore } from '@portcullis/authorization-server/store';
+import type { Database } from './database.ts';
+import { defineRecordColumns } from './record-columns.ts';
+import { defineQuery, sql } from './sql.ts';
+
+const columns = defineRecordColumns<WebhookProgress>(
+  'name cursor attempts nextAttemptAt lastError deliveredAt',
+);
+const COLUMNS = columns.select();
+
+const insert = defineQuery(`INSERT INTO webhooks (name, cursor, attempts, next_attempt_at, leased_until)
+  VALUES (?, ?, 0, 0, 0) ON CONFLICT (name) DO NOTHING`);
+/** A lease further ahead than the longest was acquired by a process with a wrong clock. */
+const lease = defineQuery(`UPDATE webhooks SET holder = ?, leased_until = ?
+  WHERE name = ? AND (holder IS NULL OR holder = ? OR leased_until <= ? OR leased_until > ?) RETURNING ${COLUMNS}`);
+const save =
+  defineQuery(`UPDATE webhooks SET cursor = ?, attempts = ?, next_attempt_at = ?, last_error = ?, delivered_at = ?
+  WHERE name = ? AND holder = ? RETURNING 1 AS one`);
+/** Without its holder, a delivery in progress cannot save a later cursor. */
+const rewind =
+  defineQuery(`UPDATE webhooks SET cursor = ?, attempts = 0, next_attempt_at = 0, last_error = NULL,
+  holder = NULL, leased_until = 0 WHERE name = ? RETURNING 1 AS one`);
+const all = defineQuery(`SELECT ${COLUMNS} FROM webhooks ORDER BY name`);
+
+export function createWebhookStore(database: Database): WebhookStore {
+  return {
+    async leaseWebhook(name, holder, initial, now, until) {
+      await database.write(insert(name, initial));
+      return columns.readFirst(await database.write(lease(holder, until, name, holder, now, until)));
+    },
+    async saveWebhookProgress({ name, cursor, attempts, nextAttemptAt, lastError, deliveredAt }, holder) {
+      const values = [cursor, attempts, nextAttemptAt, lastError, deliveredAt, name, holder];
+      return (await database.write(save(...values))).length > 0;
+    },
+    async releaseWebhook(name, holder) {
+      await database.write(
+        sql`UPDATE webhooks SET holder = NULL, leased_until = 0 WHERE name = ${name} AND holder = ${holder}`,
+      );
+    },
+    listWebhooks: async () => columns.readAll(await database.read(all())),
+    rewindWebhook: async (name, cursor) => (await database.write(rewind(cursor, name))).length > 0,
+  };
+}
