@@ -44,6 +44,8 @@ const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   'stdio server': ['guides/stdio-server'],
   'machine client': ['guides/machine-clients'],
   keycloak: ['guides/move-from-keycloak', 'guides/sign-in'],
+  webhook: ['guides/webhooks'],
+  siem: ['guides/webhooks'],
   prometheus: ['guides/monitoring'],
   grafana: ['guides/monitoring'],
   'alert rules': ['guides/monitoring'],

@@ -1,6 +1,7 @@
 /** docs/metrics.md: the families of `/metrics`, as the program exposes them, and what to do when one moves. */
 import { createDatabaseMetrics } from '../../packages/cli/src/server/metrics/database-metrics.ts';
 import { createMetrics } from '../../packages/cli/src/server/metrics/metrics.ts';
+import { createWebhookMetrics } from '../../packages/cli/src/server/metrics/webhook-metrics.ts';
 import { table } from './markdown.ts';
 
 /** Name → when it moves. A family without an entry, or an entry without a family, fails the generation. */
@@ -43,6 +44,10 @@ const ADVICE: Readonly<Record<string, string>> = {
     'up to 60 is normal. Alert above 3600: `sweep.failed` in the log, or the database cannot keep up',
   portcullis_approvals_pending:
     'rises: no approver decides, or an agent asks for too much; `portcullis approvals list` names users and clients',
+  portcullis_webhook_attempts_total:
+    '`outcome="failed"`: `portcullis webhooks list` has the reason. `outcome="rejected"`: `portcullis events --type webhook.event_rejected` names the events',
+  portcullis_webhook_delay_seconds:
+    'above 600: the receiver is down or slow, and events wait in the audit log; only the process that delivers has a value',
   process_cpu_seconds_total:
     'near one second a second: raise `processes`, start another server (PostgreSQL), or move to a faster processor',
   process_resident_memory_bytes: 'a rise over days without a rise in requests is a memory leak: report it',
@@ -59,6 +64,8 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
   portcullis_http_responses_total: ['path', 'status'],
   portcullis_http_response_duration_seconds: ['path'],
   portcullis_approval_decision_duration_seconds: ['decision'],
+  portcullis_webhook_attempts_total: ['webhook', 'outcome'],
+  portcullis_webhook_delay_seconds: ['webhook'],
   portcullis_gateway_calls_total: ['server', 'decision', 'outcome'],
   portcullis_gateway_call_duration_seconds: ['server'],
   portcullis_gateway_backend_duration_seconds: ['server'],
@@ -68,7 +75,9 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
 
 /** The whole page, in Markdown. */
 export function metricsPage(): string {
-  const exposed = createMetrics(null, () => 0, createDatabaseMetrics()).expose();
+  const components = [createDatabaseMetrics(), createWebhookMetrics()];
+  const expose = () => components.flatMap((component) => component.expose());
+  const exposed = createMetrics(null, () => 0, { expose }).expose();
   const families = [...exposed.matchAll(/^# HELP (\S+) (.+)\n# TYPE \S+ (\S+)$/gm)];
   const names = families.map(([, name = '']) => name);
   const unknown = Object.keys(ADVICE).filter((name) => !names.includes(name));

@@ -1,2 +1,3 @@
-/** Entry point `options`: the setting `admin`, and the resources that it protects; loads nothing of the API itself. */
+/** Entry point `options`: the settings `admin` and `webhooks`, and the resources that they protect; loads nothing else of the package. */
 export { adminResourcesOf, adminSchema, type GivenAdminOptions } from './settings.ts';
+export { type Webhook, webhooksSchema } from './webhooks/options.ts';

@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   approvals: async () => (await import('./admin/approvals.ts')).defineApprovals,
   keys: async () => (await import('./admin/keys.ts')).defineKeys,
   events: async () => (await import('./admin/events.ts')).defineEvents,
+  webhooks: async () => (await import('./admin/webhooks.ts')).defineWebhooks,
   migrate: async () => (await import('./admin/migrate.ts')).defineMigrate,
   login: async () => (await import('./commands/login.ts')).defineLogin,
   logout: async () => (await import('./commands/logout.ts')).defineLogout,

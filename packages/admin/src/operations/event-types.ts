@@ -4,10 +4,14 @@ import type { GatewayAuditEvent } from '@portcullis/gateway';
 import { suggestName } from '@portcullis/protocol';
 import type { ChangeEvent } from './change-event.ts';
 import { OperationError } from './errors.ts';
+import type { WebhookEvent } from './webhook-event.ts';
 
 /** The compiler ensures that none is missing. */
 const TYPES: Readonly<
-  Record<AuthorizationEvent['type'] | GatewayAuditEvent['type'] | ChangeEvent['type'], true>
+  Record<
+    AuthorizationEvent['type'] | GatewayAuditEvent['type'] | ChangeEvent['type'] | WebhookEvent['type'],
+    true
+  >
 > = {
   'account.created': true,
   'account.disabled': true,
@@ -24,6 +28,7 @@ const TYPES: Readonly<
   'approval.outcome_unknown': true,
   'approval.requested': true,
   'assertion.issued': true,
+  'audit.delayed': true,
   'audit.dropped': true,
   'authorization.started': true,
   'authorization_code.issued': true,
@@ -94,6 +99,7 @@ const TYPES: Readonly<
   'tool.approved': true,
   'tool.changed': true,
   'tool.rejected': true,
+  'webhook.event_rejected': true,
 };
 
 /** @param pattern an event, or the beginning of several with `*` @throws OperationError that suggests a similar one */

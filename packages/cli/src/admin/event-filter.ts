@@ -20,12 +20,12 @@ export function addFilterOptions(command: Command): void {
     ['--outcome <outcome>', 'only calls that were answered, refused, unavailable, cancelled, …'],
   ];
   for (const [flags, description] of filters) command.option(flags, description);
-  command.addOption(
-    new Option(
-      '--since <time>',
-      'only those since this time, such as 2026-03-01T04:00Z, or 15m, 6h, 7d ago',
-    ).argParser(readSince),
-  );
+  command.addOption(sinceOption('only those since this time, such as 2026-03-01T04:00Z, or 15m, 6h, 7d ago'));
+}
+
+/** `--since`, as epoch milliseconds. */
+export function sinceOption(description: string): Option {
+  return new Option('--since <time>', description).argParser(readSince);
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -77,7 +77,9 @@ interface Replaceable {
 /** @throws SettingsError naming the settings */
 export async function compose(given: Parts): Promise<Composition> {
   const { application } = given.prepared;
-  const metrics = createMetrics(application?.path ?? null, given.droppedLines, given.databaseMetrics);
+  const metrics = createMetrics(application?.path ?? null, given.droppedLines, {
+    expose: () => [...given.databaseMetrics.expose(), ...given.webhookMetrics.expose()],
+  });
   const tolerance = createOutageTolerance(given.prepared.settings.freshness);
   const log = counted(given.log, metrics);
   const parts: Parts = {

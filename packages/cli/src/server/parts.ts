@@ -2,6 +2,7 @@
 import type { DecisionPoint } from '@portcullis/gateway';
 import type { Log } from './log.ts';
 import type { DatabaseMetrics } from './metrics/database-metrics.ts';
+import type { WebhookMetrics } from './metrics/webhook-metrics.ts';
 import type { Prepared } from './prepare.ts';
 import type { Membership } from './processes/membership.ts';
 import type { Storage } from './storage.ts';
@@ -19,6 +20,7 @@ export interface Parts {
   /** How many log lines were dropped since the start. */
   readonly droppedLines: () => number;
   readonly databaseMetrics: DatabaseMetrics;
+  readonly webhookMetrics: WebhookMetrics;
   /** `null` in a single-process server. */
   readonly membership: Membership | null;
 }

@@ -13,6 +13,7 @@ import { createLog, type Log } from './log.ts';
 import { createLogOutput, survive } from './log-output.ts';
 import { findMasterKey, findPreviousKeys } from './master-key.ts';
 import { createDatabaseMetrics } from './metrics/database-metrics.ts';
+import { createWebhookMetrics } from './metrics/webhook-metrics.ts';
 import type { Prepared } from './prepare.ts';
 import type { Membership } from './processes/membership.ts';
 import { writeRunFile } from './run-file.ts';
@@ -97,11 +98,16 @@ export async function start(
     log,
     droppedLines: output.dropped,
     databaseMetrics,
+    webhookMetrics: createWebhookMetrics(),
     decisionPoint: await loadDecisionPoint(settings),
     membership,
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
+  if (settings.webhooks.length > 0) {
+    const { startWebhooks } = await import('./webhooks.ts');
+    opened.defer(startWebhooks(parts, composition));
+  }
   if (isFirst && processContext.requiresBackends === true)
     await requireBackends(prepared.serversAt(issuer), complain);
   const firstAccount = isFirst ? await createFirstAccount(prepared, composition) : null;

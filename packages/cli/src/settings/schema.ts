@@ -1,5 +1,5 @@
 /** The settings of the command line: the options of the authorization server, and those of the program itself. */
-import { adminSchema } from '@portcullis/admin/options';
+import { adminSchema, webhooksSchema } from '@portcullis/admin/options';
 import type { FindWorkspaces } from '@portcullis/authorization-server';
 import {
   callback,
@@ -96,6 +96,12 @@ const programSettings = {
     section: 'Protected servers',
     description: 'an external decision point, asked at consent, when tokens are issued, and about calls',
     note: 'Its decisions only restrict what rules and `scopes` allow: [policy.md](policy.md#an-external-decision-point).',
+  }),
+  webhooks: option(webhooksSchema, {
+    section: 'Operation',
+    default: [],
+    description: 'addresses to which audit events are delivered as they happen',
+    note: 'Signed by Standard Webhooks, at least once, in order: [webhooks.md](guides/webhooks.md).',
   }),
   resources: { ...optionDefinitions.resources, default: [] },
   /** A module, or in a configuration module the function itself. */

@@ -1,0 +1,172 @@
+/**
+ * Delivers audit events to one webhook: at least once, and those of a grant in their order. The audit log is the queue: an event
+ * waits there until it is delivered, or expires by `auditRetention`.
+ */
+import { randomBytes } from 'node:crypto';
+import type {
+  AuditEventRecord,
+  AuthorizationStore,
+  WebhookProgress,
+  WebhookStore,
+} from '@portcullis/authorization-server/store';
+import { matchesType } from '../operations/event-types.ts';
+import { idPrefixOf } from '../operations/search-events.ts';
+import type { Webhook } from './options.ts';
+import type { DeliveryAttempt, SendEvent } from './send.ts';
+
+type DeliveryStore = WebhookStore & Pick<AuthorizationStore, 'listEvents' | 'readClock'>;
+
+export interface DeliveryOptions {
+  readonly webhook: Pick<Webhook, 'name' | 'types'>;
+  readonly store: DeliveryStore;
+  readonly send: SendEvent;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Receives the outcome of each attempt. */
+  readonly report: (report: DeliveryReport) => void;
+}
+
+export interface DeliveryReport {
+  /** A `rejected` event is not sent again, a `failed` one is. */
+  readonly outcome: 'delivered' | 'failed' | 'rejected';
+  readonly event: AuditEventRecord;
+  readonly reason: string | null;
+  /** Failures in a row before this attempt. */
+  readonly failures: number;
+}
+
+export interface Delivery {
+  /** Delivers the next batch. @returns whether another may follow at once */
+  deliver(): Promise<boolean>;
+  /** Lets another process deliver. */
+  release(): Promise<void>;
+}
+
+/** Seconds of a lease: longer than a batch, each event of which takes the time limit of a request. */
+const LEASE = 300;
+/** Events of one batch. Its progress is saved at the end, so that a crash repeats this many at most. */
+const BATCH = 100;
+/** Events of different grants that are sent at once. */
+const CONCURRENCY = 8;
+/** Milliseconds after which only events that `audit.delayed` reports are still stored. */
+const SETTLED_AFTER = 3_000;
+/** The same where several computers store events: their clocks may differ. */
+const SHARED_SETTLED_AFTER = 8_000;
+/** Attempts at an event that the receiver rejects, as opposed to a receiver that fails. */
+const MAX_REJECTIONS = 3;
+/** Seconds until the next attempt, by failures in a row. */
+const BACKOFF = [5, 15, 60, 300, 600];
+const LONGEST_BACKOFF = 600;
+
+/** An event to send, and the event of the log that the cursor passes with it. */
+interface Item {
+  readonly event: AuditEventRecord;
+  readonly position: string;
+}
+
+interface Sent {
+  readonly done: ReadonlySet<Item>;
+  readonly failure: DeliveryAttempt | null;
+}
+
+export function createDelivery({ webhook, store, send, clock, report }: DeliveryOptions): Delivery {
+  const { name, types } = webhook;
+  const holder = randomBytes(9).toString('base64url');
+  // Events about webhooks would cause others.
+  const isWanted = ({ type }: AuditEventRecord) =>
+    !type.startsWith('webhook.') && (types?.some((pattern) => matchesType(type, pattern)) ?? true);
+
+  return {
+    async deliver() {
+      const now = Math.floor(clock() / 1000);
+      const progress = await store.leaseWebhook(name, holder, idPrefixOf(clock()), now, now + LEASE);
+      if (progress === null || progress.nextAttemptAt > now) return false;
+      const settled = await findSettled(progress.cursor);
+      if (settled.length === 0) return false;
+      const items = await findItems(settled);
+      const sent = await sendAll(items, progress.attempts);
+      const next = advance(progress, settled, items, sent, Math.floor(clock() / 1000));
+      return (await store.saveWebhookProgress(next, holder)) && next.attempts === 0;
+    },
+    release: () => store.releaseWebhook(name, holder),
+  };
+
+  async function findSettled(cursor: string): Promise<readonly AuditEventRecord[]> {
+    const age = (await store.readClock()) === null ? SETTLED_AFTER : SHARED_SETTLED_AFTER;
+    const end = idPrefixOf(clock() - age);
+    return (await store.listEvents(cursor, BATCH)).filter(({ id }) => id < end);
+  }
+
+  /** Late events precede the one that reports them. Events of the same time are among them, and are sent again. */
+  async function findItems(settled: readonly AuditEventRecord[]): Promise<readonly Item[]> {
+    const items: Item[] = [];
+    for (const event of settled) {
+      const events = event.type === 'audit.delayed' ? [...(await findRange(event.details)), event] : [event];
+      items.push(...events.filter(isWanted).map((one) => ({ event: one, position: event.id })));
+    }
+    return items;
+  }
+
+  async function findRange(details: AuditEventRecord['details']): Promise<readonly AuditEventRecord[]> {
+    const [first, last] = [String(details['first']), String(details['last'])];
+    const found: AuditEventRecord[] = [];
+    // A list begins after an identifier, and a prefix sorts before the whole.
+    let page = await store.listEvents(first.slice(0, -1), BATCH);
+    while (page.length > 0) {
+      found.push(...page.filter(({ id }) => id >= first && id <= last));
+      const end = page.at(-1)?.id ?? last;
+      page = end < last ? await store.listEvents(end, BATCH) : [];
+    }
+    return found;
+  }
+
+  /** Sends until an attempt fails: then what others send at that time is sent again, too. */
+  async function sendAll(items: readonly Item[], failures: number): Promise<Sent> {
+    const lanes = Map.groupBy(items, ({ event }) => event.grantId ?? event.accountId ?? event.id).values();
+    const done = new Set<Item>();
+    let failure: DeliveryAttempt | null = null;
+    const sendLanes = async () => {
+      for (const lane of lanes) {
+        for (const item of lane) {
+          if (failure !== null) return;
+          const attempt = await send(item.event);
+          const isGivenUp =
+            attempt.kind === 'rejected' && item === items[0] && failures + 1 >= MAX_REJECTIONS;
+          const isDone = attempt.kind === 'delivered' || isGivenUp;
+          const outcome = isGivenUp ? 'rejected' : isDone ? 'delivered' : 'failed';
+          report({ outcome, event: item.event, reason: attempt.reason, failures });
+          if (isDone) done.add(item);
+          else failure ??= attempt;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, sendLanes));
+    return { done, failure };
+  }
+}
+
+/** The cursor stops before the first event that was not delivered. @param now epoch seconds */
+function advance(
+  progress: WebhookProgress,
+  settled: readonly AuditEventRecord[],
+  items: readonly Item[],
+  { done, failure }: Sent,
+  now: number,
+): WebhookProgress {
+  const deliveredAt = done.size > 0 ? now : progress.deliveredAt;
+  const left = items.find((item) => !done.has(item));
+  const index = left === undefined ? settled.length : settled.findIndex(({ id }) => id === left.position);
+  const cursor = settled[index - 1]?.id ?? progress.cursor;
+  if (failure === null)
+    return { ...progress, cursor, attempts: 0, nextAttemptAt: 0, lastError: null, deliveredAt };
+  const attempts = index > 0 ? 1 : progress.attempts + 1;
+  const pause = Math.max(BACKOFF[attempts - 1] ?? LONGEST_BACKOFF, failure.retryAfter);
+  return {
+    ...progress,
+    cursor,
+    attempts,
+    nextAttemptAt: now + pause,
+    lastError: failure.reason,
+    deliveredAt,
+  };
+}

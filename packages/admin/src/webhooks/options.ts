@@ -1,0 +1,65 @@
+/** The setting `webhooks`: where audit events are delivered. */
+import { checkedText, lazy, list, optional, secret } from '@portcullis/authorization-server/options';
+import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import * as z from 'zod';
+import { checkEventType } from '../operations/event-types.ts';
+import { readWebhookSecret } from './signature.ts';
+
+/** Where events are delivered, and which. */
+export interface Webhook {
+  readonly name: string;
+  readonly url: string;
+  /** For the signature. @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+  readonly secret: string;
+  /** Types of events, or `login.*`; all by default. */
+  readonly types?: readonly string[] | undefined;
+}
+
+const url = lazy(() =>
+  checkedText('an https URL', (value) => {
+    const parsed = readWebUrl(value);
+    return parsed !== null && isSecureUrl(parsed) ? null : 'must be an https URL; http only on loopback';
+  }),
+);
+
+const name = lazy(() =>
+  checkedText('a name', (value) =>
+    /^[a-z0-9][a-z0-9-]{0,63}$/.test(value) ? null : 'must be lower-case letters, digits and hyphens',
+  ),
+);
+
+const eventPattern = lazy(() =>
+  checkedText('a type of events, or `login.*`', (value) => {
+    try {
+      checkEventType(value);
+      return null;
+    } catch (error) {
+      return `is unknown. ${(error as Error).message}`;
+    }
+  }),
+);
+
+const webhookSecret = lazy(() => secret());
+
+export const webhooksSchema = lazy(() =>
+  list(
+    z.strictObject({
+      name: name().describe('identifies it in `portcullis webhooks`; a new name begins with new events'),
+      url: url().describe('receives each event as a POST request'),
+      secret: webhookSecret().describe('signs the requests: `whsec_` and 24 to 64 random bytes in base64'),
+      types: optional(list(eventPattern()), 'types of events, such as `grant.revoked` or `login.*`', 'all'),
+    }),
+  ).superRefine((webhooks, { addIssue }) => {
+    for (const [index, one] of webhooks.entries()) {
+      if (webhooks.findIndex((other) => other.name === one.name) < index)
+        addIssue({ code: 'custom', path: [index, 'name'], message: 'is the name of another webhook' });
+      if (readWebhookSecret(one.secret) === null)
+        addIssue({
+          code: 'custom',
+          path: [index, 'secret'],
+          message:
+            'must be whsec_ and 24 to 64 random bytes in base64: echo "whsec_$(openssl rand -base64 32)"',
+        });
+    }
+  }),
+);

@@ -1,0 +1,255 @@
+/** The delivery of audit events to a webhook: order, repetition, failures, and processes that share the work. */
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
+import { type FullStore, openStore } from '@portcullis/store';
+import { expect, it, onTestFinished } from 'vitest';
+import { idPrefixOf } from '../../src/operations/search-events.ts';
+import { createDelivery, type DeliveryReport } from '../../src/webhooks/delivery.ts';
+import type { DeliveryAttempt } from '../../src/webhooks/send.ts';
+
+const START = Date.UTC(2026, 0, 1);
+const DELIVERED: DeliveryAttempt = { kind: 'delivered', reason: null, retryAfter: 0 };
+const FAILED: DeliveryAttempt = { kind: 'failed', reason: 'status 503', retryAfter: 0 };
+const REJECTED: DeliveryAttempt = { kind: 'rejected', reason: 'status 400', retryAfter: 0 };
+
+interface Receiver {
+  /** Suffixes of the identifiers of what was sent. */
+  readonly sent: string[];
+  readonly reports: DeliveryReport[];
+  respond(event: AuditEventRecord): DeliveryAttempt | Promise<DeliveryAttempt>;
+  deliver(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+interface Log {
+  readonly store: FullStore;
+  /** Milliseconds since the start. */
+  at: number;
+  append(...events: readonly (Partial<AuditEventRecord> & { readonly name: string })[]): Promise<void>;
+  receiver(types?: readonly string[]): Receiver;
+}
+
+/** A log whose webhook has begun. */
+async function openLog(): Promise<Log> {
+  const store = await openStore(':memory:');
+  onTestFinished(() => store.close());
+  const none = { clientId: null, accountId: null, grantId: null, resource: null, transactionId: null };
+  const log: Log = {
+    store,
+    at: 0,
+    append: (...events) =>
+      store.appendEvents(
+        events.map(({ name, at = log.at, ...event }) => ({
+          ...none,
+          id: idOf(name, at),
+          at: START + at,
+          type: 'grant.revoked',
+          details: {},
+          expiresAt: START,
+          ...event,
+        })),
+      ),
+    receiver(types) {
+      const receiver: Receiver = {
+        sent: [],
+        reports: [],
+        respond: () => DELIVERED,
+        ...createDelivery({
+          webhook: { name: 'siem', types },
+          store,
+          clock: () => START + log.at,
+          send: async (event) => {
+            receiver.sent.push(event.id.split('-')[1] ?? '');
+            return receiver.respond(event);
+          },
+          report: (report) => receiver.reports.push(report),
+        }),
+      };
+      return receiver;
+    },
+  };
+  await log.receiver().deliver();
+  await store.rewindWebhook('siem', idPrefixOf(START));
+  return log;
+}
+
+const idOf = (name: string, at: number) => `${idPrefixOf(START + at)}-${name}`;
+/** Then no event of the past is still on its way. */
+const SETTLED = 10_000;
+
+it('a new webhook begins with the events after its start', async () => {
+  const log = await openLog();
+  await log.append({ name: 'before' });
+  await log.store.rewindWebhook('siem', idPrefixOf(START + 1));
+  await log.append({ name: 'after', at: 2 });
+  log.at = SETTLED;
+  const receiver = log.receiver();
+  await receiver.deliver();
+  expect(receiver.sent).toEqual(['after']);
+});
+
+it('sends each event once, when no earlier one can still be stored', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'a', at: 5 });
+  log.at = 100;
+  expect(await receiver.deliver()).toBe(false);
+  expect(receiver.sent).toEqual([]);
+  await log.append({ name: 'b', at: 4 });
+  log.at = SETTLED;
+  expect(await receiver.deliver()).toBe(true);
+  expect(await receiver.deliver()).toBe(false);
+  expect(receiver.sent).toEqual(['b', 'a']);
+});
+
+it('sends the types that are wanted, and none about webhooks', async () => {
+  const log = await openLog();
+  await log.append(
+    { name: 'a', type: 'login.failed' },
+    { name: 'b', type: 'token.issued' },
+    { name: 'c', type: 'login.succeeded' },
+    { name: 'd', type: 'webhook.event_rejected' },
+  );
+  log.at = SETTLED;
+  const some = log.receiver(['login.*']);
+  await some.deliver();
+  await some.release();
+  expect(some.sent).toEqual(['a', 'c']);
+  await log.store.rewindWebhook('siem', idPrefixOf(START));
+  const every = log.receiver();
+  await every.deliver();
+  expect(every.sent).toEqual(['a', 'b', 'c']);
+});
+
+it('keeps the order of each grant, and sends those of other grants meanwhile', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append(
+    { name: 'a1', grantId: 'a' },
+    { name: 'a2', grantId: 'a', at: 1 },
+    { name: 'b1', grantId: 'b', at: 2 },
+  );
+  log.at = SETTLED;
+  const first = Promise.withResolvers<DeliveryAttempt>();
+  receiver.respond = ({ id }) => (id.endsWith('a1') ? first.promise : DELIVERED);
+  const delivered = receiver.deliver();
+  await expect.poll(() => receiver.sent).toEqual(['a1', 'b1']);
+  first.resolve(DELIVERED);
+  await delivered;
+  expect(receiver.sent).toEqual(['a1', 'b1', 'a2']);
+});
+
+it('waits longer after each failure, sends the event again, and nothing after it before', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'a', grantId: 'a' }, { name: 'b', grantId: 'a', at: 1 });
+  receiver.respond = () => FAILED;
+  const waits: number[] = [];
+  for (let at = SETTLED, last = SETTLED; waits.length < 6; at += 1000) {
+    log.at = at;
+    const { length } = receiver.sent;
+    await receiver.deliver();
+    if (receiver.sent.length === length) continue;
+    waits.push((at - last) / 1000);
+    last = at;
+  }
+  expect(waits).toEqual([0, 5, 15, 60, 300, 600]);
+  expect(new Set(receiver.sent)).toEqual(new Set(['a']));
+  expect(receiver.reports.map(({ failures }) => failures)).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(await log.store.listWebhooks()).toMatchObject([{ attempts: 6, lastError: 'status 503' }]);
+  receiver.respond = () => DELIVERED;
+  log.at += 600_000;
+  await receiver.deliver();
+  expect(receiver.sent.slice(6)).toEqual(['a', 'b']);
+  expect(await log.store.listWebhooks()).toMatchObject([{ attempts: 0, lastError: null }]);
+});
+
+it('waits as long as the receiver asks for', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'a' });
+  receiver.respond = () => ({ ...FAILED, retryAfter: 120 });
+  log.at = SETTLED;
+  await receiver.deliver();
+  expect(await log.store.listWebhooks()).toMatchObject([{ nextAttemptAt: START / 1000 + 130 }]);
+});
+
+it('gives up an event that the receiver rejects three times, and delivers those after it', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append(
+    { name: 'a', grantId: 'a' },
+    { name: 'bad', grantId: 'a', at: 1 },
+    { name: 'c', grantId: 'a', at: 2 },
+  );
+  receiver.respond = ({ id }) => (id.endsWith('bad') ? REJECTED : DELIVERED);
+  for (const at of [SETTLED, SETTLED + 5_000, SETTLED + 20_000]) {
+    log.at = at;
+    await receiver.deliver();
+  }
+  expect(receiver.sent).toEqual(['a', 'bad', 'bad', 'bad', 'c']);
+  expect(receiver.reports.map(({ outcome }) => outcome)).toEqual([
+    ...['delivered', 'failed', 'failed', 'rejected', 'delivered'],
+  ]);
+});
+
+it('never gives up an event while the receiver is down', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'a' });
+  receiver.respond = () => FAILED;
+  for (let hour = 0; hour < 100; hour += 1) {
+    log.at = SETTLED + hour * 3_600_000;
+    await receiver.deliver();
+  }
+  receiver.respond = () => DELIVERED;
+  log.at += 3_600_000;
+  await receiver.deliver();
+  expect(receiver.reports.at(-1)).toMatchObject({ outcome: 'delivered', failures: 100 });
+});
+
+it('sends what was stored late, with the event that reports it', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'on-time', at: 1_000 }, { name: 'last', at: 20_000 });
+  log.at = 60_000;
+  await receiver.deliver();
+  await log.append({ name: 'late-1', at: 1_500 }, { name: 'late-2', at: 19_000 });
+  await receiver.deliver();
+  expect(receiver.sent).toEqual(['on', 'last']);
+  const details = { first: idOf('late-1', 1_500), last: idOf('late-2', 19_000), count: 2 };
+  await log.append({ name: 'report', at: 60_001, type: 'audit.delayed', details });
+  log.at = 90_000;
+  await receiver.deliver();
+  expect(receiver.sent.slice(2)).toEqual(['late', 'late', 'report']);
+});
+
+it('is done by one of two processes, and by the other after a release', async () => {
+  const log = await openLog();
+  const [one, other] = [log.receiver(), log.receiver()];
+  await log.append({ name: 'a' });
+  log.at = SETTLED;
+  await Promise.all([one.deliver(), other.deliver()]);
+  expect([...one.sent, ...other.sent]).toEqual(['a']);
+  await log.append({ name: 'b', at: SETTLED + 1 });
+  log.at = 3 * SETTLED;
+  await one.release();
+  await other.deliver();
+  await other.release();
+  await one.deliver();
+  expect([...one.sent, ...other.sent].toSorted()).toEqual(['a', 'b']);
+});
+
+it('repeats a batch whose progress was not saved', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'a' });
+  log.at = SETTLED;
+  receiver.respond = async () => {
+    await log.store.rewindWebhook('siem', idPrefixOf(START));
+    return DELIVERED;
+  };
+  expect(await receiver.deliver()).toBe(false);
+  receiver.respond = () => DELIVERED;
+  await receiver.deliver();
+  expect(receiver.sent).toEqual(['a', 'a']);
+});
