@@ -26,6 +26,7 @@ export interface DeliveryOptions {
   readonly report: (report: DeliveryReport) => void;
 }
 
+/** The outcome of one attempt to deliver an event. */
 export interface DeliveryReport {
   /** A `rejected` event is not sent again, a `failed` one is. */
   readonly outcome: 'delivered' | 'failed' | 'rejected';
@@ -69,6 +70,7 @@ interface Sent {
   readonly failure: DeliveryAttempt | null;
 }
 
+/** Creates the delivery of one webhook in this process; processes that share the store deliver one at a time. */
 export function createDelivery({ webhook, store, send, clock, report }: DeliveryOptions): Delivery {
   const { name, types } = webhook;
   const holder = randomBytes(9).toString('base64url');

@@ -41,6 +41,7 @@ const eventPattern = lazy(() =>
 
 const webhookSecret = lazy(() => secret());
 
+/** The schema of the setting `webhooks`. */
 export const webhooksSchema = lazy(() =>
   list(
     z.strictObject({
