@@ -2,6 +2,7 @@
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import { createAccountAdministration } from '../src/index.ts';
+import { startAssertionIssuer } from './assertion-issuer.ts';
 import {
   type FederationScene,
   logInByProvider,
@@ -12,11 +13,16 @@ import {
   startFiles,
 } from './federation-scene.ts';
 import { connectService } from './scim-scene.ts';
-import { claimsOf, ISSUER, NOTES, RESOURCES } from './server-under-test.ts';
+import { basic, CLIENTS, claimsOf, ISSUER, NOTES, RESOURCES, startServer } from './server-under-test.ts';
 import { requestOf } from './visitor.ts';
 
+interface Scim {
+  readonly externalId?: string;
+  readonly provisionedOnly?: boolean;
+}
+
 /** A server whose users sign in at oidc-provider, which verifies `<login>@third.example`, and its provisioning service. */
-async function setScene(scim: { readonly externalId?: string; readonly provisionedOnly?: boolean } = {}) {
+async function setScene(scim: Scim = {}) {
   const files = await startFiles();
   const scopes = ['openid', 'offline_access', 'email', 'files:read'];
   const resources = RESOURCES.map((one) => ({ ...one, claims: ['groups'] as const }));
@@ -176,5 +182,57 @@ describe('provisioned groups', () => {
     const refreshed = await t.post('/token', { ...fields, client_id: 'web', client_secret: 'web-secret' });
     expect(claimsOf(refreshed.body['access_token'])['groups']).toEqual(['Makers']);
     expect(await isLive(refreshed.body['access_token'])).toBe(true);
+  });
+});
+
+describe('an ID-JAG of a provider that provisions', () => {
+  async function setAssertionScene(scim: Scim = {}) {
+    const idp = await startAssertionIssuer();
+    const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+    const t = await startServer({
+      clients: [...CLIENTS, { client_id: 'agent', client_secret: 'agent-secret', grant_types: [grant] }],
+      assertionIssuers: [{ issuer: idp.issuer, use: 'id-jag', clients: ['agent'], scopes: ['notes:read'] }],
+      identityProviders: [
+        {
+          id: 'acme',
+          name: 'Acme',
+          clientId: 'portcullis',
+          scopes: ['openid'],
+          kind: { issuer: idp.issuer },
+          scim,
+        },
+      ],
+    });
+    const redeem = async () => {
+      const assertion = await idp.idJag();
+      const { body } = await t.post(
+        '/token',
+        { grant_type: grant, assertion },
+        basic('agent', 'agent-secret'),
+      );
+      return body['error'] ?? null;
+    };
+    return { t, redeem, service: await connectService(t, 'acme') };
+  }
+
+  it('is refused for a user who was deactivated before there was an account', async () => {
+    const { t, redeem, service } = await setAssertionScene();
+    const id = await service.addUser('ada@acme.example', { externalId: 'ada-at-acme', active: false });
+    const before = t.snapshot();
+    expect(await redeem()).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+    await service.patch(`/Users/${id}`, activate);
+    expect(await redeem()).toBeNull();
+    await service.patch(`/Users/${id}`, deactivate);
+    expect(await redeem()).toBe('invalid_grant');
+  });
+
+  it('is accepted with provisionedOnly for provisioned users, and for no others', async () => {
+    const { t, redeem, service } = await setAssertionScene({ provisionedOnly: true });
+    const before = t.snapshot();
+    expect(await redeem()).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+    await service.addUser('ada@acme.example', { externalId: 'ada-at-acme' });
+    expect(await redeem()).toBeNull();
   });
 });

@@ -1,6 +1,9 @@
 /** Finds the account of an asserted user: by issuer and subject, then by verified email address if allowed, else a new one. */
+import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { newFederatedAccount } from '../federation/linked-users.ts';
+import type { FederationOptions } from '../federation/provider/identity-provider.ts';
+import { checkProvisionedUser, resolveProvisionedUser } from '../federation/provisioned-users.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { emailKey } from '../users/accounts.ts';
 import { invalidAssertion } from './assertion-error.ts';
@@ -25,8 +28,29 @@ export function createFindAssertedUser({
   store,
   clock,
   events,
-}: Pick<ServerContext, 'store' | 'clock' | 'events'>): FindAssertedUser {
-  return async (claims, { linkByEmail = false, createAccounts = true }) => {
+  options: { identityProviders },
+}: Pick<ServerContext<FederationOptions>, 'store' | 'clock' | 'events' | 'options'>): FindAssertedUser {
+  return async (claims, issuer) => {
+    const { iss, sub } = claims;
+    const identityProvider = [...identityProviders.values()].find(
+      ({ provider, scim }) => scim !== null && provider.issuer === iss,
+    );
+    if (identityProvider === undefined) return find(claims, issuer);
+    const user = { issuer: iss, subject: sub, name: null, claims };
+    await asAssertionError(checkProvisionedUser(store, identityProvider, user));
+    const { accountId, save } = await find(claims, issuer);
+    const resolve = async () => ({ id: await save() });
+    return {
+      accountId,
+      save: async () =>
+        (await asAssertionError(resolveProvisionedUser(store, identityProvider, user, resolve))).id,
+    };
+  };
+
+  async function find(
+    claims: VerifiedAssertion['claims'],
+    { linkByEmail = false, createAccounts = true }: TrustedIssuer,
+  ): Promise<AssertedUser> {
     const { iss, sub } = claims;
     const known =
       (await store.findLinkedIdentity(iss, sub))?.accountId ?? (await store.findAssertedIdentity(iss, sub));
@@ -41,7 +65,7 @@ export function createFindAssertedUser({
     }
     if (!createAccounts) throw invalidAssertion('its user has no account');
     return { accountId: null, save: () => create(claims) };
-  };
+  }
 
   /** An address that was not verified links nothing, and must not look like a link either. */
   async function findByEmail({ email, email_verified: verified }: VerifiedAssertion['claims']) {
@@ -65,6 +89,16 @@ export function createFindAssertedUser({
     const accountId = await store.linkIdentity({ issuer: iss, subject: sub, accountId: created.id }, created);
     if (accountId === created.id) events({ type: 'account.created', accountId, identityProvider: iss });
     return accountId;
+  }
+}
+
+async function asAssertionError<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'access_denied')
+      throw invalidAssertion(error.reason ?? 'its user is not allowed');
+    throw error;
   }
 }
 

@@ -61,19 +61,33 @@ async function findProvisionedUser(
 }
 
 /**
- * Lets a user sign in unless the provider deactivated the provisioned one, and gives that one the account.
- * @throws OAuthError `access_denied` for a deactivated user, and for one who is not provisioned where only those may sign in
+ * Finds the provisioned user, whom the provider must not have deactivated; `null`: there is none.
+ * @throws OAuthError `access_denied` for a deactivated user, and for one who is not provisioned where only those are allowed
  */
-export async function resolveProvisionedUser(
+export async function checkProvisionedUser(
   store: AuthorizationStore,
   identityProvider: IdentityProvider,
   user: FederatedUser,
-  resolve: () => Promise<AccountRecord>,
-): Promise<AccountRecord> {
+): Promise<ProvisionedResource | null> {
   const provisioned = await findProvisionedUser(store, identityProvider, user);
   const isRequired = identityProvider.scim?.provisionedOnly === true;
   if (provisioned?.isActive === false) throw notAllowed('the provisioned user is not active');
   if (provisioned === null && isRequired) throw notAllowed('the user is not provisioned');
+  return provisioned;
+}
+
+/**
+ * Finds or creates the account of a user who is allowed by `checkProvisionedUser`, and gives it to the provisioned user.
+ * @throws OAuthError `access_denied`, as there
+ */
+export async function resolveProvisionedUser<Account extends Pick<AccountRecord, 'id'>>(
+  store: AuthorizationStore,
+  identityProvider: IdentityProvider,
+  user: FederatedUser,
+  resolve: () => Promise<Account>,
+): Promise<Account> {
+  const provisioned = await checkProvisionedUser(store, identityProvider, user);
+  const isRequired = identityProvider.scim?.provisionedOnly === true;
   const account = await resolve();
   if (provisioned === null || provisioned.accountId === account.id) return account;
   const isLinked = await store.linkProvisionedAccount(provisioned.id, account.id);
