@@ -16,6 +16,13 @@ function prepareWith(content: unknown) {
 
 const resource = { resource: 'https://mcp.example.com/mcp', name: 'G', scopes: { a: 'Greet' } };
 
+const webhook = {
+  name: 'siem',
+  url: 'https://siem.example/events',
+  secret: `whsec_${'c2VjcmV0'.repeat(4)}`,
+  types: ['login.*', 'grant.revoked'],
+};
+
 /** As many settings as one file can hold. */
 const rich = {
   resources: [
@@ -98,6 +105,7 @@ const rich = {
     pinned: [{ client_id: 'https://x.example/c', client_name: 'x', redirect_uris: ['https://x.example/cb'] }],
   },
   privateUseSchemes: ['myapp'],
+  webhooks: [webhook],
   outbound: { proxy: 'http://p:3128', noProxy: ['a.example'], timeout: 50 },
   identityProviders: [
     {
@@ -219,6 +227,30 @@ describe('a configuration file', () => {
     });
     const [first] = serversAt('https://Mcp.Example.com:443');
     expect(first?.resource).toBe('https://mcp.example.com/a');
+  });
+
+  it.each([
+    [{ secret: 'whsec_c2hvcnQ=' }, {}, 'webhooks.0.secret (in config.json) must be whsec_ and 24 to 64'],
+    [{ secret: 'c2VjcmV0'.repeat(4) }, {}, 'webhooks.0.secret (in config.json) must be whsec_ and 24 to 64'],
+    [{ url: 'http://siem.example/' }, {}, 'webhooks.0.url (in config.json) must be an https URL'],
+    [
+      { types: ['login.fialed'] },
+      {},
+      'webhooks.0.types.0 (in config.json) is unknown. There is no event "login.fialed"',
+    ],
+    [
+      {},
+      { auditRetention: false },
+      'webhooks (in config.json) must not be set while auditRetention is false',
+    ],
+  ])('refuses a webhook that cannot work: %j %j', async (changes, settings, issue) => {
+    const withWebhook = (one: object, more: object) =>
+      prepareWith({ resources: [resource], webhooks: [one], ...more });
+    expect((await withWebhook(webhook, {})).settings.webhooks).toHaveLength(1);
+    const error: unknown = await withWebhook({ ...webhook, ...changes }, settings).catch(
+      (one: unknown) => one,
+    );
+    expect((error as SettingsError).issues).toEqual([expect.stringContaining(issue)]);
   });
 
   it.each(['https', 'http', 'javascript', 'urn'])(

@@ -64,6 +64,8 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const key = await collectIssues(issues, () => findKeyIfAny(settings, folder, nameOf));
   const previousKeys = await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
   checkFirstAccount(settings, report);
+  if (settings.webhooks.length > 0 && settings.auditRetention === false)
+    report.add(['webhooks'], 'must not be set while auditRetention is false: they deliver the audit log');
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
   serversAt('http://localhost', report);
