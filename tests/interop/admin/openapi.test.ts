@@ -1,6 +1,6 @@
 /** The OpenAPI document of the admin API, read by foreign tools: a linter, and a client that is made of it. */
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -65,5 +65,27 @@ describe.skipIf(missing)('the OpenAPI document of the admin API', () => {
     await expect(use('showUser', { userId: 'user_unknown' })).rejects.toMatchObject({
       response: { status: 404 },
     });
+  });
+
+  it('makes types that accept what the API accepts, and nothing else', async () => {
+    const run = async (tool: string, ...words: readonly string[]) =>
+      promisify(execFile)(process.execPath, [join(modules, tool), ...words], { cwd: t.configHome });
+    await run('openapi-typescript/bin/cli.js', `${t.api}/openapi.json`, '-o', 'admin.d.ts');
+    await symlink(modules, join(t.configHome, 'node_modules'));
+    const compile = async (query: string) => {
+      const program = `import createClient from 'openapi-fetch';
+        import type { paths } from './admin.d.ts';
+        const client = createClient<paths>({ baseUrl: '' });
+        const { data } = await client.GET('/users', { params: { query: ${query} } });
+        export const ids: string[] = data?.items.map(({ id }) => id) ?? [];`;
+      await writeFile(join(t.configHome, 'program.mts'), program);
+      const options = ['--noEmit', '--strict', '--module', 'nodenext', '--allowImportingTsExtensions'];
+      return run('typescript/bin/tsc', ...options, 'program.mts').then(
+        () => '',
+        ({ stdout }: { readonly stdout: string }) => stdout,
+      );
+    };
+    expect(await compile('{ limit: 10 }')).toBe('');
+    expect(await compile('{ limti: 10 }')).toContain("'limti' does not exist");
   });
 });
