@@ -15,7 +15,9 @@ import { runHere } from './support/in-process.ts';
 let t: Installation;
 let folder: string;
 beforeAll(async () => {
-  t = await startInstallation();
+  // Behind the gateway, which serves metadata of its own.
+  const backend = { url: 'http://127.0.0.1:9/mcp' };
+  t = await startInstallation({ servers: [{ path: '/wiki', backend }] });
   folder = await mkdtemp(join(tmpdir(), 'portcullis-remote-'));
 });
 afterAll(async () => {

@@ -324,11 +324,12 @@ function route(
 ): HttpHandler {
   return (request, connection) => {
     const path = pathOf(request);
+    // Before the gateway, which responds to requests for the metadata of any other resource.
+    if (admin?.belongs(path) === true) return Promise.resolve(admin);
     if (gateway?.belongs(path) === true) {
       const { address } = connection;
       return Promise.resolve({ node: (incoming, outgoing) => gateway.handle(incoming, outgoing, address) });
     }
-    if (admin?.belongs(path) === true) return Promise.resolve(admin);
     if (own?.belongs(path) === true) return Promise.resolve(own);
     return server.owns(path) ? server.handleHttp(request, connection) : serviceRoutes(request, connection);
   };
