@@ -47,7 +47,16 @@ const BEFORE: Readonly<Record<string, string>> = {
 const ALTERNATIVES = ['docs/gateway.md'];
 
 /** Documents whose own configuration serves their commands. */
-const SERVED = ['docs/guides/test-in-ci.md', 'docs/policy.md'];
+const SERVED = [
+  'docs/guides/admin-api.md',
+  'docs/guides/provisioning.md',
+  'docs/guides/test-in-ci.md',
+  'docs/guides/webhooks.md',
+  'docs/policy.md',
+];
+
+/** Variables of these configurations. */
+const SECRETS = { CI_SECRET: SECRET, OKTA_SECRET: SECRET, SIEM_SECRET: `whsec_${'c2VjcmV0'.repeat(4)}` };
 
 describe('the commands of the documents', () => {
   const withCommands = documents.filter(({ file, blocks }) =>
@@ -58,13 +67,14 @@ describe('the commands of the documents', () => {
     const variables: Record<string, string> = {
       PORTCULLIS_METRICS_TOKEN: SECRET,
       TOKEN: 'a token',
-      OKTA_SECRET: SECRET,
+      ...SECRETS,
+      ...(SERVED.includes(file) && { PORTCULLIS_CONFIG: 'server.json' }),
     };
     const configuration = SERVED.includes(file) ? serve(blocks) : CONFIGURATION;
     await using shell = await openShell({
       configuration,
       absent: Object.keys(ABSENT),
-      environment: { CI_SECRET: SECRET },
+      environment: SECRETS,
     });
     const database = text.includes('postgres://') ? await (await startPostgres()).createDatabase() : '';
     const names = [
@@ -74,11 +84,14 @@ describe('the commands of the documents', () => {
     const given = ALTERNATIVES.includes(file) ? JSON.stringify(CONFIGURATION) : PLAIN;
     for (const name of names) shell.write(name, given);
     if (BEFORE[file] !== undefined) await shell.run(translate(BEFORE[file], shell.url, database));
+    const isConfiguration = ({ language, text: json }: Block) =>
+      language === 'json' && !json.includes('mcpServers') && !ALTERNATIVES.includes(file);
+    const [first] = blocks.filter(isConfiguration);
     for (const block of blocks) {
-      if (block.language === 'json' && !block.text.includes('mcpServers') && !ALTERNATIVES.includes(file)) {
+      if (isConfiguration(block) && (block === first || !SERVED.includes(file))) {
         const prepared = await prepare(asConfiguration(JSON.parse(block.text)), shell.folder);
         for (const name of names) shell.write(name, prepared.configuration);
-        Object.assign(variables, prepared.environment);
+        Object.assign(variables, { ...prepared.environment, ...SECRETS });
       }
       if (/^export const app\b/m.test(block.text)) shell.write('server.ts', block.text);
       if (block.language !== 'sh') continue;
@@ -90,10 +103,16 @@ describe('the commands of the documents', () => {
   });
 });
 
-/** The configuration of a document, with a server behind it that runs. */
+/** The configuration of a document, with servers behind it that run. Its user has no second factor. */
 function serve(blocks: readonly Block[]): object {
-  const json = JSON.parse(blocks.find(({ language }) => language === 'json')?.text ?? '{}');
-  return { ...json, servers: json.servers.map((server: object) => ({ ...server, backend })) };
+  const { admin, servers, ...json } = JSON.parse(
+    blocks.find(({ language }) => language === 'json')?.text ?? '{}',
+  );
+  return {
+    ...json,
+    servers: servers?.map((server: object) => ({ ...server, backend })) ?? CONFIGURATION.servers,
+    ...(admin !== undefined && { admin: { ...admin, secondFactor: false } }),
+  };
 }
 
 /** The first connection of the user. */
