@@ -3,6 +3,7 @@ import { decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { startAssertionIssuer } from './assertion-issuer.ts';
 import { createProofHolder } from './proofs.ts';
+import { connectService } from './scim-scene.ts';
 import { ACCOUNT, basic, CLIENTS, claimsOf, ISSUER, startServer } from './server-under-test.ts';
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -283,6 +284,24 @@ describe('an ID token of a federated login', () => {
     }
     expect(t.snapshot()).toBe(before);
     expect((await t.exchange(await t.idp.workload({ ...own, ...email }))).status).toBe(200);
+  });
+
+  it('[X-EMA-6] rejects an ID token of a user whom the provider deactivated, or does not provision', async () => {
+    const t = await setFederatedScene({ scim: { provisionedOnly: true } });
+    const service = await connectService(t, 'acme');
+    const refused = async () => {
+      const before = t.snapshot();
+      const { status, body } = await t.exchange(await t.idp.workload(own));
+      expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+      expect(t.snapshot()).toBe(before);
+    };
+    await refused();
+    const id = await service.addUser('ada', { externalId: 'ada-at-acme', active: false });
+    // As an operator may have enabled it.
+    await t.store.enableAccount('user_acme');
+    await refused();
+    await service.patch(`/Users/${id}`, { op: 'replace', path: 'active', value: true });
+    expect((await t.exchange(await t.idp.workload(own))).status).toBe(200);
   });
 
   it('[X-EMA-6] rejects an ID token that another issuer signed', async () => {

@@ -186,12 +186,14 @@ describe('provisioned groups', () => {
 });
 
 describe('an ID-JAG of a provider that provisions', () => {
-  async function setAssertionScene(scim: Scim = {}) {
+  async function setAssertionScene(scim: Scim = {}, entry: { readonly linkByEmail?: boolean } = {}) {
     const idp = await startAssertionIssuer();
     const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
     const t = await startServer({
       clients: [...CLIENTS, { client_id: 'agent', client_secret: 'agent-secret', grant_types: [grant] }],
-      assertionIssuers: [{ issuer: idp.issuer, use: 'id-jag', clients: ['agent'], scopes: ['notes:read'] }],
+      assertionIssuers: [
+        { issuer: idp.issuer, use: 'id-jag', clients: ['agent'], scopes: ['notes:read'], ...entry },
+      ],
       identityProviders: [
         {
           id: 'acme',
@@ -203,8 +205,8 @@ describe('an ID-JAG of a provider that provisions', () => {
         },
       ],
     });
-    const redeem = async () => {
-      const assertion = await idp.idJag();
+    const redeem = async (claims: object = {}) => {
+      const assertion = await idp.idJag({ ...claims });
       const { body } = await t.post(
         '/token',
         { grant_type: grant, assertion },
@@ -234,5 +236,18 @@ describe('an ID-JAG of a provider that provisions', () => {
     expect(t.snapshot()).toBe(before);
     await service.addUser('ada@acme.example', { externalId: 'ada-at-acme' });
     expect(await redeem()).toBeNull();
+  });
+
+  it('for a local account does not let the provider disable or remove it', async () => {
+    const { t, redeem, service } = await setAssertionScene({}, { linkByEmail: true });
+    const local = { email: 'ada@example.org', email_verified: true };
+    const id = await service.addUser('ada@example.org', { externalId: 'ada-at-acme' });
+    // By its address, and then by its subject.
+    for (const _time of [1, 2]) expect(await redeem(local)).toBeNull();
+    await service.patch(`/Users/${id}`, deactivate);
+    expect(await redeem(local)).toBe('invalid_grant');
+    expect((await service.send('DELETE', `/Users/${id}`)).status).toBe(204);
+    expect(await t.store.findAccountByEmail('ada@example.org')).toMatchObject({ disabledAt: null });
+    expect(await redeem(local)).toBeNull();
   });
 });

@@ -38,7 +38,11 @@ export function createFindAssertedUser({
     if (identityProvider === undefined) return find(claims, issuer);
     const user = { issuer: iss, subject: sub, name: null, claims };
     await asAssertionError(checkProvisionedUser(store, identityProvider, user));
-    const { accountId, save } = await find(claims, issuer);
+    const found = await find(claims, issuer);
+    const { accountId, save } = found;
+    const isLocal = accountId !== null && (await store.findLinkedIdentity(iss, sub)) === null;
+    // Else the provider could disable or remove a local account.
+    if (isLocal) return found;
     const resolve = async () => ({ id: await save() });
     return {
       accountId,
