@@ -56,13 +56,17 @@ function operatorOf({ subject, clientId, grantId }: Principal): Operator {
   return { accountId: isClient ? null : subject, clientId, grantId };
 }
 
-/** A personal access token has no sign-in: then its account needs to have a second factor, with which it was created. */
+/**
+ * A personal access token has no sign-in: its account needs a second factor that is as old as the token, since a newer one says nothing
+ * about who created the token.
+ */
 async function hasTwoFactors(
   store: AdminSources['store'],
-  { claims: { acr }, clientId, subject }: Principal,
+  { claims: { acr, iat }, clientId, subject }: Principal,
 ): Promise<boolean> {
   if (typeof acr === 'string') return satisfiesAcr(acr, [TWO_FACTORS]);
   if (clientId !== PERSONAL_ACCESS_TOKEN_CLIENT) return false;
   const [totp, passkeys] = await Promise.all([store.findTotpFactor(subject), store.listPasskeys(subject)]);
-  return totp !== null || passkeys.length > 0;
+  const factors = totp === null ? passkeys : [totp, ...passkeys];
+  return factors.some(({ createdAt }) => createdAt <= Number(iat));
 }
