@@ -570,6 +570,52 @@ describe('bounds', () => {
     expect((await t.other.send('GET', '/Users')).status).toBe(200);
   });
 
+  it('hold for the values of a user whatever the operations that add them', async () => {
+    const { service, snapshot } = await setScimScene();
+    const id = await service.addUser('ada');
+    const before = snapshot();
+    const add = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        ...{ op: 'add', path: 'emails', value: [{ value: `ada${index}@acme.example` }] },
+      }));
+    expect((await service.patch(`/Users/${id}`, ...add(21))).status).toBe(413);
+    expect(snapshot()).toBe(before);
+    expect((await service.patch(`/Users/${id}`, ...add(20))).status).toBe(200);
+  });
+
+  it('hold for texts as they are stored, and for those that PostgreSQL does not store', async () => {
+    const { service, snapshot } = await setScimScene();
+    const id = await service.addUser('ada');
+    const before = snapshot();
+    const named = (userName: string) => service.send('POST', '/Users', { schemas: [USER], userName });
+    // Folds to eighteen characters.
+    expect((await named('\ufdfa'.repeat(23))).status).toBe(400);
+    expect(await namesOf(service, filtered('userName eq "\\u0000"'))).toEqual([400, 'invalidFilter']);
+    const removal = { op: 'remove', path: 'emails[value eq "\\u0000"]' };
+    expect((await service.patch(`/Users/${id}`, removal)).status).toBe(400);
+    const Operations = [{ method: 'DELETE', path: '/Users/\0' }];
+    const { body } = await service.send('POST', '/Bulk', { schemas: [BULK], Operations });
+    expect(body['Operations']).toMatchObject([{ status: '404' }]);
+    expect(snapshot()).toBe(before);
+    expect((await named('\ufdfa'.repeat(22))).status).toBe(201);
+    expect(await namesOf(service, filtered('userName eq "\\u0041da"'))).toEqual(['ada', 1]);
+  });
+
+  it('refuse to list more than 100,000 members in one response', async () => {
+    const t = await setScimScene();
+    t.execute(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+      INSERT INTO scim_resources SELECT 'scim_' || (100000 + i), 'acme', 'User', 'u' || i, '{"userName":"u' || i || '"}', 1, NULL, 0, 1, 1, 1 FROM n`);
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const id = await t.service.addGroup(name);
+      t.execute(`INSERT INTO scim_keys (identity_provider, kind, attribute, value, id)
+        SELECT 'acme', 'Group', 'members', id, '${id}' FROM scim_resources WHERE kind = 'User'`);
+    }
+    const { status, body } = await t.service.send('GET', '/Groups');
+    expect([status, body['scimType']]).toEqual([400, 'tooMany']);
+    expect((await t.service.send('GET', '/Groups?excludedAttributes=members')).status).toBe(200);
+    expect((await t.service.send('GET', '/Groups?count=5')).status).toBe(200);
+  });
+
   it('refuse to evaluate a filter on more than 10,000 resources', async () => {
     const t = await setScimScene();
     t.execute(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)

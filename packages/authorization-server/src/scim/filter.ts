@@ -135,7 +135,7 @@ function readLiteral(token: string): Literal {
   if (/^(?:true|false|null)$/i.test(token)) return JSON.parse(token.toLowerCase()) as Literal;
   try {
     const value: unknown = JSON.parse(token);
-    if (typeof value === 'string' || typeof value === 'number') return value;
+    if (typeof value === 'number' || (typeof value === 'string' && isStorable(value))) return value;
   } catch {
     // Not JSON.
   }
@@ -219,6 +219,11 @@ function valuesOf(resource: Members, attribute: Attribute | null): readonly unkn
 /** Values of attributes whose case does not matter are folded alike everywhere: in keys, and in filters. */
 export function foldCase(value: string): string {
   return value.normalize('NFKC').toLowerCase();
+}
+
+/** PostgreSQL stores no NUL character, and no half of a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
 }
 
 const TIMES = ['created', 'lastmodified'];

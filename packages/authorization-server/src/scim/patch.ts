@@ -4,6 +4,7 @@ import { type Filter, meetsValueFilter, parseFilter } from './filter.ts';
 import {
   type Attributes,
   asObject,
+  checkCount,
   checkSchemas,
   MAX_MEMBERS,
   readMemberIds,
@@ -141,6 +142,7 @@ function patchAttribute(
     attribute.multiValued === true
       ? patchValues(asList(before), attribute, op, { sub, filter }, value)
       : patchSingle(before, attribute, op, sub, value);
+  if (Array.isArray(after)) checkCount(attribute, after);
   const isUnassigned = after === undefined || (Array.isArray(after) && after.length === 0);
   if (isUnassigned && attribute.required === true)
     throw new ScimError(400, 'mutability', `${name} is required.`);

@@ -1,7 +1,7 @@
 /** Representations of users and groups: read from requests by the table of attributes, and rendered for responses. */
 import type { ProvisionedKey, ProvisionedMembership, ProvisionedResource } from '../store/index.ts';
 import { claimText } from '../users/user-claims.ts';
-import { foldCase } from './filter.ts';
+import { foldCase, isStorable } from './filter.ts';
 import {
   type Attribute,
   attributesOf,
@@ -65,11 +65,17 @@ function readMembers(
 export function readValue(attribute: Attribute, value: unknown, prefix = ''): unknown {
   if (attribute.multiValued !== true) return readSingle(attribute, value, prefix);
   const given = Array.isArray(value) ? value : [value];
-  const most = attribute.name === 'members' ? MAX_MEMBERS : MAX_VALUES;
-  if (given.length > most)
-    throw new ScimError(413, null, `${prefix}${attribute.name} takes at most ${most} values in one request.`);
+  if (attribute.name !== 'members') checkCount(attribute, given, prefix);
+  else if (given.length > MAX_MEMBERS)
+    throw new ScimError(413, null, `members takes at most ${MAX_MEMBERS} values in one request.`);
   const values = given.map((one) => readSingle(attribute, one, prefix)).filter((one) => one !== undefined);
   return values.length === 0 ? undefined : values;
+}
+
+/** Bounds what is stored of a multi-valued attribute, also by several operations. @throws ScimError */
+export function checkCount({ name }: Attribute, values: readonly unknown[], prefix = ''): void {
+  if (values.length > MAX_VALUES)
+    throw new ScimError(413, null, `${prefix}${name} has at most ${MAX_VALUES} values.`);
 }
 
 /** One value, also of a multi-valued attribute. */
@@ -94,9 +100,10 @@ function readBoolean(value: unknown, path: string): boolean {
 
 function readText(value: unknown, path: string): string {
   if (typeof value !== 'string') throw invalidValue(`${path} must be a text.`);
-  if (value.length > MAX_LENGTH) throw invalidValue(`${path} has at most ${MAX_LENGTH} characters.`);
-  if (value.includes('\0') || !value.isWellFormed())
-    throw invalidValue(`${path} contains characters that cannot be stored.`);
+  // One character may fold to eighteen.
+  if (value.length > MAX_LENGTH || foldCase(value).length > MAX_LENGTH)
+    throw invalidValue(`${path} has at most ${MAX_LENGTH} characters.`);
+  if (!isStorable(value)) throw invalidValue(`${path} contains characters that cannot be stored.`);
   return value;
 }
 

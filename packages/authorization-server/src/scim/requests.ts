@@ -1,5 +1,6 @@
 /** One SCIM request on users or groups, alone or of a bulk request: finds its operation and renders the outcome. */
-import type { ProvisionedResource } from '../store/index.ts';
+import type { ProvisionedMembership, ProvisionedResource } from '../store/index.ts';
+import { isStorable } from './filter.ts';
 import { type ListRequest, listResources } from './list.ts';
 import type { Connection, Operations, ScimContext } from './operations.ts';
 import {
@@ -45,7 +46,7 @@ function readTarget(path: string): Target | null {
   const type = RESOURCE_TYPES.find(({ endpoint }) => path === endpoint || path.startsWith(`${endpoint}/`));
   if (type === undefined) return null;
   const rest = path.slice(type.endpoint.length + 1);
-  if (rest.includes('/')) return null;
+  if (rest.includes('/') || !isStorable(rest)) return null;
   return { type, id: rest === '' || rest === '.search' ? null : rest, isSearch: rest === '.search' };
 }
 
@@ -146,6 +147,9 @@ function readWhole(value: string | null, name: string): number | null {
   return Number(value);
 }
 
+/** Members, or groups of users, that one response lists. */
+const MAX_LISTED = 100_000;
+
 async function list(
   service: ScimService,
   type: ResourceType,
@@ -154,7 +158,19 @@ async function list(
 ): Promise<ScimOutcome> {
   const { context, connection } = service;
   const { resources, totalResults, nextCursor } = await listResources(context, connection, type, request);
-  const rendered = await Promise.all(resources.map((one) => render(service, type, selection, one)));
+  const rendered: object[] = [];
+  let left = MAX_LISTED;
+  for (const one of resources) {
+    const related = await readRelated(service, type, selection, one);
+    left -= related.length;
+    if (left < 0)
+      throw new ScimError(
+        400,
+        'tooMany',
+        `The resources have more than ${MAX_LISTED} members: send a smaller count, or excludedAttributes=members.`,
+      );
+    rendered.push(selection.pick(renderResource(one, related, type, service.base)));
+  }
   const document = {
     schemas: [LIST_SCHEMA],
     totalResults,
@@ -176,18 +192,19 @@ async function show(
   const headers = { etag, location: resourceUrl(resource, type, service.base) };
   if (ifNoneMatch === etag) return { status: 304, headers, document: null };
   const selection = readSelection(parameters.get('attributes'), parameters.get('excludedAttributes'), type);
-  return { status: 200, headers, document: await render(service, type, selection, resource) };
+  const related = await readRelated(service, type, selection, resource);
+  const document = selection.pick(renderResource(resource, related, type, service.base));
+  return { status: 200, headers, document };
 }
 
-async function render(
-  { operations, base }: ScimService,
+/** The groups of a user, the members of a group; none if a response leaves them out. */
+async function readRelated(
+  { operations }: ScimService,
   type: ResourceType,
   selection: Selection,
   resource: ProvisionedResource,
-): Promise<object> {
-  const isWanted = selection.has(type.kind === 'User' ? 'groups' : 'members');
-  const related = isWanted ? await operations.related(resource) : [];
-  return selection.pick(renderResource(resource, related, type, base));
+): Promise<readonly ProvisionedMembership[]> {
+  return selection.has(type.kind === 'User' ? 'groups' : 'members') ? operations.related(resource) : [];
 }
 
 function notAllowed(methods: string): ScimError {
