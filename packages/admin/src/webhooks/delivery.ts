@@ -43,7 +43,7 @@ export interface Delivery {
   release(): Promise<void>;
 }
 
-/** Seconds of a lease: longer than a batch, each event of which takes the time limit of a request. */
+/** Seconds of a lease. It is renewed in a batch that lasts longer: late events may be many. */
 const LEASE = 300;
 /** Events of one batch. Its progress is saved at the end, so that a crash repeats this many at most. */
 const BATCH = 100;
@@ -86,7 +86,12 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
       const settled = await findSettled(progress.cursor);
       if (settled.length === 0) return false;
       const items = await findItems(settled);
-      const sent = await sendAll(items, progress.attempts);
+      const sent = await sendAll(
+        items,
+        progress.attempts,
+        createRenewal(progress, holder, now, { store, clock }),
+      );
+      if (sent === null) return false;
       const next = advance(progress, settled, items, sent, Math.floor(clock() / 1000));
       return (await store.saveWebhookProgress(next, holder)) && next.attempts === 0;
     },
@@ -122,15 +127,21 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
     return found;
   }
 
-  /** Sends until an attempt fails: then what others send at that time is sent again, too. */
-  async function sendAll(items: readonly Item[], failures: number): Promise<Sent> {
+  /** Sends until an attempt fails: then what others send at that time is sent again, too. @returns `null`: the lease was lost */
+  async function sendAll(
+    items: readonly Item[],
+    failures: number,
+    renew: () => Promise<boolean>,
+  ): Promise<Sent | null> {
     const lanes = Map.groupBy(items, ({ event }) => event.grantId ?? event.accountId ?? event.id).values();
     const done = new Set<Item>();
     let failure: DeliveryAttempt | null = null;
+    let isLost = false;
     const sendLanes = async () => {
       for (const lane of lanes) {
         for (const item of lane) {
-          if (failure !== null) return;
+          isLost ||= !(await renew());
+          if (failure !== null || isLost) return;
           const attempt = await send(item.event);
           const isGivenUp =
             attempt.kind === 'rejected' && item === items[0] && failures + 1 >= MAX_REJECTIONS;
@@ -143,8 +154,28 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, sendLanes));
-    return { done, failure };
+    return isLost ? null : { done, failure };
   }
+}
+
+/** Renews the lease when half of it is over. @returns whether this process may go on: no other leased or rewound the webhook */
+function createRenewal(
+  { name, cursor }: WebhookProgress,
+  holder: string,
+  leasedAt: number,
+  { store, clock }: Pick<DeliveryOptions, 'store' | 'clock'>,
+): () => Promise<boolean> {
+  let renewal = Promise.resolve(true);
+  let renewedAt = leasedAt;
+  return () => {
+    const now = Math.floor(clock() / 1000);
+    if (now - renewedAt < LEASE / 2) return renewal;
+    renewedAt = now;
+    renewal = store
+      .leaseWebhook(name, holder, cursor, now, now + LEASE)
+      .then((progress) => progress?.cursor === cursor);
+    return renewal;
+  };
 }
 
 /** The cursor stops before the first event that was not delivered. @param now epoch seconds */

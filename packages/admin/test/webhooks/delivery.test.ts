@@ -101,6 +101,32 @@ it('sends each event once, when no earlier one can still be stored', async () =>
   expect(receiver.sent).toEqual(['b', 'a']);
 });
 
+it('a batch that lasts longer than a lease is sent by one process, and one that was rewound meanwhile is sent again', async () => {
+  const log = await openLog();
+  const names = ['a', 'b', 'c', 'd'];
+  await log.append(...names.map((name) => ({ name, grantId: 'grant' })));
+  log.at = SETTLED;
+  const [one, other] = [log.receiver(), log.receiver()];
+  one.respond = async () => {
+    log.at += 160_000;
+    await other.deliver();
+    return DELIVERED;
+  };
+  expect(await one.deliver()).toBe(true);
+  await one.release();
+  await other.deliver();
+  expect([one.sent, other.sent]).toEqual([names, []]);
+  await other.release();
+  await log.store.rewindWebhook('siem', idPrefixOf(START));
+  one.respond = async ({ id }) => {
+    log.at += 160_000;
+    if (id.endsWith('-a')) await log.store.rewindWebhook('siem', idPrefixOf(START - 1));
+    return DELIVERED;
+  };
+  expect(await one.deliver()).toBe(false);
+  expect(await log.store.listWebhooks()).toMatchObject([{ cursor: idPrefixOf(START - 1) }]);
+});
+
 it('sends the types that are wanted, and none about webhooks', async () => {
   const log = await openLog();
   await log.append(
