@@ -15,6 +15,8 @@ export interface AuthorizedCaller {
    * @throws ProblemError 403 if the role does not permit it any more
    */
   readonly requireScope: (scope: string) => void;
+  /** Whether the second factor and the role permit a scope now, for a response that lasts. */
+  readonly isStillPermitted: (scope: string) => Promise<boolean>;
 }
 
 /** @throws OAuthError `insufficient_user_authentication`, with what is demanded @see RFC 9470 §3 */
@@ -25,7 +27,9 @@ export function createAuthorizeCaller(
   findRole: FindRole,
   { secondFactor }: Pick<AdminOptions, 'secondFactor'>,
 ): AuthorizeCaller {
-  return async (principal) => {
+  return authorize;
+
+  async function authorize(principal: Principal): Promise<AuthorizedCaller> {
     const operator = operatorOf(principal);
     if (secondFactor && operator.accountId !== null && !(await hasTwoFactors(store, principal)))
       throw new OAuthError(
@@ -46,8 +50,16 @@ export function createAuthorizeCaller(
           'This account or client has no role that permits this: an operator can change its role.',
         );
     };
-    return { operator, requireScope };
-  };
+    const isStillPermitted = async (scope: string) => {
+      try {
+        (await authorize(principal)).requireScope(scope);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    return { operator, requireScope, isStillPermitted };
+  }
 }
 
 /** The tokens of a client that acts for itself have no grant. */

@@ -114,6 +114,29 @@ describe('access to the admin API', () => {
     expect((await call(t, token, 'GET /users')).status).toBe(401);
   });
 
+  it('a stream of events has what is created while its user has a role, and ends with the role', async () => {
+    const token = await userToken(t, MFA, { role: 'operator' });
+    const response = await fetch(`${t.api}/events/stream?type=account.created`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const ops = await t.machineToken('ops');
+    const added = await call(t, ops, 'POST /users', { email: 'streamed@example.com' });
+    const { id } = (added.body as { readonly user: { readonly id: string } }).user;
+    let [text, before]: [string, unknown] = ['', null];
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      if (before !== null || !text.includes(id)) continue;
+      await t.onStore(async (store) => {
+        const account = await store.findAccountByEmail(owner.email);
+        await store.setAccountRole(account?.id ?? '', null);
+      });
+      before = await stateOf(t);
+    }
+    expect(text).toContain(id);
+    expect(await stateOf(t)).toEqual(before);
+    expect((await call(t, token, 'GET /users')).status).toBe(403);
+  });
+
   it('a token ends what it may do when its user loses the role', async () => {
     const token = await userToken(t, MFA, { role: 'operator' });
     expect((await call(t, token, 'GET /users')).status).toBe(200);

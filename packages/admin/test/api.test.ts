@@ -214,6 +214,34 @@ describe('requests to the admin API', () => {
     expect((await call(t, token, 'GET /statistics?from=2020-01-01T00:00:00Z')).status).toBe(400);
   });
 
+  it('an invitation to the address of a federated user makes a local account with its role, and changes no other', async () => {
+    const email = 'federated@example.com';
+    const federated = 'user_federated';
+    await t.onStore(async (store) => {
+      await store.linkIdentity(
+        { issuer: 'https://idp.example', subject: 'one', accountId: federated },
+        {
+          ...{
+            id: federated,
+            email: 'one (Acme)',
+            emailKey: 'federated:one',
+            passwordHash: '$argon2id$none',
+          },
+          ...{ createdAt: 0, disabledAt: null, role: null },
+        },
+      );
+      await store.saveProfile(federated, { email, name: null, groups: [] });
+    });
+    const { status, body } = await call(t, token, 'POST /users', { email, role: 'viewer' });
+    expect([status, body]).toMatchObject([201, { user: { email, kind: 'local', role: 'viewer' } }]);
+    const before = await stateOf(t);
+    // The address names two now.
+    const line = `PATCH /users/${encodeURIComponent(email)}`;
+    expect((await call(t, token, line, { role: 'operator' })).status).toBe(409);
+    expect(await stateOf(t)).toEqual(before);
+    expect(await t.onStore((store) => store.findAccount(federated))).toMatchObject({ role: null });
+  });
+
   it('a stream has each new event, and ends with the connection', async () => {
     const ended = new AbortController();
     const response = await fetch(`${t.api}/events/stream?type=account.created`, {

@@ -12,6 +12,8 @@ interface EndpointRequest<P, Q, B> extends AdminRequest {
   readonly query: Q;
   readonly body: B;
   readonly signal: AbortSignal;
+  /** Whether the caller may go on, for a response that lasts. */
+  isStillPermitted(): Promise<boolean>;
 }
 
 /** What every endpoint says of itself. */

@@ -14,6 +14,8 @@ interface AuthorizedRequest {
   readonly operator: Operator;
   /** @throws Error for a caller without the scope */
   readonly requireScope: (scope: string) => void;
+  /** Whether the caller may go on, for a response that lasts. */
+  readonly isStillPermitted: (scope: string) => Promise<boolean>;
 }
 
 export type HandleApi = (request: AuthorizedRequest) => Promise<Response>;
@@ -65,7 +67,7 @@ async function run(
   admin: Administration,
   endpoint: Endpoint,
   rawParams: Readonly<Record<string, string>>,
-  { request, operator }: AuthorizedRequest,
+  { request, operator, isStillPermitted }: AuthorizedRequest,
 ): Promise<Response> {
   const params = validate(endpoint.params, rawParams, 'path');
   const rawQuery = validate(endpoint.query, readQuery(request), 'query');
@@ -79,6 +81,7 @@ async function run(
   }
   const result = await endpoint.handle({
     ...{ admin, operator, params, query, body, signal: request.signal },
+    isStillPermitted: () => isStillPermitted(endpoint.scope),
     reason: reason ?? queryReason,
   });
   if (result instanceof Response) return result;

@@ -50,15 +50,24 @@ const POLL_INTERVAL = 500;
 const OVERLAP = 5_000;
 const MAX_EVENTS = 1_000;
 
-/** New events that match, until the signal aborts. @param filter `null`: all of them */
+/** Milliseconds between checks that the caller still has the role. */
+const CHECK_INTERVAL = 5_000;
+
+/** New events that match, until the signal aborts or the caller may not go on. @param filter `null`: all of them */
 export async function* followEvents(
   { store }: Administration,
   filter: EventFilter | null,
   signal: AbortSignal,
+  isStillPermitted: () => Promise<boolean>,
 ): AsyncGenerator<AuditEventRecord | null> {
   const began = Date.now();
   let seen = new Set((await store.listEvents(idPrefixOf(began - OVERLAP), MAX_EVENTS)).map(({ id }) => id));
+  let checkedAt = began;
   while (!signal.aborted) {
+    if (Date.now() - checkedAt >= CHECK_INTERVAL) {
+      if (!(await isStillPermitted())) return;
+      checkedAt = Date.now();
+    }
     const page = await store.listEvents(idPrefixOf(Math.max(began, Date.now()) - OVERLAP), MAX_EVENTS);
     const fresh = page.filter(({ id }) => !seen.has(id));
     for (const event of fresh) if (filter === null || filter.matches(event)) yield event;

@@ -46,8 +46,10 @@ export async function inviteUser(
         )
       : new OperationError('invalid', 'The email must be an address such as you@example.com.');
   }
-  if (role !== null) await admin.accounts.setRole(email, role);
-  const account = await findUser(admin, email);
+  // By its identifier: a user of an identity provider may have the same address.
+  const { accountId, ...link } = created;
+  if (role !== null) await admin.accounts.setRole(accountId, role);
+  const account = await findUser(admin, accountId);
   recordChange(admin, operator, {
     operation: 'users.invite',
     target: account.id,
@@ -55,7 +57,7 @@ export async function inviteUser(
     after: { email: account.email, role },
     reason,
   });
-  return { ...created, account };
+  return { ...link, account };
 }
 
 /** What an operator may change of an account. */

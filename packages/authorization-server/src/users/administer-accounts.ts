@@ -48,7 +48,9 @@ export type AccountAdministrationContext = Pick<ServerContext, 'store' | 'clock'
  */
 export interface AccountAdministration {
   /** Creates an account and the link with which its owner chooses credentials. */
-  add(email: string): Promise<AccountLink | { readonly refused: 'no-address' | 'exists' }>;
+  add(
+    email: string,
+  ): Promise<(AccountLink & { readonly accountId: string }) | { readonly refused: 'no-address' | 'exists' }>;
   /** The account of a name; `null` for an unknown one. */
   find(account: string): Promise<ListedAccount | null>;
   /** The groups of an account with their origin; empty for an unknown one. @param id of the account */
@@ -101,7 +103,7 @@ export function createAccountAdministration({
       const { record, created } = makeLink(account.id, 'invitation');
       if (!(await store.createAccount(account, record))) return { refused: 'exists' };
       events({ type: 'account.created', accountId: account.id });
-      return created;
+      return { ...created, accountId: account.id };
     },
     async find(named) {
       const account = await find(named);

@@ -58,16 +58,16 @@ export const eventEndpoints: readonly Endpoint[] = [
     id: 'followEvents',
     tag: 'Events',
     summary: 'Follow events as server-sent events',
-    description: 'The stream ends with its access token; connect again with a new one.',
+    description: 'The stream ends with its access token, or the role; connect again with a new one.',
     scope: 'admin:read',
     isStream: true,
     query: criteria,
     response: eventSchema,
-    async handle({ admin, query, signal }) {
+    async handle({ admin, query, signal, isStillPermitted }) {
       // Before the stream begins, so that an unknown event is a 400.
       const filter = await createFilter(query, admin.store);
       return respondEvents(
-        (ended) => followEvents(admin, filter, AbortSignal.any([signal, ended])),
+        (ended) => followEvents(admin, filter, AbortSignal.any([signal, ended]), isStillPermitted),
         eventJson,
       );
     },
