@@ -34,6 +34,10 @@ interface Sight {
   readonly overflows: boolean;
 }
 
+/** Whether the page scrolls sideways, or breaks the word of a tab. */
+const OVERFLOWS = `document.documentElement.scrollWidth > innerWidth ||
+  [...document.querySelectorAll('.tabs a')].some((tab) => tab.offsetHeight > 48)`;
+
 /** Looks at a page at every width and in both schemes. @param checked the looks that axe checks too */
 async function inspect(page: Page, checked: readonly Look[]): Promise<readonly Sight[]> {
   await page.evaluate(axe.source);
@@ -41,7 +45,7 @@ async function inspect(page: Page, checked: readonly Look[]): Promise<readonly S
   for (const look of LOOKS) {
     await page.emulateMedia({ colorScheme: look.colorScheme });
     await page.setViewportSize({ width: look.width, height: 740 });
-    const overflows: boolean = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    const overflows: boolean = await page.evaluate(OVERFLOWS);
     const violations = checked.includes(look) ? await violationsOf(page) : [];
     sights.push({ look, violations, overflows });
   }

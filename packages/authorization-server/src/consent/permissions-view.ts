@@ -151,13 +151,14 @@ function permissionItem(
 /** What the user cannot allow, and why. Never names groups, clients or values of a rule: its user is in none of them. */
 export function withheldPermissions(layout: Layout, { withheld }: ConsentPermissions): Markup {
   if (withheld.length === 0) return html``;
-  return html`<section class="head">
-<h2 id="withheld">${layout.text('consent.withheld')}</h2>
-<ul class="powers" aria-labelledby="withheld">${withheld.map(
+  const count = withheld.reduce((sum, { sentences }) => sum + sentences.length, 0);
+  return html`<details class="about">
+<summary class="fact">${layout.text('consent.withheld')} (${count})</summary>
+<ul class="head powers">${withheld.map(
     ({ by, sentences }) =>
       html`<li><span>${sentences.join(' · ')}<small class="fact">${layout.text(`consent.withheld.${by}`)}</small></span></li>`,
   )}</ul>
-</section>`;
+</details>`;
 }
 
 /** Scopes that say who the user is: in words, not by name. */

@@ -120,8 +120,8 @@ bdi, code { hyphens: none; }
   font-size: 14px;
 }
 
-.tabs { display: flex; gap: 24px; font-weight: 600; border-bottom: 1px solid var(--edge); }
-.tabs a { display: inline-block; padding: 8px 0; text-decoration: none; color: var(--quiet); }
+.tabs { display: flex; flex-wrap: wrap; column-gap: clamp(12px, 4vw, 24px); font-weight: 600; border-bottom: 1px solid var(--edge); }
+.tabs a { display: inline-block; padding: 8px 0; white-space: nowrap; text-decoration: none; color: var(--quiet); }
 .tabs a[aria-current] { color: var(--ink); box-shadow: 0 2px 0 var(--accent); }
 .panel { display: grid; gap: 12px; padding: 16px; border: 1px solid var(--edge); border-radius: 12px; }
 .panel > .button, .primary .button { justify-self: start; width: auto; padding: 8px 16px; }
