@@ -53,7 +53,7 @@ const CONCURRENCY = 8;
 const SETTLED_AFTER = 3_000;
 /** The same where several computers store events: their clocks may differ. */
 const SHARED_SETTLED_AFTER = 8_000;
-/** Attempts at an event that the receiver rejects, as opposed to a receiver that fails. */
+/** Attempts in a row at an event that the receiver rejects with the same status, as opposed to a receiver that fails. */
 const MAX_REJECTIONS = 3;
 /** Seconds until the next attempt, by failures in a row. */
 const BACKOFF = [5, 15, 60, 300, 600];
@@ -86,11 +86,7 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
       const settled = await findSettled(progress.cursor);
       if (settled.length === 0) return false;
       const items = await findItems(settled);
-      const sent = await sendAll(
-        items,
-        progress.attempts,
-        createRenewal(progress, holder, now, { store, clock }),
-      );
+      const sent = await sendAll(items, progress, createRenewal(progress, holder, now, { store, clock }));
       if (sent === null) return false;
       const next = advance(progress, settled, items, sent, Math.floor(clock() / 1000));
       return (await store.saveWebhookProgress(next, holder)) && next.attempts === 0;
@@ -130,7 +126,7 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
   /** Sends until an attempt fails: then what others send at that time is sent again, too. @returns `null`: the lease was lost */
   async function sendAll(
     items: readonly Item[],
-    failures: number,
+    { attempts: failures, lastError }: WebhookProgress,
     renew: () => Promise<boolean>,
   ): Promise<Sent | null> {
     const lanes = Map.groupBy(items, ({ event }) => event.grantId ?? event.accountId ?? event.id).values();
@@ -143,8 +139,8 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
           isLost ||= !(await renew());
           if (failure !== null || isLost) return;
           const attempt = await send(item.event);
-          const isGivenUp =
-            attempt.kind === 'rejected' && item === items[0] && failures + 1 >= MAX_REJECTIONS;
+          const isAgain = attempt.kind === 'rejected' && attempt.reason === lastError;
+          const isGivenUp = isAgain && item === items[0] && failures + 1 >= MAX_REJECTIONS;
           const isDone = attempt.kind === 'delivered' || isGivenUp;
           const outcome = isGivenUp ? 'rejected' : isDone ? 'delivered' : 'failed';
           report({ outcome, event: item.event, reason: attempt.reason, failures });
@@ -192,7 +188,9 @@ function advance(
   const cursor = settled[index - 1]?.id ?? progress.cursor;
   if (failure === null)
     return { ...progress, cursor, attempts: 0, nextAttemptAt: 0, lastError: null, deliveredAt };
-  const attempts = index > 0 ? 1 : progress.attempts + 1;
+  // A receiver that was down before has rejected nothing.
+  const isFirst = index > 0 || (failure.kind === 'rejected' && failure.reason !== progress.lastError);
+  const attempts = isFirst ? 1 : progress.attempts + 1;
   const pause = Math.max(BACKOFF[attempts - 1] ?? LONGEST_BACKOFF, failure.retryAfter);
   return {
     ...progress,

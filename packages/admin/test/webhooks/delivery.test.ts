@@ -218,6 +218,22 @@ it('gives up an event that the receiver rejects three times, and delivers those 
   ]);
 });
 
+it('failures of a receiver that was down do not count as rejections of an event', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'a' });
+  const outcomes = [FAILED, FAILED, REJECTED, REJECTED, FAILED, REJECTED, DELIVERED];
+  for (const [index, outcome] of outcomes.entries()) {
+    receiver.respond = () => outcome;
+    log.at = SETTLED + index * 3_600_000;
+    await receiver.deliver();
+  }
+  expect(receiver.reports.map(({ outcome }) => outcome)).toEqual([
+    ...Array.from({ length: 6 }, () => 'failed'),
+    'delivered',
+  ]);
+});
+
 it('never gives up an event while the receiver is down', async () => {
   const log = await openLog();
   const receiver = log.receiver();
