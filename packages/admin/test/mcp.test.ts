@@ -1,6 +1,7 @@
 /** The admin MCP server, by the official client: its tools, their scopes, and approvals of changes. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApproval } from '../../store/testing/approvals.ts';
 import { call, type Installation, owner, startInstallation, stateOf, userToken } from './installation.ts';
 
 let t: Installation;
@@ -124,6 +125,39 @@ describe('the admin MCP server', () => {
 });
 
 describe('the admin MCP server without approvals', () => {
+  it('decides about a pending call only where server, tool and arguments are those of the call', async () => {
+    const open = await startInstallation({ admin: { operators: { clients: ['ops'] }, approvals: false } });
+    try {
+      const url = `${open.url}/admin/mcp`;
+      const client = new Client({ name: 'test', version: '1.0.0' });
+      const requestInit = {
+        headers: { authorization: `Bearer ${await open.machineToken('ops', undefined, url)}` },
+      };
+      await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+      const now = Math.floor(Date.now() / 1000);
+      const pending = newApproval({ createdAt: now, expiresAt: now + 600 });
+      await open.onStore((store) => store.requestApproval(pending, { bySubject: 9, byServer: 9 }));
+      const { id, server, tool, arguments: text } = pending;
+      const given = { id, server, tool, arguments: text, decision: 'allow', reason: 'asked for' };
+      for (const change of [
+        { server: '/notes' },
+        { tool: 'read_file' },
+        { arguments: '{"path":"/notes/a"}' },
+      ]) {
+        const refused = await use(client, 'decide_approval', { ...given, ...change });
+        expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('about another call') });
+      }
+      expect(await open.onStore((store) => store.findApproval(id, now))).toMatchObject({ outcome: null });
+      expect(await use(client, 'decide_approval', given)).toMatchObject({ isError: false });
+      expect(await open.onStore((store) => store.findApproval(id, now))).toMatchObject({
+        outcome: 'approved',
+      });
+      await client.close();
+    } finally {
+      await open.stop();
+    }
+  });
+
   it('an operator decides at once, and the change is in the audit log', async () => {
     const open = await startInstallation({
       admin: { operators: { clients: ['ops'] }, approvals: false },

@@ -1,6 +1,6 @@
 /** Query plans: every statement finds its rows by an index, however large the tables are. */
 import { DatabaseSync } from 'node:sqlite';
-import type { AuthorizationStore, GrantRecord } from '@portcullis/authorization-server/store';
+import type { AuthorizationStore, GrantRecord, WebhookStore } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import { Client, type CustomTypesConfig, types } from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -46,7 +46,7 @@ import { type CreateDatabase, postgresDatabases, queryPostgres } from './databas
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|100-ROW VALUES CLAUSE|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|100-ROW VALUES CLAUSE|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused|webhooks)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
@@ -135,7 +135,7 @@ const TABLES = `SELECT c.relname::text AS name, 'SELECT ' || string_agg(CASE WHE
  * rare; accounts when the first local one is made. A search for one row among nearly all stops at the first.
  */
 const MAY_SCAN_POSTGRES =
-  /(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links)|FROM scim_tokens WHERE expires_at|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
+  /(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links|webhooks)|FROM scim_tokens WHERE expires_at|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
 /** The counter is one row; all revoked tokens are listed. */
 const SCANS_LARGE = /Seq Scan on (?!pg_|status_index_counter|revoked_access_tokens)/;
 
@@ -284,6 +284,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await callDeviceAuthorizations(store);
   await callApprovals(store, grant.id);
   await callProvisioning(store);
+  await callWebhooks(store);
   await store.sweep(NOW, 10);
   await store.ping();
   await store.checkWritable(NOW);
@@ -319,6 +320,14 @@ async function callApprovals(store: AuthorizationStore, grantId: string): Promis
     await store.listPendingApprovals(filter, NOW, 10);
   await store.decideApproval(approval.id, approved(), NOW);
   await store.consumeApprovals([approval.id], NOW);
+}
+
+async function callWebhooks(store: WebhookStore): Promise<void> {
+  const progress = await store.leaseWebhook('siem', 'one', 'c0', NOW, NOW + 60);
+  if (progress !== null) await store.saveWebhookProgress(progress, 'one');
+  await store.releaseWebhook('siem', 'one');
+  await store.listWebhooks();
+  await store.rewindWebhook('siem', 'c1');
 }
 
 async function callProvisioning(store: AuthorizationStore): Promise<void> {

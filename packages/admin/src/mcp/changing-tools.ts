@@ -15,15 +15,19 @@ export const changingTools: readonly AdminTool[] = [
     name: 'decide_approval',
     title: 'Decide an approval',
     description:
-      'Allows a pending call once, with exactly the arguments that list_pending_approvals shows, or denies it.',
+      'Allows a pending call once, or denies it. Repeat server, tool and arguments exactly as list_pending_approvals shows them: the operator sees on the page of this approval what is decided.',
     scope: 'admin:write',
-    input: { id: z.string().min(1).max(100), decision: z.enum(['allow', 'deny']), reason },
-    async run(request, { id, decision, reason: why }) {
-      const { tool, server } = await allowOrDeny(
-        { ...request, reason: why },
-        id,
-        decision === 'allow' ? 'once' : 'deny',
-      );
+    input: {
+      id: z.string().min(1).max(100),
+      server: z.string().max(500),
+      tool: z.string().max(500),
+      arguments: z.string().max(100_000).describe('as text, character by character'),
+      decision: z.enum(['allow', 'deny']),
+      reason,
+    },
+    async run(request, { id, decision, reason: why, ...call }) {
+      const choice = decision === 'allow' ? 'once' : 'deny';
+      const { tool, server } = await allowOrDeny({ ...request, reason: why }, id, choice, call);
       return { decision, server, tool };
     },
   }),

@@ -9,13 +9,28 @@ export async function showApproval({ approvals }: Administration, id: string): P
   return found(one?.id === id ? one : null, `pending approval ${id}`);
 }
 
-/** @param choice `repeatedly`: also the same call again, for the time that its rule offers */
+/** What a pending call is, as a caller repeats it. */
+type NamedCall = Pick<ListedApproval, 'server' | 'tool' | 'arguments'>;
+
+/**
+ * @param choice `repeatedly`: also the same call again, for the time that its rule offers
+ * @param call what the approval must be about
+ */
 export async function allowOrDeny(
   { admin, operator, reason }: AdminRequest,
   id: string,
   choice: 'once' | 'repeatedly' | 'deny',
+  call?: NamedCall,
 ): Promise<ListedApproval> {
   const approval = await showApproval(admin, id);
+  const isNamed =
+    call === undefined ||
+    (['server', 'tool', 'arguments'] as const).every((name) => approval[name] === call[name]);
+  if (!isNamed)
+    throw new OperationError(
+      'conflict',
+      'The approval is about another call: repeat server, tool and arguments as they are listed.',
+    );
   if (choice === 'repeatedly' && approval.reusableFor === null)
     throw new OperationError('conflict', 'The rule of this call offers to allow it once only.');
   const isDecided = await admin.approvals.decide(id, choice, reason ?? undefined, operator.accountId);

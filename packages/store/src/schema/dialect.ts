@@ -47,5 +47,6 @@ export const postgresDialect: Dialect = {
       'linked_identities', 'data_keys', 'provider_tokens', 'status_index_counter', 'status_indexes', 'signing_keys',
       'rate_limits', 'audit_events', 'user_profiles', 'sweep_lease', 'personal_access_tokens', 'backend_registrations',
       'asserted_identities', 'tool_pins', 'device_authorizations', 'connected_accounts', 'registrations_at_backends',
-      'definition_pins', 'approvals', 'scim_resources', 'scim_keys', 'scim_tokens')`,
+      'definition_pins', 'approvals', 'scim_resources', 'scim_keys', 'scim_tokens',
+      'webhooks')`,
 };
