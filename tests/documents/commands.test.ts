@@ -1,4 +1,5 @@
 /** The commands of every document run in its order, in a shell with a server. */
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, it } from 'vitest';
 import { startPostgres } from '../support/postgres.ts';
@@ -55,26 +56,24 @@ const SERVED = [
   'docs/policy.md',
 ];
 
-/** Variables of these configurations. */
-const SECRETS = { CI_SECRET: SECRET, OKTA_SECRET: SECRET, SIEM_SECRET: `whsec_${'c2VjcmV0'.repeat(4)}` };
-
 describe('the commands of the documents', () => {
   const withCommands = documents.filter(({ file, blocks }) =>
     blocks.some(({ language }) => language === 'sh' && ELSEWHERE[`${file} sh`] === undefined),
   );
 
   it.each(withCommands)('of $file run in its order', async ({ file, text, blocks }) => {
+    const configuration = SERVED.includes(file) ? serve(blocks) : CONFIGURATION;
+    const { environment } = await prepare(configuration, tmpdir());
     const variables: Record<string, string> = {
       PORTCULLIS_METRICS_TOKEN: SECRET,
       TOKEN: 'a token',
-      ...SECRETS,
+      ...environment,
       ...(SERVED.includes(file) && { PORTCULLIS_CONFIG: 'server.json' }),
     };
-    const configuration = SERVED.includes(file) ? serve(blocks) : CONFIGURATION;
     await using shell = await openShell({
       configuration,
       absent: Object.keys(ABSENT),
-      environment: SECRETS,
+      environment,
     });
     const database = text.includes('postgres://') ? await (await startPostgres()).createDatabase() : '';
     const names = [
@@ -91,7 +90,7 @@ describe('the commands of the documents', () => {
       if (isConfiguration(block) && (block === first || !SERVED.includes(file))) {
         const prepared = await prepare(asConfiguration(JSON.parse(block.text)), shell.folder);
         for (const name of names) shell.write(name, prepared.configuration);
-        Object.assign(variables, { ...prepared.environment, ...SECRETS });
+        Object.assign(variables, prepared.environment);
       }
       if (/^export const app\b/m.test(block.text)) shell.write('server.ts', block.text);
       if (block.language !== 'sh') continue;

@@ -27,10 +27,16 @@ export async function prepare(json: object, into: string): Promise<Prepared> {
   for (const [, path = ''] of configuration.matchAll(/"(?:file|logo)":"([^"]+)"/g))
     await writeSecret(into, path);
   const names = [...configuration.matchAll(/"variable":"(\w+)"/g)].map(([, name = '']) => name);
-  return { configuration, environment: Object.fromEntries(names.map((name) => [name, SECRET])) };
+  return {
+    configuration,
+    environment: Object.fromEntries(names.map((name) => [name, VARIABLES[name] ?? SECRET])),
+  };
 }
 
 export const SECRET = '0'.repeat(43);
+
+/** Secrets of a form of their own. */
+const VARIABLES: Readonly<Record<string, string>> = { SIEM_SECRET: `whsec_${'c2VjcmV0'.repeat(4)}` };
 
 /** What configurations name beside secrets. */
 const FILES: Readonly<Record<string, string>> = {

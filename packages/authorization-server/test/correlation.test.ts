@@ -141,7 +141,14 @@ describe('the correlation of events', () => {
 
 it('the operators’ list names every event type, and no other', () => {
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-  const declarations = ['../src/audit/events.ts', '../../gateway/src/audit/events.ts'].map(read).join('');
+  const declarations = [
+    '../src/audit/events.ts',
+    '../../gateway/src/audit/events.ts',
+    '../../admin/src/operations/change-event.ts',
+    '../../admin/src/operations/webhook-event.ts',
+  ]
+    .map(read)
+    .join('');
   const defined = new Set([...declarations.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name ?? ''));
   const [, list = ''] = read('../../../docs/events.md').split('## The list');
   const [table = ''] = list.split('\n## ');

@@ -14,11 +14,16 @@ import { defineMigrate } from '../src/admin/migrate.ts';
 import { definePolicy } from '../src/admin/policy.ts';
 import { defineServersCommand } from '../src/admin/servers.ts';
 import { defineUsers } from '../src/admin/users.ts';
+import { defineWebhooks } from '../src/admin/webhooks.ts';
 import type { ProcessContext } from '../src/process-context.ts';
 import { runHere } from './support/in-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-secrets-'));
-const secrets = { SEARCH_KEY: 'Bearer of-the-backend', LOGIN_SECRET: 'of-the-identity-provider' };
+const secrets = {
+  SEARCH_KEY: 'Bearer of-the-backend',
+  LOGIN_SECRET: 'of-the-identity-provider',
+  SIEM_SECRET: `whsec_${'c2VjcmV0'.repeat(4)}`,
+};
 const CLIENT = 'of-a-client-0123456789abcdef0123456789';
 
 const configuration = {
@@ -40,6 +45,7 @@ const configuration = {
     },
   ],
   localAccounts: true,
+  webhooks: [{ name: 'siem', url: 'http://127.0.0.1:9/', secret: { variable: 'SIEM_SECRET' } }],
   clients: [
     { client_id: 'job', client_secret: CLIENT, grant_types: ['client_credentials'], scope: 'search:read' },
   ],
@@ -87,6 +93,7 @@ const COMMANDS: Readonly<Record<string, readonly [words: readonly string[], code
   'users reset': [[owner.email], 0],
   'users disable': [[owner.email], 0],
   'users enable': [[owner.email], 0],
+  'users role': [[owner.email, 'viewer'], 0],
   'users remove': [[owner.email], 0],
   'clients add': [['--id', 'app', '--redirect-uri', 'https://app.example/'], 0],
   'clients list': [[], 0],
@@ -114,9 +121,14 @@ const COMMANDS: Readonly<Record<string, readonly [words: readonly string[], code
   'servers review': [[], 0],
   'servers approve': [['/search', '--all'], 1],
   'servers reject': [['/search', '--all'], 1],
+  'webhooks list': [[], 0],
+  'webhooks replay': [['siem', '--since', '1h'], 0],
 };
 
-/** Every command that administers an installation. `servers test` uses the secrets of servers. */
+/** These send a secret. */
+const WITH_SECRETS = ['servers test', 'webhooks test'];
+
+/** Every command that administers an installation. */
 function administrationCommands(): readonly string[] {
   const program = new Command();
   const context = {} as ProcessContext;
@@ -129,6 +141,7 @@ function administrationCommands(): readonly string[] {
     defineMigrate,
     definePolicy,
     defineServersCommand,
+    defineWebhooks,
   ];
   for (const define of groups) define(program, context);
   return program.commands.flatMap((group) =>
@@ -142,14 +155,14 @@ describe('administration without the variables and files of the server’s secre
   it('is tested for every command', () => {
     expect(Object.keys(COMMANDS).toSorted()).toEqual(
       administrationCommands()
-        .filter((name) => name !== 'servers test')
+        .filter((name) => !WITH_SECRETS.includes(name))
         .toSorted(),
     );
   });
 
   it.each(Object.entries(COMMANDS))('`%s` works', async (name, [words, code]) => {
     const ended = await run([...name.split(' '), ...words]);
-    expect(ended.errors).not.toMatch(/SEARCH_KEY|LOGIN_SECRET|metrics-token/);
+    expect(ended.errors).not.toMatch(/SEARCH_KEY|LOGIN_SECRET|SIEM_SECRET|metrics-token/);
     expect([ended.code, ended.errors]).toEqual([code, code === 0 ? '' : expect.stringMatching(/./)]);
   });
 
