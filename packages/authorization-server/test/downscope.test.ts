@@ -10,7 +10,7 @@ const notes = {
   scopes: { 'notes:read': 'Read', 'notes:write': 'Write', 'notes:delete': 'Delete' },
   hierarchy: { 'notes:write': ['notes:read'] },
 };
-const context = { store: {}, options: { resources: new Map([[NOTES, notes]]) } } as never;
+const context = { store: {}, options: { resources: new Map([[NOTES, notes]]), decideScopesOf: {} } } as never;
 const recipient = { clientId: 'app', accountId: 'user_1' };
 
 const request = (

@@ -5,6 +5,7 @@ import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
 import { createMetrics } from '../src/server/metrics/metrics.ts';
+import { createWebhookMetrics } from '../src/server/metrics/webhook-metrics.ts';
 
 const HERE = { address: '127.0.0.1', security: 'loopback' } as const;
 
@@ -17,17 +18,22 @@ function read(text: string, name: string): number {
   return Number(value);
 }
 
+/** Of all components of a process. */
+function exposeAll(): string {
+  const components = [createDatabaseMetrics(), createWebhookMetrics()];
+  return createMetrics(null, () => 0, { expose: () => components.flatMap((one) => one.expose()) }).expose();
+}
+
 describe('metrics', () => {
   it('documents every metric with what to do when it moves, and no other', () => {
     const page = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
     const rows = [...page.matchAll(/^\| `((?:portcullis|process|nodejs)_\w+)` \|.* \| [^|]+ \|$/gm)];
-    const metrics = createMetrics(null, () => 0, createDatabaseMetrics());
-    const families = [...metrics.expose().matchAll(/^# TYPE (\S+) /gm)];
+    const families = [...exposeAll().matchAll(/^# TYPE (\S+) /gm)];
     expect(rows.map(([, name]) => name)).toEqual(families.map(([, name]) => name));
   });
 
   it('names every metric by the conventions of Prometheus', () => {
-    const text = createMetrics(null, () => 0, createDatabaseMetrics()).expose();
+    const text = exposeAll();
     for (const [, name = '', type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
       expect(name.endsWith('_total')).toBe(type === 'counter');
       if (type === 'histogram' || type === 'summary') expect(name).toMatch(/_seconds$/);
