@@ -137,7 +137,7 @@ interface Email {
 
 const emailsOf = ({ emails }: Attributes) => (Array.isArray(emails) ? (emails as readonly Email[]) : []);
 
-/** The addresses of a user that the identity provider vouches for: of `emails`, and a `userName` that is one. */
+/** The addresses of a user that the identity provider asserts: of `emails`, and a `userName` that is one. */
 export function addressesOf(attributes: Attributes): readonly string[] {
   const given = [attributes['userName'], ...emailsOf(attributes).map(({ value }) => value)];
   return [...new Set(given.filter((one) => typeof one === 'string').map(foldCase))];

@@ -92,7 +92,7 @@ const USER: ResourceType = {
       name: 'emails',
       type: 'complex',
       multiValued: true,
-      description: 'Email addresses, as the identity provider vouches for them',
+      description: 'Email addresses, as the identity provider asserts them',
       subAttributes: [
         text('value', 'Address'),
         text('display', 'Label'),
