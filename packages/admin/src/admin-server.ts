@@ -1,5 +1,6 @@
-/** Serves the admin API and the admin MCP server behind a guard of their own. */
+/** Serves the admin API and the admin MCP server behind a guard of their own, and the console to browsers. */
 import type { CallApprovals } from '@portcullis/authorization-server';
+import type { ComponentPages } from '@portcullis/authorization-server/pages';
 import { respondJson, toResponse } from '@portcullis/http';
 import type { Guard, Principal, ResourceOptions } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
@@ -7,6 +8,8 @@ import { endpoints } from './api/endpoints/index.ts';
 import { createOpenApi } from './api/openapi.ts';
 import { createApi } from './api/router.ts';
 import { createAuthorizeCaller } from './authorize.ts';
+import { createConsole } from './console/console.ts';
+import { CONSOLE_PATH } from './console/links.ts';
 import { createAdminMcp } from './mcp/mcp-server.ts';
 import { type AdminSources, createAdministration } from './operations/administration.ts';
 import type { FindRole } from './roles.ts';
@@ -19,13 +22,15 @@ export interface AdminServerOptions {
   /** For changes through the MCP server. */
   readonly approvals: CallApprovals;
   readonly findRole: FindRole;
+  /** Sessions and look of the pages, for the console. */
+  readonly pages: ComponentPages;
   /** Of this program. */
   readonly version: string;
   /** A guard for the admin resources that verifies tokens as the others do. */
   readonly createGuard: (resources: readonly ResourceOptions[]) => Guard;
 }
 
-/** The admin API, to be mounted at the root of its origin. */
+/** The admin API and the console, to be mounted at the root of its origin. */
 export interface AdminServer {
   /** Whether a path is served here. */
   belongs(path: string): boolean;
@@ -42,6 +47,11 @@ export function createAdminServer(options: AdminServerOptions): AdminServer {
   const admin = createAdministration(sources);
   const authorize = createAuthorizeCaller(store, findRole, settings);
   const handleApi = createApi(admin, endpoints);
+  const { fetch: showConsole } = createConsole({
+    admin,
+    findRole,
+    ...{ pages: options.pages, secondFactor: settings.secondFactor },
+  });
   const document = createOpenApi(endpoints, issuer, version);
   const mcp = createAdminMcp({ admin, version, approvals: settings.approvals ? options.approvals : null });
   const guard = createGuard(guardResourcesOf(issuer, mcp.scopesFor));
@@ -52,12 +62,14 @@ export function createAdminServer(options: AdminServerOptions): AdminServer {
       ? mcp.fetch(request, caller)
       : handleApi({ request, path: pathname.slice(API_PATH.length), ...caller });
   });
-  const paths = [API_PATH, MCP_PATH].flatMap((path) => [path, `${METADATA}${path}`]);
+  const guardedPaths = [API_PATH, MCP_PATH].flatMap((path) => [path, `${METADATA}${path}`]);
+  const isGuarded = (path: string) => guardedPaths.some((one) => isBelow(path, one));
   return {
-    belongs: (path) => paths.some((one) => isBelow(path, one)),
+    belongs: (path) => isGuarded(path) || isBelow(path, CONSOLE_PATH),
     async fetch(request) {
-      const isDocument =
-        new URL(request.url).pathname === `${API_PATH}/openapi.json` && request.method === 'GET';
+      const { pathname } = new URL(request.url);
+      if (!isGuarded(pathname)) return showConsole(request);
+      const isDocument = pathname === `${API_PATH}/openapi.json` && request.method === 'GET';
       return isDocument ? toResponse(respondJson(document, { maxAge: 300 })) : guarded(request);
     },
     close: mcp.close,

@@ -1,4 +1,5 @@
 /** Composes the pages: authorization, login, consent, account and the language switch. */
+
 import { createConnectionRoutes } from './account/connections.ts';
 import { createLocalAccounts } from './account/local-accounts.ts';
 import { createAccountOverviewRoutes } from './account/overview.ts';
@@ -6,6 +7,7 @@ import { createAccountRemovalRoutes } from './account/remove-account.ts';
 import type { PageRouter, PageServices } from './authorization/page-context.ts';
 import { createAuthorizationRoutes } from './authorization/pipeline.ts';
 import { createTransactionQuota } from './authorization/transactions.ts';
+import { type ComponentPages, createComponentPages } from './component-pages.ts';
 import { createClientLogoRoute } from './consent/client-logos.ts';
 import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
@@ -31,6 +33,7 @@ export interface ServerPages {
   readonly frontPage: Route['handle'];
   /** The 404 page. */
   readonly missingPage: Route['handle'];
+  readonly componentPages: ComponentPages;
   /** A one-time link that creates the first account; `null` when there is one. */
   setupLink(): Promise<string | null>;
   /**
@@ -106,6 +109,7 @@ export function createPages(
     routes: [...(context.options.servesUsers ? userRoutes() : []), assetRoute],
     frontPage: createFrontPageRoute(pages).handle,
     missingPage: createNotFoundRoute(pages).handle,
+    componentPages: createComponentPages(services, assets),
     setupLink: localAccounts ? local.firstAccount.createLink : async () => null,
     bootstrap: local.firstAccount.bootstrap,
   };

@@ -28,6 +28,7 @@ import {
   createInitialAccessTokenAdministration,
   type InitialAccessTokenAdministration,
 } from './clients/initial-access-tokens.ts';
+import type { ComponentPages } from './component-pages.ts';
 import type { ConnectedAccounts, ConnectedAccountsFeature } from './connected-accounts/connected-accounts.ts';
 import type { ServerContext } from './context.ts';
 import { createDeviceEndpoint } from './device/device-endpoint.ts';
@@ -123,6 +124,8 @@ export interface AuthorizationServer {
   readonly initialAccessTokens: InitialAccessTokenAdministration;
   /** Administration of user accounts. */
   readonly accounts: AccountAdministration;
+  /** Browser sessions and look of the pages, for pages of a component at the same origin. */
+  readonly componentPages: ComponentPages;
   /** The page that lists the protected servers, for a host with nothing else at its root. */
   frontPage(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
   /** The 404 page, for paths that the host does not know either. */
@@ -252,6 +255,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),
+    componentPages: pages.componentPages,
     setupLink: pages.setupLink,
     bootstrap: pages.bootstrap,
     recordOf(component, event) {

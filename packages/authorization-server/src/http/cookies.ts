@@ -16,7 +16,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 /**
  * Defines a cookie: `browser-…` binds authorization transactions to their browser, `session` is the login,
  * `federated-login-…` binds a federated login to its browser, and `known-browser` is the device cookie,
- * `connect-link` and `approval` the link of a gateway that its user opens.
+ * `connect-link` and `approval` the link of a gateway that its user opens, `console-path` the page of the console that an operator opened.
  *
  * The prefix `__Host-` prevents neighbouring hosts and plain connections from setting it. Over plain http, which only loopback
  * issuers use, browsers disagree about Secure cookies, so it is neither Secure nor prefixed; its name contains the port,
@@ -31,6 +31,7 @@ export function defineCookie(
     | 'known-browser'
     | 'connect-link'
     | 'approval'
+    | 'console-path'
     | `browser-${string}`
     | `federated-login-${string}`,
   format: RegExp = SECRET,

@@ -5,7 +5,7 @@ import { deriveKey } from '../encryption/encryptor.ts';
 import type { EncryptionOptions } from '../encryption/options.ts';
 
 /** A token for one purpose is not valid for another. */
-type Purpose = 'login' | 'consent' | 'logout' | 'account' | 'second-factor' | 'confirmed';
+type Purpose = 'login' | 'consent' | 'logout' | 'account' | 'second-factor' | 'confirmed' | 'console';
 
 export interface CsrfTokens {
   /** The hidden field of a form, bound to everything that must be the same when it is sent. */

@@ -139,7 +139,8 @@ export function respondNotFoundPage(layout: Layout, status: 404 | 405): Promise<
 /** Letters and digits that are not confused when read aloud. */
 const ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 
-function newReference(): string {
+/** A reference that an error page shows and its event has. */
+export function newReference(): string {
   const characters = Array.from({ length: 8 }, () => ALPHABET[randomInt(ALPHABET.length)]);
   return `${characters.slice(0, 4).join('')}-${characters.slice(4).join('')}`;
 }

@@ -15,6 +15,7 @@ export const loginTargetPaths = {
   account: '/account',
   connect: '/connect',
   approvals: '/approvals',
+  console: '/admin',
 } as const;
 
 export type AccountSection = keyof typeof loginTargetPaths;

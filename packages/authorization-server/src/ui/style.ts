@@ -1,7 +1,7 @@
 /** The only stylesheet of the pages: light and dark theme, 8 px grid, no other files or origins. */
 
-/** Begins with the custom properties that branding can override. */
-export const STYLE: string = `
+/** The custom properties, which branding can override. */
+export const THEME: string = `
 :root {
   color-scheme: light dark;
   --page: #f3f4f7;
@@ -47,6 +47,9 @@ export const STYLE: string = `
     --good-ink: #a8e3b9;
   }
 }
+`;
+
+export const STYLE: string = `${THEME}
 *, *::before, *::after { box-sizing: border-box; }
 [hidden] { display: none !important; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }

@@ -1,4 +1,4 @@
-/** The admin API of this process, loaded only if it is configured. */
+/** The admin API and the console of this process, loaded only if it is configured. */
 import type { AdminServer } from '@portcullis/admin';
 import type { AdminSources } from '@portcullis/admin/operations';
 import { adminResourcesOf } from '@portcullis/admin/options';
@@ -49,6 +49,7 @@ export async function createAdmin(
     findRole: createFindRole(store, settings.admin),
     createGuard,
     approvals: server.approvals,
+    pages: server.componentPages,
     sources: {
       ...{ issuer, store, clock, events, identityProviders },
       keys: createKeyAdministration({ store, masterKey, previousMasterKeys, keys, lifetimes, events, clock }),

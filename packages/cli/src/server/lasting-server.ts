@@ -13,6 +13,7 @@ export type LastingServer = Pick<
   | 'approvals'
   | 'dpopNonceSecret'
   | 'recordOf'
+  | 'componentPages'
 >;
 
 /** @param current the current authorization server; all share the store and keys */
@@ -32,6 +33,14 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
     },
     approvals: { request: (call) => current().approvals.request(call) },
     dpopNonceSecret: current().dpopNonceSecret,
+    componentPages: {
+      findSession: (request) => current().componentPages.findSession(request),
+      csrfToken: (session) => current().componentPages.csrfToken(session),
+      isOwnForm: (request, session, token) => current().componentPages.isOwnForm(request, session, token),
+      redirectToLogin: (path, again) => current().componentPages.redirectToLogin(path, again),
+      takeReturnPath: (request) => current().componentPages.takeReturnPath(request),
+      look: current().componentPages.look,
+    },
     recordOf: (events, event) => current().recordOf(events, event),
   };
 }

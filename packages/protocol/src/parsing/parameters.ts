@@ -15,6 +15,8 @@ export interface Parameters {
   required(name: string): string;
   /** Returns the values of a parameter that may be repeated, such as `resource`. */
   all(name: string): readonly string[];
+  /** Returns the name of each parameter, so that a form can refuse those that it does not know. */
+  names(): readonly string[];
 }
 
 /** Names and values alternating, in the order sent. There are few, so a scan is cheaper than an index. */
@@ -36,6 +38,7 @@ export function readParameters(encoded: string | URLSearchParams): Parameters {
       return value;
     },
     all: (name) => readAll(pairs, name),
+    names: () => pairs.filter((_, index) => index % 2 === 0),
   };
 }
 

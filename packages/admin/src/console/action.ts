@@ -1,0 +1,92 @@
+/** Actions that change something: a page that says what will happen and asks once, and the form that does it. */
+import { html, type Markup, respondRedirect } from '@portcullis/authorization-server/pages';
+import { toResponse } from '@portcullis/http';
+import { OperationError } from '../operations/errors.ts';
+import { withQuery } from './links.ts';
+import {
+  type ConsoleLink,
+  type ConsolePage,
+  type ConsoleRequest,
+  type ConsoleRoute,
+  defineForm,
+} from './page.ts';
+import { icons } from './ui/icons.ts';
+import { field, postForm } from './ui/parts.ts';
+
+/** What the page of an action says. */
+export interface ActionPage extends Pick<ConsolePage, 'section' | 'title'> {
+  readonly back: ConsoleLink;
+  /** What will happen, one sentence each, with counts. */
+  readonly effects: readonly string[];
+  /** The button, named by what it does. */
+  readonly button: string;
+  readonly isDangerous?: boolean;
+  /** Further fields, before the reason. */
+  readonly fields?: Markup;
+}
+
+/** An action. Its form always takes a reason for the audit log. */
+export interface Action {
+  readonly path: string;
+  /** Names of the further fields. */
+  readonly fields?: readonly string[];
+  describe(request: ConsoleRequest): Promise<ActionPage>;
+  /** @returns the page that shows what was done, or where to go @throws OperationError: nothing has changed */
+  perform(request: ConsoleRequest): Promise<ConsolePage | string>;
+}
+
+/** The routes of an action. */
+export function defineAction({ path, fields = [], describe, perform }: Action): readonly ConsoleRoute[] {
+  const ask: ConsoleRoute = {
+    ...{ method: 'GET', path, isForOperators: true, fields: [] },
+    handle: async (request) => actionPage(request, await describe(request), null),
+  };
+  const form = defineForm(path, [...fields, 'reason'], async (request) => {
+    try {
+      const result = await perform(request);
+      return typeof result === 'string' ? toResponse(respondRedirect(result)) : result;
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      return actionPage(request, await describe(request), error);
+    }
+  });
+  return [ask, form];
+}
+
+const STATUS = { not_found: 404, invalid: 400, conflict: 409 } as const;
+
+function actionPage(request: ConsoleRequest, page: ActionPage, error: OperationError | null): ConsolePage {
+  const { section, title, back, effects, button, isDangerous = false, fields } = page;
+  const reason = field({
+    name: 'reason',
+    label: 'Reason',
+    hint: 'Optional. It stays in the audit log, with your account.',
+    maxLength: 500,
+    value: request.form['reason'] ?? '',
+  });
+  const content = html`${fields}
+${reason}
+<p class="buttons"><button class="button ${isDangerous ? 'danger' : 'main'}">${button}</button><a class="button" href="${back.href}">Cancel</a></p>`;
+  return {
+    ...{ section, title, back, status: error === null ? 200 : STATUS[error.kind] },
+    body: html`${error !== null && html`<p class="notice bad" role="alert">${icons.warning}<span>${error.message}</span></p>`}
+${effects.length > 0 && html`<ul class="effects">${effects.map((effect) => html`<li>${effect}</li>`)}</ul>`}
+${postForm(request, request.path, content)}`,
+  };
+}
+
+/** The address of a page that says what was done, by a name of its own texts. */
+export function doneAt(href: string, name: string): string {
+  return href.includes('?')
+    ? `${href}&${new URLSearchParams({ done: name })}`
+    : withQuery(href, { done: name });
+}
+
+/** The sentence for the name in the address; `null`: nothing was done. */
+export function doneIn(
+  { query }: ConsoleRequest,
+  sentences: Readonly<Record<string, string>>,
+): string | null {
+  const name = query.get('done') ?? '';
+  return Object.hasOwn(sentences, name) ? (sentences[name] ?? null) : null;
+}

@@ -1,0 +1,147 @@
+/** Serves the console: sign-in, role and second factor at every request, CSRF protection of forms, and error pages. */
+import {
+  type ComponentPages,
+  type ComponentSession,
+  html,
+  respondPage,
+  respondRedirect,
+} from '@portcullis/authorization-server/pages';
+import {
+  type HttpResponse,
+  queryOf,
+  readFormBody,
+  respond,
+  toResponse,
+  withSecurityHeaders,
+} from '@portcullis/http';
+import { acrOf, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
+import type { Administration } from '../operations/administration.ts';
+import type { FindRole } from '../roles.ts';
+import { findRoute, patternOf } from './find-route.ts';
+import { CONSOLE_PATH, links } from './links.ts';
+import type { ConsolePage, ConsoleRequest, ConsoleRoute } from './page.ts';
+import { needsSecondFactor, noRole, PageError, toPageError } from './page-error.ts';
+import { consoleRoutes } from './routes.ts';
+import { createConsoleAssets } from './ui/assets.ts';
+import { renderConsole } from './ui/layout.ts';
+
+/** What the console is composed of. */
+export interface ConsoleOptions {
+  readonly admin: Administration;
+  readonly pages: ComponentPages;
+  readonly findRole: FindRole;
+  readonly secondFactor: boolean;
+}
+
+/** The console, to be mounted at `/admin` of its origin. */
+export interface Console {
+  fetch(request: Request): Promise<Response>;
+}
+
+/** What changes made in the console have in the audit log in place of a client. */
+const CONSOLE_CLIENT = 'portcullis-console';
+
+type Visitor = Pick<ConsoleRequest, 'email' | 'role' | 'operator' | 'csrfToken'>;
+
+export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleOptions): Console {
+  const routes = consoleRoutes.map((route) => ({ route, pattern: patternOf(route.path) }));
+  const isHttps = admin.issuer.startsWith('https:');
+  const assets = createConsoleAssets(pages.look.theme);
+  const frame = { look: pages.look, stylesheet: assets.stylesheet };
+
+  const show = async (page: ConsolePage, visitor: Visitor | null): Promise<HttpResponse> => {
+    const user = visitor && { email: visitor.email, isOperator: visitor.role === 'operator' };
+    const waiting = user === null ? 0 : (await admin.approvals.list()).length;
+    const scripts = assets.scriptsOf(page.scripts ?? []);
+    const markup = renderConsole({ ...frame, scripts, user, waiting }, page);
+    return respondPage(markup, { status: page.status ?? 200, script: true, polls: true });
+  };
+
+  const showError = (error: unknown, visitor: Visitor | null): Promise<HttpResponse> => {
+    const { status, title, message, next } = toPageError(error, admin);
+    const way = next ?? (visitor === null ? null : { label: 'Overview', href: links.overview });
+    const body = html`<p>${message}</p>${way !== null && html`<p class="buttons"><a class="button" href="${way.href}">${way.label}</a></p>`}`;
+    return show({ section: 'overview', title, body, status }, visitor);
+  };
+
+  /** @throws PageError unless the account has a role and, if it is needed, signed in with two factors */
+  const authorize = async (session: ComponentSession): Promise<Visitor> => {
+    const operator = { accountId: session.accountId, clientId: CONSOLE_CLIENT, grantId: null };
+    const role = await findRole(operator);
+    if (role === null) throw noRole(session);
+    if (secondFactor && !satisfiesAcr(acrOf({ methods: session.methods ?? [] }), [TWO_FACTORS]))
+      throw await needsSecondFactor(admin, session);
+    return { email: session.email, role, operator, csrfToken: pages.csrfToken(session) };
+  };
+
+  const readForm = async (request: Request, session: ComponentSession, { fields }: ConsoleRoute) => {
+    const parameters = await readFormBody(request);
+    if (!pages.isOwnForm(request, session, parameters.one('token')))
+      throw new PageError(
+        403,
+        'This form cannot be used',
+        'It was sent by another site, or from a page of a session that has ended. Nothing was changed: open the page again.',
+      );
+    const unknown = parameters.names().find((name) => name !== 'token' && !fields.includes(name));
+    if (unknown !== undefined)
+      throw new PageError(400, 'This form cannot be used', `The form has no field ${unknown}.`);
+    return Object.fromEntries(fields.map((name) => [name, (parameters.one(name) ?? '').trim()]));
+  };
+
+  const handle = async (
+    request: Request,
+    path: string,
+    session: ComponentSession,
+    visitor: Visitor,
+  ): Promise<HttpResponse | Response> => {
+    const { route, params } = findRoute(routes, request.method, path);
+    if (route.isForOperators && visitor.role !== 'operator')
+      throw new PageError(
+        403,
+        'Only operators change something',
+        'Your role is viewer: you see everything, and an operator can make the change or change your role.',
+      );
+    const form = route.method === 'POST' ? await readForm(request, session, route) : {};
+    const query = new URLSearchParams(queryOf(request));
+    const result = await route.handle({
+      ...visitor,
+      ...{ admin, params, form, query, signal: request.signal },
+      path: query.size === 0 ? path : `${path}?${query}`,
+      reason: form['reason'] === undefined || form['reason'] === '' ? null : form['reason'].slice(0, 500),
+      async isStillPermitted() {
+        const current = await pages.findSession(request);
+        return current !== null && (await authorize(current).catch(() => null)) !== null;
+      },
+    });
+    return result instanceof Response ? result : show(result, visitor);
+  };
+
+  const respondTo = async (request: Request): Promise<HttpResponse | Response> => {
+    const path = new URL(request.url).pathname;
+    if (path.startsWith(`${CONSOLE_PATH}/assets/`))
+      return assets.respond(path, request.headers.get('accept-encoding')) ?? respond(404, {});
+    const session = await pages.findSession(request as Parameters<typeof pages.findSession>[0]);
+    if (session === null) {
+      const isPage = request.method === 'GET' && path !== CONSOLE_PATH;
+      return pages.redirectToLogin(isPage ? path + new URL(request.url).search : null);
+    }
+    const back = path === CONSOLE_PATH ? pages.takeReturnPath(request) : null;
+    if (back !== null) return respondRedirect(back.path, [back.cookie]);
+    let visitor: Visitor | null = null;
+    try {
+      visitor = await authorize(session);
+      return await handle(request, path, session, visitor);
+    } catch (error) {
+      return showError(error, visitor);
+    }
+  };
+
+  return {
+    async fetch(request) {
+      const response = await respondTo(request);
+      if (response instanceof Response) return response;
+      const whole = withSecurityHeaders(response, isHttps);
+      return toResponse(request.method === 'HEAD' ? { ...whole, body: null } : whole);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** Addresses of the console's pages. */
+
+/** Everything of the console is below this path of the public URL. */
+export const CONSOLE_PATH = '/admin';
+
+/** Adds a query; empty and `undefined` values are left out. */
+export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+/** Identifiers of clients and paths of servers have slashes, so they stand in the query. */
+export const links = {
+  overview: CONSOLE_PATH,
+  activity: `${CONSOLE_PATH}/activity`,
+  users: `${CONSOLE_PATH}/users`,
+  apps: `${CONSOLE_PATH}/apps`,
+  servers: `${CONSOLE_PATH}/servers`,
+  approvals: `${CONSOLE_PATH}/approvals`,
+  policy: `${CONSOLE_PATH}/policy`,
+  settings: `${CONSOLE_PATH}/settings`,
+  user: (id: string): string => `${CONSOLE_PATH}/users/${encodeURIComponent(id)}`,
+  app: (id: string): string => withQuery(`${CONSOLE_PATH}/app`, { id }),
+  server: (path: string): string => withQuery(`${CONSOLE_PATH}/server`, { path }),
+  grant: (id: string): string => `${CONSOLE_PATH}/connections/${encodeURIComponent(id)}`,
+  /** Events that match these criteria. */
+  events: (criteria: Readonly<Record<string, string | undefined>>): string =>
+    withQuery(`${CONSOLE_PATH}/activity`, criteria),
+} as const;

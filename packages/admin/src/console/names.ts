@@ -1,0 +1,34 @@
+/** Names of clients and servers, as pages show them in place of identifiers. */
+import type { Administration } from '../operations/administration.ts';
+import { describeClient } from '../operations/clients.ts';
+import { OperationError } from '../operations/errors.ts';
+
+/** What an app is called: as it calls itself, or its identifier. */
+function nameOfMetadata(id: string, { client_name: name }: Readonly<Record<string, unknown>>): string {
+  return typeof name === 'string' && name.trim() !== '' ? name : id;
+}
+
+/** The names of clients by identifier; one that is gone has its identifier. */
+export async function findAppNames(
+  admin: Administration,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const names = [...new Set(ids)].map(async (id): Promise<[string, string]> => {
+    try {
+      return [id, nameOfMetadata(id, (await describeClient(admin, id)).metadata)];
+    } catch (error) {
+      if (error instanceof OperationError) return [id, id];
+      throw error;
+    }
+  });
+  return new Map(await Promise.all(names));
+}
+
+/** The server of a resource: its name and path, or the resource itself. */
+export function serverOf(
+  { servers }: Pick<Administration, 'servers'>,
+  resource: string,
+): { readonly name: string; readonly path: string | null } {
+  const found = servers().find((server) => server.resource === resource);
+  return found === undefined ? { name: resource, path: null } : { name: found.name, path: found.path };
+}

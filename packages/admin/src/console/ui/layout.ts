@@ -1,0 +1,84 @@
+/** The document around every page of the console: sidebar, title with its primary action, body. */
+import { type ComponentPages, html, type Markup } from '@portcullis/authorization-server/pages';
+import { links } from '../links.ts';
+import type { ConsolePage, Section } from '../page.ts';
+import { icons, sectionIcons } from './icons.ts';
+
+const SECTIONS: readonly (readonly [Section, string])[] = [
+  ['overview', 'Overview'],
+  ['activity', 'Activity'],
+  ['users', 'Users'],
+  ['apps', 'Apps'],
+  ['servers', 'Servers'],
+  ['approvals', 'Approvals'],
+  ['policy', 'Policy'],
+  ['settings', 'Settings'],
+];
+
+/** What the document shows besides its page. */
+export interface Frame {
+  readonly look: ComponentPages['look'];
+  readonly stylesheet: string;
+  /** Paths of the page's scripts. */
+  readonly scripts: readonly string[];
+  /** Who is signed in; `null`: the page is shown to others too, without a sidebar. */
+  readonly user: { readonly email: string; readonly isOperator: boolean } | null;
+  /** Calls that wait for an approval. */
+  readonly waiting: number;
+}
+
+/** Renders the document. */
+export function renderConsole(frame: Frame, page: ConsolePage): Markup {
+  const { look, stylesheet, scripts, user } = frame;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${page.title} · ${look.serverName}</title>
+<link rel="icon" href="${look.favicon}">
+<link rel="stylesheet" href="${stylesheet}">
+${scripts.map((path) => html`<script src="${path}" defer></script>`)}
+</head>
+<body${user === null && html` class="alone"`}>
+<a class="skip" href="#main">Skip to content</a>
+${user !== null && sidebar(frame, page.section, user)}
+<main id="main" tabindex="-1">
+${header(page, user?.isOperator === true)}
+${page.body}
+</main>
+</body>
+</html>
+`;
+}
+
+function header({ title, lead, back, action }: ConsolePage, isOperator: boolean): Markup {
+  const isOffered = action !== undefined && (isOperator || action.isForOperators !== true);
+  return html`<header class="top">
+<div class="grow">
+${back !== undefined && html`<p class="crumb"><a href="${back.href}">${back.label}</a></p>`}
+<h1>${title}</h1>
+${lead !== undefined && html`<p class="lead">${lead}</p>`}
+</div>
+${isOffered && html`<a class="button main" href="${action.href}">${action.label}</a>`}
+</header>`;
+}
+
+function sidebar(
+  { look, waiting }: Frame,
+  current: Section,
+  { email, isOperator }: NonNullable<Frame['user']>,
+): Markup {
+  return html`<nav class="side" aria-label="Console">
+<a class="mark" href="${links.overview}">${look.logo === null ? icons.gate : html`<img src="${look.logo}" alt="" height="18">`}<span><bdi>${look.serverName}</bdi></span></a>
+<button type="button" class="find" data-palette hidden>${icons.search}<span>Find</span><kbd>Ctrl K</kbd></button>
+<ul>
+${SECTIONS.map(
+  ([section, label]) =>
+    html`<li><a href="${links[section]}"${section === current && html` aria-current="page"`} title="${label}">${sectionIcons[section]}<span>${label}</span>${section === 'approvals' && waiting > 0 && html`<b class="count">${String(waiting)}<span class="unseen"> waiting</span></b>`}</a></li>`,
+)}
+</ul>
+<div class="me"><bdi title="${email}">${email}</bdi><span>${isOperator ? 'Operator' : 'Viewer'} · <a href="/account">Account</a></span></div>
+</nav>`;
+}

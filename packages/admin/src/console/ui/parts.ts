@@ -1,0 +1,186 @@
+/** Parts of pages: tables, filters, figures, times, facts and forms. */
+import { html, type Markup } from '@portcullis/authorization-server/pages';
+import { withQuery } from '../links.ts';
+import type { ConsoleLink, ConsoleRequest } from '../page.ts';
+import { icons } from './icons.ts';
+
+/** `1,204` */
+export function formatCount(count: number): string {
+  return new Intl.NumberFormat('en').format(count);
+}
+
+/** `3 sessions`, `1 session` @param plural where it is not the noun with an s */
+export function countOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+}
+
+const UNITS = [
+  [60, 1, 'second'],
+  [3600, 60, 'minute'],
+  [86_400, 3600, 'hour'],
+  [14 * 86_400, 86_400, 'day'],
+] as const;
+
+/** `3 minutes ago`, `in 2 days`, or the date. Epoch seconds. */
+export function time(at: number, now: number): Markup {
+  const passed = now - at;
+  const date = new Date(at * 1000);
+  const unit = UNITS.find(([below]) => Math.abs(passed) < below);
+  const words =
+    unit === undefined
+      ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(date)
+      : Math.abs(passed) < 60
+        ? 'just now'
+        : new Intl.RelativeTimeFormat('en').format(-Math.trunc(passed / unit[1]), unit[2]);
+  return html`<time datetime="${date.toISOString()}" title="${date.toISOString()}">${words}</time>`;
+}
+
+/** A small word about a state. Never the only sign of it by its colour: it is a word. */
+export function tag(word: string, kind: 'plain' | 'good' | 'warn' | 'bad' = 'plain'): Markup {
+  return html`<span class="tag${kind !== 'plain' && ` ${kind}`}">${word}</span>`;
+}
+
+/** A cell of a table. */
+type Cell = Markup | string | null;
+
+/** A column: its heading, and what its cells are. */
+export interface Column {
+  readonly heading: string;
+  readonly kind?: 'number' | 'time' | 'short' | 'acts';
+}
+
+/**
+ * A table that becomes cards on a narrow screen.
+ * @param caption what it lists, for screen readers
+ */
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+): Markup {
+  const classOf = ({ kind }: Column) => kind !== undefined && html` class="${kind}"`;
+  return html`<div class="scroll"><table class="fold">
+<caption class="unseen">${caption}</caption>
+<thead><tr>${columns.map((column) => html`<th scope="col"${classOf(column)}>${column.kind === 'acts' ? html`<span class="unseen">${column.heading}</span>` : column.heading}</th>`)}</tr></thead>
+<tbody>
+${rows.map(
+  (cells) =>
+    html`<tr>${cells.map((cell, index) => html`<td${classOf(columns[index] ?? { heading: '' })}>${cell}</td>`)}</tr>
+`,
+)}</tbody>
+</table></div>`;
+}
+
+/** What is shown in place of an empty list: what would be here, and what to do next. */
+export function empty(title: string, sentence: Markup | string, next?: ConsoleLink): Markup {
+  return html`<div class="empty"><h2>${title}</h2><p>${sentence}</p>${next !== undefined && html`<a class="button" href="${next.href}">${next.label}</a>`}</div>`;
+}
+
+/** Links to the first and the next page of a list. @param next cursor; `null`: this is the last one */
+export function pageLinks({ path }: Pick<ConsoleRequest, 'path'>, next: string | null): Markup {
+  const [base = '', query = ''] = path.split('?', 2);
+  const given = Object.fromEntries(new URLSearchParams(query));
+  const { after, ...rest } = given;
+  if (after === undefined && next === null) return html``;
+  return html`<nav class="pages" aria-label="Pages">${after !== undefined && html`<a class="button" href="${withQuery(base, rest)}">First page</a>`}${next !== null && html`<a class="button" href="${withQuery(base, { ...rest, after: next })}" rel="next">Next page</a>`}</nav>`;
+}
+
+/** A filter of a list, which is part of its address. */
+export interface ListFilter {
+  readonly name: string;
+  /** Value and text of each choice; the empty value stands for all. */
+  readonly choices: readonly (readonly [value: string, label: string])[];
+}
+
+/** A search field and filters as links. @param search its label; `null`: there is none */
+export function filterBar(
+  { path, query }: Pick<ConsoleRequest, 'path' | 'query'>,
+  search: string | null,
+  filters: readonly ListFilter[] = [],
+): Markup {
+  const [base = ''] = path.split('?', 1);
+  const names = filters.map(({ name }) => name);
+  const current = Object.fromEntries(['q', ...names].map((name) => [name, query.get(name) ?? '']));
+  return html`<div class="filters">
+${search !== null && html`<form class="search" role="search" action="${base}">${names.map((name) => current[name] !== '' && html`<input type="hidden" name="${name}" value="${current[name]}">`)}<input type="search" name="q" value="${current['q']}" placeholder="${search}" aria-label="${search}" data-search><button class="button">Search</button></form>`}
+${filters.map(({ name, choices }) =>
+  choices.map(
+    ([value, label]) =>
+      html`<a class="chip" href="${withQuery(base, { ...current, [name]: value })}"${current[name] === value && html` aria-current="true"`}>${label}</a>`,
+  ),
+)}
+</div>`;
+}
+
+/** Facts as terms with their values; those that are `null` are left out. */
+export function facts(pairs: readonly (readonly [term: string, value: Cell])[]): Markup {
+  return html`<dl class="facts">${pairs.map(([term, value]) => value !== null && html`<dt>${term}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+/** A part of a page with its heading. */
+export function section(heading: string, body: Markup, aside: Markup | null = null): Markup {
+  return html`<section><div class="head"><h2>${heading}</h2>${aside}</div>${body}</section>`;
+}
+
+/** What was done, announced by screen readers. */
+export function done(sentence: string | null | undefined): Markup {
+  return html`${sentence != null && html`<p class="notice" role="status">${icons.done}<span>${sentence}</span></p>`}`;
+}
+
+/** A number with its label and what it is compared with. */
+export function figure(label: string, value: string, than: string, href?: string): Markup {
+  const content = html`<span class="label">${label}</span><span class="value">${value}</span><span class="than">${than}</span>`;
+  return href === undefined
+    ? html`<div class="figure">${content}</div>`
+    : html`<a class="figure" href="${href}">${content}</a>`;
+}
+
+/** A text that can be copied; the button works with the script of the page. */
+export function copyText(text: string): Markup {
+  return html`<div class="copyable"><pre class="wrap" tabindex="0">${text}</pre><button type="button" class="button" data-copy="${text}" hidden>Copy</button></div>`;
+}
+
+/** A form that is posted, with its CSRF token. */
+export function postForm(
+  { csrfToken }: Pick<ConsoleRequest, 'csrfToken'>,
+  action: string,
+  content: Markup,
+): Markup {
+  return html`<form class="fields" method="post" action="${action}"><input type="hidden" name="token" value="${csrfToken}">
+${content}
+</form>`;
+}
+
+/** A field with its label, hint and error. */
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value?: string;
+  readonly error?: string | null;
+  readonly type?: 'text' | 'email' | 'url' | 'number';
+  readonly isRequired?: boolean;
+  readonly maxLength?: number;
+  /** Lines of a text; absent: one. */
+  readonly rows?: number;
+  /** Values and texts to choose from. */
+  readonly choices?: readonly (readonly [value: string, label: string])[];
+}
+
+/** A labelled input, text area or choice. */
+export function field(about: Field): Markup {
+  const { name, label, hint, error = null, value = '' } = about;
+  const notes = [hint !== undefined && `${name}-hint`, error !== null && `${name}-wrong`].filter(Boolean);
+  const attributes = html`id="${name}" name="${name}"${about.isRequired === true && html` required`}${about.maxLength !== undefined && html` maxlength="${about.maxLength}"`}${error !== null && html` aria-invalid="true"`}${notes.length > 0 && html` aria-describedby="${notes.join(' ')}"`}`;
+  return html`<div class="field"><label for="${name}">${label}</label>
+${inputOf(about, attributes, value)}
+${error !== null && html`<p class="wrong" id="${name}-wrong" role="alert">${error}</p>`}
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`;
+}
+
+function inputOf({ choices, rows, type = 'text' }: Field, attributes: Markup, value: string): Markup {
+  if (choices !== undefined)
+    return html`<select ${attributes}>${choices.map(([one, label]) => html`<option value="${one}"${one === value && html` selected`}>${label}</option>`)}</select>`;
+  if (rows !== undefined) return html`<textarea ${attributes} rows="${rows}">${value}</textarea>`;
+  return html`<input ${attributes} type="${type}" value="${value}">`;
+}

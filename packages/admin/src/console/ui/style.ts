@@ -1,0 +1,200 @@
+/** The stylesheet of the console: denser and wider than the sign-in pages, in the same colours. */
+
+/** Follows the custom properties of the theme. */
+export const CONSOLE_STYLE: string = `
+:root { --rise: #fafbfc; --hover: #f5f6f9; --line: #e7eaf0; --side: 216px; --good-mark: #1f7a3d; --warn-mark: #9a6700; }
+@media (prefers-color-scheme: dark) {
+  :root { --rise: #12151a; --hover: #1d2128; --line: #242932; --good-mark: #6fcf8f; --warn-mark: #e0b04a; }
+}
+*, *::before, *::after { box-sizing: border-box; }
+[hidden] { display: none !important; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; grid-template-columns: var(--side) minmax(0, 1fr); background: var(--card); color: var(--ink); font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+body.alone { grid-template-columns: minmax(0, 560px); justify-content: center; align-content: center; background: var(--page); }
+body.alone main { margin: 16px; padding: 24px; background: var(--card); border: 1px solid var(--edge); border-radius: 16px; }
+h1, h2, h3, p, ul, ol, dl, dd, dt, form, table, pre, figure, fieldset { margin: 0; padding: 0; }
+ul, ol { list-style: none; }
+h1 { font-size: 22px; line-height: 1.3; font-weight: 600; letter-spacing: -0.015em; text-wrap: balance; }
+h2 { font-size: 15px; line-height: 1.4; font-weight: 600; letter-spacing: -0.005em; }
+h3 { font-size: 13px; font-weight: 600; color: var(--quiet); }
+p { text-wrap: pretty; }
+a { color: var(--accent); text-underline-offset: 3px; }
+code, kbd, pre { font: 12.5px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; }
+svg { flex: none; }
+.icon { display: block; }
+bdi, code { hyphens: none; }
+.unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.skip { position: absolute; top: -60px; inset-inline-start: 8px; z-index: 9; padding: 8px 12px; border-radius: 8px; background: var(--accent); color: var(--accent-ink); }
+.skip:focus { top: 8px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+main:focus { outline: none; }
+
+.side { position: sticky; top: 0; height: 100vh; height: 100dvh; display: flex; flex-direction: column; gap: 8px; padding: 16px 12px; border-inline-end: 1px solid var(--line); background: var(--rise); }
+.side .mark { display: flex; gap: 8px; align-items: center; padding: 4px 8px 12px; color: var(--ink); font-weight: 600; text-decoration: none; }
+.side .mark svg { color: var(--accent); }
+.side .mark span, .me bdi { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.side ul { display: grid; gap: 2px; }
+.side li a { display: flex; gap: 10px; align-items: center; min-height: 32px; padding: 4px 8px; border-radius: 6px; color: var(--quiet); font-weight: 500; text-decoration: none; }
+.side li a:hover { background: var(--hover); color: var(--ink); }
+.side li a[aria-current] { background: var(--plain); color: var(--ink); }
+.side li a[aria-current] .icon { color: var(--accent); }
+.side .count { margin-inline-start: auto; min-width: 20px; padding: 0 6px; border-radius: 10px; background: var(--accent); color: var(--accent-ink); font-size: 12px; font-weight: 600; line-height: 20px; text-align: center; }
+.find { display: flex; gap: 8px; align-items: center; min-height: 32px; padding: 4px 8px; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--quiet); font: inherit; cursor: pointer; }
+.find kbd { margin-inline-start: auto; }
+kbd { padding: 0 5px; border: 1px solid var(--edge); border-radius: 4px; background: var(--card); color: var(--quiet); font-size: 11px; }
+.me { margin-top: auto; display: grid; padding: 8px; font-size: 13px; }
+.me span { color: var(--quiet); }
+
+main { width: 100%; max-width: 1200px; padding: 28px 32px 64px; display: grid; gap: 24px; align-content: start; }
+.top { display: flex; gap: 16px; align-items: flex-start; justify-content: space-between; }
+.grow { min-width: 0; flex: 1; }
+.crumb { font-size: 13px; }
+.crumb a { color: var(--quiet); text-decoration: none; }
+.crumb a::before { content: "← "; }
+.crumb a:hover { color: var(--ink); text-decoration: underline; }
+.lead { margin-top: 2px; color: var(--quiet); max-width: 72ch; }
+.quiet { color: var(--quiet); }
+.small { font-size: 13px; }
+.fact { font-size: 13px; color: var(--quiet); }
+section { display: grid; grid-template-columns: minmax(0, 1fr); gap: 12px; }
+.head { display: flex; gap: 8px 16px; align-items: baseline; justify-content: space-between; flex-wrap: wrap; }
+.columns { display: grid; grid-template-columns: minmax(0, 2fr) minmax(260px, 1fr); gap: 32px; align-items: start; }
+.columns > div { display: grid; grid-template-columns: minmax(0, 1fr); gap: 32px; }
+
+.button { display: inline-flex; gap: 6px; align-items: center; justify-content: center; min-height: 32px; padding: 4px 12px; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--ink); font: inherit; font-weight: 500; text-align: center; text-decoration: none; white-space: nowrap; cursor: pointer; }
+.button:hover { background: var(--hover); }
+.button.main { border-color: transparent; background: var(--accent); color: var(--accent-ink); }
+.button.main:hover { background: var(--accent-pressed); }
+.button.danger { border-color: transparent; background: var(--bad); color: var(--bad-ink); }
+.button.danger:hover { background: var(--bad-pressed); }
+.button.grave { color: var(--bad); }
+.buttons { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
+
+.notice { display: flex; gap: 8px; align-items: flex-start; padding: 8px 12px; border-radius: 8px; background: var(--good); color: var(--good-ink); }
+.notice.warn { background: var(--warn); color: var(--warn-ink); }
+.notice.bad { background: none; border: 1px solid var(--bad); color: var(--bad); }
+.notice .icon { margin-top: 2px; }
+.notice a { color: inherit; }
+
+.panel { display: grid; grid-template-columns: minmax(0, 1fr); gap: 12px; padding: 16px; border: 1px solid var(--line); border-radius: 10px; }
+.panel.destructive { border-color: var(--bad); }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 1px; border: 1px solid var(--line); border-radius: 10px; background: var(--line); overflow: hidden; }
+.figure { display: grid; gap: 2px; padding: 14px 16px; background: var(--card); color: inherit; text-decoration: none; }
+a.figure:hover { background: var(--hover); }
+.figure .label { color: var(--quiet); font-size: 13px; }
+.figure .value { font-size: 24px; line-height: 1.25; font-weight: 600; letter-spacing: -0.02em; }
+.figure .than { color: var(--quiet); font-size: 13px; }
+
+.attention { border: 1px solid var(--line); border-radius: 10px; }
+.attention li { display: flex; gap: 10px; align-items: center; padding: 10px 14px; }
+.attention li + li { border-top: 1px solid var(--line); }
+.attention .icon { color: var(--warn-mark); }
+.attention li.bad .icon { color: var(--bad); }
+.attention li.fine .icon { color: var(--good-mark); }
+.attention p { flex: 1; min-width: 0; }
+
+.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 10px; }
+table { width: 100%; border-collapse: collapse; }
+th { position: sticky; top: 0; padding: 8px 12px; background: var(--rise); color: var(--quiet); font-size: 13px; font-weight: 500; text-align: start; white-space: nowrap; }
+td { height: 36px; padding: 6px 12px; border-top: 1px solid var(--line); vertical-align: middle; }
+tbody tr:hover, tbody tr:focus-within { background: var(--hover); }
+td.number, th.number { text-align: end; }
+td.time, td.short { white-space: nowrap; }
+td > a:first-child { font-weight: 500; color: var(--ink); text-decoration: none; }
+td > a:first-child:hover { text-decoration: underline; }
+td .monogram { width: 20px; height: 20px; margin-inline-end: 8px; vertical-align: -5px; }
+h1 .monogram { width: 28px; height: 28px; margin-inline-end: 10px; vertical-align: -6px; }
+.monogram { font-size: 15px; font-weight: 600; }
+.acts { text-align: end; white-space: nowrap; }
+.acts .button { min-height: 26px; padding: 1px 8px; font-size: 13px; }
+.empty { display: grid; gap: 8px; justify-items: center; padding: 40px 24px; border: 1px dashed var(--edge); border-radius: 10px; text-align: center; }
+.empty p { max-width: 56ch; color: var(--quiet); }
+.pages { display: flex; gap: 8px; align-items: center; justify-content: flex-end; }
+
+.filters { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
+.chip { display: inline-flex; gap: 6px; align-items: center; min-height: 28px; padding: 2px 10px; border: 1px solid var(--edge); border-radius: 14px; color: var(--quiet); font-size: 13px; text-decoration: none; white-space: nowrap; }
+.chip:hover { color: var(--ink); background: var(--hover); }
+.chip[aria-current] { border-color: var(--accent); color: var(--accent); font-weight: 500; }
+.search { display: flex; flex: 1 1 220px; gap: 8px; max-width: 420px; }
+.tag { display: inline-block; padding: 0 7px; border-radius: 9px; background: var(--plain); color: var(--ink); font-size: 12px; line-height: 20px; white-space: nowrap; }
+.tag.good { background: var(--good); color: var(--good-ink); }
+.tag.warn { background: var(--warn); color: var(--warn-ink); }
+.tag.bad { background: none; box-shadow: inset 0 0 0 1px var(--bad); color: var(--bad); }
+.tags { display: flex; flex-wrap: wrap; gap: 4px; }
+
+.facts { display: grid; grid-template-columns: minmax(96px, max-content) minmax(0, 1fr); gap: 6px 16px; font-size: 13px; }
+.facts dt { color: var(--quiet); }
+form.fields { display: grid; gap: 16px; max-width: 560px; }
+.field { display: grid; gap: 4px; }
+label, legend { font-size: 13px; font-weight: 600; }
+.hint { font-size: 13px; color: var(--quiet); }
+.wrong { font-size: 13px; font-weight: 600; color: var(--bad); }
+input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea { width: 100%; min-height: 32px; padding: 4px 10px; border: 1px solid var(--field-edge); border-radius: 6px; background: var(--field); color: var(--ink); font: inherit; }
+textarea { min-height: 72px; resize: vertical; }
+[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad); }
+input[type=checkbox], input[type=radio] { width: 16px; height: 16px; margin: 0; accent-color: var(--accent); }
+.pick { display: flex; gap: 8px; align-items: center; min-height: 28px; font-weight: 400; cursor: pointer; }
+fieldset { display: grid; gap: 4px; border: 0; min-width: 0; }
+.effects { display: grid; gap: 6px; padding-inline-start: 18px; list-style: disc; }
+
+pre { padding: 12px; border-radius: 8px; background: var(--rise); border: 1px solid var(--line); overflow-x: auto; white-space: pre; overflow-wrap: normal; }
+pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
+.copyable { display: flex; gap: 8px; align-items: start; }
+.copyable pre, .copyable code { flex: 1; min-width: 0; }
+.lines span { display: block; padding: 0 8px; margin: 0 -8px; border-radius: 2px; }
+.lines .added { background: var(--good); color: var(--good-ink); }
+.lines .removed { background: var(--warn); color: var(--warn-ink); text-decoration: line-through; text-decoration-thickness: 1px; }
+.drawing { overflow-x: auto; }
+.drawing svg { display: block; width: 100%; min-width: 560px; max-width: 760px; height: auto; }
+.node { fill: var(--rise); stroke: var(--edge); }
+.drawing text { fill: var(--ink); font-size: 13px; }
+.edge { fill: none; stroke: var(--field-edge); stroke-width: 1.25; }
+details > summary { cursor: pointer; }
+
+dialog { width: min(640px, calc(100vw - 32px)); max-height: 70vh; margin-top: 12vh; padding: 0; border: 1px solid var(--edge); border-radius: 12px; background: var(--card); color: var(--ink); }
+dialog::backdrop { background: rgb(10 12 16 / 45%); }
+dialog form { display: grid; }
+dialog input:not([type=hidden], [type=checkbox], [type=radio]) { min-height: 48px; padding: 8px 16px; border: 0; border-bottom: 1px solid var(--line); border-radius: 0; background: none; font-size: 16px; }
+dialog input:focus-visible { outline: none; }
+dialog ul { max-height: 52vh; padding: 8px; overflow-y: auto; }
+dialog li { display: flex; gap: 12px; align-items: baseline; padding: 7px 10px; border-radius: 6px; cursor: pointer; }
+dialog li[aria-selected=true] { background: var(--plain); }
+dialog li small { margin-inline-start: auto; color: var(--quiet); font-size: 12px; white-space: nowrap; }
+dialog .keys { padding: 20px 24px; }
+
+@media (max-width: 1024px) {
+  :root { --side: 60px; }
+  .side { padding: 16px 8px; }
+  .side li a, .side .mark, .find { justify-content: center; padding-inline: 0; }
+  .side li a > span:not(.unseen), .side .mark span, .find span, .find kbd, .me { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .side li a { position: relative; min-height: 40px; }
+  .side .count { position: absolute; top: 2px; inset-inline-end: 0; min-width: 16px; padding: 0 4px; font-size: 10px; line-height: 16px; }
+  main { padding: 24px 24px 64px; }
+  .columns { grid-template-columns: minmax(0, 1fr); }
+}
+@media (max-width: 640px) {
+  body { grid-template-columns: minmax(0, 1fr); padding-bottom: 56px; }
+  body.alone { padding-bottom: 0; }
+  .side { position: fixed; z-index: 5; inset: auto 0 0 0; height: 56px; flex-direction: row; padding: 0 4px; border-inline-end: 0; border-top: 1px solid var(--line); }
+  .side .mark, .find { display: none; }
+  .side ul { flex: 1; display: flex; }
+  .side li { flex: 1; }
+  .side li a { min-height: 48px; margin-top: 4px; }
+  main { padding: 20px 16px 32px; }
+  .top { flex-direction: column; }
+  .search { max-width: none; flex-basis: 100%; }
+  .copyable { flex-direction: column; align-items: stretch; }
+  .copyable .button { align-self: start; }
+  table.fold, .fold tbody, .fold tr, .fold td { display: block; }
+  .fold thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .fold tr { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 2px 12px; padding: 10px 12px; }
+  .fold tr + tr { border-top: 1px solid var(--line); }
+  .fold td { height: auto; padding: 0; border: 0; font-size: 13px; text-align: start; }
+  .fold td:first-child { grid-column: 1 / -1; font-size: 14px; }
+  .fold td:empty { display: none; }
+  .facts { grid-template-columns: minmax(0, 1fr); gap: 0; }
+  .facts dd { margin-bottom: 8px; }
+}
+@media (prefers-reduced-motion: no-preference) { .button, .side a { transition: background-color 120ms; } }
+@media (forced-colors: active) { .side li a[aria-current] { outline: 1px solid; } .tag, .chip { border: 1px solid; } }
+`;

@@ -1,0 +1,131 @@
+/** The page of a user: what they may do through which app, where they are signed in, and what an operator can change. */
+import type { ListedConnection } from '@portcullis/authorization-server';
+import { html, type Markup, monogram } from '@portcullis/authorization-server/pages';
+import type { SessionRecord } from '@portcullis/authorization-server/store';
+import type { Administration } from '../../operations/administration.ts';
+import { listUserGrants } from '../../operations/grants.ts';
+import { listUserSessions, showUser, type UserDetails } from '../../operations/users.ts';
+import { doneIn } from '../action.ts';
+import { links } from '../links.ts';
+import { findAppNames, serverOf } from '../names.ts';
+import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
+import { countOf, done, empty, facts, section, table, tag, time } from '../ui/parts.ts';
+import { relationsDrawing } from './relations.ts';
+
+const DONE = {
+  disabled: 'The account is disabled, and everything that it allowed has ended.',
+  enabled: 'The account can sign in again.',
+  ended: 'Every session and connection of the account has ended.',
+  role: 'The role was changed.',
+  groups: 'The groups were changed.',
+  factors: 'The second factors were removed.',
+};
+
+/** Connections that the drawing shows; more would not be read. */
+const MAX_DRAWN = 40;
+
+export const userPage: ConsoleRoute = definePage(`${links.users}/{userId}`, async (request) => {
+  const { admin, params } = request;
+  const user = await showUser(admin, params['userId'] ?? '');
+  const [sessions, connections] = await Promise.all([
+    listUserSessions(admin, user.id),
+    listUserGrants(admin, user.id),
+  ]);
+  const names = await findAppNames(
+    admin,
+    connections.map(({ clientId }) => clientId),
+  );
+  return {
+    section: 'users',
+    title: user.name ?? user.email,
+    ...(user.name !== null && { lead: user.email }),
+    back: { label: 'Users', href: links.users },
+    body: html`${done(doneIn(request, DONE))}
+<div class="columns"><div>
+${section('Access', access(admin, user, connections, names))}
+${section('Signed in', sessionTable(request, sessions))}
+</div><div>
+${section('Account', accountFacts(request, user))}
+${request.role === 'operator' && section('Change', changes(user))}
+</div></div>`,
+  };
+});
+
+function access(
+  admin: Administration,
+  user: UserDetails,
+  connections: readonly ListedConnection[],
+  names: ReadonlyMap<string, string>,
+): Markup {
+  if (connections.length === 0)
+    return empty('No app has access', 'A connection appears here when the user allows an app something.');
+  const rows = connections.map(({ id, clientId, scopes, resources, lastUsedAt }) => [
+    html`<a href="${links.grant(id)}">${monogram(names.get(clientId) ?? clientId, clientId)}<bdi>${names.get(clientId) ?? clientId}</bdi></a>`,
+    resources.map((resource) => serverOf(admin, resource).name).join(', '),
+    html`<span class="tags">${scopes.map((scope) => tag(scope))}</span>`,
+    time(lastUsedAt, admin.clock()),
+  ]);
+  const drawing = relationsDrawing(user.email, connections.slice(0, MAX_DRAWN), {
+    app: (id) => names.get(id) ?? id,
+    server: (resource) => serverOf(admin, resource).name,
+  });
+  return html`${drawing}
+${table('Connections', [{ heading: 'App' }, { heading: 'Server' }, { heading: 'Permissions' }, { heading: 'Used', kind: 'time' }], rows)}`;
+}
+
+function sessionTable({ admin }: ConsoleRequest, sessions: readonly SessionRecord[]): Markup {
+  if (sessions.length === 0) return html`<p class="quiet">Not signed in in any browser.</p>`;
+  const rows = sessions.map(({ browser, address, methods = [], createdAt, expiresAt }) => [
+    html`<bdi>${browser ?? 'Unknown browser'}</bdi>`,
+    html`<code>${address ?? '–'}</code>`,
+    methods.join(', '),
+    time(createdAt, admin.clock()),
+    time(expiresAt, admin.clock()),
+  ]);
+  return table(
+    'Browsers in which the user is signed in',
+    [
+      { heading: 'Browser' },
+      { heading: 'Address' },
+      { heading: 'Methods' },
+      { heading: 'Since', kind: 'time' },
+      { heading: 'Ends', kind: 'time' },
+    ],
+    rows,
+  );
+}
+
+function accountFacts({ admin }: ConsoleRequest, user: UserDetails): Markup {
+  const { totp, passkeys } = user.secondFactors;
+  const factors = [totp && 'authenticator app', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean);
+  return facts([
+    ['State', user.disabledAt === null ? tag('Active', 'good') : tag('Disabled', 'bad')],
+    ['Role', user.role === null ? 'none' : user.role],
+    ['Signs in', user.emailKey.includes('@') ? 'here' : 'at an identity provider'],
+    ['Second factor', factors.length === 0 ? 'none' : factors.join(', ')],
+    [
+      'Groups',
+      user.groups.length === 0
+        ? 'none'
+        : html`<span class="tags">${user.groups.map((group) => tag(group))}</span>`,
+    ],
+    ['Created', time(user.createdAt, admin.clock())],
+    ['Identifier', html`<code>${user.id}</code>`],
+    ['Events', html`<a href="${links.events({ user: user.id })}">Show what happened</a>`],
+  ]);
+}
+
+function changes({ id, disabledAt, emailKey }: UserDetails): Markup {
+  const isLocal = emailKey.includes('@');
+  const to = (name: string, label: string, kind = '') =>
+    html`<a class="button${kind}" href="${links.user(id)}/${name}">${label}</a>`;
+  return html`<div class="buttons">
+${to('role', 'Change role')}
+${isLocal && to('groups', 'Change groups')}
+${isLocal && disabledAt === null && to('reset', 'Create reset link')}
+${to('factors', 'Remove second factors')}
+${to('end', 'End all access', ' grave')}
+${disabledAt === null ? to('disable', 'Disable', ' grave') : to('enable', 'Enable')}
+${to('remove', 'Remove', ' grave')}
+</div>`;
+}

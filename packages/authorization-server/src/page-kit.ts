@@ -1,0 +1,7 @@
+/** Entry point `pages`: what pages of another component at the same origin are made of. */
+export { html } from 'hono/html';
+export type { ComponentPages, ComponentSession } from './component-pages.ts';
+export { newReference } from './http/error-pages.ts';
+export { monogram } from './ui/marks.ts';
+export type { Markup } from './ui/markup.ts';
+export { respondPage, respondRedirect } from './ui/respond-page.ts';
