@@ -32,6 +32,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   Operate: [
     'docs/operating.md',
     'docs/guides/monitoring.md',
+    'docs/guides/opentelemetry.md',
     'docs/guides/admin-api.md',
     'docs/guides/webhooks.md',
     'docs/guides/reverse-proxy.md',

@@ -1,6 +1,7 @@
 /** docs/metrics.md: the families of `/metrics`, as the program exposes them, and what to do when one moves. */
 import { createDatabaseMetrics } from '../../packages/cli/src/server/metrics/database-metrics.ts';
 import { createMetrics } from '../../packages/cli/src/server/metrics/metrics.ts';
+import { createTelemetryMetrics } from '../../packages/cli/src/server/metrics/telemetry-metrics.ts';
 import { createWebhookMetrics } from '../../packages/cli/src/server/metrics/webhook-metrics.ts';
 import { table } from './markdown.ts';
 
@@ -48,6 +49,8 @@ const ADVICE: Readonly<Record<string, string>> = {
     '`outcome="failed"`: `portcullis webhooks list` has the reason. `outcome="rejected"`: `portcullis events --type webhook.event_rejected` names the events',
   portcullis_webhook_delay_seconds:
     'above 600: the receiver is down or slow, and events wait in the audit log; only the process that delivers has a value',
+  portcullis_otlp_spans_total:
+    '`outcome="lost"`: the collector rejects spans or is down (`otlp.failed` in the log), or is too slow for the queue of 2,048',
   process_cpu_seconds_total:
     'near one second a second: raise `processes`, start another server (PostgreSQL), or move to a faster processor',
   process_resident_memory_bytes: 'a rise over days without a rise in requests is a memory leak: report it',
@@ -66,6 +69,7 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
   portcullis_approval_decision_duration_seconds: ['decision'],
   portcullis_webhook_attempts_total: ['webhook', 'outcome'],
   portcullis_webhook_delay_seconds: ['webhook'],
+  portcullis_otlp_spans_total: ['outcome'],
   portcullis_gateway_calls_total: ['server', 'decision', 'outcome'],
   portcullis_gateway_call_duration_seconds: ['server'],
   portcullis_gateway_backend_duration_seconds: ['server'],
@@ -75,7 +79,7 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
 
 /** The whole page, in Markdown. */
 export function metricsPage(): string {
-  const components = [createDatabaseMetrics(), createWebhookMetrics()];
+  const components = [createDatabaseMetrics(), createWebhookMetrics(), createTelemetryMetrics()];
   const expose = () => components.flatMap((component) => component.expose());
   const exposed = createMetrics(null, () => 0, { expose }).expose();
   const families = [...exposed.matchAll(/^# HELP (\S+) (.+)\n# TYPE \S+ (\S+)$/gm)];

@@ -253,6 +253,26 @@ describe('a configuration file', () => {
     expect((error as SettingsError).issues).toEqual([expect.stringContaining(issue)]);
   });
 
+  it.each([
+    ['http://collector:4318/v1/traces', 'otlp (in config.json) must not end with the path of one signal'],
+    ['http://user:password@collector:4318', 'otlp (in config.json) must be an https or http URL'],
+    [
+      { url: 'http://collector:4318', headers: { authorization: 'Bearer a' } },
+      'otlp.url (in config.json) must be an https URL, because the headers may be secret',
+    ],
+    [
+      { url: 'http://collector:4318', sampling: 2 },
+      'otlp.sampling (in config.json) must be a number from 0 to 1',
+    ],
+  ])('refuses a collector that cannot be used: %j', async (otlp, issue) => {
+    const withCollector = (one: unknown) => prepareWith({ resources: [resource], otlp: one });
+    const url = 'https://collector.example';
+    for (const one of ['http://collector:4318', { url, headers: { authorization: 'Bearer a' } }])
+      expect((await withCollector(one)).settings.otlp).toMatchObject(one instanceof Object ? one : {});
+    const error: unknown = await withCollector(otlp).catch((one: unknown) => one);
+    expect((error as SettingsError).issues).toEqual([expect.stringContaining(issue)]);
+  });
+
   it.each(['https', 'http', 'javascript', 'urn'])(
     'cannot allow the scheme %s, which no setting allows',
     async (scheme) => {

@@ -1,6 +1,7 @@
 /** Correlates audit events: with their request's network, and along one authorization from discovery to the first use of its token. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ConnectionInfo } from '@portcullis/http';
+import { currentTracer } from '@portcullis/http/tracing';
 import { createLruCache, networkPrefixOf } from '@portcullis/protocol';
 import type { AuthorizationEvent, ComponentEvent, EventSink, MetadataDiscovery } from './events.ts';
 
@@ -11,22 +12,24 @@ export function withRequestContext<T>(connection: ConnectionInfo, work: () => Pr
   return requestContext.run(connection, work);
 }
 
-/** The event with the network of the request that is handled now. */
-function withNetwork<Event extends ComponentEvent>(event: Event): Event {
+/** The event with the network and the trace of the request that is handled now. */
+function withRequest<Event extends ComponentEvent>(event: Event): Event {
   const address = requestContext.getStore()?.address;
   const network = address === undefined ? null : networkPrefixOf(address);
-  return network === null ? event : { ...event, network };
+  const traceId = event.traceId ?? currentTracer()?.active()?.traceId ?? null;
+  if (network === null && traceId === null) return event;
+  return { ...event, ...(network !== null && { network }), ...(traceId !== null && { traceId }) };
 }
 
-/** A sink for events with the network of their request and what they are correlated with. */
+/** A sink for events with the network and trace of their request, and what they are correlated with. */
 export function withCorrelation(sink: EventSink, correlation: EventCorrelation): EventSink {
-  return (event) => sink(correlation.correlate(withNetwork(event)));
+  return (event) => sink(correlation.correlate(withRequest(event)));
 }
 
 export interface EventCorrelation {
   /** The event with the transaction and discovery it belongs to, as far as this process knows. */
   correlate(event: AuthorizationEvent): AuthorizationEvent;
-  /** The same for an event of another component, from which nothing is learned, with the network of its request. */
+  /** The same for an event of another component, from which nothing is learned, with the network and trace of its request. */
   correlateOf<Event extends ComponentEvent>(event: Event): Event;
   /** The same check; the first use of a grant's token becomes an event. */
   watchFirstUse<Claims extends { readonly grant_id?: string | undefined }>(
@@ -91,7 +94,7 @@ export function createEventCorrelation(clock: () => number): EventCorrelation {
   }
 
   return {
-    correlateOf: (event) => withTransaction(withNetwork(event)),
+    correlateOf: (event) => withTransaction(withRequest(event)),
     correlate(event) {
       learn(event);
       const { grantId } = event;

@@ -1,6 +1,7 @@
 /** Error pages: what happened, who can fix it, and a reference that is also in the audit log. */
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '@portcullis/http';
+import { currentTracer } from '@portcullis/http/tracing';
 import { OAuthError } from '@portcullis/protocol';
 import type { EventSink, RejectionFacts } from '../audit/events.ts';
 import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
@@ -65,12 +66,14 @@ export function createPageErrors({ events }: ErrorContext, layout: Layout): Page
     const { heading, sentences, actor } = errorPages[errorPage];
     const { values, retryAfter, reason: _reason, facts: _facts, ...more } = details;
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
+    const traceId = currentTracer()?.active()?.traceId;
     return respondPage(
       messagePage(layout, {
         heading: layout.text(heading, values),
         sentences: sentences.map((sentence) => layout.text(sentence, values)),
         actor,
         reference,
+        ...(traceId !== undefined && { traceId }),
         ...more,
       }),
       { status, headers, script: true },

@@ -12,6 +12,7 @@ import {
   withHeaders,
   withSecurityHeaders,
 } from '@portcullis/http';
+import { inHttpSpan, readTraceContext, type SpanStart, startSpan } from '@portcullis/http/tracing';
 import { OAuthError } from '@portcullis/protocol';
 import type { EventSink } from '../audit/events.ts';
 
@@ -56,15 +57,37 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
       const matching = find(path);
       if (matching === undefined) return withSecurityHeaders(respondNotFound(path), isHttps);
       const route = matching.find(({ method }) => method === methodOf(request));
-      try {
-        const response = await (route === undefined
-          ? respondMethods(matching, request)
-          : route.handle(request, connection));
-        return finish(request.method === 'HEAD' ? { ...response, body: null } : response, matching, isHttps);
-      } catch (error) {
-        return finish(respondThrown(error, request, matching[0]?.path ?? path, events), matching, isHttps);
-      }
+      const endpoint = matching[0]?.path ?? path;
+      const respondRouted = async () => {
+        try {
+          const response = await (route === undefined
+            ? respondMethods(matching, request)
+            : route.handle(request, connection));
+          return finish(
+            request.method === 'HEAD' ? { ...response, body: null } : response,
+            matching,
+            isHttps,
+          );
+        } catch (error) {
+          return finish(respondThrown(error, request, endpoint, events), matching, isHttps);
+        }
+      };
+      const span = startSpan(
+        () => `${methodOf(request)} ${endpoint}`,
+        () => describeSpan(request, endpoint),
+      );
+      return inHttpSpan(span, 500, respondRouted);
     },
+  };
+}
+
+/** Anyone may send a trace context to these endpoints. @see OpenTelemetry semantic conventions, HTTP server spans */
+function describeSpan(request: HttpRequest, route: string): SpanStart {
+  const context = readTraceContext((name) => request.headers.get(name));
+  return {
+    kind: 'server',
+    attributes: { 'http.request.method': request.method, 'http.route': route },
+    received: { context, isTrusted: false },
   };
 }
 

@@ -20,10 +20,12 @@ export interface MessagePage {
   readonly forDevelopers?: string;
   /** Identifies the event in the audit log. */
   readonly reference?: string;
+  /** Beside a reference: the trace of the request. */
+  readonly traceId?: string;
 }
 
 export function messagePage(layout: Layout, notice: MessagePage): Markup {
-  const { heading, sentences, action, forDevelopers, reference, actor, isDone = false } = notice;
+  const { heading, sentences, action, forDevelopers, reference, traceId, actor, isDone = false } = notice;
   return renderPage(
     layout,
     heading,
@@ -45,6 +47,7 @@ ${
   html`<div class="head fact">
 ${forDevelopers !== undefined && html`<p>${layout.say('message.for-developers', { sentence: html`<span lang="en">${forDevelopers}</span>` })}</p>`}
 ${reference !== undefined && html`<p class="reference">${layout.say('message.reference', { reference: html`<code>${reference}</code>` })} <button type="button" class="link" data-copy="${reference}" data-copied="${layout.text('connect.copied')}" hidden>${layout.text('connect.copy')}</button></p>`}
+${traceId !== undefined && html`<p class="reference">${layout.say('message.trace', { trace: html`<code>${traceId}</code>` })}</p>`}
 </div>`
 }
 ${reference !== undefined && pageScript(layout)}`,

@@ -46,6 +46,8 @@ export interface Composition {
   /** URLs of the published metadata documents. */
   readonly documents: readonly string[];
   readonly authorizationServer: AuthorizationServer;
+  /** The metrics of this process. @see Metrics.expose */
+  readonly exposeMetrics: Metrics['expose'];
   /** @see Readiness */
   readonly drain: Readiness['drain'];
   /**
@@ -78,7 +80,11 @@ interface Replaceable {
 export async function compose(given: Parts): Promise<Composition> {
   const { application } = given.prepared;
   const metrics = createMetrics(application?.path ?? null, given.droppedLines, {
-    expose: () => [...given.databaseMetrics.expose(), ...given.webhookMetrics.expose()],
+    expose: () => [
+      ...given.databaseMetrics.expose(),
+      ...given.webhookMetrics.expose(),
+      ...given.telemetryMetrics.expose(),
+    ],
   });
   const tolerance = createOutageTolerance(given.prepared.settings.freshness);
   const log = counted(given.log, metrics);
@@ -109,6 +115,7 @@ export async function compose(given: Parts): Promise<Composition> {
     servers: protectedServers(given.prepared, given.issuer),
     documents: publishedDocuments(parts),
     authorizationServer,
+    exposeMetrics: metrics.expose,
     drain: readiness.drain,
     async replaceServers(prepared) {
       const next = { ...parts, prepared };

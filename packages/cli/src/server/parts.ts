@@ -2,6 +2,7 @@
 import type { DecisionPoint } from '@portcullis/gateway';
 import type { Log } from './log.ts';
 import type { DatabaseMetrics } from './metrics/database-metrics.ts';
+import type { TelemetryMetrics } from './metrics/telemetry-metrics.ts';
 import type { WebhookMetrics } from './metrics/webhook-metrics.ts';
 import type { Prepared } from './prepare.ts';
 import type { Membership } from './processes/membership.ts';
@@ -21,6 +22,7 @@ export interface Parts {
   readonly droppedLines: () => number;
   readonly databaseMetrics: DatabaseMetrics;
   readonly webhookMetrics: WebhookMetrics;
+  readonly telemetryMetrics: TelemetryMetrics;
   /** `null` in a single-process server. */
   readonly membership: Membership | null;
 }

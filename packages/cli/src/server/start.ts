@@ -13,6 +13,7 @@ import { createLog, type Log } from './log.ts';
 import { createLogOutput, survive } from './log-output.ts';
 import { findMasterKey, findPreviousKeys } from './master-key.ts';
 import { createDatabaseMetrics } from './metrics/database-metrics.ts';
+import { createTelemetryMetrics } from './metrics/telemetry-metrics.ts';
 import { createWebhookMetrics } from './metrics/webhook-metrics.ts';
 import type { Prepared } from './prepare.ts';
 import type { Membership } from './processes/membership.ts';
@@ -20,6 +21,7 @@ import { writeRunFile } from './run-file.ts';
 import type { FirstAccount } from './startup-banner.ts';
 import { openStorage } from './storage.ts';
 import { startSweeping } from './sweep-expired.ts';
+import { loadTelemetry } from './telemetry/load-telemetry.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
 export interface Running {
@@ -79,6 +81,9 @@ export async function start(
   const early = isFirst ? await listenNow(wanted) : null;
   const port = early?.port ?? wanted;
 
+  const telemetryMetrics = createTelemetryMetrics();
+  const telemetry = await loadTelemetry(settings, { log, telemetryMetrics }, nameOf);
+  opened.defer(async () => telemetry?.stop());
   const databaseMetrics = createDatabaseMetrics();
   const opening = await openStorage(settings, processContext.folder, nameOf, databaseMetrics.pool);
   const storage = { ...opening, store: databaseMetrics.measure(opening.store) };
@@ -99,11 +104,13 @@ export async function start(
     droppedLines: output.dropped,
     databaseMetrics,
     webhookMetrics: createWebhookMetrics(),
+    telemetryMetrics,
     decisionPoint: await loadDecisionPoint(settings),
     membership,
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
+  telemetry?.sendMetrics(composition.exposeMetrics);
   if (settings.webhooks.length > 0) {
     const { startWebhooks } = await import('./webhooks.ts');
     opened.defer(startWebhooks(parts, composition));

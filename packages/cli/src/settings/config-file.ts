@@ -14,6 +14,7 @@ import type {
 import type { GatewayServerOptions } from '@portcullis/gateway/options';
 import { readStrictJson } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from '../errors.ts';
+import type { Otlp } from './otlp.ts';
 import type { Settings } from './schema.ts';
 
 /** A secret, or the file or environment variable that contains it. */
@@ -85,6 +86,10 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly bootstrapPassword?: SecretReference;
   readonly metricsToken?: SecretReference;
   readonly webhooks?: readonly WithSecrets<Webhook, 'secret'>[];
+  readonly otlp?:
+    | string
+    | (Partial<Omit<Otlp, 'headers'>> &
+        Pick<Otlp, 'url'> & { readonly headers?: Readonly<Record<string, SecretReference>> });
 } & {
   readonly [K in
     | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'strippedPrefix' | 'database' | 'keyFile'

@@ -197,8 +197,8 @@ function read(name: SettingName, found: Found | undefined, sources: Sources, rep
 function parseText(schema: z.ZodType, written: string): unknown {
   const inner = unwrap(schema);
   const { type, element, options, shape, valueType } = definitionOf(inner);
-  if (type === 'union' && options?.some((option) => definitionOf(unwrap(option)).type === 'string') === true)
-    return written;
+  if (type === 'union' && options?.some((option) => definitionOf(unwrap(option)).type === 'string'))
+    return isObjectText(written, options) ? JSON.parse(written) : written;
   if (type === 'number' || type === 'boolean' || type === 'union') {
     if (/^\d{1,15}$/.test(written)) return type === 'boolean' ? written : Number(written);
     if (written === 'true' || written === 'false') return written === 'true';
@@ -210,6 +210,12 @@ function parseText(schema: z.ZodType, written: string): unknown {
   const isPlainList = type === 'array' && definitionOf(unwrap(element ?? inner)).shape === undefined;
   if (isPlainList && !written.trim().startsWith('[')) return written.split(',').map((part) => part.trim());
   return type === 'array' || shape !== undefined || valueType !== undefined ? JSON.parse(written) : written;
+}
+
+/** Whether the text of a union is that of its object. */
+function isObjectText(written: string, options: readonly z.ZodType[]): boolean {
+  const hasObject = options.some((option) => definitionOf(unwrap(option)).shape !== undefined);
+  return hasObject && written.trimStart().startsWith('{');
 }
 
 /** Names a setting by the source of another setting, or by its own; by all sources if it is not set. */

@@ -21,6 +21,7 @@ import {
 import { policySchema, serversSchema } from '@portcullis/gateway/options';
 import { issuerError, parseCidrBlock } from '@portcullis/protocol';
 import * as z from 'zod';
+import { otlpSchema } from './otlp.ts';
 
 const file = lazy(() => text('a file'));
 
@@ -265,6 +266,13 @@ const programSettings = {
       'bearer token for /metrics; without one, only loopback clients may read it, and no client if the public URL is not loopback',
     placeholder: 'token',
     isSecret: true,
+  }),
+  otlp: option(otlpSchema, {
+    section: 'Operation',
+    description: 'OpenTelemetry collector to which spans and metrics are sent, by OTLP over HTTP',
+    defaultText: 'off',
+    placeholder: 'url',
+    note: 'What is sent, and the packages that it needs: [opentelemetry.md](guides/opentelemetry.md).',
   }),
   admin: option(adminSchema, {
     section: 'Operation',

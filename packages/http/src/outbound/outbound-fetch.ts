@@ -1,5 +1,6 @@
 /** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
 import { beforeAbort } from '@portcullis/protocol';
+import { inHttpSpan, type SpanStart, startSpan } from '../tracing/tracing.ts';
 import { type EgressProxy, usesProxy } from './egress-proxy.ts';
 import { type ResolveHost, resolveBySystem } from './name-servers.ts';
 import { OutboundError } from './outbound-error.ts';
@@ -76,13 +77,38 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
           : await resolveAllowed(destination, resolve, signal);
       const { method, headers } = request;
       const authorities = options.certificateAuthorities;
-      return await sendPinnedRequest({
-        url, addresses, proxy: proxy?.url ?? null, method, headers, body, signal, limit, authorities,
-      }); // biome-ignore format: one list
+      return await traced(
+        request,
+        url,
+        () =>
+        sendPinnedRequest({
+          url, addresses, proxy: proxy?.url ?? null, method, headers, body, signal, limit, authorities,
+        }), // biome-ignore format: one list
+      );
     } catch (error) {
       throw toOutboundError(error, signal);
     }
   };
+}
+
+/**
+ * Measures a request in a span. Its URL may hold secrets, so that only the host is named. Its receiver gets no trace context.
+ * @see OpenTelemetry semantic conventions, HTTP client spans
+ */
+function traced({ method }: Request, url: URL, send: () => Promise<Response>): Promise<Response> {
+  const describe = (): SpanStart => ({
+    kind: 'client',
+    attributes: {
+      'http.request.method': method,
+      'server.address': url.hostname,
+      'server.port': Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+    },
+  });
+  return inHttpSpan(
+    startSpan(() => method, describe),
+    400,
+    send,
+  );
 }
 
 type Allowed = Exclude<OutboundDestination, { readonly kind: 'blocked' }>;

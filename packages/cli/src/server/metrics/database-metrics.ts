@@ -1,4 +1,5 @@
 /** Metrics of the database: how long operations take and wait, and how far sweeping is behind. */
+import { currentTracer, inSpan, type Span } from '@portcullis/http/tracing';
 import type { FullStore, PoolStatistics } from '@portcullis/store';
 import type { ClockSkew } from '../clock-skew.ts';
 import type { SweepProgress } from '../sweep-expired.ts';
@@ -17,6 +18,13 @@ export interface DatabaseMetrics {
   expose(): readonly string[];
 }
 
+/** Operations of background work, which no request waits for, have no span. */
+function startOperation(name: string): Span | null {
+  const tracer = currentTracer();
+  if (tracer === null || tracer.active() === null) return null;
+  return tracer.start(`store ${name}`, { kind: 'client', attributes: { 'db.operation.name': name } });
+}
+
 /** Upper bounds of the duration buckets, in seconds. */
 const BUCKET_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -30,11 +38,12 @@ export function createDatabaseMetrics(
   const durations = createDurations(BUCKET_BOUNDS);
   const counts = { inFlight: 0, failed: 0 };
 
-  async function time(result: Promise<unknown>): Promise<unknown> {
+  async function time(name: string, result: Promise<unknown>): Promise<unknown> {
     const start = performance.now();
     counts.inFlight += 1;
     try {
-      return await result;
+      const span = startOperation(name);
+      return await (span === null ? result : inSpan(span, () => result));
     } catch (error) {
       counts.failed += 1;
       throw error;
@@ -44,10 +53,10 @@ export function createDatabaseMetrics(
     }
   }
 
-  function timed(operation: (...values: unknown[]) => unknown) {
+  function timed(name: string, operation: (...values: unknown[]) => unknown) {
     return (...values: unknown[]) => {
       const result = operation(...values);
-      return result instanceof Promise ? time(result) : result;
+      return result instanceof Promise ? time(name, result) : result;
     };
   }
 
@@ -59,7 +68,7 @@ export function createDatabaseMetrics(
       Object.fromEntries(
         Object.entries(store).map(([name, member]) => [
           name,
-          typeof member === 'function' ? timed(member) : member,
+          typeof member === 'function' ? timed(name, member) : member,
         ]),
       ) as unknown as FullStore,
     expose: () => [

@@ -1,0 +1,91 @@
+/** Registers the SDK of OpenTelemetry, which sends spans and metrics to a collector. Loaded only with the setting `otlp`. */
+import { randomUUID } from 'node:crypto';
+import { context, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
+import { traceWithOpenTelemetry } from '@portcullis/http/opentelemetry';
+import { registerTracer } from '@portcullis/http/tracing';
+import { version } from '../../manifest.ts';
+import type { Otlp } from '../../settings/otlp.ts';
+import type { Log } from '../log.ts';
+import type { TelemetryMetrics } from '../metrics/telemetry-metrics.ts';
+import { createMetricProducer } from './otlp-metrics.ts';
+import { createSpanProcessor } from './span-processor.ts';
+
+export interface Telemetry {
+  /** Sends the metrics of this process from now on. @param expose as Prometheus reads them */
+  sendMetrics(expose: () => string): void;
+  /** Sends what is left, and ends tracing. */
+  stop(): Promise<void>;
+}
+
+/** Milliseconds for a request to the collector, also when this process stops. */
+const TIMEOUT = 5_000;
+
+export function startTelemetry(otlp: Otlp, log: Log, metrics: TelemetryMetrics): Telemetry {
+  const { url, headers } = otlp;
+  const resource = createResource();
+  const exporter = new OTLPTraceExporter({ url: `${url}/v1/traces`, headers, timeoutMillis: TIMEOUT });
+  const provider = createProvider(otlp, resource, exporter, log, metrics);
+  const contextManager = new AsyncLocalStorageContextManager().enable();
+  context.setGlobalContextManager(contextManager);
+  trace.setGlobalTracerProvider(provider);
+  traceWithOpenTelemetry();
+  let meters: MeterProvider | null = null;
+  return {
+    sendMetrics(expose) {
+      const reader = new PeriodicExportingMetricReader({
+        exporter: new OTLPMetricExporter({ url: `${url}/v1/metrics`, headers, timeoutMillis: TIMEOUT }),
+        metricProducers: [createMetricProducer(expose, resource)],
+      });
+      meters = new MeterProvider({ resource, readers: [reader] });
+    },
+    async stop() {
+      registerTracer(null);
+      await Promise.allSettled([provider.shutdown(), meters?.shutdown()]);
+      trace.disable();
+      context.disable();
+    },
+  };
+}
+
+/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` add to what is known here. */
+function createResource(): Resource {
+  return resourceFromAttributes({
+    'service.name': 'portcullis',
+    'service.version': version,
+    'service.instance.id': randomUUID(),
+  }).merge(detectResources({ detectors: [envDetector] }));
+}
+
+/** What callers want to be sampled does not matter: they could have every request sampled. */
+function createProvider(
+  { sampling }: Otlp,
+  resource: Resource,
+  exporter: OTLPTraceExporter,
+  log: Log,
+  metrics: TelemetryMetrics,
+): TracerProvider {
+  const own = new TraceIdRatioBasedSampler(sampling);
+  let isFailing = false;
+  const processor = createSpanProcessor(exporter, (outcome, count, reason) => {
+    metrics.count(outcome, count);
+    const fails = outcome === 'lost';
+    if (fails !== isFailing) log(fails ? { type: 'otlp.failed', reason } : { type: 'otlp.recovered' });
+    isFailing = fails;
+  });
+  return new TracerProvider({
+    resource,
+    sampler: new ParentBasedSampler({ root: own, remoteParentSampled: own, remoteParentNotSampled: own }),
+    spanProcessors: [processor],
+  });
+}
