@@ -101,7 +101,7 @@ function tester({ resource }: GatewayServer): Principal {
 
 async function countTools(session: BackendSession, signal: AbortSignal): Promise<number | null> {
   const message = { jsonrpc: '2.0', id: 'test', method: 'tools/list' } as const;
-  const { result } = await session.request(message, { signal, receive: () => {} });
+  const { result } = await session.request(message, { signal });
   const tools: unknown = (result as { readonly tools?: unknown } | undefined)?.tools;
   return Array.isArray(tools) ? tools.length : null;
 }

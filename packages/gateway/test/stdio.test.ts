@@ -434,6 +434,13 @@ describe('a client of revision 2026-07-28', () => {
     await expect.poll(() => call('between'), PATIENTLY).toBe('-32601');
   });
 
+  it('is not asked by a call that is over: the server is refused at once, and need not wait', async () => {
+    const to = await start();
+    const call = async (name: string) => textOf(await sendStateless(to, 'alice', 'tools/call', { name }));
+    expect(await call('askUnawaited')).toBe('does not wait');
+    await expect.poll(() => call('between'), PATIENTLY).toBe('-32601');
+  });
+
   it('listens to changes and to resources', async () => {
     const to = await start();
     const filter = {

@@ -79,7 +79,8 @@ export interface BackendSession {
 export interface Call {
   /** Aborts when the client has cancelled it or disappeared: the backend is notified. */
   readonly signal: AbortSignal;
-  readonly receive: (message: Message) => void;
+  /** Absent for requests of the gateway itself: what arrives during them goes to the listeners of the session. */
+  readonly receive?: (message: Message) => void;
   /** The client's network address; absent for requests of the gateway itself. */
   readonly network?: string;
 }

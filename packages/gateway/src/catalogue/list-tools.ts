@@ -68,11 +68,10 @@ export function createListTools(open: OwnSessions): ListTools {
 
 async function listOnce(open: OpenListSession, name: string): Promise<readonly ToolDefinition[]> {
   const { session, isOwn } = await open();
-  if (!isOwn) return listAll(session, name, () => undefined);
-  const refuse = (message: Message): void => void refuseRequest(session, message);
-  session.listen(refuse);
+  if (!isOwn) return listAll(session, name);
+  session.listen((message) => void refuseRequest(session, message));
   try {
-    return await listAll(session, name, refuse);
+    return await listAll(session, name);
   } finally {
     await session.close().catch(() => undefined);
   }
@@ -85,18 +84,14 @@ async function refuseRequest(session: BackendSession, message: Message): Promise
   await session.notify(errorResponse(message.id, errorCodes.methodNotFound, text)).catch(() => undefined);
 }
 
-async function listAll(
-  session: BackendSession,
-  name: string,
-  receive: (message: Message) => void,
-): Promise<readonly ToolDefinition[]> {
+async function listAll(session: BackendSession, name: string): Promise<readonly ToolDefinition[]> {
   const tools: ToolDefinition[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const message = { jsonrpc: '2.0', id: page + 1, method: 'tools/list', params } as const;
     const signal = new AbortController().signal;
-    const { result, error } = await session.request(message, { signal, receive });
+    const { result, error } = await session.request(message, { signal });
     if (isMembers(error) && error['code'] === METHOD_NOT_FOUND) return [];
     if (!isMembers(result) || !Array.isArray(result['tools']))
       throw new BackendError(

@@ -205,8 +205,15 @@ class MergedSession implements BackendSession {
     if (own === null || !this.#parts.has(own.prefix))
       return errorResponse(id, errorCodes.methodNotFound, `Merged servers do not know ${method}.`);
     const { prefix } = own;
-    const receive = (received: Message) => call.receive(this.#receive(prefix, received));
-    const response = await this.#ask(prefix, { ...own.message, id, method }, { ...call, receive });
+    const { receive } = call;
+    const response = await this.#ask(
+      prefix,
+      { ...own.message, id, method },
+      {
+        ...call,
+        ...(receive && { receive: (received: Message) => receive(this.#receive(prefix, received)) }),
+      },
+    );
     return isMembers(response.result)
       ? { ...response, result: prefixResult(prefix, response.result) }
       : response;

@@ -29,6 +29,7 @@ const tools = {
   say: ({ at }, id) => { for (const level of at) send({ method: 'notifications/message', params: { level, data: 'said' } }); text(id, 'done'); },
   async ask(_, id) { const { result, error } = await ask('elicitation/create', { message: 'Name?', requestedSchema: { type: 'object', properties: {} } }); text(id, result ? result.content.name : 'error ' + error.code); },
   async askBetween(_, id) { text(id, 'asks afterwards'); globalThis.between = (await ask('roots/list', {})).error?.code; },
+  askUnawaited: (_, id) => { ask('elicitation/create', { message: 'Name?' }).then(({ error }) => { globalThis.between = error?.code; }); text(id, 'does not wait'); },
   between: (_, id) => text(id, globalThis.between),
   askLater: (_, id) => setTimeout(() => tools.ask(_, id), 400),
   async progress(_, id, token) { for (const progress of [1, 2]) send({ method: 'notifications/progress', params: { progressToken: token, progress, total: 2 } }); text(id, 'done'); },

@@ -41,7 +41,7 @@ function learnHeaders(session: BackendSession): Promise<StandardHeaders> {
 
 async function listTools(session: BackendSession): Promise<StandardHeaders> {
   const headers = createStandardHeaders();
-  const call = { signal: AbortSignal.timeout(HEADER_LIST_TIMEOUT), receive: () => undefined };
+  const call = { signal: AbortSignal.timeout(HEADER_LIST_TIMEOUT) };
   const list: RequestMessage = { jsonrpc: '2.0', id: randomUUID(), method: 'tools/list', params: {} };
   const response = await session.request(list, call).catch(() => null);
   headers.learn(response?.result);

@@ -223,7 +223,7 @@ function discover({ initialized }: BackendSession, { id }: RequestMessage): Mess
 async function applyLogLevel(session: BackendSession, message: Message): Promise<void> {
   const level = parameter(message, '_meta', metaKeys.logLevel);
   if (typeof level !== 'string' || session.initialized.capabilities['logging'] === undefined) return;
-  const call = { signal: AbortSignal.timeout(5000), receive: () => undefined };
+  const call = { signal: AbortSignal.timeout(5000) };
   await session
     .request({ jsonrpc: '2.0', id: randomUUID(), method: 'logging/setLevel', params: { level } }, call)
     .catch(() => undefined);

@@ -86,6 +86,6 @@ function urisOf({ resourceSubscriptions: uris }: JsonFields): readonly string[] 
 }
 
 function requestOf(session: BackendSession, method: string, uri: string): Promise<Message> {
-  const call = { signal: AbortSignal.timeout(30_000), receive: () => undefined };
+  const call = { signal: AbortSignal.timeout(30_000) };
   return session.request({ jsonrpc: '2.0', id: randomUUID(), method, params: { uri } }, call);
 }

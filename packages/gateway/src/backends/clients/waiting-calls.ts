@@ -48,7 +48,7 @@ interface WaitingCall {
   readonly method: string;
   readonly controller: AbortController;
   /** Server requests without a response, by their keys. */
-  readonly serverRequests: Map<string, Message>;
+  readonly serverRequests: Map<string, RequestMessage>;
   outcome: Message | Error | null;
   /** Destination of its messages; `null` while no request of the client carries it. */
   send: ((message: Message) => void) | null;
@@ -131,6 +131,9 @@ function start({ owner, network, session, message }: WaitingExchange): WaitingCa
   };
   const finish = (outcome: Message | Error): void => {
     call.outcome = outcome;
+    // The server may have sent them before this call, or without waiting for their responses.
+    for (const { id } of call.serverRequests.values()) void refuseServerRequest(session, id);
+    call.serverRequests.clear();
     call.wake();
   };
   const receive = (received: Message): void => {
@@ -171,7 +174,7 @@ async function respond({ serverRequests, session }: WaitingCall, message: Messag
   for (const [key, { id }] of [...serverRequests]) {
     if (!Object.hasOwn(responses, key) || !isMembers(responses[key])) continue;
     serverRequests.delete(key);
-    await session.notify({ jsonrpc: '2.0', id: id ?? null, result: responses[key] });
+    await session.notify({ jsonrpc: '2.0', id, result: responses[key] });
   }
 }
 

@@ -25,6 +25,7 @@ import {
   type ExchangeTimeouts,
   type PendingRequest,
   type PendingRequests,
+  receiverOf,
 } from './pending-requests.ts';
 import { createServerRequests, type ServerRequests } from './server-requests.ts';
 import { createLogLevels, createSubscriptions, type LogLevels, type Subscriptions } from './subscriptions.ts';
@@ -64,7 +65,7 @@ interface Exchange {
   readonly ended: PromiseWithResolvers<void>;
 }
 
-const NO_CALL: Call = { signal: new AbortController().signal, receive: () => undefined };
+const NO_CALL: Call = { signal: new AbortController().signal };
 
 /** The gateway's own requests. */
 const gatewaySession: ExchangeSession = { client: '', listeners: new Set() };
@@ -205,7 +206,7 @@ function accept(exchange: Exchange, message: Message, relatedTo: MessageId | nul
   const related = isForAll ? undefined : findRequest(exchange, relatedTo);
   if (related !== undefined) {
     related.wait(options.timeouts.next);
-    if (levels.includes(related.session, message)) related.call.receive(message);
+    if (levels.includes(related.session, message)) receiverOf(related.session, related)?.(message);
   } else if (isForAll || (!options.isShared && areOfOneClient(sessions)))
     for (const session of sessions) if (levels.includes(session, message)) deliver(session, message);
 }
@@ -231,5 +232,5 @@ function reportProgress({ pending, options }: Exchange, message: Message): void 
   if (related === undefined || !isMembers(message.params)) return;
   related.wait(options.timeouts.next);
   const params = { ...message.params, progressToken: related.progressToken };
-  related.call.receive({ ...message, params });
+  related.call.receive?.({ ...message, params });
 }

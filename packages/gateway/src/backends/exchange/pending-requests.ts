@@ -136,6 +136,15 @@ export function deliver(session: ExchangeSession, message: Message): void {
   for (const receive of session.listeners) receive(message);
 }
 
+/** What receives a message during a request: the request, otherwise its session; `null`: nothing does. */
+export function receiverOf(
+  session: ExchangeSession,
+  during: PendingRequest | undefined,
+): ((message: Message) => void) | null {
+  if (during?.call.receive !== undefined && !during.call.signal.aborted) return during.call.receive;
+  return session.listeners.size === 0 ? null : (message) => deliver(session, message);
+}
+
 export function areOfOneClient(sessions: Iterable<ExchangeSession>): boolean {
   return new Set([...sessions].map(({ client }) => client)).size <= 1;
 }

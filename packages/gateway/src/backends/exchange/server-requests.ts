@@ -12,11 +12,11 @@ import { MAX_SERVER_REQUESTS } from '../../limits.ts';
 import { BackendError } from '../backend.ts';
 import {
   areOfOneClient,
-  deliver,
   type ExchangeSession,
   type ExchangeTimeouts,
   type PendingRequest,
   type PendingRequests,
+  receiverOf,
 } from './pending-requests.ts';
 
 export interface ServerRequests {
@@ -55,13 +55,14 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
       const during = relatedTo === null ? newestRequest() : pending.get(relatedTo);
       const session = during?.session ?? (areOfOneClient(sessions) ? [...sessions].at(-1) : undefined);
       // A shared backend cannot address one client: no client capabilities were declared to it.
-      if (isShared || session === undefined || delivered.size >= MAX_SERVER_REQUESTS)
+      const receive = session === undefined ? null : receiverOf(session, during);
+      if (isShared || session === undefined || receive === null || delivered.size >= MAX_SERVER_REQUESTS)
         return refuse(message.id);
       const id = randomUUID();
       delivered.set(id, { id: message.id, session, during });
       // No timeout while the user decides.
       during?.wait(null);
-      send({ ...message, id }, session, during);
+      receive({ ...message, id });
     },
     resolve(session, response) {
       const id = String(response.id);
@@ -78,7 +79,7 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
       const [id, { session, during }] = found;
       delivered.delete(id);
       const params = { ...(cancellation.params as object), requestId: id };
-      send({ ...cancellation, params }, session, during);
+      receiverOf(session, during)?.({ ...cancellation, params });
     },
     release(session) {
       for (const [key, request] of delivered) {
@@ -92,7 +93,8 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
   /** `undefined` while requests of several clients are pending: never deliver one client's server request to another. */
   function newestRequest(): PendingRequest | undefined {
     const requests = pending.all().filter(({ session }) => sessions.has(session));
-    return areOfOneClient(requests.map(({ session }) => session)) ? requests.at(-1) : undefined;
+    if (!areOfOneClient(requests.map(({ session }) => session))) return undefined;
+    return requests.findLast(({ call }) => call.receive !== undefined) ?? requests.at(-1);
   }
 
   function refuse(id: MessageId): void {
@@ -104,9 +106,4 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
 export function notPending(): BackendError {
   const text = 'No request of the server with this id waits for a response here.';
   return new BackendError('not_pending', text);
-}
-
-function send(message: Message, session: ExchangeSession, during: PendingRequest | undefined): void {
-  if (during === undefined || during.call.signal.aborted) deliver(session, message);
-  else during.call.receive(message);
 }

@@ -75,7 +75,8 @@ export function createInputRequests(name: string, requests: StatelessRequests): 
   function requestOne(input: unknown, { signal, receive }: Call): Promise<Message> {
     const id = randomUUID();
     const method = isMembers(input) ? String(input['method']) : '';
-    if (!isMembers(input) || !INPUT_METHODS.has(method)) {
+    // A request of the gateway itself has no user.
+    if (receive === undefined || !isMembers(input) || !INPUT_METHODS.has(method)) {
       const text = `${name} asked for input that no revision knows.`;
       return Promise.resolve(errorResponse(id, errorCodes.internal, text));
     }

@@ -57,8 +57,7 @@ export function createStatelessRequests(
     const isMismatch = isMembers(response.error) && response.error['code'] === errorCodes.headerMismatch;
     if (!isMismatch || message.method !== 'tools/call') return response;
     // Headers have to repeat some arguments, as the list of tools declares.
-    const silent = { signal: closing, receive: () => undefined };
-    await sendOnce({ jsonrpc: '2.0', id: 'tools', method: 'tools/list' }, silent);
+    await sendOnce({ jsonrpc: '2.0', id: 'tools', method: 'tools/list' }, { signal: closing });
     return sendOnce(message, call);
   }
 
@@ -77,7 +76,7 @@ export function createStatelessRequests(
       for await (const received of readBodyMessages(response, frame)) {
         timer.refresh();
         if (isResponse(received)) return received;
-        if (received.method !== undefined && received.id === undefined) call.receive(received);
+        if (received.method !== undefined && received.id === undefined) call.receive?.(received);
       }
       throw new Error('the response ended before it was complete');
     } catch (error) {

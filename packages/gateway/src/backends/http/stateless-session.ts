@@ -52,7 +52,7 @@ async function discover(
   signal: AbortSignal,
 ): Promise<InitializeResult> {
   const request: RequestMessage = { jsonrpc: '2.0', id: 'discover', method: 'server/discover' };
-  const { result, error } = await requests.send(request, { signal, receive: () => undefined });
+  const { result, error } = await requests.send(request, { signal });
   if (!isMembers(result) || !isMembers(result['capabilities'])) {
     const reason = isMembers(error) ? String(error['message']) : 'no result';
     throw new BackendError('unavailable', `${name} refused server/discover: ${reason}.`);
