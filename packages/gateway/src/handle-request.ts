@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { ApprovedUse } from '@portcullis/authorization-server';
 import { allowLongBody, onShutdown } from '@portcullis/http/node';
+import type { Span } from '@portcullis/http/tracing';
 import type { Explanation } from '@portcullis/policy';
 import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
@@ -54,6 +55,8 @@ import {
   type MessageHandles,
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
+import { endCallSpan, startBackendSpan, startCallSpan } from './tracing/call-span.ts';
+import { withTraceContext } from './tracing/trace-in-body.ts';
 import type { UserActionRetries } from './user-action-retries.ts';
 
 export interface HandlingServices {
@@ -109,6 +112,8 @@ class Handling {
   #phase: RequestPhase = CREATED;
   /** The approvals that the call has used; `null`: it needs none. */
   #approved: ApprovedUse | null = null;
+  /** `null`: nothing is traced, or the call is not known yet. */
+  #span: Span | null = null;
   /** Releases the memory of a long body. */
   #freeMemory: () => void = NOTHING;
 
@@ -152,8 +157,15 @@ class Handling {
     const transition = nextRequest(this.#phase, event);
     this.#phase = transition[0];
     // By index: destructuring would allocate an iterator and a copy for each event.
-    for (let at = 1; at < transition.length; at += 1) this.#perform(transition[at] as RequestEffect);
+    for (let at = 1; at < transition.length; at += 1) this.#performTraced(transition[at] as RequestEffect);
   };
+
+  #performTraced(effect: RequestEffect): void {
+    if (this.#span === null && (effect.do === 'preview' || effect.do === 'checkRules'))
+      this.#span = startCallSpan(this.#request, effect.body.scanned);
+    if (this.#span === null) this.#perform(effect);
+    else this.#span.run(() => this.#perform(effect));
+  }
 
   #perform(effect: RequestEffect): void {
     switch (effect.do) {
@@ -340,12 +352,17 @@ class Handling {
   }
 
   #forward(known: KnownBody, credential: BackendCredential): void {
-    const body = known.kind === 'whole' ? known.sent : known.kind === 'streamed' ? known.upload : null;
+    const scanned = scannedOf(known);
+    const span = scanned === null ? null : startBackendSpan(this.#request, scanned);
+    const body =
+      known.kind === 'whole' ? tracedBody(known, span) : known.kind === 'streamed' ? known.upload : null;
     const [name, edit] = [this.#name(known), this.#editOf(known, credential)];
     const forwarding = { credential, body, name, edit, expected: this.#expected };
-    this.#served.path
-      .forward(this.#request, forwarding)
-      .then((end) => this.#on({ kind: 'ended', end, mayWait: this.#mayWait() }), this.#fail);
+    const forward = () => this.#served.path.forward(this.#request, forwarding);
+    (span === null ? forward() : inBackendSpan(span, forward)).then(
+      (end) => this.#on({ kind: 'ended', end, mayWait: this.#mayWait() }),
+      this.#fail,
+    );
   }
 
   readonly #expected = (): ExpectedResponses => {
@@ -431,7 +448,9 @@ class Handling {
       backendMs,
       requestBytes,
       responseBytes,
+      traceId: this.#span?.traceId ?? null,
     };
+    if (this.#span !== null) endCallSpan(this.#span, decision, outcome, status);
     const { audit } = this.#services;
     const messages = scannedOf(known)?.messages.slice(0, MAX_RECORDED_MESSAGES) ?? [];
     for (const message of messages) {
@@ -441,6 +460,22 @@ class Handling {
     }
     if (messages.length === 0)
       audit.record({ ...common, method: incoming.method ?? '', target: null, arguments: null });
+  }
+}
+
+/** The trace context of the message is that of its exchange. */
+function tracedBody({ bytes, sent, scanned }: Whole, span: Span | null): Buffer {
+  return span === null ? sent : withTraceContext(sent, sent === bytes ? scanned : null, span.context);
+}
+
+async function inBackendSpan(span: Span, forward: () => Promise<ExchangeSummary>): Promise<ExchangeSummary> {
+  try {
+    const end = await span.run(forward);
+    span.end(end.kind === 'answered' ? null : end.kind === 'failed' ? end.outcome : end.kind);
+    return end;
+  } catch (error) {
+    span.end(error instanceof Error ? error.name : typeof error);
+    throw error;
   }
 }
 

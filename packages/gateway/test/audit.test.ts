@@ -92,6 +92,7 @@ function callWith(given: string, audit: GatewayServer['audit']): CallRecord {
     backendMs: 1,
     requestBytes: given.length,
     responseBytes: 1,
+    traceId: null,
     arguments: Buffer.from(given),
   };
 }

@@ -16,7 +16,7 @@ export function withRequestContext<T>(connection: ConnectionInfo, work: () => Pr
 function withRequest<Event extends ComponentEvent>(event: Event): Event {
   const address = requestContext.getStore()?.address;
   const network = address === undefined ? null : networkPrefixOf(address);
-  const traceId = event.traceId ?? currentTracer()?.active()?.traceId ?? null;
+  const traceId = 'traceId' in event ? null : (currentTracer()?.active()?.traceId ?? null);
   if (network === null && traceId === null) return event;
   return { ...event, ...(network !== null && { network }), ...(traceId !== null && { traceId }) };
 }

@@ -37,8 +37,8 @@ type EventContext = {
   readonly network?: string;
   /** The reference shown on the user's error page. */
   readonly reference?: string;
-  /** The trace of its request, where requests are traced. */
-  readonly traceId?: string;
+  /** The trace of its request, where requests are traced; `undefined`: it belongs to none. */
+  readonly traceId?: string | undefined;
 };
 
 /** An event of a component that is composed with the server, such as a gateway. It has further members, and holds no secret. */

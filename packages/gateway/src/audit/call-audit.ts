@@ -44,6 +44,8 @@ function toEvent(call: CallRecord): CallEvent {
   const { decision, outcome, status, requestBytes, responseBytes } = call;
   return {
     type: 'call.finished',
+    // Calls are recorded together: none has the trace of another.
+    traceId: call.traceId ?? undefined,
     ...(owner.isAnonymous ? { site: owner.subject } : { clientId }),
     ...(subject !== clientId && { accountId: subject }),
     ...(grantId !== null && { grantId }),

@@ -61,6 +61,8 @@ export interface CallRecord {
   /** Bytes of the bodies. */
   readonly requestBytes: number;
   readonly responseBytes: number;
+  /** `null`: it was not traced. */
+  readonly traceId: string | null;
   /**
    * The arguments as the client sent them, as JSON: hashed, and stored only if the server's options say so. For a body that was not
    * buffered, only their SHA-256 hash, base64url.

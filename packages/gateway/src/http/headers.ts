@@ -1,5 +1,6 @@
 /** Which headers pass, in each direction, which have to agree with the body, and after which response the connection closes. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { currentTracer } from '@portcullis/http/tracing';
 import { STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
 import { LINGERING_CLOSE } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
@@ -23,10 +24,15 @@ const FORWARDED = new Set([
 /** Headers that are translated one by one. */
 const TRANSLATED = new Set(['mcp-session-id', 'mcp-name', 'last-event-id']);
 
-/** The forwarded headers as a flat list. @param more names that the configuration adds, in lower case */
+/**
+ * The forwarded headers as a flat list. A traced request has its own trace context in place of the client's.
+ * @param more names that the configuration adds, in lower case
+ */
 export function forwardedHeaders(headers: IncomingHttpHeaders, more: readonly string[]): string[] {
-  const fields: string[] = [];
+  const trace = currentTracer()?.active()?.context ?? null;
+  const fields: string[] = trace === null ? [] : Object.entries(trace).flat();
   for (const name in headers) {
+    if (trace !== null && (name === 'traceparent' || name === 'tracestate')) continue;
     if (!(FORWARDED.has(name) || (name.startsWith('mcp-') && !TRANSLATED.has(name)) || more.includes(name)))
       continue;
     const value = headers[name];

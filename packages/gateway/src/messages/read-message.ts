@@ -29,7 +29,7 @@ export const messageShape: JsonShape = shapeOf({
       requestState: text,
       arguments: {},
       notifications: shapeOf({ resourceSubscriptions: { elements: text } }),
-      _meta: shapeOf({ [VERSION]: text, ...relatedTask }),
+      _meta: shapeOf({ [VERSION]: text, traceparent: text, tracestate: text, ...relatedTask }),
     }),
   },
   result: shapeOf({ _meta: shapeOf(relatedTask) }),
@@ -85,6 +85,10 @@ const nothing = {
   relatedTask: null,
   requestState: null,
   serverRequest: null,
+  traceparent: null,
+  tracestate: null,
+  metaAt: null,
+  paramsAt: null,
   protocolVersion: null,
 } as const;
 
@@ -94,6 +98,7 @@ function readResponse(node: JsonNode, id: string | null): ScannedMessage {
     ...nothing,
     kind: 'response',
     id,
+    at: node.start,
     method: '',
     relatedTask,
     serverRequest: readServerRequest(node, id),
@@ -111,7 +116,7 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
     throw invalid('The method must be the name of one.', id);
   const kind = node.members.has('id') ? 'request' : 'notification';
   if (kind === 'request' && id === null) throw invalid('The id of a request must not be null.');
-  const about = { ...nothing, kind, id, method: method.text } as const;
+  const about = { ...nothing, kind, id, method: method.text, at: node.start } as const;
   const params = readParameters(node, id);
   const found = params ?? NO_PARAMETERS;
   return {
@@ -123,6 +128,8 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
     asksForTask: found.members.has('task'),
     relatedTask: readRelatedTask(found, id),
     requestState: readHandle(found, 'requestState', id),
+    ...readTrace(params),
+    paramsAt: node.members.get('params')?.start ?? null,
     protocolVersion: readVersion(found, id),
   };
 }
@@ -202,6 +209,22 @@ function readHandle(params: JsonNode, name: string, id: string | null): ScannedT
 function readRelatedTask(holder: JsonNode | undefined, id: string | null): ScannedText | null {
   const related = holder?.members.get('_meta')?.members.get(RELATED_TASK);
   return related?.members.get('taskId')?.type === 'string' ? readHandle(related, 'taskId', id) : null;
+}
+
+/** Nothing is refused for its trace context. */
+function readTrace(params: JsonNode | null): Pick<ScannedMessage, 'traceparent' | 'tracestate' | 'metaAt'> {
+  const meta = params?.members.get('_meta');
+  return {
+    metaAt: meta?.start ?? null,
+    traceparent: readAnyText(meta?.members.get('traceparent')),
+    tracestate: readAnyText(meta?.members.get('tracestate')),
+  };
+}
+
+function readAnyText(node: JsonNode | undefined): ScannedText | null {
+  const range = rangeOf(node);
+  if (node === undefined || range === null || range.end === -1) return null;
+  return { value: node.type === 'string' ? node.text : '', range };
 }
 
 function readVersion(params: JsonNode, id: string | null): string | null {

@@ -35,6 +35,13 @@ export interface ScannedMessage extends McpOperation {
   readonly requestState: ScannedText | null;
   /** The id of a response, which the question of a backend has chosen; `null` for other messages. */
   readonly serverRequest: ScannedText | null;
+  /** The trace context in `params._meta`; an empty value if it is no text. */
+  readonly traceparent: ScannedText | null;
+  readonly tracestate: ScannedText | null;
+  /** Offset of the value of `params._meta`, of `params`, and of the message. */
+  readonly metaAt: number | null;
+  readonly paramsAt: number | null;
+  readonly at: number;
   /** The protocol version in `params._meta`, which marks a stateless message. */
   readonly protocolVersion: string | null;
 }

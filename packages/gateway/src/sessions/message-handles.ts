@@ -124,7 +124,8 @@ function sealRelated(value: JsonFields, seal: Translate<string>): JsonFields {
   return { ...value, _meta: { ...meta, [RELATED_TASK]: sealed } };
 }
 
-interface Edit {
+/** A replacement in a body. */
+export interface Edit {
   readonly range: ByteRange;
   /** JSON. */
   readonly text: string;
@@ -162,7 +163,12 @@ export function isTaskMethod(method: string): boolean {
   return method.startsWith('tasks/');
 }
 
-function withEdits(bytes: Buffer, edits: readonly Edit[], { from, keepsLength }: BodyPart): Buffer {
+/** The body with replacements that do not overlap. */
+export function withEdits(
+  bytes: Buffer,
+  edits: readonly Edit[],
+  { from, keepsLength }: BodyPart = WHOLE,
+): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
   // Edits before this part have been made.

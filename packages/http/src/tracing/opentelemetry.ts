@@ -45,7 +45,9 @@ function createTracer(): Tracer {
     },
     active() {
       const span = trace.getSpanContext(context.active());
-      return span === undefined || !isSpanContextValid(span) ? null : { traceId: span.traceId };
+      return span === undefined || !isSpanContextValid(span)
+        ? null
+        : { traceId: span.traceId, context: formatContext(span) };
     },
   };
 }

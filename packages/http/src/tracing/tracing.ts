@@ -39,7 +39,7 @@ export interface Tracer {
   /** @returns `null`: no SDK is registered */
   start(name: string, start: SpanStart): Span | null;
   /** The span that the current work is a part of. */
-  active(): Pick<Span, 'traceId'> | null;
+  active(): Pick<Span, 'traceId' | 'context'> | null;
 }
 
 let registered: Tracer | null = null;
@@ -99,9 +99,10 @@ function nameOf(error: unknown): string {
 }
 
 /** The trace context in the headers of a request; `null`: there is none. */
-export function readTraceContext(get: (name: string) => string | null | undefined): TraceContext | null {
-  const traceparent = get('traceparent') ?? null;
-  const tracestate = get('tracestate') ?? null;
-  if (traceparent === null) return null;
-  return { traceparent, ...(tracestate !== null && { tracestate }) };
+export function readTraceContext(
+  get: (name: keyof TraceContext) => string | readonly string[] | null | undefined,
+): TraceContext | null {
+  const [traceparent, tracestate] = [get('traceparent'), get('tracestate')];
+  if (typeof traceparent !== 'string') return null;
+  return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) };
 }

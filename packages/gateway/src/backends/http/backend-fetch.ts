@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isMembers, type TransportFetch, type TransportRequest } from '@portcullis/http';
+import { currentTracer } from '@portcullis/http/tracing';
 import { Agent, type Dispatcher, fetch } from 'undici';
 import type { Addresses } from '../../addresses/addresses.ts';
 import { connectionFailure } from '../../addresses/connection-failure.ts';
@@ -56,7 +57,13 @@ export function createBackendPools(
     credential: BackendCredential,
   ): Promise<Response> {
     const signed = await credential.sign?.(request.method, url.href);
-    const all = { ...namedClientHeaders(forward), ...headers, ...credential.headers, ...signed };
+    const all = {
+      ...namedClientHeaders(forward),
+      ...currentTracer()?.active()?.context,
+      ...headers,
+      ...credential.headers,
+      ...signed,
+    };
     try {
       // A redirect could lead anywhere, with the credential.
       const response = await fetch(url, { ...request, headers: all, redirect: 'manual', dispatcher });

@@ -1,0 +1,101 @@
+/**
+ * Spans of calls: one for the call at the gateway, and one in it for its exchange with the backend.
+ * @see OpenTelemetry semantic conventions for MCP
+ */
+import { hash } from 'node:crypto';
+import {
+  readTraceContext,
+  type Span,
+  type SpanStart,
+  startSpan,
+  type TraceContext,
+} from '@portcullis/http/tracing';
+import type { CallDecision, CallOutcome } from '../audit/call-record.ts';
+import { MAX_TOOL_NAME } from '../limits.ts';
+import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
+import type { GatewayRequest } from '../servers/request.ts';
+
+/** Starts the span of a call. A client with a token chooses the trace, any other can only name one. */
+export function startCallSpan(request: GatewayRequest, { messages: [message] }: ScannedBody): Span | null {
+  if (message === undefined) return null;
+  return startSpan(
+    () => nameOf(message),
+    () => ({
+      kind: 'server',
+      attributes: { ...attributesOf(message, request), 'network.transport': 'tcp' },
+      startedAt: performance.timeOrigin + request.startedAt,
+      received: {
+        context: readReceived(message, request),
+        isTrusted: request.owner.isAnonymous !== true,
+      },
+    }),
+  );
+}
+
+/** Starts the span of its exchange with the backend. */
+export function startBackendSpan(request: GatewayRequest, { messages: [message] }: ScannedBody): Span | null {
+  if (message === undefined) return null;
+  const isProcess = request.server.backend?.kind === 'stdio';
+  return startSpan(
+    () => nameOf(message),
+    () => ({
+      kind: 'client',
+      attributes: {
+        ...attributesOf(message, request),
+        'network.transport': isProcess ? 'pipe' : 'tcp',
+      },
+    }),
+  );
+}
+
+export function endCallSpan(
+  span: Span,
+  decision: CallDecision,
+  outcome: CallOutcome,
+  status: number | null,
+): void {
+  span.set({
+    'portcullis.decision': decision,
+    'portcullis.outcome': outcome,
+    ...(status !== null && { 'http.response.status_code': status }),
+  });
+  span.end(decision !== 'allowed' ? decision : outcome === 'answered' ? null : outcome);
+}
+
+function nameOf({ method, tool, prompt }: ScannedMessage): string {
+  return [shorten(method === '' ? 'response' : method), shorten(tool ?? prompt ?? '')].join(' ').trimEnd();
+}
+
+/** Nothing of the arguments, nor the URI of a resource, which is one. */
+function attributesOf(
+  { method, tool, prompt, id, protocolVersion }: ScannedMessage,
+  { server, incoming: { headers } }: GatewayRequest,
+): NonNullable<SpanStart['attributes']> {
+  const session = headers['mcp-session-id'];
+  const version = headers['mcp-protocol-version'] ?? protocolVersion;
+  return {
+    'mcp.method.name': shorten(method),
+    'portcullis.server': server.path,
+    ...(tool !== null && { 'gen_ai.tool.name': shorten(tool), 'gen_ai.operation.name': 'execute_tool' }),
+    ...(prompt !== null && { 'gen_ai.prompt.name': shorten(prompt) }),
+    ...(id !== null && { 'jsonrpc.request.id': shorten(id) }),
+    ...(typeof version === 'string' && { 'mcp.protocol.version': shorten(version) }),
+    ...(typeof session === 'string' && {
+      'mcp.session.id': hash('sha256', session, 'base64url').slice(0, 22),
+    }),
+  };
+}
+
+function shorten(text: string): string {
+  return text.slice(0, MAX_TOOL_NAME);
+}
+
+/** That of the message, which belongs to one call; the header belongs to a request over HTTP. */
+function readReceived(
+  { traceparent, tracestate }: ScannedMessage,
+  { incoming: { headers } }: GatewayRequest,
+): TraceContext | null {
+  const members = { traceparent: traceparent?.value, tracestate: tracestate?.value };
+  const inMessage = readTraceContext((name) => members[name]);
+  return inMessage ?? readTraceContext((name) => headers[name]);
+}
