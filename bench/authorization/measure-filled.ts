@@ -3,7 +3,7 @@
  * send, commands of operators, sweeping and migrations.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { searchBack } from '@portcullis/admin/operations';
+import { type SearchedStore, searchBack } from '@portcullis/admin/operations';
 import type { AuditEventSearch, AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import { Client } from 'pg';
@@ -357,7 +357,7 @@ async function measureOperation(deployment: Deployment): Promise<void> {
   await store.close();
 }
 
-async function searchAll(store: AuthorizationStore, search: typeof ANY, days: number): Promise<void> {
+async function searchAll(store: SearchedStore, search: typeof ANY, days: number): Promise<void> {
   const found = await Array.fromAsync(searchBack(store, search, Date.now() - days * 86_400_000));
   check(found.flat().length === 0, 'an event of an unknown user or type');
 }

@@ -62,6 +62,7 @@ export function createAdminServer(options: AdminServerOptions): AdminServer {
       ? mcp.fetch(request, caller)
       : handleApi({ request, path: pathname.slice(API_PATH.length), ...caller });
   });
+  const stopCounting = admin.statistics.start();
   const guardedPaths = [API_PATH, MCP_PATH].flatMap((path) => [path, `${METADATA}${path}`]);
   const isGuarded = (path: string) => guardedPaths.some((one) => isBelow(path, one));
   return {
@@ -72,7 +73,7 @@ export function createAdminServer(options: AdminServerOptions): AdminServer {
       const isDocument = pathname === `${API_PATH}/openapi.json` && request.method === 'GET';
       return isDocument ? toResponse(respondJson(document, { maxAge: 300 })) : guarded(request);
     },
-    close: mcp.close,
+    close: async () => void (await Promise.all([mcp.close(), stopCounting()])),
   };
 }
 

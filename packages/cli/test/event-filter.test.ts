@@ -3,8 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { searchBack } from '@portcullis/admin/operations';
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { type SearchedStore, searchBack } from '@portcullis/admin/operations';
+
 import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -71,7 +71,7 @@ describe('portcullis events', () => {
     const store = await openStore(database);
     const search = { type: null, clientId: null, accountId: 'user_ada', grantId: null, reference: null };
     const find = async (longest: number) => {
-      const slow: AuthorizationStore = {
+      const slow: SearchedStore = {
         ...store,
         searchEvents: (one, limit) =>
           Date.now() - Number.parseInt(one.from.slice(0, 9), 36) > longest && one.before === '~'

@@ -1,10 +1,5 @@
 /** The audit log. */
-import type {
-  AuditEventRecord,
-  AuditEventSearch,
-  AuditStore,
-  EventCount,
-} from '@portcullis/authorization-server/store';
+import type { AuditEventRecord, AuditEventSearch, AuditStore } from '@portcullis/authorization-server/store';
 import { createDailyAppend } from './audit-days.ts';
 import type { Database, Steps } from './database.ts';
 import { defineRecordColumns } from './record-columns.ts';
@@ -27,10 +22,6 @@ const eventsOfSearch = defineQuery(
     AND COALESCE(grant_id, '') = COALESCE(?, grant_id, '')
   ORDER BY id DESC LIMIT ?`,
 );
-const eventCounts = defineQuery(
-  `SELECT type, COUNT(*) AS count, SUM(CASE WHEN details LIKE '%"decision":"allowed"%' THEN 1 ELSE 0 END) AS allowed
-    FROM audit_events WHERE id >= ? AND id < ? GROUP BY type ORDER BY type`,
-);
 const eventsOfTransaction = defineQuery(
   `SELECT ${COLUMNS} FROM audit_events WHERE transaction_id = ? ORDER BY id LIMIT ?`,
 );
@@ -52,15 +43,6 @@ export function createAuditStore(database: Database): AuditStore {
       return (await read(latest)).toReversed();
     },
     searchEvents: async (search, limit) => (await read(searchQuery(search, limit))).toReversed(),
-    async countEvents(from, before) {
-      const rows = await database.read<EventCount>(eventCounts(from, before));
-      // PostgreSQL returns large integers as text.
-      return rows.map(({ type, count, allowed }) => ({
-        type,
-        count: Number(count),
-        allowed: Number(allowed),
-      }));
-    },
     listTransactionEvents: (transactionId, limit) => read(eventsOfTransaction(transactionId, limit)),
   };
 }

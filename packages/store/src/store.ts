@@ -1,5 +1,9 @@
 /** The store of an authorization server on any database: the core and every capability. */
-import type { AuthorizationStore, WebhookStore } from '@portcullis/authorization-server/store';
+import type {
+  AuthorizationStore,
+  EventHourStore,
+  WebhookStore,
+} from '@portcullis/authorization-server/store';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import { createApprovalStore } from './approvals.ts';
 import { createAuditStore } from './audit.ts';
@@ -12,6 +16,7 @@ import { createSigningKeyStore } from './core/signing-keys.ts';
 import { createTransactionStore } from './core/transactions.ts';
 import type { Database } from './database.ts';
 import { createDefinitionPinStore } from './definition-pins.ts';
+import { createEventHourStore } from './event-hours.ts';
 import { createFederationStore } from './federation/federated-logins.ts';
 import { createManagedGrantStore } from './managed-grants.ts';
 import { createMfaStore } from './mfa/totp.ts';
@@ -24,8 +29,8 @@ import { createSweep } from './sweep.ts';
 import { createUserStore } from './users/accounts.ts';
 import { createWebhookStore } from './webhooks.ts';
 
-/** A store for an authorization server, for a gateway and for the delivery of events. */
-export interface FullStore extends AuthorizationStore, DefinitionPinStore, WebhookStore {}
+/** A store for an authorization server, for a gateway and for what is read of events. */
+export interface FullStore extends AuthorizationStore, DefinitionPinStore, EventHourStore, WebhookStore {}
 
 export function createStore(database: Database): FullStore {
   return {
@@ -48,6 +53,7 @@ export function createStore(database: Database): FullStore {
     ...createApprovalStore(database),
     ...createProvisioningStore(database),
     ...createWebhookStore(database),
+    ...createEventHourStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {
       await database.check();

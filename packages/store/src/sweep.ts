@@ -10,6 +10,8 @@ const CODE_RETENTION = 600;
 const REVOCATION_RETENTION = 600;
 /** Retention of a revoked or expired grant: access tokens issued just before still refer to it. Seconds. */
 const GRANT_RETENTION = 86_400;
+/** Retention of a counted hour: a year, and the month that is compared with. Seconds. */
+const HOUR_RETENTION = 400 * 86_400;
 /** Retention of an expired client that was never used, so that a pending authorization can complete. Seconds. */
 const UNUSED_CLIENT_RETENTION = 3600;
 /** Delay before an expired client with a live grant is checked again. Seconds. */
@@ -78,6 +80,7 @@ const rules: readonly Rule[] = [
   // Daily tables are dropped instead.
   { table: 'ONLY audit_events', key: 'id', column: 'expires_at' },
   { table: 'rate_limits', key: 'key', column: 'full_at' },
+  { table: 'event_hours', key: 'at', column: 'at', retention: HOUR_RETENTION },
 ];
 
 function obsolete({ table, key, column, where }: Rule): string {

@@ -42,22 +42,6 @@ export function describeAuditLog(store: StoreOfTest): void {
       expect(await search({ reference: 'K7M5-PMRH' })).toEqual(['e1']);
     });
 
-    it('counts events of a time by type, and the allowed calls among them', async () => {
-      const calls = ['allowed', 'denied', 'allowed'].map((decision, index) =>
-        newEvent({ id: `c${index}`, type: 'call.finished', details: { decision } }),
-      );
-      const others = ['a9', 'c3', 'd0'].map((id) => newEvent({ id, type: 'token.issued', details: {} }));
-      await store().appendEvents([...calls, ...others]);
-      expect(await store().countEvents('c', 'd')).toEqual([
-        { type: 'call.finished', count: 3, allowed: 2 },
-        { type: 'token.issued', count: 1, allowed: 0 },
-      ]);
-      expect(await store().countEvents('c1', 'c2')).toEqual([
-        { type: 'call.finished', count: 1, allowed: 0 },
-      ]);
-      expect(await store().countEvents('x', 'y')).toEqual([]);
-    });
-
     it('stores an audit event that has only a time and a type', async () => {
       const bare = newEvent({
         clientId: null,

@@ -13,12 +13,12 @@ import {
   type InitialAccessTokenAdministration,
   type KeyAdministration,
 } from '@portcullis/authorization-server';
-import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { AuthorizationStore, EventHourStore } from '@portcullis/authorization-server/store';
 import type { ServerHealth } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
 import type { ChangeEvent } from './change-event.ts';
-import { createStatistics, type Statistics } from './statistics.ts';
+import { createStatistics, type Statistics } from './statistics/statistics.ts';
 
 /** Client metadata of the configuration. */
 type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };
@@ -26,7 +26,7 @@ type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id
 /** What the process that serves the API knows. */
 export interface AdminSources {
   readonly issuer: string;
-  readonly store: AuthorizationStore & DefinitionPinStore;
+  readonly store: AuthorizationStore & DefinitionPinStore & EventHourStore;
   /** Epoch seconds. */
   readonly clock: () => number;
   /** Records events of the authorization server, and of other components. */
@@ -77,7 +77,7 @@ export function createAdministration(sources: AdminSources): Administration {
     clients: createClientAdministration({ ...sources, issuer, redirects, clients: ids }),
     initialAccessTokens: createInitialAccessTokenAdministration(sources),
     approvals: createApprovalAdministration(sources),
-    statistics: createStatistics(sources.store),
+    statistics: createStatistics(sources.store, Date.now),
   };
 }
 

@@ -2,16 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
-import {
-  createFilter,
-  END,
-  type EventCriteria,
-  type EventFilter,
-  idPrefixOf,
-  searchSpans,
-} from './search-events.ts';
+import { createFilter, END, type EventCriteria, type EventFilter, searchSpans } from './search-events.ts';
+import { idPrefixOf } from './statistics/event-time.ts';
 
-/** Milliseconds that one request may search; what it has found by then is a page. */
+/** Milliseconds that one request may search by default; what it has found by then is a page. */
 const PATIENCE = 2_000;
 
 interface EventPage {
@@ -27,6 +21,7 @@ export async function listEvents(
   criteria: EventCriteria,
   before: string,
   limit: number,
+  patience: number = PATIENCE,
 ): Promise<EventPage> {
   const filter = await createFilter(criteria, store);
   if (filter === null) {
@@ -34,7 +29,7 @@ export async function listEvents(
     return { events, before: events.length < limit ? null : (events.at(-1)?.id ?? null) };
   }
   const found: AuditEventRecord[] = [];
-  const until = performance.now() + PATIENCE;
+  const until = performance.now() + patience;
   const range = { since: criteria.since ?? 0, before: before === '' ? END : before };
   for await (const { events, searched } of searchSpans(store, filter.search, range)) {
     found.push(...events.filter(filter.matches).toReversed());

@@ -23,6 +23,7 @@ export {
   type EventCriteria,
   type EventFilter,
   findLatest,
-  idPrefixOf,
+  type SearchedStore,
   searchBack,
 } from './search-events.ts';
+export { idPrefixOf } from './statistics/event-time.ts';

@@ -2,7 +2,7 @@
 import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
 import { listEvents } from './events.ts';
-import { searchBack } from './search-events.ts';
+import { type SearchedStore, searchBack } from './search-events.ts';
 
 /** Events of one authorization transaction, and of one kind of refusal, at most. */
 const MAX_EVENTS = 1_000;
@@ -17,7 +17,7 @@ export function readReference(text: string): string {
 
 /** Searches all stored events. */
 export async function findReference(
-  store: AuthorizationStore,
+  store: SearchedStore,
   reference: string,
 ): Promise<readonly AuditEventRecord[]> {
   const found: AuditEventRecord[] = [];

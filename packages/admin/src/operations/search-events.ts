@@ -4,9 +4,12 @@ import type {
   AuditEventRecord,
   AuditEventSearch,
   AuthorizationStore,
+  EventHourStore,
 } from '@portcullis/authorization-server/store';
 import { OperationError } from './errors.ts';
 import { checkEventType, matchesType } from './event-types.ts';
+import { HOUR, idPrefixOf, timeOfId } from './statistics/event-time.ts';
+import { createHourSkipper } from './statistics/skip-hours.ts';
 
 /** Which events are wanted; all given criteria must match. */
 export interface EventCriteria {
@@ -18,6 +21,8 @@ export interface EventCriteria {
   readonly tool?: string | undefined;
   readonly decision?: string | undefined;
   readonly outcome?: string | undefined;
+  /** Of a rejected request: its OAuth error. */
+  readonly error?: string | undefined;
   /** Epoch milliseconds. */
   readonly since?: number | undefined;
 }
@@ -28,7 +33,13 @@ export interface EventFilter {
   readonly matches: (event: AuditEventRecord) => boolean;
 }
 
-export type EventSearch = Omit<AuditEventSearch, 'from' | 'before'>;
+export interface EventSearch extends Omit<AuditEventSearch, 'from' | 'before'> {
+  /** Details that every match has, which `matches` compares: they tell which hours need not be read. */
+  readonly details?: Readonly<Record<string, string>>;
+}
+
+/** A store with what is known of the hours of its log. */
+export type SearchedStore = AuthorizationStore & EventHourStore;
 
 /**
  * `null` without filters. An account that does not exist matches by its identifier: it may have been deleted.
@@ -41,13 +52,16 @@ export async function createFilter(
   const { type = null, user = null, client = null, grant = null, since } = criteria;
   if (type !== null) checkEventType(type);
   const accountId = user === null ? null : await findAccountId(store, user);
-  const details = Object.entries(criteria).filter(
-    ([name, value]) => DETAILS.includes(name) && value !== undefined,
+  const details = Object.entries(criteria).flatMap(([name, value]): [string, string][] =>
+    DETAILS.includes(name) && typeof value === 'string' ? [[name, value]] : [],
   );
   const isGiven = [type, user, client, grant].some((value) => value !== null) || since !== undefined;
   if (!isGiven && details.length === 0) return null;
   return {
-    search: { type, accountId, clientId: client, grantId: grant, reference: null },
+    search: {
+      ...{ type, accountId, clientId: client, grantId: grant, reference: null },
+      details: Object.fromEntries(details),
+    },
     matches: (event) =>
       (type === null || matchesType(event.type, type)) &&
       (accountId === null || event.accountId === accountId) &&
@@ -70,15 +84,15 @@ async function findAccountId(store: AuthorizationStore, user: string): Promise<s
   );
 }
 
-const DETAILS: readonly string[] = ['server', 'tool', 'decision', 'outcome'];
+const DETAILS: readonly string[] = ['server', 'tool', 'decision', 'outcome', 'error'];
 
 /** Events of one query. */
 const PAGE = 1_000;
 /** Time range of the first query, in milliseconds. */
-const FIRST_SPAN = 3_600_000;
-/** Target query duration in milliseconds, far below the store's timeout; faster queries increase the next range. */
-const QUICK = 250;
-const SLOW = 1_000;
+const FIRST_SPAN = HOUR;
+/** Target query duration in milliseconds, so that a page is shown at once; faster queries increase the next range. */
+const QUICK = 50;
+const SLOW = 100;
 /** Time range after a failure, in milliseconds: a busy hour after a quiet one may exceed the store's timeout. */
 const LEAST_SPAN = 60_000;
 /** Sorts after every identifier. */
@@ -86,7 +100,7 @@ export const END = '~';
 
 /** The latest events that match, oldest first. Reads back as far as necessary. */
 export async function findLatest(
-  store: AuthorizationStore,
+  store: SearchedStore,
   limit: number,
   filter: EventFilter | null,
   since = 0,
@@ -102,7 +116,7 @@ export async function findLatest(
 
 /** Searches the log from its end: pages of matching events, the latest first, until a time. @param since epoch milliseconds */
 export async function* searchBack(
-  store: AuthorizationStore,
+  store: SearchedStore,
   search: EventSearch,
   since = 0,
 ): AsyncGenerator<readonly AuditEventRecord[]> {
@@ -117,19 +131,26 @@ interface SearchedSpan {
   readonly searched: string;
 }
 
-/** The queries of `searchBack`, from before an event on. */
+/** The queries of `searchBack`, from before an event on. Hours that are known to have no match are not read. */
 export async function* searchSpans(
-  store: AuthorizationStore,
-  search: EventSearch,
+  store: SearchedStore,
+  { details, ...search }: EventSearch,
   { since, before: begin }: { readonly since: number; readonly before: string },
 ): AsyncGenerator<SearchedSpan> {
   const [oldest] = await store.listEvents('', 1);
   if (oldest === undefined) return;
   const first = Math.max(since, oldest.at);
+  const skipper = createHourSkipper(store, { ...details, ...keysOfSearch(search) }, first);
   let [span, end, before] = [FIRST_SPAN, begin === END ? Date.now() : timeOfId(begin), begin];
   for (;;) {
     const began = performance.now();
-    const from = Math.max(first, end - span);
+    const run = await skipper(end);
+    if (run === null) {
+      yield { events: [], searched: idPrefixOf(first) };
+      return;
+    }
+    if (run.end < end) before = idPrefixOf(run.end);
+    const from = Math.max(first, run.from, run.end - span);
     const page = await store
       .searchEvents({ ...search, from: idPrefixOf(from), before }, PAGE)
       .catch((error: unknown) => {
@@ -153,15 +174,8 @@ export async function* searchSpans(
   }
 }
 
-/** Epoch milliseconds. */
-function timeOfId(id: string): number {
-  return Number.parseInt(id.slice(0, TIME_DIGITS), 36);
-}
-
-/** Digits of the time that an event ID begins with. */
-const TIME_DIGITS = 9;
-
-/** The prefix of every event ID created at a time. @param at epoch milliseconds */
-export function idPrefixOf(at: number): string {
-  return Math.floor(at).toString(36).padStart(TIME_DIGITS, '0');
+/** The columns of a search, as the filters of hours name them. */
+function keysOfSearch({ type, clientId, accountId, grantId, reference }: Omit<EventSearch, 'details'>) {
+  const named = { type, client: clientId, user: accountId, grant: grantId, reference };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== null));
 }

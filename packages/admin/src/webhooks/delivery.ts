@@ -10,7 +10,7 @@ import type {
   WebhookStore,
 } from '@portcullis/authorization-server/store';
 import { matchesType } from '../operations/event-types.ts';
-import { idPrefixOf } from '../operations/search-events.ts';
+import { idPrefixOf } from '../operations/statistics/event-time.ts';
 import type { Webhook } from './options.ts';
 import type { DeliveryAttempt, SendEvent } from './send.ts';
 

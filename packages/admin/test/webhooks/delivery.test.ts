@@ -2,7 +2,7 @@
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { type FullStore, openStore } from '@portcullis/store';
 import { expect, it, onTestFinished } from 'vitest';
-import { idPrefixOf } from '../../src/operations/search-events.ts';
+import { idPrefixOf } from '../../src/operations/statistics/event-time.ts';
 import { createDelivery, type DeliveryReport } from '../../src/webhooks/delivery.ts';
 import type { DeliveryAttempt } from '../../src/webhooks/send.ts';
 

@@ -34,14 +34,6 @@ export interface AuditEventSearch {
   readonly reference: string | null;
 }
 
-/** How many events of a type there are. */
-export interface EventCount {
-  readonly type: string;
-  readonly count: number;
-  /** Those among them whose details have the decision `allowed`. */
-  readonly allowed: number;
-}
-
 /** Audit events in the store. */
 export interface AuditStore {
   /** Appends events. Atomic: all or none. An event whose identifier exists is skipped. */
@@ -57,11 +49,6 @@ export interface AuditStore {
   listLatestEvents(limit: number, before?: string): Promise<readonly AuditEventRecord[]>;
   /** The latest events that match, oldest first. Only the time is indexed: each event between `from` and `before` is read. */
   searchEvents(search: AuditEventSearch, limit: number): Promise<readonly AuditEventRecord[]>;
-  /**
-   * Counts the events from an identifier on (or a prefix of one) and before another, by type. Only the time is indexed: each event
-   * between the two is read.
-   */
-  countEvents(from: string, before: string): Promise<readonly EventCount[]>;
   /** The events of one authorization transaction, oldest first. */
   listTransactionEvents(transactionId: string, limit: number): Promise<readonly AuditEventRecord[]>;
 }

@@ -124,7 +124,6 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     listEvents: [],
     listLatestEvents: [],
     searchEvents: [],
-    countEvents: [],
     listTransactionEvents: [],
   },
   personalAccessTokens: {

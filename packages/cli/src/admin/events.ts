@@ -7,8 +7,9 @@ import {
   findReference,
   idPrefixOf,
   readReference,
+  type SearchedStore,
 } from '@portcullis/admin/operations';
-import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import type { ProcessContext } from '../process-context.ts';
@@ -96,7 +97,7 @@ function explainEmpty({ flow, reference }: Flags): readonly string[] {
 }
 
 async function findPast(
-  store: AuthorizationStore,
+  store: SearchedStore,
   { flow, reference, last, since }: Flags,
   filter: EventFilter | null,
 ): Promise<readonly AuditEventRecord[]> {
@@ -115,7 +116,7 @@ function isWanted(event: AuditEventRecord, { flow, reference }: Flags, filter: E
 
 /** Never resolves. */
 async function follow(
-  store: AuthorizationStore,
+  store: SearchedStore,
   past: readonly AuditEventRecord[],
   take: (event: AuditEventRecord) => Promise<void>,
 ): Promise<void> {

@@ -244,6 +244,17 @@ export const migrations: readonly Migration[] = [
       ) ${table}`,
     ],
   },
+  {
+    number: 28,
+    name: 'counted hours of the audit log',
+    statements: ({ text, integer, bytes, table }) => [
+      `CREATE TABLE event_hours (
+        at ${integer} PRIMARY KEY NOT NULL,
+        counts ${text} NOT NULL,
+        keys ${bytes} NOT NULL
+      ) ${table}`,
+    ],
+  },
 ];
 
 /**
