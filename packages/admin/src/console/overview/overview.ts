@@ -1,7 +1,8 @@
 /** The overview: what needs attention, in sentences with the link that solves it, and what happened in the last day. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { type Attention, findAttention } from '../../operations/attention.ts';
-import { HOUR } from '../../operations/statistics.ts';
+import { type Counts, sumCounts } from '../../operations/statistics/counts.ts';
+import { HOUR, hourOf } from '../../operations/statistics/event-time.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { icons } from '../ui/icons.ts';
@@ -45,27 +46,24 @@ function linkOf({ about, target }: Attention): string {
   }
 }
 
-/** Labels and the events that they count; refusals are calls that were not allowed. */
+/** Labels and the events that they count. */
 const FIGURES = [
-  ['Sign-ins', 'login.completed'],
-  ['Consents', 'consent.granted'],
+  ['Sign-ins', 'login.succeeded'],
+  ['Consents', 'consent.allowed'],
   ['Tokens issued', 'token.issued'],
   ['Calls', 'call.finished'],
 ] as const;
 
 async function readFigures({ admin }: ConsoleRequest): Promise<Markup> {
-  const end = Math.floor(Date.now() / HOUR) + 1;
-  const { buckets } = await admin.statistics.count((end - 48) * HOUR, 48, 24);
-  const [before, now] = buckets;
-  const countIn = (bucket: typeof now, type: string) => bucket?.counts.find((one) => one.type === type);
-  const refused = (bucket: typeof now) => {
-    const { count = 0, allowed = 0 } = countIn(bucket, 'call.finished') ?? {};
-    return count - allowed;
-  };
+  const end = hourOf(Date.now()) + HOUR;
+  const { buckets } = await admin.statistics.count(end - 48 * HOUR, end, 'hour');
+  const all = buckets.map(({ counts }) => counts);
+  const [before, now] = [sumCounts(all.slice(0, 24)), sumCounts(all.slice(24))];
+  const refused = ({ servers }: Counts) =>
+    Object.values(servers).reduce((sum, server) => sum + server.refused, 0);
   const rows = [
     ...FIGURES.map(
-      ([label, type]) =>
-        [label, countIn(now, type)?.count ?? 0, countIn(before, type)?.count ?? 0, type] as const,
+      ([label, type]) => [label, now.events[type] ?? 0, before.events[type] ?? 0, type] as const,
     ),
     ['Refused calls', refused(now), refused(before), 'call.finished'] as const,
   ];
