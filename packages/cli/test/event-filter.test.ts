@@ -69,7 +69,7 @@ const show = (...words: readonly string[]) =>
 describe('portcullis events', () => {
   it('searches less at once where the store needs longer than it may, and fails where even that is too much', async () => {
     const store = await openStore(database);
-    const search = { type: null, clientId: null, accountId: 'user_ada', grantId: null, reference: null };
+    const search = { type: null, clientId: null, accountId: 'user_ada', grantId: null };
     const find = async (longest: number) => {
       const slow: SearchedStore = {
         ...store,

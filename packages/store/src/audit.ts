@@ -51,14 +51,21 @@ export function createAuditStore(database: Database): AuditStore {
 const LAST = '~';
 
 function searchQuery(
-  { from, before, type, clientId, accountId, grantId, reference }: AuditEventSearch,
+  { from, before, type, clientId, accountId, grantId, detail }: AuditEventSearch,
   limit: number,
 ): Query {
   const isBelow = type?.endsWith('*') === true;
   const first = isBelow ? type.slice(0, -1) : (type ?? '');
   const last = isBelow || type === null ? `${first}${LAST}` : first;
-  const details = reference === null ? '%' : `%"reference":"${reference}"%`;
+  const details = detail === null ? '%' : patternOf(detail);
   return eventsOfSearch(from, before, first, last, details, clientId, accountId, grantId, limit);
+}
+
+/** A backslash would escape in the pattern of one database only. */
+function patternOf(detail: readonly [string, string]): string {
+  const [name, value] = detail.map((text) => JSON.stringify(text));
+  const member = `${name}:${value}`;
+  return member.includes('\\') ? '%' : `%${member}%`;
 }
 
 /** Rows per statement. */

@@ -249,7 +249,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.listLatestEvents(10);
   await store.listLatestEvents(10, 'z');
   await store.searchEvents(
-    { from: '0', before: '1', type: null, clientId: null, accountId: null, grantId: null, reference: null },
+    { from: '0', before: '1', type: null, clientId: null, accountId: null, grantId: null, detail: null },
     10,
   );
   await store.listTransactionEvents('flow', 10);

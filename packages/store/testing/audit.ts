@@ -28,7 +28,7 @@ export function describeAuditLog(store: StoreOfTest): void {
       await store().appendEvents(whose.map((one, index) => newEvent({ id: ids[index] ?? '', ...one })));
       const any = { from: '', before: '~', type: null, clientId: null, accountId: null, grantId: null };
       const search = async (more: Partial<AuditEventSearch>, limit = 10) =>
-        (await store().searchEvents({ ...any, reference: null, ...more }, limit)).map(({ id }) => id);
+        (await store().searchEvents({ ...any, detail: null, ...more }, limit)).map(({ id }) => id);
       expect(await search({})).toEqual(ids);
       expect(await search({}, 2)).toEqual(['e3', 'e4']);
       expect(await search({ from: 'e1', before: 'e3' })).toEqual(['e1', 'e2']);
@@ -39,7 +39,10 @@ export function describeAuditLog(store: StoreOfTest): void {
       expect(await search({ type: 'token.issued' })).toEqual(['e0', 'e1', 'e4']);
       expect(await search({ type: 'token.*' })).toEqual(['e0', 'e1', 'e3', 'e4']);
       expect(await search({ type: '*' })).toEqual(ids);
-      expect(await search({ reference: 'K7M5-PMRH' })).toEqual(['e1']);
+      expect(await search({ detail: ['reference', 'K7M5-PMRH'] })).toEqual(['e1']);
+      expect(await search({ detail: ['reference', 'K7M5'] })).toEqual([]);
+      // What JSON escapes is left to the caller.
+      expect(await search({ detail: ['reference', '\\'] })).toEqual(ids);
     });
 
     it('stores an audit event that has only a time and a type', async () => {

@@ -21,7 +21,7 @@ export async function findReference(
   reference: string,
 ): Promise<readonly AuditEventRecord[]> {
   const found: AuditEventRecord[] = [];
-  for await (const page of searchBack(store, { ...ANY, reference }))
+  for await (const page of searchBack(store, { ...ANY, details: { reference } }))
     found.unshift(...page.filter(({ details }) => details['reference'] === reference));
   return withTransactions(store, found);
 }

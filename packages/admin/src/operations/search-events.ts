@@ -21,6 +21,8 @@ export interface EventCriteria {
   readonly tool?: string | undefined;
   readonly decision?: string | undefined;
   readonly outcome?: string | undefined;
+  /** The code of an error page. */
+  readonly reference?: string | undefined;
   /** Of a rejected request: its OAuth error. */
   readonly error?: string | undefined;
   /** Epoch milliseconds. */
@@ -33,7 +35,7 @@ export interface EventFilter {
   readonly matches: (event: AuditEventRecord) => boolean;
 }
 
-export interface EventSearch extends Omit<AuditEventSearch, 'from' | 'before'> {
+export interface EventSearch extends Omit<AuditEventSearch, 'from' | 'before' | 'detail'> {
   /** Details that every match has, which `matches` compares: they tell which hours need not be read. */
   readonly details?: Readonly<Record<string, string>>;
 }
@@ -59,7 +61,7 @@ export async function createFilter(
   if (!isGiven && details.length === 0) return null;
   return {
     search: {
-      ...{ type, accountId, clientId: client, grantId: grant, reference: null },
+      ...{ type, accountId, clientId: client, grantId: grant },
       details: Object.fromEntries(details),
     },
     matches: (event) =>
@@ -84,7 +86,13 @@ async function findAccountId(store: AuthorizationStore, user: string): Promise<s
   );
 }
 
-const DETAILS: readonly string[] = ['server', 'tool', 'decision', 'outcome', 'error'];
+/** Those with the rarest values first. */
+const DETAILS: readonly string[] = ['reference', 'tool', 'server', 'error', 'decision', 'outcome'];
+
+/** The store searches for one detail. */
+function bySelectivity([one]: readonly [string, string], [other]: readonly [string, string]): number {
+  return DETAILS.indexOf(one) - DETAILS.indexOf(other);
+}
 
 /** Events of one query. */
 const PAGE = 1_000;
@@ -134,13 +142,14 @@ interface SearchedSpan {
 /** The queries of `searchBack`, from before an event on. Hours that are known to have no match are not read. */
 export async function* searchSpans(
   store: SearchedStore,
-  { details, ...search }: EventSearch,
+  { details = {}, ...search }: EventSearch,
   { since, before: begin }: { readonly since: number; readonly before: string },
 ): AsyncGenerator<SearchedSpan> {
   const [oldest] = await store.listEvents('', 1);
   if (oldest === undefined) return;
   const first = Math.max(since, oldest.at);
   const skipper = createHourSkipper(store, { ...details, ...keysOfSearch(search) }, first);
+  const detail = Object.entries(details).toSorted(bySelectivity)[0] ?? null;
   let [span, end, before] = [FIRST_SPAN, begin === END ? Date.now() : timeOfId(begin), begin];
   for (;;) {
     const began = performance.now();
@@ -152,7 +161,7 @@ export async function* searchSpans(
     if (run.end < end) before = idPrefixOf(run.end);
     const from = Math.max(first, run.from, run.end - span);
     const page = await store
-      .searchEvents({ ...search, from: idPrefixOf(from), before }, PAGE)
+      .searchEvents({ ...search, detail, from: idPrefixOf(from), before }, PAGE)
       .catch((error: unknown) => {
         if (span <= LEAST_SPAN) throw error;
         return null;
@@ -175,7 +184,7 @@ export async function* searchSpans(
 }
 
 /** The columns of a search, as the filters of hours name them. */
-function keysOfSearch({ type, clientId, accountId, grantId, reference }: Omit<EventSearch, 'details'>) {
-  const named = { type, client: clientId, user: accountId, grant: grantId, reference };
+function keysOfSearch({ type, clientId, accountId, grantId }: Omit<EventSearch, 'details'>) {
+  const named = { type, client: clientId, user: accountId, grant: grantId };
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== null));
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { countEvents, NO_COUNTS, sumCounts } from '../../src/operations/statistics/counts.ts';
 import { addHistograms, bucketOf, quantileOf } from '../../src/operations/statistics/histogram.ts';
-import { addSteps, beginOf, type Step } from '../../src/operations/statistics/steps.ts';
+import { addSteps, beginOf, type SeriesStep } from '../../src/operations/statistics/steps.ts';
 
 const call = (more: object) => ({
   type: 'call.finished',
@@ -92,7 +92,7 @@ describe('quantiles of durations', () => {
 });
 
 describe('steps', () => {
-  it.each<{ step: Step; at: string; begin: string; next: string }>([
+  it.each<{ step: SeriesStep; at: string; begin: string; next: string }>([
     {
       step: 'minute',
       at: '2026-03-01T04:05:06Z',

@@ -132,12 +132,12 @@ describe('a search', () => {
       rare,
     ]);
     await countMissing(store, clock, null);
-    const any = { type: null, clientId: null, accountId: null, grantId: null, reference: null };
+    const any = { type: null, clientId: null, accountId: null, grantId: null };
     for (const search of [
       { ...any, type: 'key.rotated' },
       { ...any, type: 'key.*' },
       { ...any, accountId: 'user_bob' },
-      { ...any, reference: 'K7M5-PMRH' },
+      { ...any, details: { reference: 'K7M5-PMRH' } },
     ]) {
       reads.length = 0;
       const matches = (one: AuditEventRecord) => one.id === rare.id;

@@ -30,8 +30,8 @@ export interface AuditEventSearch {
   readonly clientId: string | null;
   readonly accountId: string | null;
   readonly grantId: string | null;
-  /** The reference code among the details. */
-  readonly reference: string | null;
+  /** A text among the details: its name and value. More may match, where JSON escapes the value. */
+  readonly detail: readonly [name: string, value: string] | null;
 }
 
 /** Audit events in the store. */

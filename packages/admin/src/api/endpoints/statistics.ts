@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Counts, ServerCounts } from '../../operations/statistics/counts.ts';
 import { addHistograms, type Histogram, quantileOf } from '../../operations/statistics/histogram.ts';
-import { addSteps, beginOf, STEPS } from '../../operations/statistics/steps.ts';
+import { addSteps, beginOf, SERIES_STEPS } from '../../operations/statistics/steps.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { ProblemError } from '../problem.ts';
 
@@ -68,7 +68,7 @@ export const statisticsEndpoints: readonly Endpoint[] = [
     query: {
       from: z.iso.datetime().optional().describe('a day of hours, a month of days, … before `to` by default'),
       to: z.iso.datetime().optional().describe('time after the last step; now by default'),
-      step: z.enum(STEPS).default('hour'),
+      step: z.enum(SERIES_STEPS).default('hour'),
     },
     response: z.object({ items: z.array(stepSchema), isComplete: z.boolean() }).meta({ id: 'Statistics' }),
     async handle({ admin, query: { from, to, step } }) {

@@ -87,12 +87,12 @@ function increase(counted: Record<string, number>, name: string | number): void 
 }
 
 function countRefusal({ refusals }: Counting, type: string, reason: unknown): void {
-  increase(refusals, roomFor(refusals, typeof reason === 'string' ? `${type}:${reason}` : type));
+  increase(refusals, nameOrOthers(refusals, typeof reason === 'string' ? `${type}:${reason}` : type));
 }
 
 function countCall(counts: Counting, details: AuditEventRecord['details']): void {
   const { decision, outcome, server: named, duration, backendDuration } = details;
-  const path = roomFor(counts.servers, typeof named === 'string' ? named : OTHERS);
+  const path = nameOrOthers(counts.servers, typeof named === 'string' ? named : OTHERS);
   const server = counts.servers[path] ?? { calls: 0, refused: 0, failed: 0, backend: {} };
   counts.servers[path] = server;
   server.calls += 1;
@@ -107,7 +107,7 @@ function countCall(counts: Counting, details: AuditEventRecord['details']): void
   increase(counts.gateway, bucketOf(duration - backendDuration));
 }
 
-function roomFor(counted: Readonly<Record<string, unknown>>, name: string): string {
+function nameOrOthers(counted: Readonly<Record<string, unknown>>, name: string): string {
   return Object.hasOwn(counted, name) || Object.keys(counted).length < MAX_NAMES ? name : OTHERS;
 }
 

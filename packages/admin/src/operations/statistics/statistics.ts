@@ -4,7 +4,7 @@ import { type CountedHour, type CountingStore, countHours } from './count-hours.
 import { type Counts, NO_COUNTS, sumCounts } from './counts.ts';
 import { HOUR, hourOf } from './event-time.ts';
 import { createRunningCounts, type RunningCounts } from './running-counts.ts';
-import { addSteps, beginOf, type Step } from './steps.ts';
+import { addSteps, beginOf, type SeriesStep } from './steps.ts';
 
 /** Milliseconds that a request may count events for; usually it has none left to count. */
 const PATIENCE = 100;
@@ -23,7 +23,7 @@ interface Bucket {
 }
 
 /** A time series of counts. */
-export interface Series {
+interface Series {
   readonly buckets: readonly Bucket[];
   /** Whether every hour was counted; otherwise a process that serves counts the rest. */
   readonly isComplete: boolean;
@@ -35,7 +35,7 @@ export interface Statistics {
    * Steps from the one that `from` is in to the one before `to`. Minutes are those of the last hours only.
    * @param from epoch milliseconds, as `to`
    */
-  count(from: number, to: number, step: Step): Promise<Series>;
+  count(from: number, to: number, step: SeriesStep): Promise<Series>;
   /** Counts hours that are over, and new events. @returns a function that stops it */
   start(): () => Promise<void>;
 }

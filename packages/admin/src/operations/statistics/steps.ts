@@ -5,11 +5,11 @@ const DAY = 24 * HOUR;
 /** The first Monday of the epoch. */
 const MONDAY = 4 * DAY;
 
-export const STEPS = ['minute', 'hour', 'day', 'week', 'month'] as const;
-export type Step = (typeof STEPS)[number];
+export const SERIES_STEPS = ['minute', 'hour', 'day', 'week', 'month'] as const;
+export type SeriesStep = (typeof SERIES_STEPS)[number];
 
 /** The begin of the step that a time is in. @param at epoch milliseconds */
-export function beginOf(step: Step, at: number): number {
+export function beginOf(step: SeriesStep, at: number): number {
   const floor = (size: number, from = 0) => Math.floor((at - from) / size) * size + from;
   if (step === 'minute') return floor(MINUTE);
   if (step === 'hour') return floor(HOUR);
@@ -20,7 +20,7 @@ export function beginOf(step: Step, at: number): number {
 }
 
 /** The begin of a step that is so many later, or earlier. @param begin of a step */
-export function addSteps(step: Step, begin: number, count: number): number {
+export function addSteps(step: SeriesStep, begin: number, count: number): number {
   const sizes = { minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY };
   if (step !== 'month') return begin + count * sizes[step];
   const date = new Date(begin);
