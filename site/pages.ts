@@ -35,6 +35,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/opentelemetry.md',
     'docs/guides/admin-api.md',
     'docs/guides/webhooks.md',
+    'docs/guides/mail.md',
     'docs/guides/reverse-proxy.md',
     'docs/guides/revoke.md',
     'docs/guides/rotate.md',

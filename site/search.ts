@@ -46,6 +46,8 @@ const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   keycloak: ['guides/move-from-keycloak', 'guides/sign-in'],
   webhook: ['guides/webhooks'],
   siem: ['guides/webhooks'],
+  smtp: ['guides/mail'],
+  'forgot password': ['guides/mail', 'pages'],
   prometheus: ['guides/monitoring'],
   grafana: ['guides/monitoring'],
   'alert rules': ['guides/monitoring'],

@@ -115,7 +115,7 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
 const PAGES: Readonly<Record<string, string>> = {
   '/login':
     'signs in with a password; `/login/passkey` with a passkey, `/login/code` with the second factor, `/login/<id>` at an identity provider',
-  '/login/forgotten': 'what to do without the password',
+  '/login/forgotten': 'what to do without the password; with the setting `mail` sends a link',
   '/consent': 'what the app asks for, and the answer',
   '/callback/company': '`/callback/<id>`: the redirect URI for an identity provider',
   '/device': 'the code that a device shows',
@@ -129,6 +129,7 @@ const PAGES: Readonly<Record<string, string>> = {
   '/setup': 'creates the first account, by the link of the startup output',
   '/invitation': 'sets the password of a new account, by the link of `users add`',
   '/reset': 'sets another password, by the link of `users reset`',
+  '/notice': '“this was not me”, by the link of a mail (`mail`)',
   '/logout': 'signs out',
   '/language': 'chooses the language',
   '/assets/*': 'style sheet, script, logo, icon',
@@ -175,6 +176,7 @@ async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>
     deviceAuthorization: true,
     personalAccessTokens: true,
     approvals: true,
+    sendsMail: true,
     statusLists: true,
   });
   for (const { method, path } of server.routes) {

@@ -1,5 +1,6 @@
 /** docs/metrics.md: the families of `/metrics`, as the program exposes them, and what to do when one moves. */
 import { createDatabaseMetrics } from '../../packages/cli/src/server/metrics/database-metrics.ts';
+import { createMailMetrics } from '../../packages/cli/src/server/metrics/mail-metrics.ts';
 import { createMetrics } from '../../packages/cli/src/server/metrics/metrics.ts';
 import { createTelemetryMetrics } from '../../packages/cli/src/server/metrics/telemetry-metrics.ts';
 import { createWebhookMetrics } from '../../packages/cli/src/server/metrics/webhook-metrics.ts';
@@ -47,6 +48,10 @@ const ADVICE: Readonly<Record<string, string>> = {
     'rises: no approver decides, or an agent asks for too much; `portcullis approvals list` names users and clients',
   portcullis_webhook_attempts_total:
     '`outcome="failed"`: `portcullis webhooks list` has the reason. `outcome="rejected"`: `portcullis events --type webhook.event_rejected` names the events',
+  portcullis_mail_attempts_total:
+    '`outcome="failed"`: `portcullis mail status` has the reason. `outcome="rejected"`: `portcullis events --type mail.rejected` names the events',
+  portcullis_mail_delay_seconds:
+    'above 600: the mail server is down or slow; only the process that sends has a value',
   portcullis_webhook_delay_seconds:
     'above 600: the receiver is down or slow, and events wait in the audit log; only the process that delivers has a value',
   portcullis_otlp_spans_total:
@@ -69,6 +74,7 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
   portcullis_approval_decision_duration_seconds: ['decision'],
   portcullis_webhook_attempts_total: ['webhook', 'outcome'],
   portcullis_webhook_delay_seconds: ['webhook'],
+  portcullis_mail_attempts_total: ['outcome'],
   portcullis_otlp_spans_total: ['outcome'],
   portcullis_gateway_calls_total: ['server', 'decision', 'outcome'],
   portcullis_gateway_call_duration_seconds: ['server'],
@@ -79,7 +85,12 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
 
 /** The whole page, in Markdown. */
 export function metricsPage(): string {
-  const components = [createDatabaseMetrics(), createWebhookMetrics(), createTelemetryMetrics()];
+  const components = [
+    createDatabaseMetrics(),
+    createWebhookMetrics(),
+    createMailMetrics(),
+    createTelemetryMetrics(),
+  ];
   const expose = () => components.flatMap((component) => component.expose());
   const exposed = createMetrics(null, () => 0, { expose }).expose();
   const families = [...exposed.matchAll(/^# HELP (\S+) (.+)\n# TYPE \S+ (\S+)$/gm)];

@@ -28,6 +28,8 @@ export interface Gallery {
   connectLink(scopes?: readonly string[]): Promise<string>;
   /** The page of a call that Ada's app wants to make. @param groups whose users decide; Ada without them */
   requestApproval(groups?: readonly string[]): Promise<string>;
+  /** The link "this was not me" of a mail about Ada's account. @param details of the event */
+  noticeLink(type: string, details?: Readonly<Record<string, string>>): Promise<string>;
   /** Creates an account with its account link. */
   invite(email: string): Promise<string>;
   /** The current TOTP code of a secret. */
@@ -99,6 +101,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
         token_endpoint_auth_method: 'none',
       },
     ],
+    sendsMail: kind === 'both',
     ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),
     ...(kind === 'company' && { identityProviders: IDENTITY_PROVIDERS.slice(0, 1) }),
     ...(kind === 'linked' && {
@@ -143,6 +146,21 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     async requestApproval(groups) {
       const [ada] = await server.accounts.list();
       return requestApproval(server, issuer, ada?.id ?? '', groups);
+    },
+    async noticeLink(type, details = {}) {
+      const [ada] = await server.accounts.list();
+      const none = { clientId: null, resource: null, transactionId: null, expiresAt: 0 };
+      const event = {
+        ...none,
+        id: 'event',
+        at: Date.now(),
+        type,
+        accountId: ada?.id ?? null,
+        grantId: 'grant',
+      };
+      const notice = server.mailedLinks?.createNotice({ ...event, details });
+      if (notice == null) throw new Error('There is no notice.');
+      return notice.link;
     },
     setupLink: await server.setupLink(),
     invitation: withAccount ? await linkFor(server, 'linus@example.com') : '',

@@ -581,6 +581,49 @@ export const scenes: readonly Scene[] = [
     open: async (page, _context, { reset }) => void (await page.goto(reset)),
   },
   {
+    name: 'forgotten-password',
+    fresh: true,
+    open: async (page, _context, { issuer }) =>
+      void (await page.goto(`${issuer}/login/forgotten?to=account`)),
+  },
+  {
+    name: 'forgotten-password-by-mail',
+    fresh: true,
+    gallery: 'both',
+    open: async (page, _context, { issuer }) =>
+      void (await page.goto(`${issuer}/login/forgotten?to=account`)),
+  },
+  {
+    name: 'forgotten-password-sent',
+    fresh: true,
+    gallery: 'both',
+    async open(page, _context, { issuer }) {
+      await page.goto(`${issuer}/login/forgotten?to=account`);
+      await page.fill('[name=email]', 'ada@example.com');
+      await page.click('form[action="/login/forgotten"] button');
+      await page.waitForSelector('form', { state: 'detached' });
+    },
+  },
+  ...['login.succeeded', 'consent.allowed', 'password.changed'].map(
+    (type): Scene => ({
+      name: `notice-of-${type.replace('.', '-')}`,
+      fresh: true,
+      gallery: 'both',
+      open: async (page, _context, { noticeLink }) =>
+        void (await page.goto(await noticeLink(type, { sessionId: 'session' }))),
+    }),
+  ),
+  {
+    name: 'notice-ended',
+    fresh: true,
+    gallery: 'both',
+    async open(page, _context, { noticeLink }) {
+      await page.goto(await noticeLink('passkey.added', { passkeyId: 'passkey' }));
+      await page.click('[name=secure]');
+      await page.waitForSelector('form', { state: 'detached' });
+    },
+  },
+  {
     name: 'codes-set-up',
     fresh: true,
     open: async (page, _context, gallery) => {

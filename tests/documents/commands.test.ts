@@ -52,6 +52,7 @@ const SERVED = [
   'docs/guides/admin-api.md',
   'docs/guides/provisioning.md',
   'docs/guides/test-in-ci.md',
+  'docs/guides/mail.md',
   'docs/guides/webhooks.md',
   'docs/policy.md',
 ];

@@ -22,6 +22,7 @@ import type { FederationOptions } from './federation/provider/identity-provider.
 import { identityProviderOptions } from './federation/provider/options.ts';
 import { validateIdentityProviders } from './federation/provider/validate-identity-providers.ts';
 import { type CheckedKeyOptions, keyOptions, validateKeyOptions } from './keys/options.ts';
+import { mailOptions } from './mail/options.ts';
 import {
   type GivenOptions,
   type OptionDefinition,
@@ -82,6 +83,7 @@ export const optionDefinitions = {
   ...assertionOptions,
   ...backendOptions,
   ...approvalOptions,
+  ...mailOptions,
   ...userOptions,
   ...lifetimeOptions,
   ...keyOptions,
@@ -153,6 +155,7 @@ type SwitchName = keyof (typeof approvalOptions &
   typeof consentOptions &
   typeof deviceOptions &
   typeof dpopOptions &
+  typeof mailOptions &
   typeof personalAccessTokenOptions &
   typeof statusListOptions &
   typeof tokenOptions &

@@ -24,6 +24,7 @@ import { createPushedRequests } from './authorization/pushed-request.ts';
 import { createReadRequestObject } from './authorization/request-object.ts';
 import { type ClientAdministration, createClientAdministration } from './clients/administer.ts';
 import { createClients } from './clients/clients.ts';
+import type { FindClient } from './clients/find-client.ts';
 import {
   createInitialAccessTokenAdministration,
   type InitialAccessTokenAdministration,
@@ -48,6 +49,8 @@ import { createJwksEndpoint, toJwks } from './jwks.ts';
 import { createAccessTokenFormat } from './keys/access-token-format.ts';
 import { type KeyRing, loadKeyRing } from './keys/key-ring.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
+import type { MailFeature } from './mail/mail.ts';
+import type { MailedLinks } from './mail/mailed-links.ts';
 import { createMetadata } from './metadata.ts';
 import {
   type AuthorizationServerOptions,
@@ -126,6 +129,8 @@ export interface AuthorizationServer {
   readonly accounts: AccountAdministration;
   /** Browser sessions and look of the pages, for pages of a component at the same origin. */
   readonly componentPages: ComponentPages;
+  /** For the program that sends mail for audit events; `null`: the option `sendsMail` is off. */
+  readonly mailedLinks: MailedLinks | null;
   /** The page that lists the protected servers, for a host with nothing else at its root. */
   frontPage(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
   /** The 404 page, for paths that the host does not know either. */
@@ -189,6 +194,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const approvals = await loadApprovals(context, async () => auditLog?.flush());
   const clients = createClients(context, createSoftwareStatements(context));
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
+  const mail = await loadMail(context, findClient);
   const services = createGrantServices(context, {
     keys,
     correlation,
@@ -206,7 +212,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const pages = createPages(
     context,
     { findClient, federation, connections, pushedRequests, readRequestObject },
-    (router) => [...(connectedAccounts?.routes(router) ?? []), ...(approvals?.routes(router) ?? [])],
+    (router) => [connectedAccounts, approvals, mail].flatMap((feature) => feature?.routes(router) ?? []),
   );
   const { issuer } = context.options;
   const served: readonly Route[] = [
@@ -256,6 +262,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     initialAccessTokens: createInitialAccessTokenAdministration(context),
     accounts: createAccountAdministration({ ...context, issuer }),
     componentPages: pages.componentPages,
+    mailedLinks: mail?.links ?? null,
     setupLink: pages.setupLink,
     bootstrap: pages.bootstrap,
     recordOf(component, event) {
@@ -336,6 +343,16 @@ async function loadApprovals(
   if (!context.options.approvals) return null;
   const { createApprovals } = await import('./approvals/approvals.ts');
   return createApprovals(context, writeEvents);
+}
+
+/** `null`: no mail is sent. */
+async function loadMail(
+  context: ServerContext<ServerOptions>,
+  findClient: FindClient,
+): Promise<MailFeature | null> {
+  if (!context.options.sendsMail || !context.options.servesUsers) return null;
+  const { createMail } = await import('./mail/mail.ts');
+  return createMail(context, findClient);
 }
 
 /** Nothing unless an identity provider reports logouts. */

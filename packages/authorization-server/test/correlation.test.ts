@@ -145,6 +145,7 @@ it('the operators’ list names every event type, and no other', () => {
     '../src/audit/events.ts',
     '../../gateway/src/audit/events.ts',
     '../../admin/src/operations/change-event.ts',
+    '../../admin/src/operations/mail-event.ts',
     '../../admin/src/operations/webhook-event.ts',
   ]
     .map(read)

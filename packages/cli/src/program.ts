@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   keys: async () => (await import('./admin/keys.ts')).defineKeys,
   events: async () => (await import('./admin/events.ts')).defineEvents,
   webhooks: async () => (await import('./admin/webhooks.ts')).defineWebhooks,
+  mail: async () => (await import('./admin/mail.ts')).defineMail,
   migrate: async () => (await import('./admin/migrate.ts')).defineMigrate,
   login: async () => (await import('./commands/login.ts')).defineLogin,
   logout: async () => (await import('./commands/logout.ts')).defineLogout,

@@ -4,7 +4,9 @@ import { respondJson } from '@portcullis/http';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
+import { createMailMetrics } from '../src/server/metrics/mail-metrics.ts';
 import { createMetrics } from '../src/server/metrics/metrics.ts';
+import { createTelemetryMetrics } from '../src/server/metrics/telemetry-metrics.ts';
 import { createWebhookMetrics } from '../src/server/metrics/webhook-metrics.ts';
 
 const HERE = { address: '127.0.0.1', security: 'loopback' } as const;
@@ -20,7 +22,12 @@ function read(text: string, name: string): number {
 
 /** Of all components of a process. */
 function exposeAll(): string {
-  const components = [createDatabaseMetrics(), createWebhookMetrics()];
+  const components = [
+    createDatabaseMetrics(),
+    createWebhookMetrics(),
+    createMailMetrics(),
+    createTelemetryMetrics(),
+  ];
   return createMetrics(null, () => 0, { expose: () => components.flatMap((one) => one.expose()) }).expose();
 }
 

@@ -10,6 +10,7 @@ import { defineClients } from '../src/admin/clients.ts';
 import { defineConnections } from '../src/admin/connections.ts';
 import { defineEvents } from '../src/admin/events.ts';
 import { defineKeys } from '../src/admin/keys.ts';
+import { defineMail } from '../src/admin/mail.ts';
 import { defineMigrate } from '../src/admin/migrate.ts';
 import { definePolicy } from '../src/admin/policy.ts';
 import { defineServersCommand } from '../src/admin/servers.ts';
@@ -22,6 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'portcullis-secrets-'));
 const secrets = {
   SEARCH_KEY: 'Bearer of-the-backend',
   LOGIN_SECRET: 'of-the-identity-provider',
+  MAIL_SECRET: 'secret',
   SIEM_SECRET: `whsec_${'c2VjcmV0'.repeat(4)}`,
 };
 const CLIENT = 'of-a-client-0123456789abcdef0123456789';
@@ -45,6 +47,12 @@ const configuration = {
     },
   ],
   localAccounts: true,
+  mail: {
+    server: 'smtp://127.0.0.1:9',
+    from: 'gate@example.com',
+    user: 'gate',
+    password: { variable: 'MAIL_SECRET' },
+  },
   webhooks: [{ name: 'siem', url: 'http://127.0.0.1:9/', secret: { variable: 'SIEM_SECRET' } }],
   clients: [
     { client_id: 'job', client_secret: CLIENT, grant_types: ['client_credentials'], scope: 'search:read' },
@@ -121,12 +129,13 @@ const COMMANDS: Readonly<Record<string, readonly [words: readonly string[], code
   'servers review': [[], 0],
   'servers approve': [['/search', '--all'], 1],
   'servers reject': [['/search', '--all'], 1],
+  'mail status': [[], 0],
   'webhooks list': [[], 0],
   'webhooks replay': [['siem', '--since', '1h'], 0],
 };
 
 /** These send a secret. */
-const WITH_SECRETS = ['servers test', 'webhooks test'];
+const WITH_SECRETS = ['mail test', 'servers test', 'webhooks test'];
 
 /** Every command that administers an installation. */
 function administrationCommands(): readonly string[] {
@@ -142,6 +151,7 @@ function administrationCommands(): readonly string[] {
     definePolicy,
     defineServersCommand,
     defineWebhooks,
+    defineMail,
   ];
   for (const define of groups) define(program, context);
   return program.commands.flatMap((group) =>
@@ -162,7 +172,7 @@ describe('administration without the variables and files of the server’s secre
 
   it.each(Object.entries(COMMANDS))('`%s` works', async (name, [words, code]) => {
     const ended = await run([...name.split(' '), ...words]);
-    expect(ended.errors).not.toMatch(/SEARCH_KEY|LOGIN_SECRET|SIEM_SECRET|metrics-token/);
+    expect(ended.errors).not.toMatch(/SEARCH_KEY|LOGIN_SECRET|MAIL_SECRET|SIEM_SECRET|metrics-token/);
     expect([ended.code, ended.errors]).toEqual([code, code === 0 ? '' : expect.stringMatching(/./)]);
   });
 

@@ -69,6 +69,7 @@ describe('the page', () => {
       workspaces: 'workspaces',
       backends: null,
       approvals: null,
+      sendsMail: null,
       offerOtherScopes: 'offerOtherScopes',
       identityProviders: 'identityProviders',
       assertionIssuers: 'assertionIssuers',

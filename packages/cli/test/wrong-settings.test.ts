@@ -16,6 +16,8 @@ function prepareWith(content: unknown) {
 
 const resource = { resource: 'https://mcp.example.com/mcp', name: 'G', scopes: { a: 'Greet' } };
 
+const mail = { server: 'smtps://mail.example', from: 'gate@example.com', user: 'gate', password: 'secret' };
+
 const webhook = {
   name: 'siem',
   url: 'https://siem.example/events',
@@ -106,6 +108,7 @@ const rich = {
   },
   privateUseSchemes: ['myapp'],
   webhooks: [webhook],
+  mail,
   outbound: { proxy: 'http://p:3128', noProxy: ['a.example'], timeout: 50 },
   identityProviders: [
     {
@@ -270,6 +273,20 @@ describe('a configuration file', () => {
     for (const one of ['http://collector:4318', { url, headers: { authorization: 'Bearer a' } }])
       expect((await withCollector(one)).settings.otlp).toMatchObject(one instanceof Object ? one : {});
     const error: unknown = await withCollector(otlp).catch((one: unknown) => one);
+    expect((error as SettingsError).issues).toEqual([expect.stringContaining(issue)]);
+  });
+
+  it.each([
+    [{ server: 'https://mail.example' }, {}, 'mail.server (in config.json) must be smtps://<host>'],
+    [{ server: 'smtp://u:p@mail.example' }, {}, 'mail.server (in config.json) must be host and port only'],
+    [{ from: 'Gate <gate@example.com>' }, {}, 'mail.from (in config.json) must be an email address'],
+    [{ user: undefined }, {}, 'mail.password (in config.json) must be set together with user'],
+    [{}, { auditRetention: false }, 'mail (in config.json) must not be set while auditRetention is false'],
+  ])('refuses a mail server that cannot work: %j %j', async (changes, settings, issue) => {
+    const withMail = (one: object, more: object) =>
+      prepareWith({ resources: [resource], mail: one, ...more });
+    expect((await withMail(mail, {})).settings.mail).toMatchObject({ language: 'en', user: 'gate' });
+    const error: unknown = await withMail({ ...mail, ...changes }, settings).catch((one: unknown) => one);
     expect((error as SettingsError).issues).toEqual([expect.stringContaining(issue)]);
   });
 

@@ -4,22 +4,23 @@ import type { GatewayAuditEvent } from '@portcullis/gateway';
 import { suggestName } from '@portcullis/protocol';
 import type { ChangeEvent } from './change-event.ts';
 import { OperationError } from './errors.ts';
+import type { MailEvent } from './mail-event.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
 /** The compiler ensures that none is missing. */
 const TYPES: Readonly<
-  Record<
-    AuthorizationEvent['type'] | GatewayAuditEvent['type'] | ChangeEvent['type'] | WebhookEvent['type'],
-    true
-  >
+  Record<(AuthorizationEvent | GatewayAuditEvent | ChangeEvent | MailEvent | WebhookEvent)['type'], true>
 > = {
   'account.created': true,
   'account.disabled': true,
   'account.enabled': true,
+  'account.invitation_requested': true,
   'account.link_used': true,
   'account.linked': true,
   'account.removed': true,
   'account.reset_link_created': true,
+  'account.reset_refused': true,
+  'account.reset_requested': true,
   'account.role_changed': true,
   'admin.changed': true,
   'approval.consumed': true,
@@ -62,6 +63,7 @@ const TYPES: Readonly<
   'key_ring.refresh_failed': true,
   'login.failed': true,
   'login.succeeded': true,
+  'mail.rejected': true,
   'metadata.read': true,
   'passkey.added': true,
   'passkey.clone_detected': true,

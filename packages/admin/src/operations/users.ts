@@ -179,7 +179,7 @@ export async function resetSecondFactor(
     admin.events({ type: 'second_factor.disabled', accountId: before.id });
   for (const { id } of await store.listPasskeys(before.id))
     if (await store.removePasskey(before.id, id))
-      admin.events({ type: 'passkey.removed', accountId: before.id });
+      admin.events({ type: 'passkey.removed', accountId: before.id, passkeyId: id });
   const after = await showUser(admin, before.id);
   recordChange(admin, operator, {
     operation: 'users.reset_second_factor',

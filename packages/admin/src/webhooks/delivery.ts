@@ -36,6 +36,7 @@ export interface DeliveryReport {
   readonly failures: number;
 }
 
+/** The delivery of one webhook in this process. */
 export interface Delivery {
   /** Delivers the next batch. @returns whether another may follow at once */
   deliver(): Promise<boolean>;
@@ -145,7 +146,8 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
           const outcome = isGivenUp ? 'rejected' : isDone ? 'delivered' : 'failed';
           report({ outcome, event: item.event, reason: attempt.reason, failures });
           if (isDone) done.add(item);
-          else failure ??= attempt;
+          // That of the first event, which is given up by it, whatever others fail by.
+          else if (failure === null || item === items[0]) failure = attempt;
         }
       }
     };

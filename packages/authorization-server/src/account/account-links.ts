@@ -91,12 +91,10 @@ export function createAccountLinkRoutes(
     if (!(await store.redeemAccountLink(record.hash, chosen, clock()))) {
       return errors.show(`/${record.purpose}`, 'used-link');
     }
-    events({ type: 'account.link_used', accountId: account.id });
+    events({ type: 'account.link_used', accountId: account.id, purpose: record.purpose });
     const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
-    return respondRedirect(NEXT_PATHS[record.purpose], [
-      await sessions.start(request, connection, account.id, { methods: PASSWORD_ALONE }),
-      known,
-    ]);
+    const { cookie } = await sessions.start(request, connection, account.id, { methods: PASSWORD_ALONE });
+    return respondRedirect(NEXT_PATHS[record.purpose], [cookie, known]);
   };
 
   const usePassword = async (

@@ -78,7 +78,7 @@ export function createPasskeyRoutes(
       // One confirmation adds one passkey.
       if (!(await confirmation.consumeProof(visit))) return confirmation.ask(visit, ADD);
       if (!(await store.addPasskey(passkey))) return show(visit, proof, layout.text('passkey.not-added'));
-      events({ type: 'passkey.added', accountId: account.id });
+      events({ type: 'passkey.added', accountId: account.id, passkeyId: passkey.id });
       return respondRedirect(accountNoticePath('passkey-added'));
     }),
 
@@ -95,7 +95,7 @@ export function createPasskeyRoutes(
       });
       if ('response' in confirmed) return confirmed.response;
       const removed = await store.removePasskey(accountId, passkey);
-      if (removed) events({ type: 'passkey.removed', accountId });
+      if (removed) events({ type: 'passkey.removed', accountId, passkeyId: passkey });
       return respondRedirect(accountNoticePath('passkey-removed'));
     }),
   ];

@@ -142,6 +142,8 @@ export type AuthorizationEvent = EventContext &
         readonly type: 'account.created' | 'login.succeeded' | 'login.failed';
         /** The identity provider of a federated login. */
         readonly identityProvider?: string;
+        /** The session that began in a browser without a device cookie, if mail is on. */
+        readonly sessionId?: string;
       }
     /** A redirect to an issuer, tokens of a login that were not needed, and tokens that are stored now. */
     | (TokenIssuer & {
@@ -170,12 +172,17 @@ export type AuthorizationEvent = EventContext &
           | 'account.disabled'
           | 'account.enabled'
           | 'account.removed'
-          | 'account.reset_link_created'
-          | 'account.link_used';
+          | 'account.reset_link_created';
         /** The identity provider that provisions the user, if that is why. */
         readonly identityProvider?: string;
       }
+    | { readonly type: 'account.link_used'; readonly purpose: 'invitation' | 'reset' }
     | ScimEvent
+    /** An operator invited the owner of an account by mail. */
+    | { readonly type: 'account.invitation_requested' }
+    /** A user forgot the password: mail with a reset link, in the language of the page. */
+    | { readonly type: 'account.reset_requested'; readonly language: string }
+    | { readonly type: 'account.reset_refused'; readonly reason: 'unknown' | 'disabled' }
     /** `null`: the account administers nothing. */
     | {
         readonly type: 'account.role_changed';
@@ -189,12 +196,13 @@ export type AuthorizationEvent = EventContext &
           | 'second_factor.disabled'
           | 'second_factor.recovery_codes_renewed';
       }
-    | { readonly type: 'passkey.added' | 'passkey.removed' | 'passkey.clone_detected' }
+    | { readonly type: 'passkey.added' | 'passkey.removed'; readonly passkeyId: string }
+    | { readonly type: 'passkey.clone_detected' }
     | {
         readonly type: 'grant.revoked' | 'session.ended';
         readonly count: number;
-        /** The user has too many grants for this client. */
-        readonly reason?: 'surplus';
+        /** The user has too many grants for this client, or reported by mail that it was someone else. */
+        readonly reason?: 'surplus' | 'reported';
         /** The identity provider that reported a logout. */
         readonly identityProvider?: string;
       }

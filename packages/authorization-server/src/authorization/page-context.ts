@@ -27,6 +27,8 @@ export interface PipelineOptions
     UserOptions {
   /** Whether a rule of a gateway needs approvals of calls. */
   readonly approvals: boolean;
+  /** Whether mail is sent for audit events. */
+  readonly sendsMail: boolean;
 }
 
 /** The services of page endpoints, the same for every request. A slice adds the options that it reads. */

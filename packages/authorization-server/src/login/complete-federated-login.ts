@@ -56,7 +56,7 @@ export async function completeFederatedLogin(
     return context.errors.showMissing(`/callback/${identityProvider.id}`, transaction);
   }
   const { methods, time: authenticatedAt } = authenticationOf(result, context.clock());
-  const cookie = await orDiscard(
+  const { cookie } = await orDiscard(
     context,
     account.id,
     result,

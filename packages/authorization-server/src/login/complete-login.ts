@@ -17,13 +17,15 @@ export type CompleteLogin = (
 ) => Promise<HttpResponse>;
 
 export function createCompleteLogin(deviceCookies: DeviceCookies): CompleteLogin {
-  return async ({ events, sessions }, request, connection, loginTarget, account, methods) => {
-    const about = {
+  return async ({ events, sessions, options }, request, connection, loginTarget, account, methods) => {
+    const { cookie, hash } = await sessions.start(request, connection, account.id, { methods });
+    const isNoticed = options.sendsMail && deviceCookies.findDevice(request, account) === null;
+    events({
+      type: 'login.succeeded',
       accountId: account.id,
       ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
-    };
-    events({ type: 'login.succeeded', ...about });
-    const session = await sessions.start(request, connection, account.id, { methods });
-    return loginTarget.resumeAs(account.id, [session, deviceCookies.issue(request, account)]);
+      ...(isNoticed && { sessionId: hash }),
+    });
+    return loginTarget.resumeAs(account.id, [cookie, deviceCookies.issue(request, account)]);
   };
 }

@@ -185,12 +185,7 @@ function createPasskeyLoginRoute(
 /** Instead of a login: help with a forgotten password, and cancelling. */
 function createAsideRoutes(pages: PageRouter): readonly Route[] {
   return [
-    pages.route('GET', '/login/forgotten', async (context, request) => {
-      const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
-      const page = forgottenPasswordPage(context.layout, { restartPath: loginTarget.restartPath });
-      return respondPage(page, { cookies: loginTarget.cookies });
-    }),
+    ...(pages.options.sendsMail ? [] : [createForgottenPasswordRoute(pages)]),
 
     pages.route('POST', '/login/cancel', async (context, request) => {
       const found = await readLoginForm(context, request, '/login/cancel');
@@ -201,6 +196,16 @@ function createAsideRoutes(pages: PageRouter): readonly Route[] {
         : cancel();
     }),
   ];
+}
+
+/** Without mail, an administrator helps. */
+function createForgottenPasswordRoute(pages: PageRouter): Route {
+  return pages.route('GET', '/login/forgotten', async (context, request) => {
+    const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
+    if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
+    const page = forgottenPasswordPage(context.layout, { restartPath: loginTarget.restartPath });
+    return respondPage(page, { cookies: loginTarget.cookies });
+  });
 }
 
 /** The choice of an identity provider. */

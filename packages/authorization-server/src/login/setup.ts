@@ -82,8 +82,8 @@ export function createSetupRoutes(
       if (issues !== NO_ERRORS) return show(context, token, email, issues);
       const account = await firstAccount.create(token, email, form.required('password'));
       if (account === null) return rejectToken(context);
-      const session = await sessions.start(request, connection, account.id, { methods: PASSWORD_ALONE });
-      return respondRedirect('/setup', [session, deviceCookies.issue(request, account)]);
+      const { cookie } = await sessions.start(request, connection, account.id, { methods: PASSWORD_ALONE });
+      return respondRedirect('/setup', [cookie, deviceCookies.issue(request, account)]);
     }),
   ];
 }

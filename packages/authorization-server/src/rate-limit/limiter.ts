@@ -245,7 +245,7 @@ export type RateLimitCheck = (key: string | null) => Promise<void> | undefined;
 
 export function createRateLimitCheck(
   context: LimitContext,
-  name: CheckedLimit | 'registrationUpdates' | 'deviceCodes',
+  name: CheckedLimit | Exclude<keyof typeof fixedRateLimits, 'untrustedEvents'>,
 ): RateLimitCheck {
   const { rateLimits } = context.options;
   if (rateLimits === null) return () => undefined;

@@ -47,9 +47,13 @@ export type AccountAdministrationContext = Pick<ServerContext, 'store' | 'clock'
  * provider verified it at the last login. Each method throws for an address of several accounts, and names them.
  */
 export interface AccountAdministration {
-  /** Creates an account and the link with which its owner chooses credentials. */
+  /**
+   * Creates an account and the link with which its owner chooses credentials.
+   * @param isInvited whether the owner gets an invitation by mail: then this link ends
+   */
   add(
     email: string,
+    isInvited?: boolean,
   ): Promise<(AccountLink & { readonly accountId: string }) | { readonly refused: 'no-address' | 'exists' }>;
   /** The account of a name; `null` for an unknown one. */
   find(account: string): Promise<ListedAccount | null>;
@@ -78,6 +82,8 @@ export interface AccountAdministration {
   remove(account: string): Promise<boolean>;
   /** Creates a link with which the owner chooses new credentials. Using it ends all sessions and removes all other credentials. */
   reset(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
+  /** Like `reset`, for an owner who has not signed in yet: the link is valid longer. */
+  invite(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
 }
 
 /** Administers the accounts of a store, with or without a server beside it. */
@@ -95,14 +101,28 @@ export function createAccountAdministration({
     const record: AccountLinkRecord = { hash: hashSecret(token), accountId, purpose, createdAt, expiresAt };
     return { record, created: { link: `${new URL(issuer).origin}/${purpose}?token=${token}`, expiresAt } };
   };
+  /** The link replaces the account's earlier ones. Users without an e-mail key log in at an identity provider only. */
+  const saveLink = async (
+    named: string,
+    purpose: AccountLinkRecord['purpose'],
+  ): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }> => {
+    const account = await findLocalAccount(store, named);
+    if (account === null) return { refused: 'unknown' } as const;
+    if (account.disabledAt !== null) return { refused: 'disabled' } as const;
+    const { record, created } = makeLink(account.id, purpose);
+    await store.saveAccountLink(record);
+    if (purpose === 'reset') events({ type: 'account.reset_link_created', accountId: account.id });
+    return created;
+  };
   return {
-    async add(email) {
+    async add(email, isInvited = false) {
       const key = emailKey(email);
       if (key === null) return { refused: 'no-address' };
       const account = createAccountRecord(email, key, unusableHash(), clock());
       const { record, created } = makeLink(account.id, 'invitation');
       if (!(await store.createAccount(account, record))) return { refused: 'exists' };
       events({ type: 'account.created', accountId: account.id });
+      if (isInvited) events({ type: 'account.invitation_requested', accountId: account.id });
       return { ...created, accountId: account.id };
     },
     async find(named) {
@@ -161,16 +181,8 @@ export function createAccountAdministration({
       events({ type: 'account.removed', accountId: account.id });
       return true;
     },
-    async reset(email) {
-      // Users without an e-mail key log in at an identity provider only.
-      const account = emailKey(email) === null ? null : await findLocalAccount(store, email);
-      if (account === null) return { refused: 'unknown' };
-      if (account.disabledAt !== null) return { refused: 'disabled' };
-      const { record, created } = makeLink(account.id, 'reset');
-      await store.saveAccountLink(record);
-      events({ type: 'account.reset_link_created', accountId: account.id });
-      return created;
-    },
+    reset: (named) => saveLink(named, 'reset'),
+    invite: (named) => saveLink(named, 'invitation'),
   };
 }
 

@@ -34,13 +34,22 @@ interface SignIn {
   readonly seconds?: number | undefined;
 }
 
+interface StartedSession {
+  /** The `Set-Cookie` value. */
+  readonly cookie: string;
+  /** Identifies it: the base64url SHA-256 of its cookie. */
+  readonly hash: string;
+}
+
 export interface Sessions {
   find(request: HttpRequest): Promise<User | null>;
-  /**
-   * Starts a session and ends the one in the request.
-   * @returns the `Set-Cookie` value
-   */
-  start(request: HttpRequest, connection: ConnectionInfo, accountId: string, signIn: SignIn): Promise<string>;
+  /** Starts a session and ends the one in the request. */
+  start(
+    request: HttpRequest,
+    connection: ConnectionInfo,
+    accountId: string,
+    signIn: SignIn,
+  ): Promise<StartedSession>;
   /** Ends the session in the request. @returns the `Set-Cookie` value that clears the cookie */
   end(request: HttpRequest): Promise<string>;
 }
@@ -76,8 +85,9 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
       // Session fixation: a value that was in the browser before the login never becomes a session.
       const value = newSecret();
       const createdAt = clock();
+      const hash = hashSecret(value);
       await store.saveSession({
-        hash: hashSecret(value),
+        hash,
         accountId,
         createdAt,
         expiresAt: createdAt + seconds,
@@ -88,7 +98,7 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
         ...(providerSession !== undefined && { providerSession }),
       });
       await endCarried(request);
-      return cookie.write(value, seconds);
+      return { cookie: cookie.write(value, seconds), hash };
     },
     async end(request) {
       await endCarried(request);

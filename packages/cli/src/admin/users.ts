@@ -29,6 +29,7 @@ type Action = (
   flags: Flags,
   connections: ConnectionAdministration,
   role: string,
+  sendsMail: boolean,
 ) => Promise<string>;
 
 interface UsersCommand {
@@ -49,6 +50,7 @@ const commands: readonly UsersCommand[] = [
     name: 'add',
     takes: 'email',
     summary: 'create an account and a one-time sign-in link for its owner',
+    more: 'With the setting mail, the owner gets the link by mail.',
     json: true,
     act: add,
   },
@@ -139,6 +141,7 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
             flags,
             createConnectionAdministration(tools),
             command.args[1] ?? '',
+            installation.settings.mail !== null,
           ),
         ),
       );
@@ -151,8 +154,16 @@ async function add(
   email: string,
   asJson: boolean,
   command: string,
+  _flags: Flags,
+  _connections: ConnectionAdministration,
+  _role: string,
+  sendsMail: boolean,
 ): Promise<string> {
-  const result = await accounts.add(email);
+  const result = await accounts.add(email, sendsMail);
+  if (!('refused' in result) && sendsMail)
+    return asJson
+      ? `${cleanJson({ accountId: result.accountId, isInvited: true })}\n`
+      : `Account created. A running server sends ${cleanLine(email)} an invitation: ${command} mail status\n`;
   if (!('refused' in result))
     return linkText(
       result,

@@ -45,6 +45,7 @@ export interface Composition {
   readonly servers: readonly ProtectedServer[];
   /** URLs of the published metadata documents. */
   readonly documents: readonly string[];
+  /** The current one: servers may be replaced. */
   readonly authorizationServer: AuthorizationServer;
   /** The metrics of this process. @see Metrics.expose */
   readonly exposeMetrics: Metrics['expose'];
@@ -80,11 +81,10 @@ interface Replaceable {
 export async function compose(given: Parts): Promise<Composition> {
   const { application } = given.prepared;
   const metrics = createMetrics(application?.path ?? null, given.droppedLines, {
-    expose: () => [
-      ...given.databaseMetrics.expose(),
-      ...given.webhookMetrics.expose(),
-      ...given.telemetryMetrics.expose(),
-    ],
+    expose: () =>
+      [given.databaseMetrics, given.webhookMetrics, given.mailMetrics, given.telemetryMetrics].flatMap(
+        (one) => one.expose(),
+      ),
   });
   const tolerance = createOutageTolerance(given.prepared.settings.freshness);
   const log = counted(given.log, metrics);
@@ -114,7 +114,9 @@ export async function compose(given: Parts): Promise<Composition> {
     handle: metrics.measure((request, connection) => current.handle(request, connection)),
     servers: protectedServers(given.prepared, given.issuer),
     documents: publishedDocuments(parts),
-    authorizationServer,
+    get authorizationServer() {
+      return serving;
+    },
     exposeMetrics: metrics.expose,
     drain: readiness.drain,
     async replaceServers(prepared) {
@@ -201,6 +203,7 @@ async function createServer(parts: Parts, previous?: AuthorizationServer): Promi
       ...(decisionPoint !== null && { decideScopes: createDecideScopes(decisionPoint) }),
       ...(await decideAdminScopes(parts)),
       approvals: needsApprovals(parts),
+      sendsMail: prepared.settings.mail !== null,
       store: storage.store,
       masterKey,
       previousMasterKeys,

@@ -2,6 +2,7 @@
 import type { DecisionPoint } from '@portcullis/gateway';
 import type { Log } from './log.ts';
 import type { DatabaseMetrics } from './metrics/database-metrics.ts';
+import type { MailMetrics } from './metrics/mail-metrics.ts';
 import type { TelemetryMetrics } from './metrics/telemetry-metrics.ts';
 import type { WebhookMetrics } from './metrics/webhook-metrics.ts';
 import type { Prepared } from './prepare.ts';
@@ -23,6 +24,7 @@ export interface Parts {
   readonly databaseMetrics: DatabaseMetrics;
   readonly webhookMetrics: WebhookMetrics;
   readonly telemetryMetrics: TelemetryMetrics;
+  readonly mailMetrics: MailMetrics;
   /** `null` in a single-process server. */
   readonly membership: Membership | null;
 }

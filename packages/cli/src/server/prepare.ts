@@ -66,6 +66,8 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   checkFirstAccount(settings, report);
   if (settings.webhooks.length > 0 && settings.auditRetention === false)
     report.add(['webhooks'], 'must not be set while auditRetention is false: they deliver the audit log');
+  if (settings.mail !== null && settings.auditRetention === false)
+    report.add(['mail'], 'must not be set while auditRetention is false: it is sent from the audit log');
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
   serversAt('http://localhost', report);

@@ -13,6 +13,7 @@ import { createLog, type Log } from './log.ts';
 import { createLogOutput, survive } from './log-output.ts';
 import { findMasterKey, findPreviousKeys } from './master-key.ts';
 import { createDatabaseMetrics } from './metrics/database-metrics.ts';
+import { createMailMetrics } from './metrics/mail-metrics.ts';
 import { createTelemetryMetrics } from './metrics/telemetry-metrics.ts';
 import { createWebhookMetrics } from './metrics/webhook-metrics.ts';
 import type { Prepared } from './prepare.ts';
@@ -105,6 +106,7 @@ export async function start(
     databaseMetrics,
     webhookMetrics: createWebhookMetrics(),
     telemetryMetrics,
+    mailMetrics: createMailMetrics(),
     decisionPoint: await loadDecisionPoint(settings),
     membership,
   };
@@ -114,6 +116,10 @@ export async function start(
   if (settings.webhooks.length > 0) {
     const { startWebhooks } = await import('./webhooks.ts');
     opened.defer(startWebhooks(parts, composition));
+  }
+  if (settings.mail !== null) {
+    const { startMail } = await import('./mail.ts');
+    opened.defer(startMail(settings.mail, parts, composition));
   }
   if (isFirst && processContext.requiresBackends === true)
     await requireBackends(prepared.serversAt(issuer), complain);

@@ -4,10 +4,10 @@ import type { Webhook } from '@portcullis/admin/options';
 import {
   createDelivery,
   createSend,
+  type Delivery,
   type DeliveryReport,
   type WebhookEvent,
 } from '@portcullis/admin/webhooks';
-import type { AuthorizationServer } from '@portcullis/authorization-server';
 import type { Composition } from './compose.ts';
 import type { Parts } from './parts.ts';
 
@@ -15,15 +15,13 @@ import type { Parts } from './parts.ts';
 const INTERVAL = 1_000;
 
 type Services = Pick<Parts, 'storage' | 'log' | 'webhookMetrics' | 'prepared'>;
-type Audit = Pick<AuthorizationServer, 'recordOf'>;
+type Audit = Pick<Composition, 'authorizationServer'>;
 
 /** Starts to deliver. @returns a function that stops it, after the requests in progress */
 export function startWebhooks(services: Services, composition: Composition): () => Promise<void> {
   const stopping = new AbortController();
   const { webhooks } = services.prepared.settings;
-  const running = webhooks.map((webhook) =>
-    deliverAll(webhook, services, composition.authorizationServer, stopping.signal),
-  );
+  const running = webhooks.map((webhook) => deliverAll(webhook, services, composition, stopping.signal));
   return async () => {
     stopping.abort();
     await Promise.all(running);
@@ -44,6 +42,11 @@ async function deliverAll(
     clock: Date.now,
     report: (report) => reportOutcome(webhook.name, report, services, audit),
   });
+  await deliverUntil(delivery, stopping);
+}
+
+/** Delivers until `stopping` aborts, and lets another process deliver then. */
+export async function deliverUntil(delivery: Delivery, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     // The store reports an outage by itself.
     const isMore = await delivery.deliver().catch(() => false);
@@ -57,13 +60,13 @@ function reportOutcome(
   webhook: string,
   { outcome, event, reason, failures }: DeliveryReport,
   { log, webhookMetrics }: Services,
-  { recordOf }: Audit,
+  audit: Audit,
 ): void {
   webhookMetrics.count(webhook, outcome, event.at);
   if (outcome === 'failed' && failures === 0) log({ type: 'webhook.failed', webhook, reason });
   if (outcome === 'delivered' && failures > 0) log({ type: 'webhook.recovered', webhook });
   if (outcome !== 'rejected') return;
-  recordOf<WebhookEvent>(
+  audit.authorizationServer.recordOf<WebhookEvent>(
     { isRoutine: () => false, isBulk: () => false, listener: log },
     { type: 'webhook.event_rejected', webhook, eventId: event.id, reason: reason ?? '' },
   );

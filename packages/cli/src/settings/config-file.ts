@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { pathToFileURL } from 'node:url';
-import type { GivenAdminOptions, Webhook } from '@portcullis/admin/options';
+import type { GivenAdminOptions, GivenMailOptions, Webhook } from '@portcullis/admin/options';
 import type {
   AuthorizationServerOptions,
   ClientKeyOptions,
@@ -85,6 +85,7 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly previousKey?: SecretReference;
   readonly bootstrapPassword?: SecretReference;
   readonly metricsToken?: SecretReference;
+  readonly mail?: WithSecrets<GivenMailOptions, 'password'>;
   readonly webhooks?: readonly WithSecrets<Webhook, 'secret'>[];
   readonly otlp?:
     | string

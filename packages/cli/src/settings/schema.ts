@@ -1,5 +1,5 @@
 /** The settings of the command line: the options of the authorization server, and those of the program itself. */
-import { adminSchema, webhooksSchema } from '@portcullis/admin/options';
+import { adminSchema, mailSchema, webhooksSchema } from '@portcullis/admin/options';
 import type { FindWorkspaces } from '@portcullis/authorization-server';
 import {
   callback,
@@ -103,6 +103,12 @@ const programSettings = {
     default: [],
     description: 'addresses to which audit events are delivered as they happen',
     note: 'Signed by Standard Webhooks, at least once, in order: [webhooks.md](guides/webhooks.md).',
+  }),
+  mail: option(mailSchema, {
+    section: 'Operation',
+    description: 'the mail server for invitations, reset links and notices',
+    defaultText: 'off: an operator passes links on',
+    note: 'TLS is required except on loopback: [mail.md](guides/mail.md).',
   }),
   resources: { ...optionDefinitions.resources, default: [] },
   /** A module, or in a configuration module the function itself. */

@@ -1,0 +1,136 @@
+/** The mail of an audit event: whom it is for, what it says, and its link, which is created now. */
+import type { MailedLinks } from '@portcullis/authorization-server';
+import type { ApprovalStore, AuditEventRecord } from '@portcullis/authorization-server/store';
+import { createLruCache } from '@portcullis/protocol';
+import type { DeliveryAttempt, SendEvent } from '../webhooks/send.ts';
+import { DELIVERED, type SendMail } from './mailer.ts';
+import { type MailLanguage, type MailOptions, mailLanguages } from './options.ts';
+import { type MailContent, type MailLook, renderMail } from './template.ts';
+import type { MailKind } from './texts.ts';
+
+/** The name of the delivery's progress: no webhook has such a name. */
+export const MAIL_PROGRESS = '.mail';
+
+/** The events that mails are about. */
+export const MAIL_EVENTS: readonly string[] = [
+  'account.invitation_requested',
+  'account.reset_requested',
+  'account.link_used',
+  'login.succeeded',
+  'consent.allowed',
+  'personal_access_token.created',
+  'passkey.added',
+  'password.changed',
+  'second_factor.*',
+  'approval.requested',
+];
+
+interface SendDependencies {
+  readonly options: Pick<MailOptions, 'notices' | 'language'>;
+  readonly look: MailLook;
+  /** The origin of the pages. */
+  readonly origin: string;
+  /** The links of the server that runs now. */
+  readonly links: () => MailedLinks;
+  readonly store: Pick<ApprovalStore, 'findApproval'>;
+  readonly sendMail: SendMail;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Milliseconds after which a mail would only surprise: the mail server was away, or mail was off, for so long. */
+const STALE_AFTER = { invitation: 7 * 86_400_000, reset: 3_600_000, notice: 86_400_000 } as const;
+/** Milliseconds between two mails about approvals to a user: their page lists all that are pending. */
+const APPROVAL_PAUSE = 300_000;
+/** Events whose mail this process has sent: those beside one that failed are delivered again. */
+const REMEMBERED = 1_000;
+
+/** Creates the `send` of a delivery: renders and sends the mail of an event, if one is due. */
+export function createMailSend(dependencies: SendDependencies): SendEvent {
+  const { look, sendMail } = dependencies;
+  const sent = createLruCache<true>({ entries: REMEMBERED });
+  const approvalsSentAt = createLruCache<number>({ entries: REMEMBERED });
+  return async (event) => {
+    if (sent.get(event.id) !== undefined) return DELIVERED;
+    const found = await prepare(event, dependencies).catch(failure);
+    if (found === null) return DELIVERED;
+    if ('retryAfter' in found) return found;
+    const isApproval = found.kind === 'approval';
+    if (isApproval && dependencies.clock() - (approvalsSentAt.get(found.to) ?? 0) < APPROVAL_PAUSE)
+      return DELIVERED;
+    const attempt = await sendMail({ id: event.id, to: found.to, ...renderMail(found, look) });
+    if (attempt.kind !== 'delivered') return attempt;
+    sent.set(event.id, true);
+    if (isApproval) approvalsSentAt.set(found.to, dependencies.clock());
+    return attempt;
+  };
+}
+
+/** The store is unavailable. */
+function failure(error: unknown): DeliveryAttempt {
+  return { kind: 'failed', reason: error instanceof Error ? error.message : 'unavailable', retryAfter: 0 };
+}
+
+type AddressedMail = MailContent & { readonly to: string };
+
+/** @returns `null`: no mail is due */
+async function prepare(
+  event: AuditEventRecord,
+  dependencies: SendDependencies,
+): Promise<AddressedMail | null> {
+  const { links: current, clock, options } = dependencies;
+  const { accountId, details } = event;
+  const links = current();
+  if (accountId === null || isStale(event, clock())) return null;
+  const language = mailLanguages.find((tag) => tag === details['language']) ?? options.language;
+  const wanted = await describe(event, language, links, dependencies);
+  const to = wanted === null ? null : await links.findAddress(accountId);
+  if (wanted === null || to === null) return null;
+  const content = { ...wanted, language, to };
+  if (wanted.kind !== 'invitation' && wanted.kind !== 'reset') return content;
+  // The link is no part of the audit log, and replaces the one of an earlier attempt.
+  const made = await links.createAccountLink(accountId, wanted.kind);
+  return made === null
+    ? null
+    : { ...content, link: made.link, facts: { until: timeIn(language, made.expiresAt * 1000) } };
+}
+
+function isStale({ type, at }: AuditEventRecord, now: number): boolean {
+  const kinds = { 'account.invitation_requested': 'invitation', 'account.reset_requested': 'reset' } as const;
+  return now - at > STALE_AFTER[kinds[type as keyof typeof kinds] ?? 'notice'];
+}
+
+async function describe(
+  event: AuditEventRecord,
+  language: MailLanguage,
+  links: MailedLinks,
+  { options: { notices }, store, origin, clock }: SendDependencies,
+): Promise<Omit<MailContent, 'language'> | null> {
+  const { type, at, clientId, details } = event;
+  const about = (kind: MailKind, link: string | null, facts: MailContent['facts'], isRequested = false) => ({
+    ...{ kind, link, facts, isRequested },
+  });
+  if (type === 'account.invitation_requested') return about('invitation', null, {});
+  if (type === 'account.reset_requested') return about('reset', null, {}, true);
+  const app = (clientId === null ? null : await links.findAppName(clientId)) ?? '';
+  const facts = { time: timeIn(language, at), app, network: String(details['network'] ?? '') };
+  if (type === 'approval.requested') {
+    const id = String(details['approvalId']);
+    const approval = notices.includes('approval')
+      ? await store.findApproval(id, Math.floor(clock() / 1000))
+      : null;
+    // Those of a group find them on their page.
+    if (approval === null || approval.outcome !== null || approval.approverGroups !== null) return null;
+    const { server, tool } = approval;
+    return about('approval', `${origin}/approvals/${id}`, { ...facts, network: '', server, tool });
+  }
+  const notice = links.createNotice(event);
+  return notice === null || !notices.includes(notice.kind) ? null : about(notice.kind, notice.link, facts);
+}
+
+/** @param at epoch milliseconds */
+function timeIn(language: MailLanguage, at: number): string {
+  const region = language === 'en' ? 'en-GB' : language;
+  const time = new Intl.DateTimeFormat(region, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+  return `${time.format(at)} UTC`;
+}

@@ -1,0 +1,84 @@
+/** What mails contain beside their texts: recipients, names of apps, and links, which are created when a mail is sent. */
+import type { FindClient } from '../clients/find-client.ts';
+import type { ServerContext } from '../context.ts';
+import { displayName } from '../display-name.ts';
+import { createEncryptedJson, type EncryptedJson } from '../encryption/encrypted-json.ts';
+import { createEncryptor } from '../encryption/encryptor.ts';
+import type { AuditEventRecord } from '../store/index.ts';
+import { type AccountLink, createAccountAdministration } from '../users/administer-accounts.ts';
+import { type Notice, type NoticeKind, noticeOf } from './notices.ts';
+
+/** Links and names for mails about audit events. */
+export interface MailedLinks {
+  /** The address of an account: its own, or as its identity provider verified it; `null`: it has none, or is disabled or gone. */
+  findAddress(accountId: string): Promise<string | null>;
+  /** A one-time link; it replaces earlier ones of the account. @returns `null`: the account is disabled or gone */
+  createAccountLink(accountId: string, purpose: 'invitation' | 'reset'): Promise<AccountLink | null>;
+  /** What its user is told of an event, and the link "this was not me"; `null`: nothing. */
+  createNotice(event: AuditEventRecord): { readonly kind: NoticeKind; readonly link: string } | null;
+  /** The name of a client, safe to show; `null`: it has none, or is gone. */
+  findAppName(clientId: string): Promise<string | null>;
+}
+
+/** Seconds for which "this was not me" works. */
+const NOTICE_LIFETIME = 7 * 86_400;
+const MAX_TOKEN_LENGTH = 1024;
+
+export const NOTICE_PATH = '/notice';
+
+/** The token of a notice's link: the notice itself, encrypted under a purpose of its own, so that nothing is stored. */
+export interface NoticeTokens {
+  issue(notice: Notice): string;
+  /** @returns `null`: it was not issued here, or has expired */
+  read(token: string): Notice | null;
+}
+
+export function createNoticeTokens({
+  clock,
+  options: { masterKey, previousMasterKeys },
+}: Pick<ServerContext, 'clock' | 'options'>): NoticeTokens {
+  const encrypted: EncryptedJson<Notice> = createEncryptedJson(
+    createEncryptor(masterKey, previousMasterKeys),
+    'mail notice',
+    MAX_TOKEN_LENGTH,
+  );
+  return {
+    issue: encrypted.encrypt,
+    read(token) {
+      const notice = encrypted.decrypt(token);
+      return notice !== null && clock() - notice.at < NOTICE_LIFETIME ? notice : null;
+    },
+  };
+}
+
+export function createMailedLinks(
+  context: ServerContext,
+  findClient: FindClient,
+  tokens: NoticeTokens,
+): MailedLinks {
+  const { store, options } = context;
+  const accounts = createAccountAdministration({ ...context, issuer: options.issuer });
+  return {
+    async findAddress(accountId) {
+      const account = await store.findAccount(accountId);
+      if (account === null || account.disabledAt !== null) return null;
+      if (account.emailKey.includes('@')) return account.emailKey;
+      return (await store.findProfile(accountId))?.email ?? null;
+    },
+    async createAccountLink(accountId, purpose) {
+      const made = await (purpose === 'reset' ? accounts.reset(accountId) : accounts.invite(accountId));
+      return 'refused' in made ? null : made;
+    },
+    createNotice(event) {
+      const notice = noticeOf(event);
+      if (notice === null) return null;
+      const token = tokens.issue(notice);
+      return { kind: notice.kind, link: `${new URL(options.issuer).origin}${NOTICE_PATH}?token=${token}` };
+    },
+    async findAppName(clientId) {
+      const client = await findClient(clientId, 'resume').catch(() => null);
+      const name = displayName(client?.metadata.client_name ?? '');
+      return name === '' ? null : name;
+    },
+  };
+}

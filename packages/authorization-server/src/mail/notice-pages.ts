@@ -1,0 +1,99 @@
+/**
+ * "This was not me": the page behind the link of a notice. Opening it changes nothing; its form ends what the notice is about, or
+ * everything of the account. The link's token is the CSRF protection: only its holder can submit the form.
+ */
+import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
+import { readParameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
+import { isCrossSiteForm } from '../http/csrf.ts';
+import type { Route } from '../http/router.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
+import type { AccountRecord } from '../store/index.ts';
+import { messagePage } from '../ui/message-page.ts';
+import { respondPage } from '../ui/respond-page.ts';
+import { NOTICE_PATH, type NoticeTokens } from './mailed-links.ts';
+import { noticePage } from './notice-view.ts';
+import type { Notice } from './notices.ts';
+
+export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): readonly Route[] {
+  const { store, events, clock, options } = pages;
+  const chargeReset = createRateLimitCheck(pages, 'resetRequests');
+
+  /** @returns `null`: the link is not valid, or its account is disabled or gone */
+  const find = async (token: string | undefined) => {
+    const notice = token === undefined ? null : tokens.read(token);
+    const account = notice === null ? null : await store.findAccount(notice.accountId);
+    return notice === null || account === null || account.disabledAt !== null ? null : { notice, account };
+  };
+
+  const endConnection = async (accountId: string, grantId: string, at: number) => {
+    const isUnused = (await store.findGrant(grantId)) === null && clock() - at <= DEVICE_CODE_LIFETIME;
+    // A code that may still be redeemed can only be invalidated with all others of the account.
+    const count = await store.revokeAccountGrants(accountId, isUnused ? null : grantId, clock());
+    if (count > 0)
+      events({ type: 'grant.revoked', accountId, count, ...(!isUnused && { grantId }), reason: 'reported' });
+  };
+
+  const end = async (notice: Notice): Promise<void> => {
+    const { accountId } = notice;
+    if (notice.kind === 'connection') return endConnection(accountId, notice.grantId, notice.at);
+    if (notice.kind === 'passkey') {
+      if (await store.removePasskey(accountId, notice.passkeyId))
+        events({ type: 'passkey.removed', accountId, passkeyId: notice.passkeyId });
+    } else if (notice.kind === 'sign-in') {
+      // Another sign-in in the same browser has replaced the session.
+      const sessions = await store.listSessions(accountId, clock());
+      const ended = sessions.filter(
+        ({ hash, createdAt }) => hash === notice.sessionId || createdAt >= notice.at,
+      );
+      await Promise.all(ended.map(({ hash }) => store.endSession(hash)));
+      if (ended.length > 0)
+        events({ type: 'session.ended', accountId, count: ended.length, reason: 'reported' });
+    }
+  };
+
+  /** The reset link is mailed, so that the link of a notice is not as powerful as one. */
+  const secure = async ({ id: accountId }: AccountRecord, { layout }: PageContext) => {
+    const count = await store.endSessions(accountId, null);
+    if (count > 0) events({ type: 'session.ended', accountId, count, reason: 'reported' });
+    events({ type: 'account.reset_requested', accountId, language: layout.language });
+  };
+
+  return [
+    pages.route('GET', NOTICE_PATH, async ({ layout, errors }, request): Promise<HttpResponse> => {
+      const token = readParameters(queryOf(request)).one('token');
+      const found = await find(token);
+      if (found === null || token === undefined) return errors.show(NOTICE_PATH, 'used-link');
+      return respondPage(
+        noticePage(layout, {
+          token,
+          notice: found.notice,
+          canReset: found.account.emailKey.includes('@'),
+          now: clock(),
+        }),
+      );
+    }),
+
+    pages.route('POST', NOTICE_PATH, async (context, request) => {
+      const { layout, errors } = context;
+      const form = await readFormBody(request);
+      if (isCrossSiteForm(request, options.issuer)) return errors.show(NOTICE_PATH, 'stale-form');
+      const found = await find(form.one('token'));
+      if (found === null) return errors.show(NOTICE_PATH, 'used-link');
+      const isSecured = form.one('secure') === 'yes' && found.account.emailKey.includes('@');
+      // Not the limit of the address: others could exhaust that.
+      if (isSecured) await chargeReset(`notice ${found.account.id}`);
+      // Point of no return.
+      await end(found.notice);
+      if (isSecured) await secure(found.account, context);
+      return respondPage(
+        messagePage(layout, {
+          isDone: true,
+          heading: layout.text('notice.ended'),
+          sentences: [layout.text(isSecured ? 'notice.secured-what' : 'notice.ended-what')],
+        }),
+      );
+    }),
+  ];
+}

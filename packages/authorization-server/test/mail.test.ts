@@ -1,0 +1,334 @@
+/** Pages behind mails: a forgotten password, without telling whether an account exists, and "this was not me". */
+import { describe, expect, it } from 'vitest';
+import type { AuthorizationEvent } from '../src/index.ts';
+import type { AuditEventRecord } from '../src/store/index.ts';
+import { ACCOUNT } from './server-under-test.ts';
+import {
+  decide,
+  EMAIL,
+  PASSWORD,
+  requestOf,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
+
+const FORGOTTEN = '/login/forgotten?to=connections';
+
+const setMailScene = () => setScene({ sendsMail: true });
+
+/** Adds an account that is disabled, and one of an identity provider. */
+async function addOthers({ store, server }: Scene): Promise<void> {
+  await server.accounts.add('off@example.org');
+  await server.accounts.disable('off@example.org');
+  const account = {
+    id: 'user_federated',
+    email: 'fed@example.org (Example)',
+    emailKey: 'federated:x',
+    passwordHash: '$argon2id$not-used-here',
+    ...{ createdAt: 0, disabledAt: null, role: null },
+  };
+  await store.linkIdentity({ issuer: 'https://idp.example', subject: 'x', accountId: account.id }, account);
+  await store.saveProfile(account.id, { email: 'fed@example.org', name: null, groups: [] });
+}
+
+async function askFor(visitor: Visitor, email: string): Promise<Sight> {
+  return visitor.submit(await visitor.open(FORGOTTEN), { email });
+}
+
+const ofMail = ({ events }: Scene) => events.filter(({ type }) => type.startsWith('account.reset_re'));
+
+/** An audit event as it is stored. */
+function recordOf(
+  { type, accountId, grantId, ...details }: AuthorizationEvent,
+  at: number,
+): AuditEventRecord {
+  const none = { clientId: null, resource: null, transactionId: null };
+  const ids = { accountId: accountId ?? null, grantId: grantId ?? null };
+  return { ...none, ...ids, id: 'event', at: at * 1000, type, details, expiresAt: at + 60 };
+}
+
+/** The path of the link that the last event of a type leads to. */
+function noticePathOf({ server, events, clock }: Scene, type: AuthorizationEvent['type']): string {
+  const event = events.findLast((one) => one.type === type);
+  const notice = event && server.mailedLinks?.createNotice(recordOf(event, clock.now));
+  if (notice == null) throw new Error(`there is no notice of ${type}`);
+  const { pathname, search } = new URL(notice.link);
+  return pathname + search;
+}
+
+describe('a forgotten password', () => {
+  it('requests a mail for an account, in the language of the page', async () => {
+    const t = await setMailScene();
+    t.visitor.headers = { 'accept-language': 'de' };
+    const sight = await askFor(t.visitor, ` ${EMAIL.toUpperCase()}`);
+    expect([sight.status, textOf(sight)]).toEqual([
+      200,
+      expect.stringContaining('Sehen Sie in Ihrem Postfach nach'),
+    ]);
+    expect(ofMail(t)).toMatchObject([
+      { type: 'account.reset_requested', accountId: ACCOUNT, language: 'de' },
+    ]);
+    const link = await t.server.mailedLinks?.createAccountLink(ACCOUNT, 'reset');
+    expect(textOf(await t.visitor.open(new URL(link?.link ?? '').href))).toContain('Neu');
+  });
+
+  it('responds to an unknown, disabled or federated address as to an account, and sends nothing', async () => {
+    const t = await setMailScene();
+    await addOthers(t);
+    const known = await askFor(t.newVisitor('198.51.100.1'), EMAIL);
+    expect(ofMail(t)).toHaveLength(1);
+    const before = t.snapshot();
+    for (const [index, email] of ['no@example.org', 'off@example.org', 'fed@example.org'].entries()) {
+      const sight = await askFor(t.newVisitor(`198.51.100.${index + 2}`), email);
+      expect([sight.status, sight.html, [...sight.headers]]).toEqual([
+        known.status,
+        known.html,
+        [...known.headers],
+      ]);
+    }
+    expect(t.snapshot()).toBe(before);
+    const refused = ofMail(t).slice(1);
+    expect(refused).toMatchObject([{ reason: 'unknown' }, { reason: 'disabled' }, { reason: 'unknown' }]);
+    expect(JSON.stringify(t.events)).not.toMatch(/(?:no|off|fed)@example/);
+  });
+
+  it('does the same work in the store whether or not an account exists', async () => {
+    const t = await setMailScene();
+    const calls: string[][] = [];
+    for (const email of [EMAIL, 'no@example.org']) {
+      const visitor = t.newVisitor();
+      const page = await visitor.open(FORGOTTEN);
+      const made: string[] = [];
+      calls.push(made);
+      for (const [name, method] of Object.entries(t.store).filter(([, one]) => typeof one === 'function')) {
+        const counted = (...args: readonly unknown[]) => {
+          made.push(name);
+          return (method as (...all: readonly unknown[]) => unknown)(...args);
+        };
+        Object.assign(t.store, { [name]: counted });
+      }
+      await visitor.submit(page, { email });
+    }
+    expect(calls[0]).toContain('findAccountByEmail');
+    expect(new Set(calls[0])).toEqual(new Set(calls[1]));
+  });
+
+  it('limits an address alike whether or not an account exists, and others not', async () => {
+    for (const email of [EMAIL, 'no@example.org']) {
+      const t = await setMailScene();
+      const statuses: number[] = [];
+      for (let site = 0; site < 6; site++)
+        statuses.push((await askFor(t.newVisitor(`203.0.${site}.1`), email)).status);
+      expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+      expect((await askFor(t.newVisitor(), 'other@example.org')).status).toBe(200);
+      expect(ofMail(t).filter(({ accountId }) => accountId === ACCOUNT)).toHaveLength(
+        email === EMAIL ? 5 : 0,
+      );
+    }
+  });
+
+  it('limits a site, whatever the addresses', async () => {
+    const t = await setMailScene();
+    let sight = await askFor(t.visitor, 'user0@example.org');
+    for (let user = 1; user < 30; user++) sight = await askFor(t.visitor, `user${user}@example.org`);
+    expect(sight.status).toBe(200);
+    expect((await askFor(t.visitor, EMAIL)).status).toBe(429);
+    expect((await askFor(t.newVisitor(), EMAIL)).status).toBe(200);
+  });
+
+  it('refuses a form of another site and one without its token, and takes no text for an address', async () => {
+    const t = await setMailScene();
+    const page = await t.visitor.open(FORGOTTEN);
+    const before = t.snapshot();
+    expect((await t.visitor.submit(page, { email: EMAIL, token: 'x' })).status).toBe(403);
+    t.visitor.headers = { 'sec-fetch-site': 'cross-site' };
+    expect((await t.visitor.submit(page, { email: EMAIL })).status).toBe(403);
+    t.visitor.headers = {};
+    const wrong = await t.visitor.submit(page, { email: 'ada' });
+    expect([wrong.status, textOf(wrong)]).toEqual([400, expect.stringContaining('such as you@example.com')]);
+    expect([t.snapshot(), ofMail(t)]).toEqual([before, []]);
+    expect((await t.visitor.submit(page, { email: EMAIL })).status).toBe(200);
+  });
+
+  it('names an administrator where no mail is sent, and has no other page', async () => {
+    const t = await setScene();
+    expect(textOf(await t.visitor.open(FORGOTTEN))).toContain('Ask your administrator');
+    expect((await t.visitor.open('/login/forgotten', { method: 'POST' })).status).toBe(405);
+    expect((await t.visitor.open('/notice?token=x')).status).toBe(404);
+    expect(t.server.mailedLinks).toBe(null);
+  });
+});
+
+describe('this was not me', () => {
+  /** Signs in with a browser that has no device cookie, and returns the path of the notice. */
+  const signInElsewhere = async (t: Scene, visitor: Visitor) => {
+    await visitor.submit(
+      await visitor.open('/login?to=account'),
+      { email: EMAIL, password: PASSWORD },
+      '/login',
+    );
+    return noticePathOf(t, 'login.succeeded');
+  };
+
+  it('a sign-in in a known browser causes no notice', async () => {
+    const t = await setMailScene();
+    await signInElsewhere(t, t.visitor);
+    t.events.length = 0;
+    await t.visitor.open('/account');
+    await t.visitor.submit(
+      await t.visitor.open('/login?to=account&again=yes'),
+      { email: EMAIL, password: PASSWORD },
+      '/login',
+    );
+    t.clock.now += 1000;
+    await t.visitor.submit(
+      await t.visitor.open('/login?to=account&again=yes'),
+      { email: EMAIL, password: PASSWORD },
+      '/login',
+    );
+    expect(t.events.filter(({ type }) => type === 'login.succeeded')).toHaveLength(1);
+    expect(() => noticePathOf(t, 'login.succeeded')).toThrow('no notice');
+  });
+
+  it('ends a sign-in by its form, not by its link, with what began since, and shows no address', async () => {
+    const t = await setMailScene();
+    await signInElsewhere(t, t.visitor);
+    t.clock.now += 60;
+    const thief = t.newVisitor();
+    const path = await signInElsewhere(t, thief);
+    const owner = t.newVisitor('192.0.2.9');
+    const before = t.snapshot();
+    const page = await owner.open(path);
+    expect([page.status, t.snapshot()]).toEqual([200, before]);
+    expect(textOf(page)).toContain('A browser was signed in to your account just now');
+    expect(page.html).not.toContain(EMAIL);
+    expect((await thief.open('/account')).path).toBe('/account');
+    const done = await owner.submit(page, {});
+    expect(textOf(done)).toContain('Done: it has ended');
+    expect((await thief.open('/account')).path).toBe('/login?to=account');
+    expect((await t.visitor.open('/account')).path).toBe('/account');
+    expect(t.events.at(-1)).toMatchObject({ type: 'session.ended', reason: 'reported', count: 1 });
+    expect(ofMail(t)).toEqual([]);
+  });
+
+  it('signs out everywhere and requests a reset link, which is mailed and not shown', async () => {
+    const t = await setMailScene();
+    await signInElsewhere(t, t.visitor);
+    const path = await signInElsewhere(t, t.newVisitor());
+    const owner = t.newVisitor('192.0.2.9');
+    const done = await owner.submit(await owner.open(path), { secure: 'yes' });
+    expect(textOf(done)).toContain('a mail with a link for a new password is on its way');
+    expect((await t.visitor.open('/account')).path).toBe('/login?to=account');
+    expect(ofMail(t)).toMatchObject([{ type: 'account.reset_requested', accountId: ACCOUNT }]);
+    expect(done.html).not.toContain('/reset');
+  });
+
+  it('disconnects an app, also one that has not used its code yet', async () => {
+    const t = await setMailScene();
+    await t.signIn();
+    await decide(t.visitor, requestOf());
+    const path = noticePathOf(t, 'consent.allowed');
+    const page = await t.visitor.open(path);
+    expect(textOf(page)).toContain('An app was connected to your account');
+    await t.visitor.submit(page, {});
+    // The code cannot be told apart from others of the account.
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 10)).toEqual([]);
+    expect(t.events.at(-1)).toMatchObject({ type: 'grant.revoked', reason: 'reported' });
+  });
+
+  it('disconnects one app of several', async () => {
+    const t = await setMailScene();
+    await t.signIn();
+    await t.signIn();
+    const [first, second] = await t.store.listGrants(ACCOUNT, t.clock.now, null, 10);
+    const event = { type: 'consent.allowed', accountId: ACCOUNT, grantId: first?.id ?? '' } as const;
+    const link = t.server.mailedLinks?.createNotice(recordOf(event, t.clock.now))?.link ?? '';
+    await t.visitor.submit(await t.visitor.open(link), {});
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 10)).toMatchObject([{ id: second?.id }]);
+  });
+
+  it('removes a passkey of its account only', async () => {
+    const t = await setMailScene();
+    await addOthers(t);
+    const passkey = {
+      publicKey: '',
+      counter: 0,
+      transports: [],
+      name: 'Key',
+      createdAt: 0,
+      lastUsedAt: null,
+    };
+    await t.store.addPasskey({ ...passkey, id: 'own', accountId: ACCOUNT });
+    await t.store.addPasskey({ ...passkey, id: 'other', accountId: 'user_federated' });
+    for (const passkeyId of ['own', 'other']) {
+      const event = { type: 'passkey.added', accountId: ACCOUNT, passkeyId } as const;
+      const link = t.server.mailedLinks?.createNotice(recordOf(event, t.clock.now))?.link ?? '';
+      await t.visitor.submit(await t.visitor.open(link), {});
+    }
+    expect(await t.store.findPasskey('own')).toBe(null);
+    expect(await t.store.findPasskey('other')).not.toBe(null);
+  });
+
+  it('of a changed password offers to secure the account alone', async () => {
+    const t = await setMailScene();
+    const event = { type: 'password.changed', accountId: ACCOUNT } as const;
+    const link = t.server.mailedLinks?.createNotice(recordOf(event, t.clock.now))?.link ?? '';
+    const page = await t.visitor.open(link);
+    expect(page.html.match(/<button/g)).toHaveLength(1);
+    expect(textOf(page)).toContain('The password or second factor of your account was changed');
+  });
+
+  it('refuses links that are changed, older than a week, of a disabled account, or from another site', async () => {
+    const t = await setMailScene();
+    const path = await signInElsewhere(t, t.newVisitor());
+    const page = await t.visitor.open(path);
+    const before = t.snapshot();
+    const csrf = t.visitor.headers;
+    t.visitor.headers = { 'sec-fetch-site': 'cross-site' };
+    expect((await t.visitor.submit(page, {})).status).toBe(403);
+    t.visitor.headers = csrf;
+    for (const token of ['', 'x', `${path.slice(path.indexOf('=') + 1)}A`, 'A'.repeat(2000)]) {
+      expect((await t.visitor.open(`/notice?token=${token}`)).status).toBe(403);
+      expect((await t.visitor.submit(page, { token, secure: 'yes' })).status).toBe(403);
+    }
+    t.clock.now += 7 * 86_400;
+    expect((await t.visitor.submit(page, {})).status).toBe(403);
+    t.clock.now -= 7 * 86_400;
+    expect(t.snapshot()).toBe(before);
+    await t.store.disableAccount(ACCOUNT, t.clock.now);
+    expect((await t.visitor.submit(page, { secure: 'yes' })).status).toBe(403);
+    await t.store.enableAccount(ACCOUNT);
+    expect((await t.visitor.submit(page, { secure: 'yes' })).status).toBe(200);
+  });
+});
+
+describe('recipients of mail', () => {
+  it('are local accounts by their address, and federated ones by the verified one', async () => {
+    const t = await setMailScene();
+    await addOthers(t);
+    const addressOf = (accountId: string) => t.server.mailedLinks?.findAddress(accountId);
+    expect(await addressOf(ACCOUNT)).toBe(EMAIL);
+    expect(await addressOf('user_federated')).toBe('fed@example.org');
+    expect(await addressOf('user_none')).toBe(null);
+    await t.store.disableAccount(ACCOUNT, t.clock.now);
+    expect(await addressOf(ACCOUNT)).toBe(null);
+    expect(await t.server.mailedLinks?.createAccountLink(ACCOUNT, 'reset')).toBe(null);
+  });
+
+  it('an invited account gets another link that works for a week', async () => {
+    const t = await setMailScene();
+    const made = await t.server.accounts.add('bob@example.org', true);
+    expect(t.events.slice(-2).map(({ type }) => type)).toEqual([
+      'account.created',
+      'account.invitation_requested',
+    ]);
+    const { accountId = '', link: shown = '' } = 'refused' in made ? {} : made;
+    const mailed = await t.server.mailedLinks?.createAccountLink(accountId, 'invitation');
+    expect((await t.visitor.open(shown)).status).toBe(403);
+    t.clock.now += 7 * 86_400 - 1;
+    expect(textOf(await t.visitor.open(mailed?.link ?? ''))).toContain('Choose how to sign in');
+  });
+});

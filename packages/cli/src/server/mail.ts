@@ -1,0 +1,80 @@
+/** The delivery of mails about audit events. Off without the setting `mail`. */
+import {
+  createMailer,
+  createMailSend,
+  MAIL_EVENTS,
+  MAIL_PROGRESS,
+  type MailEvent,
+  type MailLook,
+} from '@portcullis/admin/mail';
+import type { MailOptions } from '@portcullis/admin/options';
+import { createDelivery, type DeliveryReport } from '@portcullis/admin/webhooks';
+import type { MailedLinks } from '@portcullis/authorization-server';
+import type { Settings } from '../settings/schema.ts';
+import type { Composition } from './compose.ts';
+import type { Parts } from './parts.ts';
+import { deliverUntil } from './webhooks.ts';
+
+type Services = Pick<Parts, 'storage' | 'log' | 'mailMetrics' | 'prepared' | 'issuer'>;
+
+/** Starts to send. @returns a function that stops it, after the mails in progress */
+export function startMail(
+  options: MailOptions,
+  services: Services,
+  composition: Composition,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const { storage, issuer, prepared } = services;
+  const look = lookOf(prepared.settings, issuer);
+  const delivery = createDelivery({
+    webhook: { name: MAIL_PROGRESS, types: MAIL_EVENTS },
+    store: storage.store,
+    send: createMailSend({
+      options,
+      look,
+      origin: new URL(issuer).origin,
+      links: () => linksOf(composition),
+      store: storage.store,
+      sendMail: createMailer(options, look.serverName),
+      clock: Date.now,
+    }),
+    clock: Date.now,
+    report: (report) => reportOutcome(report, services, composition),
+  });
+  const running = deliverUntil(delivery, stopping.signal);
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}
+
+/** @param issuer of the pages, whose host is the default name */
+export function lookOf({ name, brand }: Pick<Settings, 'name' | 'brand'>, issuer: string): MailLook {
+  return { serverName: name ?? new URL(issuer).host, accent: brand.accent?.light ?? '#1c4fc4' };
+}
+
+function linksOf({ authorizationServer: { mailedLinks } }: Composition): MailedLinks {
+  if (mailedLinks === null) throw new Error('the setting `mail` was removed: restart the server');
+  return mailedLinks;
+}
+
+/** A mail server that fails is logged once, and once when it works again. */
+function reportOutcome(
+  { outcome, event, reason, failures }: DeliveryReport,
+  { log, mailMetrics }: Services,
+  { authorizationServer }: Composition,
+): void {
+  mailMetrics.count(outcome, event.at);
+  if (outcome === 'failed' && failures === 0) log({ type: 'mail.failed', reason });
+  if (outcome === 'delivered' && failures > 0) log({ type: 'mail.recovered' });
+  if (outcome !== 'rejected') return;
+  authorizationServer.recordOf<MailEvent>(
+    { isRoutine: () => false, isBulk: () => false, listener: log },
+    {
+      type: 'mail.rejected',
+      eventId: event.id,
+      reason: reason ?? '',
+      ...(event.accountId !== null && { accountId: event.accountId }),
+    },
+  );
+}
