@@ -35,6 +35,7 @@ const coreMethods = {
   findGrant: true,
   rotateRefreshToken: true,
   listGrants: true,
+  listGrantsOfClient: true,
   hasClientGrants: true,
   revokeSurplusGrants: true,
   findNewestRememberedConsent: true,

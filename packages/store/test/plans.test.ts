@@ -269,6 +269,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null, 'key');
   await store.listGrants(grant.accountId, NOW, null, 10);
   await store.listClientConsents(grant.accountId, grant.clientId, NOW);
+  await store.listGrantsOfClient(grant.clientId, NOW, 9);
   await store.hasClientGrants(grant.accountId, grant.clientId, 9);
   await store.revokeSurplusGrants(grant.accountId, grant.clientId, 9, NOW);
   await store.findNewestRememberedConsent(grant.accountId, grant.clientId, grant.consentDigest, NOW);

@@ -105,6 +105,18 @@ export function describeAccountGrants(store: StoreOfTest): void {
       ]);
     });
 
+    it('lists live grants of all accounts for one client, at most a number of them', async () => {
+      const of = async (clientId: string, accountId: string, expiresAt = NOW + 99) =>
+        (await createGrant(store(), { grant: { accountId, clientId, expiresAt } })).grant.id;
+      const live = [await of('a', 'user_ada'), await of('a', 'user_bob')];
+      await of('b', 'user_ada');
+      await of('a', 'user_ada', NOW);
+      await store().revokeGrant(await of('a', 'user_ada'), NOW);
+      const listed = await store().listGrantsOfClient('a', NOW, 9);
+      expect(listed.map(({ id }) => id).toSorted()).toEqual(live.toSorted());
+      expect(await store().listGrantsOfClient('a', NOW, 1)).toHaveLength(1);
+    });
+
     it('revokes the least recently used grants of an account and client beyond a number, and no others', async () => {
       const of = async (clientId: string, lastUsedAt: number, accountId = 'user_ada') =>
         (await createGrant(store(), { grant: { accountId, clientId, lastUsedAt } })).grant;

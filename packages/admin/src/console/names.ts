@@ -1,10 +1,11 @@
 /** Names of clients and servers, as pages show them in place of identifiers. */
 import type { Administration } from '../operations/administration.ts';
-import { describeClient } from '../operations/clients.ts';
+import { type DescribedClient, describeClient } from '../operations/clients.ts';
 import { OperationError } from '../operations/errors.ts';
 
 /** What an app is called: as it calls itself, or its identifier. */
-function nameOfMetadata(id: string, { client_name: name }: Readonly<Record<string, unknown>>): string {
+export function appName({ id, metadata }: Pick<DescribedClient, 'id' | 'metadata'>): string {
+  const { client_name: name } = metadata;
   return typeof name === 'string' && name.trim() !== '' ? name : id;
 }
 
@@ -15,7 +16,7 @@ export async function findAppNames(
 ): Promise<ReadonlyMap<string, string>> {
   const names = [...new Set(ids)].map(async (id): Promise<[string, string]> => {
     try {
-      return [id, nameOfMetadata(id, (await describeClient(admin, id)).metadata)];
+      return [id, appName(await describeClient(admin, id))];
     } catch (error) {
       if (error instanceof OperationError) return [id, id];
       throw error;

@@ -1,5 +1,5 @@
 /** Operations on clients and initial access tokens: those of the store, and those of the configuration, which only it changes. */
-import type { ListedClient } from '@portcullis/authorization-server';
+import type { ListedClient, RotatedSecret } from '@portcullis/authorization-server';
 import { OAuthError } from '@portcullis/protocol';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
 import { found, OperationError } from './errors.ts';
@@ -34,6 +34,40 @@ export async function describeClient(admin: Administration, id: string): Promise
   return describeStored(found(await admin.clients.find(id), `client ${id}`));
 }
 
+/** Seconds that the secret before a rotation is accepted beside the new one. */
+const SECRET_OVERLAP = 86_400;
+
+/** @returns the new secret, which cannot be read again, and until when the one before is accepted */
+export async function rotateClientSecret(
+  { admin, operator, reason }: AdminRequest,
+  id: string,
+): Promise<RotatedSecret> {
+  checkStored(await describeClient(admin, id));
+  const rotated = await admin.clients.rotateSecret(id, SECRET_OVERLAP).catch((error: unknown) => {
+    throw error instanceof OAuthError
+      ? new OperationError('conflict', error.description, { cause: error })
+      : error;
+  });
+  const { previousUntil } = found(rotated, `client ${id}`);
+  recordChange(admin, operator, {
+    operation: 'clients.rotate_secret',
+    target: id,
+    before: null,
+    after: { previousUntil },
+    reason,
+  });
+  return found(rotated, `client ${id}`);
+}
+
+/** @throws OperationError for a client of the configuration */
+function checkStored({ origin }: DescribedClient): void {
+  if (origin === 'configured')
+    throw new OperationError(
+      'conflict',
+      'The client is defined in the configuration: change it there and restart the server.',
+    );
+}
+
 /** @returns what was registered, with the secret, which cannot be read again */
 export async function addTrustedClient(
   { admin, operator, reason }: AdminRequest,
@@ -56,11 +90,7 @@ export async function changeClientState(
   change: 'disable' | 'enable' | 'remove',
 ): Promise<DescribedClient> {
   const before = await describeClient(admin, id);
-  if (before.origin === 'configured')
-    throw new OperationError(
-      'conflict',
-      'The client is defined in the configuration: change it there and restart the server.',
-    );
+  checkStored(before);
   if (change !== 'enable' && id === operator.clientId)
     throw new OperationError('conflict', 'This is the client that you use: use another one for this.');
   found(await admin.clients[change](id), `client ${id}`);

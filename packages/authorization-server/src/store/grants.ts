@@ -165,6 +165,8 @@ export interface GrantStore {
     after: GrantPosition | null,
     limit: number,
   ): Promise<readonly GrantRecord[]>;
+  /** Live grants of all accounts for a client, at most `limit`, in no order: for operators, who need to know what its end would end. */
+  listGrantsOfClient(clientId: string, now: number, limit: number): Promise<readonly GrantRecord[]>;
   /** Whether an account has that many grants for one client, expired ones included. Reads an index only. */
   hasClientGrants(accountId: string, clientId: string, count: number): Promise<boolean>;
   /**

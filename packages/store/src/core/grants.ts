@@ -113,7 +113,10 @@ export function createGrantStore(database: Database): GrantStore {
   };
 }
 
-type GrantLists = Pick<GrantStore, 'listGrants' | 'hasClientGrants' | 'revokeSurplusGrants'>;
+type GrantLists = Pick<
+  GrantStore,
+  'listGrants' | 'listGrantsOfClient' | 'hasClientGrants' | 'revokeSurplusGrants'
+>;
 
 /** Exceeds the grants of any account: both databases require a limit with an offset. */
 const ALL_ROWS = 1_000_000_000;
@@ -128,6 +131,15 @@ function createGrantLists(database: Database): GrantLists {
           FROM grants WHERE account_id = ${accountId} AND revoked_at IS NULL AND expires_at > ${now}
             AND (client_id, created_at, id) > (${after?.clientId ?? ''}, ${after?.createdAt ?? 0}, ${after?.id ?? ''})
           ORDER BY client_id, created_at, id LIMIT ${limit}`,
+      );
+      return rows.map(readGrant);
+    },
+    // The condition on the identifier is that of the index of grants by client.
+    async listGrantsOfClient(clientId, now, limit) {
+      const rows = await database.read<GrantRow>(
+        sql`SELECT id AS grant_id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at AS ends_at,
+            last_used_at, last_used_from, key_thumbprint, authentication, managed_by
+          FROM grants WHERE client_id = ${clientId} AND revoked_at IS NULL AND id <> '' AND expires_at > ${now} LIMIT ${limit}`,
       );
       return rows.map(readGrant);
     },

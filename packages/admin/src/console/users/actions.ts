@@ -17,6 +17,7 @@ import { type Action, type ActionPage, defineAction, doneAt } from '../action.ts
 import { links } from '../links.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { copyText, countOf, field, time } from '../ui/parts.ts';
+import { ROLES, readRole } from './roles.ts';
 
 /** What the page of an action says of a user. */
 type Describe = (user: UserDetails, admin: Administration) => Promise<Omit<ActionPage, 'section' | 'back'>>;
@@ -166,12 +167,6 @@ const credentialActions: readonly ConsoleRoute[] = [
   ),
 ];
 
-const ROLES = [
-  ['', 'No role: administers nothing'],
-  ['viewer', 'Viewer: sees everything'],
-  ['operator', 'Operator: sees and changes everything'],
-] as const;
-
 const profileActions: readonly ConsoleRoute[] = [
   ...userAction(
     'role',
@@ -188,9 +183,7 @@ const profileActions: readonly ConsoleRoute[] = [
       }),
     }),
     async (request) => {
-      const role = ROLES.map(([value]) => value).find((value) => value === request.form['role']);
-      if (role === undefined) throw new OperationError('invalid', 'Choose one of the roles.');
-      const { id } = await updateUser(request, idIn(request), { role: role === '' ? null : role });
+      const { id } = await updateUser(request, idIn(request), { role: readRole(request) });
       return doneAt(links.user(id), 'role');
     },
     ['role'],

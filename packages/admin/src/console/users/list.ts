@@ -1,52 +1,90 @@
 /** The list of users: accounts that sign in here or at an identity provider. */
-
 import type { ListedAccount } from '@portcullis/authorization-server';
-import { html, monogram } from '@portcullis/authorization-server/pages';
+import { html, type Markup, monogram } from '@portcullis/authorization-server/pages';
+import { searchList } from '../../operations/search-lists.ts';
 import { doneIn } from '../action.ts';
 import { links } from '../links.ts';
-import { type ConsoleRoute, definePage } from '../page.ts';
+import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { done, empty, filterBar, pageLinks, table, tag, time } from '../ui/parts.ts';
 
 /** Rows of a page. */
 const LIMIT = 50;
 
+const FILTERS = [
+  {
+    name: 'show',
+    choices: [
+      ['', 'All'],
+      ['operators', 'Operators'],
+      ['viewers', 'Viewers'],
+      ['disabled', 'Disabled'],
+    ],
+  },
+] as const;
+
 export const userRoutes: readonly ConsoleRoute[] = [
   definePage(links.users, async (request) => {
     const { admin, query } = request;
-    const found = await admin.accounts.list(query.get('after') ?? '', LIMIT + 1);
-    const users = found.slice(0, LIMIT);
-    const last = users.at(-1);
-    const next = found.length > LIMIT && last !== undefined ? last.emailKey : null;
-    const rows = users.map((user) => [
-      html`<a href="${links.user(user.id)}">${monogram(user.email, user.id)}<bdi>${user.email}</bdi></a>`,
-      user.role === null ? '' : tag(user.role === 'operator' ? 'Operator' : 'Viewer'),
-      stateOf(user),
-      time(user.createdAt, admin.clock()),
-    ]);
+    const { items, next } = await searchList(
+      admin.accounts.list,
+      ({ emailKey }) => emailKey,
+      matcherOf(query),
+      query.get('after') ?? '',
+      LIMIT,
+    );
     return {
       section: 'users',
       title: 'Users',
+      lead: 'Accounts that sign in here or at an identity provider.',
+      action: { label: 'Invite a user', href: `${links.users}/invite`, isForOperators: true },
       body: html`${done(doneIn(request, { removed: 'The account was removed.' }))}
-${filterBar(request, null)}
-${
-  rows.length === 0
-    ? empty('No account yet', 'Accounts appear here with the first sign-in or invitation.')
-    : table(
-        'Accounts',
-        [
-          { heading: 'Account' },
-          { heading: 'Role' },
-          { heading: 'State' },
-          { heading: 'Created', kind: 'time' },
-        ],
-        rows,
-      )
-}
+${filterBar(request, 'Search by address', FILTERS)}
+${items.length === 0 ? nothingFound(request) : userTable(request, items)}
 ${pageLinks(request, next)}`,
     };
   }),
 ];
 
-function stateOf({ disabledAt }: ListedAccount) {
-  return disabledAt === null ? tag('Active', 'good') : tag('Disabled', 'bad');
+/** `null`: all match. */
+function matcherOf(query: URLSearchParams): ((account: ListedAccount) => boolean) | null {
+  const [text, show] = [(query.get('q') ?? '').trim().toLowerCase(), query.get('show') ?? ''];
+  if (text === '' && show === '') return null;
+  return ({ email, id, role, disabledAt }) =>
+    (email.toLowerCase().includes(text) || id === text) &&
+    (show !== 'operators' || role === 'operator') &&
+    (show !== 'viewers' || role === 'viewer') &&
+    (show !== 'disabled' || disabledAt !== null);
+}
+
+function nothingFound({ query, role }: ConsoleRequest): Markup {
+  const isFiltered = query.has('q') || query.has('show') || query.has('after');
+  if (isFiltered)
+    return empty('No account matches', 'Search for a part of the address, or show all accounts.', {
+      label: 'Show all',
+      href: links.users,
+    });
+  const next = { label: 'Invite a user', href: `${links.users}/invite` };
+  return empty(
+    'No account yet',
+    'Accounts appear here with the first sign-in or invitation.',
+    role === 'operator' ? next : undefined,
+  );
+}
+
+function userTable({ admin }: ConsoleRequest, users: readonly ListedAccount[]): Markup {
+  const rows = users.map((user) => [
+    html`<a href="${links.user(user.id)}">${monogram(user.email, user.id)}<bdi>${user.email}</bdi></a>`,
+    user.role === null ? '' : tag(user.role === 'operator' ? 'Operator' : 'Viewer'),
+    user.disabledAt === null ? 'Active' : tag('Disabled', 'bad'),
+    user.emailKey.includes('@') ? 'Here' : 'Identity provider',
+    time(user.createdAt, admin.clock()),
+  ]);
+  const columns = [
+    { heading: 'Account' },
+    { heading: 'Role' },
+    { heading: 'State' },
+    { heading: 'Signs in' },
+    { heading: 'Created', kind: 'time' },
+  ] as const;
+  return table('Accounts', columns, rows);
 }

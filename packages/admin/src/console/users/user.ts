@@ -16,6 +16,7 @@ const DONE = {
   disabled: 'The account is disabled, and everything that it allowed has ended.',
   enabled: 'The account can sign in again.',
   ended: 'Every session and connection of the account has ended.',
+  'ended-one': 'The connection has ended.',
   role: 'The role was changed.',
   groups: 'The groups were changed.',
   factors: 'The second factors were removed.',

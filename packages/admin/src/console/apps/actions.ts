@@ -1,0 +1,156 @@
+/** What an operator can change of an app, and how one is added. */
+import { html } from '@portcullis/authorization-server/pages';
+import type { Administration } from '../../operations/administration.ts';
+import { countClientAccess } from '../../operations/client-grants.ts';
+import {
+  addTrustedClient,
+  changeClientState,
+  type DescribedClient,
+  describeClient,
+  rotateClientSecret,
+} from '../../operations/clients.ts';
+import { OperationError } from '../../operations/errors.ts';
+import { type Action, type ActionPage, defineAction, doneAt } from '../action.ts';
+import { links } from '../links.ts';
+import { appName } from '../names.ts';
+import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
+import { copyText, countOf, field, time } from '../ui/parts.ts';
+
+type Describe = (
+  client: DescribedClient,
+  admin: Administration,
+) => Promise<Omit<ActionPage, 'section' | 'back'>>;
+
+const idIn = ({ query }: ConsoleRequest) => query.get('id') ?? '';
+
+function clientAction(name: string, describe: Describe, perform: Action['perform']): readonly ConsoleRoute[] {
+  return defineAction({
+    path: `/admin/app/${name}`,
+    async describe(request) {
+      const client = await describeClient(request.admin, idIn(request));
+      const back = { label: appName(client), href: links.app(client.id) };
+      return { section: 'apps', back, ...(await describe(client, request.admin)) };
+    },
+    perform,
+  });
+}
+
+/** `Ends 12 connections of 4 users` */
+async function sayAccess(admin: Administration, id: string): Promise<string> {
+  const { grants, users, isMore } = await countClientAccess(admin, id);
+  const more = isMore ? 'more than ' : '';
+  return `Ends ${more}${countOf(grants, 'connection')} of ${countOf(users, 'user')}, at once.`;
+}
+
+const stateActions = [
+  ...clientAction(
+    'disable',
+    async (client, admin) => ({
+      title: `Disable ${appName(client)}`,
+      effects: [
+        await sayAccess(admin, client.id),
+        'Rejects the app until an operator enables it. What has ended stays so.',
+      ],
+      button: 'Disable the app',
+      isDangerous: true,
+    }),
+    async (request) => {
+      await changeClientState(request, idIn(request), 'disable');
+      return doneAt(links.app(idIn(request)), 'disabled');
+    },
+  ),
+  ...clientAction(
+    'enable',
+    async (client) => ({
+      title: `Enable ${appName(client)}`,
+      effects: ['The app is accepted again. It asks its users again.'],
+      button: 'Enable the app',
+    }),
+    async (request) => {
+      await changeClientState(request, idIn(request), 'enable');
+      return doneAt(links.app(idIn(request)), 'enabled');
+    },
+  ),
+  ...clientAction(
+    'remove',
+    async (client, admin) => ({
+      title: `Remove ${appName(client)}`,
+      effects: [
+        await sayAccess(admin, client.id),
+        ...(client.origin === 'registered'
+          ? ['The app can register again. Disable it instead to keep it out.']
+          : ['The app cannot come back under this identifier by itself.']),
+      ],
+      button: 'Remove the app',
+      isDangerous: true,
+    }),
+    async (request) => {
+      await changeClientState(request, idIn(request), 'remove');
+      return doneAt(links.apps, 'removed');
+    },
+  ),
+];
+
+const rotateAction = clientAction(
+  'rotate-secret',
+  async (client) => ({
+    title: `Rotate the secret of ${appName(client)}`,
+    effects: [
+      'Creates a new client secret, which is shown once.',
+      'The secret before it is accepted for one more day, so that nothing is interrupted.',
+    ],
+    button: 'Rotate the secret',
+  }),
+  async (request) => {
+    const id = idIn(request);
+    const { secret, previousUntil } = await rotateClientSecret(request, id);
+    return {
+      section: 'apps',
+      title: 'The new secret',
+      back: { label: 'Back to the app', href: links.app(id) },
+      body: html`<p>It is shown once. The secret before it is accepted until ${time(previousUntil, request.admin.clock())}.</p>
+${copyText(secret)}`,
+    };
+  },
+);
+
+const METHODS = [
+  ['none', 'None: an app on a computer or in a browser (public client)'],
+  ['client_secret_basic', 'A secret: an app on a server (confidential client)'],
+] as const;
+
+const addAction = defineAction({
+  path: `${links.apps}/add`,
+  fields: ['name', 'redirects', 'method'],
+  describe: async ({ form }) => ({
+    section: 'apps',
+    title: 'Add an app',
+    back: { label: 'Apps', href: links.apps },
+    effects: [],
+    button: 'Add the app',
+    fields: html`${field({ name: 'name', label: 'Name', hint: 'Users see it on the consent page, without the note that the app is unverified.', isRequired: true, maxLength: 100, value: form['name'] ?? '' })}
+${field({ name: 'redirects', label: 'Redirect URIs', rows: 3, isRequired: true, hint: 'One a line, exactly as the app sends them.', value: form['redirects'] ?? '' })}
+${field({ name: 'method', label: 'How the app authenticates', choices: METHODS, value: form['method'] ?? 'none' })}`,
+  }),
+  async perform(request) {
+    const { name = '', redirects = '', method = 'none' } = request.form;
+    if (!METHODS.some(([value]) => value === method))
+      throw new OperationError('invalid', 'Choose how the app authenticates.');
+    const registered = await addTrustedClient(request, {
+      client_name: name,
+      redirect_uris: redirects.split(/\s+/).filter(Boolean),
+      token_endpoint_auth_method: method,
+    });
+    const { client_id: id, client_secret: secret } = registered;
+    return {
+      section: 'apps',
+      title: `${name} was added`,
+      back: { label: 'Apps', href: links.apps },
+      action: { label: 'Open the app', href: links.app(String(id)) },
+      body: html`<h2>Client identifier</h2>${copyText(String(id))}
+${secret !== undefined && html`<h2>Client secret</h2><p>It is shown once: copy it now.</p>${copyText(String(secret))}`}`,
+    };
+  },
+});
+
+export const appActions: readonly ConsoleRoute[] = [...addAction, ...stateActions, ...rotateAction];

@@ -1,0 +1,105 @@
+/** The page of an app: what it says of itself, who allowed it what, and what an operator can change. */
+import { html, type Markup } from '@portcullis/authorization-server/pages';
+import { type ClientGrant, listClientGrants } from '../../operations/client-grants.ts';
+import { type DescribedClient, describeClient } from '../../operations/clients.ts';
+import { doneIn } from '../action.ts';
+import { links, withQuery } from '../links.ts';
+import { appName, serverOf } from '../names.ts';
+import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
+import { done, empty, facts, section, table, tag, time } from '../ui/parts.ts';
+import { ORIGINS } from './list.ts';
+
+const DONE = {
+  disabled: 'The app is disabled, and everything that it held has ended.',
+  enabled: 'The app is accepted again.',
+};
+
+/** Connections that the page lists. */
+const MAX_LISTED = 50;
+
+export const appPage: ConsoleRoute = definePage('/admin/app', async (request) => {
+  const { admin, query, role } = request;
+  const client = await describeClient(admin, query.get('id') ?? '');
+  const grants = await listClientGrants(admin, client.id, MAX_LISTED);
+  return {
+    section: 'apps',
+    title: appName(client),
+    lead:
+      client.origin === 'registered'
+        ? 'The app registered itself under this name: nothing verified it.'
+        : 'Trusted: the app was defined by an operator.',
+    back: { label: 'Apps', href: links.apps },
+    body: html`${done(doneIn(request, DONE))}
+<div class="columns"><div>
+${section('Connections', connections(request, grants))}
+${section('Client metadata', metadata(client))}
+</div><div>
+${section('App', appFacts(request, client))}
+${role === 'operator' && section('Change', changes(client))}
+</div></div>`,
+  };
+});
+
+function connections({ admin }: ConsoleRequest, grants: readonly ClientGrant[]): Markup {
+  if (grants.length === 0)
+    return empty(
+      'No user has allowed this app anything',
+      'A connection appears here when a user allows it something.',
+    );
+  const rows = grants.map(({ id, account, scopes, resources, lastUsedAt }) => [
+    html`<a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>`,
+    resources.map((resource) => serverOf(admin, resource).name).join(', '),
+    html`<span class="tags">${scopes.map((scope) => tag(scope))}</span>`,
+    time(lastUsedAt, admin.clock()),
+    html`<a class="button" href="${links.grant(id)}">Open<span class="unseen"> the connection of ${account.email}</span></a>`,
+  ]);
+  const columns = [
+    { heading: 'User' },
+    { heading: 'Server' },
+    { heading: 'Permissions' },
+    { heading: 'Used', kind: 'time' },
+    { heading: 'Actions', kind: 'acts' },
+  ] as const;
+  return html`${table('Connections', columns, rows)}
+${grants.length === MAX_LISTED && html`<p class="fact">Some of the connections: ${MAX_LISTED} are shown.</p>`}`;
+}
+
+function metadata({ metadata: given }: DescribedClient): Markup {
+  return html`<pre tabindex="0" aria-label="Client metadata">${JSON.stringify(given, null, 2)}</pre>`;
+}
+
+function appFacts({ admin }: ConsoleRequest, client: DescribedClient): Markup {
+  const now = admin.clock();
+  const at = (seconds: number | null) => (seconds === null ? null : time(seconds, now));
+  return facts([
+    ['State', client.disabledAt === null ? tag('Active', 'good') : tag('Disabled', 'bad')],
+    ['Origin', ORIGINS[client.origin]],
+    ['Created', client.origin === 'configured' ? null : time(client.createdAt, now)],
+    ['Used', at(client.lastUsedAt)],
+    ['Expires', at(client.expiresAt)],
+    ['Disabled', at(client.disabledAt)],
+    ['Identifier', html`<code>${client.id}</code> <span class="fact">client_id</span>`],
+    ['Events', html`<a href="${links.events({ client: client.id })}">Show what happened</a>`],
+  ]);
+}
+
+/** The address of an action of an app. */
+function appAction(id: string, name: string): string {
+  return withQuery(`/admin/app/${name}`, { id });
+}
+
+function changes(client: DescribedClient): Markup {
+  if (client.origin === 'configured')
+    return html`<p class="quiet">The configuration file defines this app: change it there, and reload the server.</p>`;
+  const to = (name: string, label: string, kind = '') =>
+    html`<a class="button${kind}" href="${appAction(client.id, name)}">${label}</a>`;
+  return html`<div class="buttons">
+${usesSecret(client) && to('rotate-secret', 'Rotate secret')}
+${client.disabledAt === null ? to('disable', 'Disable', ' grave') : to('enable', 'Enable')}
+${to('remove', 'Remove', ' grave')}
+</div>`;
+}
+
+function usesSecret({ metadata: { token_endpoint_auth_method: method } }: DescribedClient): boolean {
+  return typeof method === 'string' && method.startsWith('client_secret_');
+}

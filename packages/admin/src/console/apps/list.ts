@@ -1,0 +1,101 @@
+/** The list of apps: clients of the configuration, those that operators added, and those that registered themselves. */
+import { html, type Markup, monogram } from '@portcullis/authorization-server/pages';
+import { configuredClients, type DescribedClient, describeStored } from '../../operations/clients.ts';
+import { searchList } from '../../operations/search-lists.ts';
+import { doneIn } from '../action.ts';
+import { links } from '../links.ts';
+import { appName } from '../names.ts';
+import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
+import { done, empty, filterBar, pageLinks, table, tag, time } from '../ui/parts.ts';
+
+/** Rows of a page. */
+const LIMIT = 50;
+
+/** Where a client is from, in words. */
+export const ORIGINS: Readonly<Record<DescribedClient['origin'], string>> = {
+  configured: 'Configuration file',
+  administered: 'Added by an operator',
+  registered: 'Registered itself',
+};
+
+const FILTERS = [
+  {
+    name: 'show',
+    choices: [
+      ['', 'All'],
+      ['trusted', 'Trusted'],
+      ['registered', 'Registered themselves'],
+      ['unused', 'Never used'],
+      ['disabled', 'Disabled'],
+    ],
+  },
+] as const;
+
+export const appListPage: ConsoleRoute = definePage(links.apps, async (request) => {
+  const { admin, query } = request;
+  const after = query.get('after') ?? '';
+  const matches = matcherOf(query);
+  const { items, next } = await searchList(
+    async (from, limit) => (await admin.clients.list(from, limit)).map(describeStored),
+    ({ id }) => id,
+    matches,
+    after,
+    LIMIT,
+  );
+  const own = after === '' ? configuredClients(admin).filter(matches ?? (() => true)) : [];
+  const all = [...own, ...items];
+  return {
+    section: 'apps',
+    title: 'Apps',
+    lead: 'Clients that users allow access, and clients that act for themselves.',
+    action: { label: 'Add an app', href: `${links.apps}/add`, isForOperators: true },
+    body: html`${done(doneIn(request, { removed: 'The app was removed with all that it held.' }))}
+${filterBar(request, 'Search by name or identifier', FILTERS)}
+${all.length === 0 ? nothingFound(request) : appTable(request, all)}
+${pageLinks(request, next)}`,
+  };
+});
+
+/** `null`: all match. */
+function matcherOf(query: URLSearchParams): ((client: DescribedClient) => boolean) | null {
+  const [text, show] = [(query.get('q') ?? '').trim().toLowerCase(), query.get('show') ?? ''];
+  if (text === '' && show === '') return null;
+  return (client) =>
+    (client.id.toLowerCase().includes(text) || appName(client).toLowerCase().includes(text)) &&
+    (show !== 'trusted' || client.origin !== 'registered') &&
+    (show !== 'registered' || client.origin === 'registered') &&
+    (show !== 'unused' || (client.lastUsedAt === null && client.origin !== 'configured')) &&
+    (show !== 'disabled' || client.disabledAt !== null);
+}
+
+function nothingFound({ query }: ConsoleRequest): Markup {
+  return query.size > 0
+    ? empty('No app matches', 'Search for a part of the name or identifier, or show all apps.', {
+        label: 'Show all',
+        href: links.apps,
+      })
+    : empty(
+        'No app yet',
+        'Apps appear here when they register, when an operator adds them, or when the configuration file lists them.',
+      );
+}
+
+function appTable({ admin }: ConsoleRequest, all: readonly DescribedClient[]): Markup {
+  const rows = all.map((client) => [
+    html`<a href="${links.app(client.id)}">${monogram(appName(client), client.id)}<bdi>${appName(client)}</bdi></a>`,
+    client.origin === 'registered' ? tag('Unverified name', 'warn') : tag('Trusted', 'good'),
+    ORIGINS[client.origin],
+    client.disabledAt === null ? 'Active' : tag('Disabled', 'bad'),
+    client.lastUsedAt === null
+      ? html`<span class="quiet">not recorded</span>`
+      : time(client.lastUsedAt, admin.clock()),
+  ]);
+  const columns = [
+    { heading: 'App' },
+    { heading: 'Trust' },
+    { heading: 'Origin' },
+    { heading: 'State' },
+    { heading: 'Used', kind: 'time' },
+  ] as const;
+  return table('Apps', columns, rows);
+}

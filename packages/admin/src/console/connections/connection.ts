@@ -1,0 +1,94 @@
+/** The page of a connection (a grant): what one user allowed one app, and its end. */
+import { html } from '@portcullis/authorization-server/pages';
+import { endGrant, listGrantAccounts, showGrant } from '../../operations/grants.ts';
+import { defineAction, doneAt } from '../action.ts';
+import { links } from '../links.ts';
+import { findAppNames, serverOf } from '../names.ts';
+import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
+import { facts, section, table, tag, time } from '../ui/parts.ts';
+
+const PATH = '/admin/connections/{grantId}';
+
+const idIn = ({ params }: ConsoleRequest) => params['grantId'] ?? '';
+
+const connectionPage = definePage(PATH, async (request) => {
+  const { admin } = request;
+  const grant = await showGrant(admin, idIn(request));
+  const [names, accounts] = await Promise.all([
+    findAppNames(admin, [grant.clientId]),
+    listGrantAccounts(admin, grant.id),
+  ]);
+  const app = names.get(grant.clientId) ?? grant.clientId;
+  const now = admin.clock();
+  const servers = grant.resources.map((resource) => serverOf(admin, resource));
+  return {
+    section: 'users',
+    title: `${app} and ${grant.account.email}`,
+    lead: 'What one user allowed one app.',
+    back: { label: grant.account.email, href: links.user(grant.account.id) },
+    action: { label: 'End access', href: `${links.grant(grant.id)}/end`, isForOperators: true },
+    body: html`<div class="columns"><div>
+${section('Permissions', html`<span class="tags">${grant.scopes.map((scope) => tag(scope))}</span>`)}
+${
+  accounts.length > 0 &&
+  section(
+    'Connected accounts',
+    table(
+      'Accounts that the user has connected at backends',
+      [{ heading: 'Backend' }, { heading: 'Permissions' }, { heading: 'Connected', kind: 'time' }],
+      accounts.map(({ backend, scopes, createdAt }) => [
+        html`<code>${backend}</code>`,
+        scopes.join(', '),
+        time(createdAt, now),
+      ]),
+    ),
+  )
+}
+</div><div>
+${section(
+  'Connection',
+  facts([
+    ['User', html`<a href="${links.user(grant.account.id)}"><bdi>${grant.account.email}</bdi></a>`],
+    ['App', html`<a href="${links.app(grant.clientId)}"><bdi>${app}</bdi></a>`],
+    [
+      'Server',
+      html`${servers.map(({ name, path }, index) => html`${index > 0 && ', '}${path === null ? name : html`<a href="${links.server(path)}">${name}</a>`}`)}`,
+    ],
+    ['Workspace', grant.workspace],
+    ['Allowed', time(grant.createdAt, now)],
+    ['Used', time(grant.lastUsedAt, now)],
+    ['Expires', time(grant.expiresAt, now)],
+    ['Sign-in at', grant.providerTokens?.identityProvider ?? null],
+    ['Identifier', html`<code>${grant.id}</code>`],
+    ['Events', html`<a href="${links.events({ grant: grant.id })}">Show what happened</a>`],
+  ]),
+)}
+</div></div>`,
+  };
+});
+
+const endRoutes = defineAction({
+  path: `${PATH}/end`,
+  async describe(request) {
+    const grant = await showGrant(request.admin, idIn(request));
+    const app = (await findAppNames(request.admin, [grant.clientId])).get(grant.clientId) ?? grant.clientId;
+    const servers = grant.resources.map((resource) => serverOf(request.admin, resource).name).join(', ');
+    return {
+      section: 'users',
+      title: `End the access of ${app}`,
+      back: { label: 'Back to the connection', href: links.grant(grant.id) },
+      effects: [
+        `Revokes every token with which ${app} acts for ${grant.account.email} at ${servers}, at once.`,
+        'The user can allow the app again.',
+      ],
+      button: 'End access',
+      isDangerous: true,
+    };
+  },
+  async perform(request) {
+    const { account } = await endGrant(request, idIn(request));
+    return doneAt(links.user(account.id), 'ended-one');
+  },
+});
+
+export const connectionRoutes: readonly ConsoleRoute[] = [connectionPage, ...endRoutes];

@@ -1,0 +1,35 @@
+/** Invites a user: an account, and a one-time link for its owner. */
+import { html } from '@portcullis/authorization-server/pages';
+import { OperationError } from '../../operations/errors.ts';
+import { inviteUser } from '../../operations/users.ts';
+import { defineAction } from '../action.ts';
+import { links } from '../links.ts';
+import type { ConsoleRoute } from '../page.ts';
+import { copyText, field, time } from '../ui/parts.ts';
+import { ROLES, readRole } from './roles.ts';
+
+export const inviteRoutes: readonly ConsoleRoute[] = defineAction({
+  path: `${links.users}/invite`,
+  fields: ['email', 'role'],
+  describe: async ({ form }) => ({
+    section: 'users',
+    title: 'Invite a user',
+    back: { label: 'Users', href: links.users },
+    effects: [],
+    button: 'Create the invitation',
+    fields: html`${field({ name: 'email', label: 'Email address', type: 'email', isRequired: true, maxLength: 300, value: form['email'] ?? '', hint: 'Creates an account and a one-time link, which you send to its owner. Portcullis sends no mail.' })}
+${field({ name: 'role', label: 'Role in the administration', choices: ROLES, value: form['role'] ?? '' })}`,
+  }),
+  async perform(request) {
+    const email = request.form['email'] ?? '';
+    if (email.length > 300) throw new OperationError('invalid', 'The email address is too long.');
+    const { account, link, expiresAt } = await inviteUser(request, { email, role: readRole(request) });
+    return {
+      section: 'users',
+      title: 'The invitation is ready',
+      back: { label: 'Users', href: links.users },
+      body: html`<p>Send this link to <a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>. It is shown once, works once, and expires ${time(expiresAt, request.admin.clock())}.</p>
+${copyText(link)}`,
+    };
+  },
+});

@@ -1,0 +1,46 @@
+/** What users allowed one client. */
+import type { Administration } from './administration.ts';
+
+/** Grants that are counted and listed: for more than these it is said that there are more. */
+const MAX_GRANTS = 1_000;
+
+/** A grant of a client, with its user. */
+export interface ClientGrant {
+  readonly id: string;
+  readonly account: { readonly id: string; readonly email: string };
+  readonly scopes: readonly string[];
+  readonly resources: readonly string[];
+  /** Epoch seconds. */
+  readonly lastUsedAt: number;
+}
+
+/** What ends with a client. */
+interface ClientAccess {
+  readonly grants: number;
+  readonly users: number;
+  /** Whether there are more than were counted. */
+  readonly isMore: boolean;
+}
+
+export async function countClientAccess(
+  { store, clock }: Pick<Administration, 'store' | 'clock'>,
+  id: string,
+): Promise<ClientAccess> {
+  const grants = await store.listGrantsOfClient(id, clock(), MAX_GRANTS + 1);
+  const users = new Set(grants.map(({ accountId }) => accountId)).size;
+  return { grants: Math.min(grants.length, MAX_GRANTS), users, isMore: grants.length > MAX_GRANTS };
+}
+
+/** Some grants of a client, the most recently used of them first. */
+export async function listClientGrants(
+  { store, clock }: Pick<Administration, 'store' | 'clock'>,
+  id: string,
+  limit: number,
+): Promise<readonly ClientGrant[]> {
+  const grants = await store.listGrantsOfClient(id, clock(), limit);
+  const listed = grants.map(async ({ id: grantId, accountId, scopes, resources, lastUsedAt }) => {
+    const email = (await store.findAccount(accountId))?.email ?? accountId;
+    return { id: grantId, account: { id: accountId, email }, scopes, resources, lastUsedAt };
+  });
+  return (await Promise.all(listed)).toSorted((one, other) => other.lastUsedAt - one.lastUsedAt);
+}
