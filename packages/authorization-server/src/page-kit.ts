@@ -2,6 +2,7 @@
 export { html } from 'hono/html';
 export type { ComponentPages, ComponentSession } from './component-pages.ts';
 export { newReference } from './http/error-pages.ts';
+export { claudeCodeCommand, installLinksOf } from './ui/add-server.ts';
 export { monogram } from './ui/marks.ts';
 export type { Markup } from './ui/markup.ts';
 export { respondPage, respondRedirect } from './ui/respond-page.ts';

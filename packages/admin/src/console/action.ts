@@ -10,8 +10,7 @@ import {
   type ConsoleRoute,
   defineForm,
 } from './page.ts';
-import { icons } from './ui/icons.ts';
-import { field, postForm } from './ui/parts.ts';
+import { errorNotice, field, postForm } from './ui/parts.ts';
 
 /** What the page of an action says. */
 export interface ActionPage extends Pick<ConsolePage, 'section' | 'title'> {
@@ -69,7 +68,7 @@ ${reason}
 <p class="buttons"><button class="button ${isDangerous ? 'danger' : 'main'}">${button}</button><a class="button" href="${back.href}">Cancel</a></p>`;
   return {
     ...{ section, title, back, status: error === null ? 200 : STATUS[error.kind] },
-    body: html`${error !== null && html`<p class="notice bad" role="alert">${icons.warning}<span>${error.message}</span></p>`}
+    body: html`${errorNotice(error)}
 ${effects.length > 0 && html`<ul class="effects">${effects.map((effect) => html`<li>${effect}</li>`)}</ul>`}
 ${postForm(request, request.path, content)}`,
   };

@@ -1,10 +1,20 @@
 /** Every page and form of the console. The first route that matches a path serves it. */
+
+import { approvalRoutes } from './approvals/approvals.ts';
 import { appActions } from './apps/actions.ts';
 import { appPage } from './apps/app.ts';
 import { appListPage } from './apps/list.ts';
 import { connectionRoutes } from './connections/connection.ts';
 import { overviewRoutes } from './overview/overview.ts';
 import type { ConsoleRoute } from './page.ts';
+import { policyPage } from './policy/policy.ts';
+import { serverListPage } from './servers/list.ts';
+import { reviewRoutes } from './servers/review.ts';
+import { serverPage } from './servers/server.ts';
+import { settingsActions } from './settings/actions.ts';
+import { settingsPage } from './settings/settings.ts';
+import { providerSetupRoutes } from './setup/provider.ts';
+import { serverSetupRoutes } from './setup/server.ts';
 import { userActions } from './users/actions.ts';
 import { inviteRoutes } from './users/invite.ts';
 import { userRoutes } from './users/list.ts';
@@ -20,4 +30,13 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   appPage,
   ...appActions,
   ...connectionRoutes,
+  serverListPage,
+  serverPage,
+  ...reviewRoutes,
+  ...approvalRoutes,
+  policyPage,
+  settingsPage,
+  ...settingsActions,
+  ...serverSetupRoutes,
+  ...providerSetupRoutes,
 ];

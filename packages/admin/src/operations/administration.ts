@@ -12,6 +12,7 @@ import {
   type EventSink,
   type InitialAccessTokenAdministration,
   type KeyAdministration,
+  type OutboundSettings,
 } from '@portcullis/authorization-server';
 import type { AuthorizationStore, EventHourStore } from '@portcullis/authorization-server/store';
 import type { ServerHealth } from '@portcullis/gateway';
@@ -38,6 +39,19 @@ export interface AdminSources {
   readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
   /** Rate limits in effect, by name. */
   readonly rateLimits: Readonly<Record<string, { readonly burst: number; readonly perMinute: number }>>;
+  readonly configuration: {
+    /** Path of the configuration file; `null`: there is none. */
+    readonly file: string | null;
+    /** Without their secrets; the path of an address may be one. */
+    readonly webhooks: readonly {
+      readonly name: string;
+      readonly host: string;
+      /** Types of the events that it gets; `null`: all. */
+      readonly types: readonly string[] | null;
+    }[];
+  };
+  /** For requests to addresses that an operator names. */
+  readonly outbound: OutboundSettings;
   /** The servers behind the gateway. */
   readonly servers: () => readonly GatewayServer[];
   readonly health: () => readonly ServerHealth[];

@@ -43,24 +43,41 @@ export function copyable(layout: Layout, text: string): Markup {
   return html`<div class="copyable"><pre><code>${text}</code></pre><button type="button" class="button" data-copy="${text}" data-copied="${layout.text('connect.copied')}" hidden>${layout.text('connect.copy')}</button></div>`;
 }
 
+/** A link with which a host on this computer adds a server. */
+export interface InstallLink {
+  readonly host: HostName;
+  readonly href: string;
+}
+
 /**
  * Links that a host on this computer opens, and asks before it adds the server.
  * @see https://cursor.com/docs/context/mcp/install-links, https://code.visualstudio.com/api/extension-guides/ai/mcp
  */
-function installLinks(layout: Layout, { name, url }: ConnectableServer): Markup {
+export function installLinksOf({ name, url }: ConnectableServer): readonly InstallLink[] {
   const id = shortNameOf(name);
   const config = Buffer.from(JSON.stringify({ url })).toString('base64');
-  const links: readonly (readonly [HostName, string])[] = [
-    [
-      'Cursor',
-      `cursor://anysphere.cursor-deeplink/mcp/install?name=${id}&config=${encodeURIComponent(config)}`,
-    ],
-    ['VS Code', `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: id, type: 'http', url }))}`],
+  return [
+    {
+      host: 'Cursor',
+      href: `cursor://anysphere.cursor-deeplink/mcp/install?name=${id}&config=${encodeURIComponent(config)}`,
+    },
+    {
+      host: 'VS Code',
+      href: `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: id, type: 'http', url }))}`,
+    },
   ];
-  return html`<p class="installs">${links.map(
-    ([host, href]) =>
+}
+
+function installLinks(layout: Layout, server: ConnectableServer): Markup {
+  return html`<p class="installs">${installLinksOf(server).map(
+    ({ host, href }) =>
       html`<a class="button" href="${href}">${hostMark(host)}<span>${layout.text('connect.add-to', { host })}</span></a>`,
   )}</p>`;
+}
+
+/** The command with which Claude Code adds a server. */
+export function claudeCodeCommand({ name, url }: ConnectableServer): string {
+  return `claude mcp add --transport http ${shortNameOf(name)} ${url}`;
 }
 
 function hostList(layout: Layout, server: ConnectableServer): Markup {
@@ -88,7 +105,7 @@ function hostsFor(layout: Layout, { name, url }: ConnectableServer): readonly Ho
     {
       host: 'Claude Code',
       steps: layout.text('connect.terminal'),
-      snippet: `claude mcp add --transport http ${id} ${url}`,
+      snippet: claudeCodeCommand({ name, url }),
     },
     { host: 'Cursor', steps: inFile('~/.cursor/mcp.json'), snippet: json({ mcpServers: { [id]: { url } } }) },
     {

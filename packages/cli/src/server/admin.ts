@@ -56,6 +56,14 @@ export async function createAdmin(
       redirects: createRedirectPolicy(settings.privateUseSchemes, issuer),
       configuredClients: settings.clients,
       rateLimits: rateLimits === false ? {} : rateLimits,
+      outbound: settings.outbound,
+      configuration: {
+        file: prepared.configFile,
+        webhooks: settings.webhooks.map(({ name, url, types = null }) => ({
+          ...{ name, types },
+          host: new URL(url).host,
+        })),
+      },
       servers: () => gateway()?.servers ?? [],
       health: () => gateway()?.health() ?? [],
     },

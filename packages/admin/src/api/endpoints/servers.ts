@@ -1,7 +1,7 @@
 /** `/servers`, `/tools`, `/identity-providers`, `/rate-limits`: what this installation serves, and the review of tools. */
-import type { GatewayServer } from '@portcullis/gateway/options';
 import * as z from 'zod';
 import { findGroups } from '../../operations/accounts.ts';
+import { backendOf, credentialsOf } from '../../operations/servers.ts';
 import { decideTool, listPendingTools } from '../../operations/tools.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { isoTime, timeSchema } from '../schemas.ts';
@@ -38,18 +38,6 @@ const reviewedTool = {
   tool: z.string().max(500),
   hash: z.string().max(100),
 };
-
-function backendOf({ backend }: GatewayServer): string | null {
-  if (backend === null) return null;
-  return backend.kind === 'stdio'
-    ? backend.command.join(' ')
-    : backend.urls.map(({ href }) => href).join(', ');
-}
-
-function credentialsOf({ backend }: GatewayServer): string {
-  if (backend === null) return 'none';
-  return backend.kind === 'stdio' ? 'environment' : backend.credentials.as;
-}
 
 function parse(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);

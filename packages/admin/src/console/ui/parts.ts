@@ -65,7 +65,7 @@ export function table(
 <tbody>
 ${rows.map(
   (cells) =>
-    html`<tr>${cells.map((cell, index) => html`<td${classOf(columns[index] ?? { heading: '' })}>${cell}</td>`)}</tr>
+    html`<tr>${cells.map((cell, index) => html`<td${classOf(columns[index] ?? { heading: '' })}${columns[index]?.kind === 'number' && html` data-of="${columns[index]?.heading}"`}>${cell}</td>`)}</tr>
 `,
 )}</tbody>
 </table></div>`;
@@ -125,6 +125,11 @@ export function section(heading: string, body: Markup, aside: Markup | null = nu
 /** What was done, announced by screen readers. */
 export function done(sentence: string | null | undefined): Markup {
   return html`${sentence != null && html`<p class="notice" role="status">${icons.done}<span>${sentence}</span></p>`}`;
+}
+
+/** Why nothing was changed. */
+export function errorNotice(error: { readonly message: string } | null): Markup {
+  return html`${error !== null && html`<p class="notice bad" role="alert">${icons.warning}<span>${error.message}</span></p>`}`;
 }
 
 /** A number with its label and what it is compared with. */

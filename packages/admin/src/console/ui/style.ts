@@ -50,9 +50,11 @@ main { width: 100%; max-width: 1200px; padding: 28px 32px 64px; display: grid; g
 .grow { min-width: 0; flex: 1; }
 .crumb { font-size: 13px; }
 .crumb a { color: var(--quiet); text-decoration: none; }
-.crumb a::before { content: "← "; }
+.crumb a::before { content: ""; display: inline-block; width: 6px; height: 6px; margin-inline: 2px 6px; border: solid; border-width: 0 0 1.5px 1.5px; vertical-align: 1px; transform: rotate(45deg); }
 .crumb a:hover { color: var(--ink); text-decoration: underline; }
 .lead { margin-top: 2px; color: var(--quiet); max-width: 72ch; }
+.clamp { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; max-width: 56ch; color: var(--quiet); }
+.quoted { padding: 8px 12px; border-inline-start: 3px solid var(--edge); white-space: pre-wrap; }
 .quiet { color: var(--quiet); }
 .small { font-size: 13px; }
 .fact { font-size: 13px; color: var(--quiet); }
@@ -107,7 +109,7 @@ h1 .monogram { width: 28px; height: 28px; margin-inline-end: 10px; vertical-alig
 .monogram { font-size: 15px; font-weight: 600; }
 .acts { text-align: end; white-space: nowrap; }
 .acts .button { min-height: 26px; padding: 1px 8px; font-size: 13px; }
-.empty { display: grid; gap: 8px; justify-items: center; padding: 40px 24px; border: 1px dashed var(--edge); border-radius: 10px; text-align: center; }
+.empty { display: grid; gap: 6px; justify-items: center; padding: 24px; border: 1px dashed var(--edge); border-radius: 10px; text-align: center; }
 .empty p { max-width: 56ch; color: var(--quiet); }
 .pages { display: flex; gap: 8px; align-items: center; justify-content: flex-end; }
 
@@ -143,12 +145,17 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
 .copyable pre, .copyable code { flex: 1; min-width: 0; }
 .lines span { display: block; padding: 0 8px; margin: 0 -8px; border-radius: 2px; }
 .lines .added { background: var(--good); color: var(--good-ink); }
-.lines .removed { background: var(--warn); color: var(--warn-ink); text-decoration: line-through; text-decoration-thickness: 1px; }
+.lines .removed { background: var(--warn); color: var(--warn-ink); }
 .drawing { overflow-x: auto; }
-.drawing svg { display: block; width: 100%; min-width: 560px; max-width: 760px; height: auto; }
+.drawing svg { display: block; width: 100%; min-width: 480px; max-width: 600px; height: auto; }
 .node { fill: var(--rise); stroke: var(--edge); }
 .drawing text { fill: var(--ink); font-size: 13px; }
 .edge { fill: none; stroke: var(--field-edge); stroke-width: 1.25; }
+.steps { display: flex; flex-wrap: wrap; gap: 8px 24px; counter-reset: step; color: var(--quiet); font-size: 13px; }
+.steps li { counter-increment: step; }
+.steps li::before { content: counter(step); display: inline-block; width: 20px; margin-inline-end: 8px; border-radius: 10px; background: var(--plain); text-align: center; line-height: 20px; }
+.steps li[aria-current] { color: var(--ink); font-weight: 600; }
+.steps li[aria-current]::before { background: var(--accent); color: var(--accent-ink); }
 details > summary { cursor: pointer; }
 
 dialog { width: min(640px, calc(100vw - 32px)); max-height: 70vh; margin-top: 12vh; padding: 0; border: 1px solid var(--edge); border-radius: 12px; background: var(--card); color: var(--ink); }
@@ -187,13 +194,13 @@ dialog .keys { padding: 20px 24px; }
   .copyable .button { align-self: start; }
   table.fold, .fold tbody, .fold tr, .fold td { display: block; }
   .fold thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  .fold tr { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 2px 12px; padding: 10px 12px; }
+  .fold tr { display: flex; flex-wrap: wrap; gap: 2px 12px; align-items: center; padding: 10px 12px; }
   .fold tr + tr { border-top: 1px solid var(--line); }
   .fold td { height: auto; padding: 0; border: 0; font-size: 13px; text-align: start; }
-  .fold td:first-child { grid-column: 1 / -1; font-size: 14px; }
+  .fold td:first-child { flex: 1 0 100%; font-size: 14px; }
+  .fold td.number::before { content: attr(data-of) " "; color: var(--quiet); }
+  .fold td.acts { margin-inline-start: auto; }
   .fold td:empty { display: none; }
-  .facts { grid-template-columns: minmax(0, 1fr); gap: 0; }
-  .facts dd { margin-bottom: 8px; }
 }
 @media (prefers-reduced-motion: no-preference) { .button, .side a { transition: background-color 120ms; } }
 @media (forced-colors: active) { .side li a[aria-current] { outline: 1px solid; } .tag, .chip { border: 1px solid; } }

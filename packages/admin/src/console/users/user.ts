@@ -124,9 +124,12 @@ function changes({ id, disabledAt, emailKey }: UserDetails): Markup {
 ${to('role', 'Change role')}
 ${isLocal && to('groups', 'Change groups')}
 ${isLocal && disabledAt === null && to('reset', 'Create reset link')}
-${to('factors', 'Remove second factors')}
+${disabledAt !== null && to('enable', 'Enable')}
+</div>
+<div class="panel destructive"><h3>What ends access</h3><div class="buttons">
 ${to('end', 'End all access', ' grave')}
-${disabledAt === null ? to('disable', 'Disable', ' grave') : to('enable', 'Enable')}
+${disabledAt === null && to('disable', 'Disable', ' grave')}
+${to('factors', 'Remove second factors', ' grave')}
 ${to('remove', 'Remove', ' grave')}
-</div>`;
+</div></div>`;
 }

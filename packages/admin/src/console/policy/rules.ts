@@ -1,0 +1,51 @@
+/** The rules of a server as the configuration file has them, read-only. */
+import { html, type Markup } from '@portcullis/authorization-server/pages';
+import type { GatewayServer } from '@portcullis/gateway/options';
+import { empty, table } from '../ui/parts.ts';
+
+/** A rule in words, from its members. */
+function sayRule(rule: unknown): string {
+  if (rule === false) return 'never allowed';
+  if (Array.isArray(rule)) return rule.length === 0 ? 'any token' : `scopes ${rule.join(', ')}`;
+  const said = Object.entries(rule as Readonly<Record<string, unknown>>)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => sayMember(name, value));
+  return said.length === 0 ? 'any token' : said.join(' · ');
+}
+
+function sayMember(name: string, value: unknown): string {
+  if (name === 'public') return value === true ? 'no token is needed' : 'a token is needed';
+  if (name === 'never') return 'never allowed';
+  if (name === 'approval') {
+    const { by } = value as { readonly by: 'user' | { readonly groups: readonly string[] } };
+    return by === 'user' ? 'an approval by its user' : `an approval by ${by.groups.join(', ')}`;
+  }
+  if (name === 'when') return `when ${String(value)}`;
+  const text = Array.isArray(value)
+    ? value.join(', ')
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value);
+  return `${name} ${text}`;
+}
+
+/** One row a rule: what it is about, what it demands, and where it is written. */
+export function rulesTable({ rules, path }: GatewayServer): Markup {
+  const rows = Object.entries(rules).flatMap(([kind, written]) =>
+    Object.entries(written ?? {}).map(([pattern, rule]) => [
+      html`<span class="quiet">${kind}</span> <code>${pattern}</code>`,
+      sayRule(rule),
+      html`<code>servers[&quot;${path}&quot;].${kind}</code>`,
+    ]),
+  );
+  if (rows.length === 0)
+    return empty(
+      'No rule is written',
+      'Scopes are proposed from what the tools say of themselves: those that only read, and those that change something.',
+    );
+  return table(
+    `Rules of ${path}`,
+    [{ heading: 'For' }, { heading: 'Demands' }, { heading: 'In the configuration file' }],
+    rows,
+  );
+}

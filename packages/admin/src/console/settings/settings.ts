@@ -1,0 +1,139 @@
+/** The settings: keys, identity providers, initial access tokens, rate limits and webhooks, with where each is defined. */
+import { redirectUriOf } from '@portcullis/authorization-server';
+import { html, type Markup } from '@portcullis/authorization-server/pages';
+import type { Administration } from '../../operations/administration.ts';
+import { doneIn } from '../action.ts';
+import { links } from '../links.ts';
+import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
+import { done, empty, formatCount, section, table, tag, time } from '../ui/parts.ts';
+
+const DONE = {
+  rotated: 'A new signing key was created. All processes use it within half a minute.',
+  revoked: 'The initial access token was revoked.',
+};
+
+export const settingsPage: ConsoleRoute = definePage(links.settings, async (request) => {
+  const { admin, role } = request;
+  const isOperator = role === 'operator';
+  const [keys, tokens] = await Promise.all([keyTable(admin), tokenTable(request)]);
+  const link = (href: string, label: string) =>
+    isOperator ? html`<a class="button" href="${href}">${label}</a>` : null;
+  return {
+    section: 'settings',
+    title: 'Settings',
+    lead: html`What is in effect. ${originOf(admin)}`,
+    body: html`${done(doneIn(request, DONE))}
+${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key'))}
+${section('Identity providers', providerTable(admin), link('/admin/setup/provider', 'Add a provider'))}
+${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
+${section('Webhooks', webhookTable(admin))}
+${section('Rate limits', limitTable(admin))}`,
+  };
+});
+
+/** Where settings are defined. */
+function originOf({ configuration: { file } }: Administration): Markup {
+  return file === null
+    ? html`Everything besides keys and tokens is from variables and flags of the command line: there is no configuration file.`
+    : html`Everything besides keys and tokens is from the configuration file <code>${file}</code>: change it there, and reload the server.`;
+}
+
+const STATES = { next: 'Signs next', signing: 'Signing', past: 'Verifies', retired: 'Retired' } as const;
+
+async function keyTable(admin: Administration): Promise<Markup> {
+  const rows = (await admin.keys.list()).map(({ id, algorithm, state, createdAt, signsFrom, canDecrypt }) => [
+    html`<code>${id}</code>`,
+    algorithm,
+    canDecrypt
+      ? tag(STATES[state], state === 'signing' ? 'good' : 'plain')
+      : tag('Cannot be decrypted', 'bad'),
+    time(createdAt, admin.clock()),
+    time(signsFrom, admin.clock()),
+  ]);
+  const columns = [
+    { heading: 'Key (kid)' },
+    { heading: 'Algorithm', kind: 'short' },
+    { heading: 'State' },
+    { heading: 'Created', kind: 'time' },
+    { heading: 'Signs from', kind: 'time' },
+  ] as const;
+  return table('Signing keys', columns, rows);
+}
+
+function providerTable({ identityProviders, issuer }: Administration): Markup {
+  if (identityProviders.length === 0)
+    return empty(
+      'Users sign in here',
+      'No identity provider is configured: accounts are invited and have a password or passkey.',
+    );
+  const rows = identityProviders.map(({ id, name }) => [
+    name,
+    html`<code>${id}</code>`,
+    html`<code>${redirectUriOf(issuer, id)}</code>`,
+  ]);
+  return table(
+    'Identity providers',
+    [{ heading: 'Provider' }, { heading: 'Identifier' }, { heading: 'Redirect URI' }],
+    rows,
+  );
+}
+
+/** Tokens that the page lists. */
+const MAX_TOKENS = 100;
+
+async function tokenTable({ admin, role }: ConsoleRequest): Promise<Markup> {
+  const tokens = await admin.initialAccessTokens.list('', MAX_TOKENS);
+  if (tokens.length === 0)
+    return empty(
+      'No initial access token',
+      'With such a token one app can register where registration is not open to all (RFC 7591).',
+    );
+  const rows = tokens.map(({ id, note, createdAt, expiresAt, clientId }) => [
+    note === '' ? html`<code>${id}</code>` : html`<bdi>${note}</bdi>`,
+    clientId === null
+      ? tag('Unused', 'good')
+      : html`used by <a href="${links.app(clientId)}"><code>${clientId}</code></a>`,
+    time(createdAt, admin.clock()),
+    time(expiresAt, admin.clock()),
+    role === 'operator' && clientId === null
+      ? html`<a class="button grave" href="${links.settings}/tokens/${encodeURIComponent(id)}/revoke">Revoke<span class="unseen"> ${note === '' ? id : note}</span></a>`
+      : '',
+  ]);
+  const columns = [
+    { heading: 'Note' },
+    { heading: 'State' },
+    { heading: 'Created', kind: 'time' },
+    { heading: 'Expires', kind: 'time' },
+    { heading: 'Actions', kind: 'acts' },
+  ] as const;
+  return table('Initial access tokens', columns, rows);
+}
+
+function webhookTable({ configuration: { webhooks } }: Administration): Markup {
+  if (webhooks.length === 0)
+    return empty(
+      'No webhook',
+      'Webhooks send events to other systems, signed and at least once. They are defined in the configuration file.',
+    );
+  const rows = webhooks.map(({ name, host, types }) => [
+    name,
+    html`<code>${host}</code>`,
+    types === null ? 'all' : types.join(', '),
+  ]);
+  return table('Webhooks', [{ heading: 'Webhook' }, { heading: 'Host' }, { heading: 'Events' }], rows);
+}
+
+function limitTable({ rateLimits }: Administration): Markup {
+  const rows = Object.entries(rateLimits).map(([name, { burst, perMinute }]) => [
+    html`<code>${name}</code>`,
+    formatCount(burst),
+    formatCount(perMinute),
+  ]);
+  if (rows.length === 0) return html`<p class="quiet">Rate limits are disabled.</p>`;
+  const columns = [
+    { heading: 'Limit' },
+    { heading: 'Burst', kind: 'number' },
+    { heading: 'A minute', kind: 'number' },
+  ] as const;
+  return table('Rate limits in effect', columns, rows);
+}

@@ -1,0 +1,25 @@
+/** What is set up becomes configuration: an entry to add to the file, as text and as a file of its own. */
+import { html, type Markup } from '@portcullis/authorization-server/pages';
+import type { Administration } from '../../operations/administration.ts';
+import { copyText, section } from '../ui/parts.ts';
+
+/** @param list of the configuration that the entry belongs to @param outcome what happens once it is there */
+export function exportSection(
+  { configuration: { file } }: Administration,
+  list: 'servers' | 'identityProviders',
+  entry: object,
+  outcome: string,
+): Markup {
+  const whole = JSON.stringify({ [list]: [entry] }, null, 2);
+  const address = `data:application/json;base64,${Buffer.from(`${whole}\n`).toString('base64')}`;
+  return section(
+    'Export',
+    html`<p>${
+      file === null
+        ? html`There is no configuration file yet: save this as <code>portcullis.json</code>, and start with <code>portcullis up --config portcullis.json</code>.`
+        : html`Add this entry to <code>${list}</code> in <code>${file}</code>. ${outcome}`
+    }</p>
+${copyText(file === null ? whole : JSON.stringify(entry, null, 2))}
+<p class="buttons"><a class="button main" download="portcullis.json" href="${address}">Download as a file</a></p>`,
+  );
+}

@@ -1,0 +1,81 @@
+/** Sets an identity provider up: its issuer is tried live, and the configuration is exported. */
+import { redirectUriOf } from '@portcullis/authorization-server';
+import { html } from '@portcullis/authorization-server/pages';
+import { OperationError } from '../../operations/errors.ts';
+import { type TriedProvider, tryProvider } from '../../operations/try-provider.ts';
+import { links } from '../links.ts';
+import { type ConsolePage, type ConsoleRequest, type ConsoleRoute, defineForm } from '../page.ts';
+import { copyText, errorNotice, facts, field, postForm, section } from '../ui/parts.ts';
+import { exportSection } from './export.ts';
+
+const PATH = '/admin/setup/provider';
+
+function formPage(request: ConsoleRequest, error: OperationError | null): ConsolePage {
+  const value = (name: string) => request.form[name] ?? '';
+  const content = html`${field({ name: 'issuer', label: 'Issuer', type: 'url', isRequired: true, maxLength: 2000, value: value('issuer'), hint: 'As the provider writes it: https://login.example.com' })}
+${field({ name: 'name', label: 'Name', isRequired: true, maxLength: 100, value: value('name'), hint: 'Users see it on the sign-in page.' })}
+${field({ name: 'id', label: 'Identifier', isRequired: true, maxLength: 64, value: value('id'), hint: 'Part of the redirect URI: lower-case letters, digits and hyphens.' })}
+${field({ name: 'clientId', label: 'Client ID', isRequired: true, maxLength: 500, value: value('clientId'), hint: 'Of the application that you created at the provider. Its secret is never entered here.' })}
+<p class="buttons"><button class="button main">Try the provider</button><a class="button" href="${links.settings}">Cancel</a></p>`;
+  return {
+    section: 'settings',
+    title: 'Add an identity provider',
+    lead: 'Nothing changes until you add the exported configuration to your file.',
+    back: { label: 'Settings', href: links.settings },
+    status: error === null ? 200 : 400,
+    body: html`${errorNotice(error)}${postForm(request, PATH, content)}`,
+  };
+}
+
+/** Where the secret is when the server starts. */
+function variableOf(id: string): string {
+  return `${id.toUpperCase().replaceAll('-', '_')}_CLIENT_SECRET`;
+}
+
+function resultPage({ admin, form }: ConsoleRequest, tried: TriedProvider): ConsolePage {
+  const { id = '', name = '', clientId = '', issuer = '' } = form;
+  const variable = variableOf(id);
+  const entry = {
+    ...{ id, name, kind: { issuer }, clientId },
+    clientSecret: { variable },
+    scopes: ['openid', 'email', 'profile'],
+  };
+  return {
+    section: 'settings',
+    title: `${name} works`,
+    back: { label: 'Start again', href: PATH },
+    body: html`<div class="columns"><div>
+${section('At the provider', html`<p>Add this redirect URI to the application.</p>${copyText(redirectUriOf(admin.issuer, id))}`)}
+${exportSection(admin, 'identityProviders', entry, `Set the variable ${variable} to the secret of the application, and restart.`)}
+</div><div>
+${section(
+  'What it says of itself',
+  facts([
+    ['Issuer', html`<code>${tried.issuer}</code>`],
+    ['Sign-in', html`<code>${tried.authorization_endpoint}</code>`],
+    ['Tokens', html`<code>${tried.token_endpoint}</code>`],
+    ['PKCE', tried.code_challenge_methods_supported.includes('S256') ? 'S256' : 'not stated'],
+    ['Scopes', tried.scopes_supported.length === 0 ? 'not stated' : tried.scopes_supported.join(', ')],
+  ]),
+)}
+</div></div>`,
+  };
+}
+
+export const providerSetupRoutes: readonly ConsoleRoute[] = [
+  {
+    ...{ method: 'GET', path: PATH, isForOperators: true, fields: [] },
+    handle: async (request) => formPage(request, null),
+  },
+  defineForm(PATH, ['issuer', 'name', 'id', 'clientId'], async (request) => {
+    const { issuer = '', id = '' } = request.form;
+    try {
+      if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(id))
+        throw new OperationError('invalid', 'The identifier must be lower-case letters, digits and hyphens.');
+      return resultPage(request, await tryProvider(request.admin, issuer));
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      return formPage(request, error);
+    }
+  }),
+];
