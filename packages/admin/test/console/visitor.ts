@@ -41,7 +41,7 @@ export function visitWith({ url }: Pick<Installation, 'url'>, cookie: string): V
   return {
     open,
     async post(path, fields, headers = { 'sec-fetch-site': 'same-origin' }) {
-      const token = fields['token'] ?? tokenIn((await open('/admin/settings/invite')).html);
+      const token = fields['token'] ?? tokenIn((await open('/admin/users/invite')).html);
       const body = new URLSearchParams({ ...fields, token });
       return request(path, { method: 'POST', headers: { cookie, ...headers }, body });
     },
@@ -49,6 +49,6 @@ export function visitWith({ url }: Pick<Installation, 'url'>, cookie: string): V
 }
 
 /** The CSRF token of the forms of a page; empty if it has none. */
-function tokenIn(html: string): string {
+export function tokenIn(html: string): string {
   return /name="token" value="([^"]+)"/.exec(html)?.[1] ?? '';
 }

@@ -47,7 +47,7 @@ function pendingList(pending: readonly PendingTool[]): Markup {
 }
 
 /** The page of one definition, named by its hash so that what is reviewed is what is decided. */
-export function reviewLink({ server, name, hash }: Pick<PendingTool, 'server' | 'name' | 'hash'>): string {
+function reviewLink({ server, name, hash }: Pick<PendingTool, 'server' | 'name' | 'hash'>): string {
   return withQuery('/admin/server/review', { path: server, tool: name, hash });
 }
 

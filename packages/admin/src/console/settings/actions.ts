@@ -1,11 +1,12 @@
 /** What an operator can change in the settings: signing keys and initial access tokens. */
 import { html } from '@portcullis/authorization-server/pages';
-import { OperationError } from '../../operations/errors.ts';
+import { found, OperationError } from '../../operations/errors.ts';
 import {
   createInitialAccessToken,
   revokeInitialAccessToken,
 } from '../../operations/initial-access-tokens.ts';
 import { rotateKey } from '../../operations/keys.ts';
+import { searchList } from '../../operations/search-lists.ts';
 import { defineAction, doneAt } from '../action.ts';
 import { links } from '../links.ts';
 import type { ConsoleRoute } from '../page.ts';
@@ -84,14 +85,26 @@ ${copyText(token)}`,
 
 const revokeRoutes = defineAction({
   path: `${links.settings}/tokens/{tokenId}/revoke`,
-  describe: async () => ({
-    section: 'settings',
-    title: 'Revoke the initial access token',
-    back,
-    effects: ['No app can register with it any more.'],
-    button: 'Revoke the token',
-    isDangerous: true,
-  }),
+  async describe({ admin, params }) {
+    const id = params['tokenId'] ?? '';
+    const { list } = admin.initialAccessTokens;
+    const { items } = await searchList(
+      list,
+      (one) => one.id,
+      (one) => one.id === id,
+      '',
+      1,
+    );
+    const { note } = found(items[0], `initial access token ${id}`);
+    return {
+      section: 'settings',
+      title: note === '' ? 'Revoke the initial access token' : `Revoke the token for ${note}`,
+      back,
+      effects: ['No app can register with it any more.'],
+      button: 'Revoke the token',
+      isDangerous: true,
+    };
+  },
   async perform(request) {
     await revokeInitialAccessToken(request, request.params['tokenId'] ?? '');
     return doneAt(links.settings, 'revoked');
