@@ -116,6 +116,7 @@ const PAGES: Readonly<Record<string, string>> = {
   '/login':
     'signs in with a password; `/login/passkey` with a passkey, `/login/code` with the second factor, `/login/<id>` at an identity provider',
   '/login/forgotten': 'what to do without the password; with the setting `mail` sends a link',
+  '/login/link': 'sends a sign-in link by mail; `/login/link/open` takes it (`mail`)',
   '/consent': 'what the app asks for, and the answer',
   '/callback/company': '`/callback/<id>`: the redirect URI for an identity provider',
   '/device': 'the code that a device shows',
@@ -177,6 +178,7 @@ async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>
     personalAccessTokens: true,
     approvals: true,
     sendsMail: true,
+    signInLinks: true,
     statusLists: true,
   });
   for (const { method, path } of server.routes) {

@@ -1,6 +1,10 @@
 /** A server with everything that its pages can show, on loopback with an in-memory store. */
 import { createHash, createHmac } from 'node:crypto';
-import { type AuthorizationServer, createAuthorizationServer } from '@portcullis/authorization-server';
+import {
+  type AuthorizationEvent,
+  type AuthorizationServer,
+  createAuthorizationServer,
+} from '@portcullis/authorization-server';
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
 import { type Connecting, createGalleryBackends } from './backends.ts';
@@ -30,6 +34,8 @@ export interface Gallery {
   requestApproval(groups?: readonly string[]): Promise<string>;
   /** The link "this was not me" of a mail about Ada's account. @param details of the event */
   noticeLink(type: string, details?: Readonly<Record<string, string>>): Promise<string>;
+  /** The link that the last request for a sign-in link leads to. */
+  signInLink(): string;
   /** Creates an account with its account link. */
   invite(email: string): Promise<string>;
   /** The current TOTP code of a secret. */
@@ -59,8 +65,10 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
   });
   const issuer = `http://localhost:${listening.port}`;
   const board = `${issuer}/board`;
+  const requests: AuthorizationEvent[] = [];
   const server = await createAuthorizationServer({
     issuer,
+    events: (event) => void (event.type === 'account.sign_in_link_requested' && requests.push(event)),
     name: 'Lakeside Library',
     store,
     masterKey: new Uint8Array(32).fill(7),
@@ -102,6 +110,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
       },
     ],
     sendsMail: kind === 'both',
+    signInLinks: kind === 'both',
     ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),
     ...(kind === 'company' && { identityProviders: IDENTITY_PROVIDERS.slice(0, 1) }),
     ...(kind === 'linked' && {
@@ -149,18 +158,15 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     },
     async noticeLink(type, details = {}) {
       const [ada] = await server.accounts.list();
-      const none = { clientId: null, resource: null, transactionId: null, expiresAt: 0 };
-      const event = {
-        ...none,
-        id: 'event',
-        at: Date.now(),
-        type,
-        accountId: ada?.id ?? null,
-        grantId: 'grant',
-      };
-      const notice = server.mailedLinks?.createNotice({ ...event, details });
+      const notice = server.mailedLinks?.createNotice(eventOf(type, ada?.id, details));
       if (notice == null) throw new Error('There is no notice.');
       return notice.link;
+    },
+    signInLink() {
+      const { type = '', accountId, ...details } = requests.at(-1) ?? {};
+      const made = server.mailedLinks?.createSignInLink(eventOf(type, accountId, details));
+      if (made == null) throw new Error('There is no link.');
+      return made.link;
     },
     setupLink: await server.setupLink(),
     invitation: withAccount ? await linkFor(server, 'linus@example.com') : '',
@@ -189,6 +195,13 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     },
   };
   return gallery;
+}
+
+/** An event as the audit log has it. */
+function eventOf(type: string, accountId: string | undefined, details: Readonly<Record<string, unknown>>) {
+  const none = { clientId: null, resource: null, transactionId: null, expiresAt: 0 };
+  const ids = { id: `event ${type}`, accountId: accountId ?? null, grantId: 'grant' };
+  return { ...none, ...ids, at: Date.now(), type, details };
 }
 
 let calls = 0;

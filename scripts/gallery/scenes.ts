@@ -604,6 +604,24 @@ export const scenes: readonly Scene[] = [
       await page.waitForSelector('form', { state: 'detached' });
     },
   },
+  {
+    name: 'sign-in-by-link',
+    fresh: true,
+    gallery: 'both',
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/login/link?to=account`)),
+  },
+  {
+    name: 'sign-in-link-opened',
+    fresh: true,
+    gallery: 'both',
+    async open(page, _context, { issuer, signInLink }) {
+      await page.goto(`${issuer}/login/link?to=account`);
+      await page.fill('[name=email]', 'ada@example.com');
+      await page.click('form[action="/login/link"] button');
+      await page.waitForSelector('form', { state: 'detached' });
+      await page.goto(signInLink());
+    },
+  },
   ...['login.succeeded', 'consent.allowed', 'password.changed'].map(
     (type): Scene => ({
       name: `notice-of-${type.replace('.', '-')}`,

@@ -18,6 +18,7 @@ import { createCsrfTokens } from './http/csrf.ts';
 import { createLanguageSwitch } from './http/language.ts';
 import { createPageRouter } from './http/page-router.ts';
 import type { Route } from './http/router.ts';
+import type { CompleteLogin } from './login/complete-login.ts';
 import { createFederatedCallbacks } from './login/federated-callback.ts';
 import { createLogoutRoutes } from './login/logout.ts';
 import type { ServerOptions } from './options.ts';
@@ -58,7 +59,7 @@ export function createPages(
     'findClient' | 'federation' | 'connections' | 'pushedRequests' | 'readRequestObject'
   >,
   /** Of features that are off by default. */
-  moreRoutes: (pages: PageRouter) => readonly Route[],
+  moreRoutes: (pages: PageRouter, completeLogin: CompleteLogin) => readonly Route[],
 ): ServerPages {
   const { brand, issuer, localAccounts, name: serverName } = context.options;
   const assets = createAssets(brand);
@@ -84,6 +85,7 @@ export function createPages(
   });
   const local = createLocalAccounts(context);
   const confirmation = local.confirmation(pages);
+  const mfa = local.mfaStep(pages);
 
   const assetRoute: Route = {
     method: 'GET',
@@ -92,11 +94,11 @@ export function createPages(
   };
   const userRoutes = () => [
     ...createAuthorizationRoutes(pages),
-    ...local.routes(pages, confirmation),
+    ...local.routes(pages, confirmation, mfa),
     createClientLogoRoute(pages),
     ...createConsentRoutes(pages),
     ...createFederatedCallbacks(pages),
-    ...moreRoutes(pages),
+    ...moreRoutes(pages, mfa.startMfaOrComplete),
     ...(context.options.deviceAuthorization ? createDevicePages(pages) : []),
     ...createConnectionRoutes(pages),
     ...(context.options.personalAccessTokens ? createPersonalAccessTokenRoutes(pages, confirmation) : []),

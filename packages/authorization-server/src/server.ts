@@ -212,7 +212,8 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const pages = createPages(
     context,
     { findClient, federation, connections, pushedRequests, readRequestObject },
-    (router) => [connectedAccounts, approvals, mail].flatMap((feature) => feature?.routes(router) ?? []),
+    (router, completeLogin) =>
+      [connectedAccounts, approvals, mail].flatMap((feature) => feature?.routes(router, completeLogin) ?? []),
   );
   const { issuer } = context.options;
   const served: readonly Route[] = [

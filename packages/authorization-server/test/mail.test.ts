@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AuthorizationEvent } from '../src/index.ts';
 import type { AuditEventRecord } from '../src/store/index.ts';
+import { codeOf, secretOn } from './code-app.ts';
 import { ACCOUNT } from './server-under-test.ts';
 import {
   decide,
@@ -38,7 +39,8 @@ async function askFor(visitor: Visitor, email: string): Promise<Sight> {
   return visitor.submit(await visitor.open(FORGOTTEN), { email });
 }
 
-const ofMail = ({ events }: Scene) => events.filter(({ type }) => type.startsWith('account.reset_re'));
+const ofMail = ({ events }: Scene) =>
+  events.filter(({ type }) => ['account.reset_requested', 'account.link_refused'].includes(type));
 
 /** An audit event as it is stored. */
 function recordOf(
@@ -302,6 +304,127 @@ describe('this was not me', () => {
     expect((await t.visitor.submit(page, { secure: 'yes' })).status).toBe(403);
     await t.store.enableAccount(ACCOUNT);
     expect((await t.visitor.submit(page, { secure: 'yes' })).status).toBe(200);
+  });
+});
+
+describe('a sign-in link', () => {
+  const setLinkScene = () => setScene({ sendsMail: true, signInLinks: true });
+
+  /** Requests a link for an authorization request, and returns its path. */
+  async function requestLink(t: Scene, visitor: Visitor, email = EMAIL): Promise<string> {
+    const login = await visitor.open(requestOf());
+    const page = await visitor.open(login.path.replace('/login', '/login/link'));
+    const sent = await visitor.submit(page, { email });
+    expect(textOf(sent)).toContain('Open the link in this browser, within ten minutes.');
+    return linkOf(t);
+  }
+
+  /** The path of the link that the last request leads to. */
+  function linkOf({ server, events, clock }: Scene): string {
+    const event = events.findLast(({ type }) => type === 'account.sign_in_link_requested');
+    const made = event && server.mailedLinks?.createSignInLink(recordOf(event, clock.now));
+    if (made == null) throw new Error('there is no link');
+    const { pathname, search } = new URL(made.link);
+    return pathname + search;
+  }
+
+  it('is offered on the sign-in page where it is configured, and nowhere else', async () => {
+    const t = await setLinkScene();
+    expect((await t.visitor.open('/login?to=account')).html).toContain('/login/link?to=account');
+    const without = await setMailScene();
+    expect((await without.visitor.open('/login?to=account')).html).not.toContain('/login/link');
+    expect((await without.visitor.open('/login/link?to=account')).status).toBe(404);
+    expect((await without.visitor.open('/login/link/open?token=x')).status).toBe(404);
+  });
+
+  it('continues the authorization request in the browser that requested it, by its form and once', async () => {
+    const t = await setLinkScene();
+    const path = await requestLink(t, t.visitor);
+    expect(JSON.stringify(t.events)).not.toContain(new URLSearchParams(path.split('?')[1]).get('token'));
+    const before = t.snapshot();
+    const page = await t.visitor.open(path);
+    expect([page.status, t.snapshot()]).toEqual([200, before]);
+    const consent = await t.visitor.submit(page, {});
+    expect(consent.path).toMatch(/^\/consent\?flow=/);
+    expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
+      true,
+    );
+    const session = await t.store.listSessions(ACCOUNT, t.clock.now);
+    expect(session).toMatchObject([{ methods: ['otp'] }]);
+
+    const again = await t.visitor.submit(page, {});
+    expect([again.status, textOf(again)]).toEqual([
+      403,
+      expect.stringContaining('This link no longer works'),
+    ]);
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual(session);
+  });
+
+  it('is used once by requests at the same time', async () => {
+    const t = await setLinkScene();
+    const page = await t.visitor.open(await requestLink(t, t.visitor));
+    const both = await Promise.all([t.visitor.submit(page, {}), t.visitor.submit(page, {})]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 403]);
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toHaveLength(1);
+  });
+
+  it('works in no other browser, and not changed, after ten minutes, or for a disabled account', async () => {
+    const t = await setLinkScene();
+    const path = await requestLink(t, t.visitor);
+    const page = await t.visitor.open(path);
+    const other = t.newVisitor();
+    await other.open(requestOf());
+    const before = t.snapshot();
+    const refuse = async (visitor: Visitor, fields: Readonly<Record<string, string>> = {}) => {
+      const sight = await visitor.submit(page, fields);
+      expect([sight.status, t.snapshot()]).toEqual([403, before]);
+    };
+    await refuse(other);
+    expect((await other.open(path)).status).toBe(403);
+    for (const token of ['', 'x', `${path.split('=')[1]}A`, 'A'.repeat(3000)])
+      await refuse(t.visitor, { token });
+    t.visitor.headers = { 'sec-fetch-site': 'cross-site' };
+    await refuse(t.visitor);
+    t.visitor.headers = {};
+    t.clock.now += 600;
+    await refuse(t.visitor);
+    t.clock.now -= 600;
+    await t.store.disableAccount(ACCOUNT, t.clock.now);
+    expect((await t.visitor.submit(page, {})).status).toBe(403);
+    await t.store.enableAccount(ACCOUNT);
+    expect((await t.visitor.submit(page, {})).status).toBe(200);
+  });
+
+  it('of an account with a second factor also needs that', async () => {
+    const t = await setLinkScene();
+    const owner = t.newVisitor();
+    await owner.submit(await owner.open('/login'), { email: EMAIL, password: PASSWORD });
+    const setUp = await owner.submit(await owner.open('/account/codes'), { password: PASSWORD });
+    const secret = secretOn(setUp);
+    await owner.submit(setUp, { code: codeOf(secret, t.clock.now) });
+    await t.store.endSessions(ACCOUNT, null);
+    t.clock.now += 60;
+    const page = await t.visitor.open(await requestLink(t, t.visitor));
+    const asked = await t.visitor.submit(page, {});
+    expect(asked.html).toContain('name="code"');
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual([]);
+    const consent = await t.visitor.submit(asked, { code: codeOf(secret, t.clock.now) }, '/login/code');
+    expect(consent.path).toMatch(/^\/consent/);
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toMatchObject([{ methods: ['otp', 'mfa'] }]);
+  });
+
+  it('is requested alike for an unknown address', async () => {
+    const t = await setLinkScene();
+    const [known, unknown] = [t.newVisitor('198.51.100.1'), t.newVisitor('198.51.100.2')];
+    const pages = await Promise.all(
+      [known, unknown].map((visitor) => visitor.open('/login/link?to=account')),
+    );
+    const [first, second] = [
+      await known.submit(pages[0] as Sight, { email: EMAIL }),
+      await unknown.submit(pages[1] as Sight, { email: 'no@example.org' }),
+    ];
+    expect([second.status, second.html]).toEqual([first.status, first.html]);
+    expect(ofMail(t)).toMatchObject([{ type: 'account.link_refused', reason: 'unknown' }]);
   });
 });
 

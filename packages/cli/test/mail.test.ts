@@ -19,7 +19,13 @@ beforeAll(async () => {
   [portcullis, browser] = await Promise.all([
     startPortcullisHere({
       name: 'Gate',
-      mail: { server: mailServer.url, from: 'gate@example.com', user: 'gate', password: 'secret' },
+      mail: {
+        server: mailServer.url,
+        from: 'gate@example.com',
+        user: 'gate',
+        password: 'secret',
+        signInLinks: true,
+      },
     }),
     launchChromium(),
   ]);
@@ -83,6 +89,20 @@ it('a user who forgot the password chooses a new one by the link of a mail, and 
   await report.waitForSelector('text=a mail with a link for a new password is on its way');
   await page.goto(`${portcullis.url}/account`);
   expect(page.url()).toContain('/login');
+});
+
+it('a user signs in by the link of a mail, in the browser that requested it', async () => {
+  const page = await open('/login?to=account');
+  await page.click('text=Sign in by a link instead');
+  await page.fill('[name=email]', owner.email);
+  await page.click('text=Send the link');
+  expect(await page.textContent('h1')).toBe('Check your mail');
+  const mail = await waitForMail('Sign in · Gate');
+  const link = /https?:\S+\/login\/link\/open\?token=\S+/.exec(mail?.text ?? '')?.[0] ?? '';
+  expect(await (await open(link)).textContent('h1')).toBe('This link no longer works');
+  await page.goto(link);
+  await page.click('button >> text=Sign in');
+  await page.waitForURL('**/account');
 });
 
 it('`users add` invites the owner by mail and prints no link', async () => {

@@ -70,6 +70,7 @@ describe('the page', () => {
       backends: null,
       approvals: null,
       sendsMail: null,
+      signInLinks: null,
       offerOtherScopes: 'offerOtherScopes',
       identityProviders: 'identityProviders',
       assertionIssuers: 'assertionIssuers',

@@ -48,6 +48,10 @@ export const mailSchema = lazy(() =>
       from: address().describe('the sender’s address; its name is that of this server'),
       user: optional(text('a user name'), 'name at the mail server', 'none'),
       password: optional(secret(), 'password at the mail server', 'none'),
+      signInLinks: z
+        .boolean()
+        .default(false)
+        .describe('whether users of accounts here can sign in by a link in a mail, instead of a password'),
       notices: list(z.enum(NOTICES))
         .default([...NOTICES])
         .describe(

@@ -15,6 +15,7 @@ export const MAIL_PROGRESS = '.mail';
 export const MAIL_EVENTS: readonly string[] = [
   'account.invitation_requested',
   'account.reset_requested',
+  'account.sign_in_link_requested',
   'account.link_used',
   'login.succeeded',
   'consent.allowed',
@@ -39,7 +40,17 @@ interface SendDependencies {
 }
 
 /** Milliseconds after which a mail would only surprise: the mail server was away, or mail was off, for so long. */
-const STALE_AFTER = { invitation: 7 * 86_400_000, reset: 3_600_000, notice: 86_400_000 } as const;
+const STALE_AFTER = {
+  invitation: 7 * 86_400_000,
+  reset: 3_600_000,
+  'sign-in-link': 300_000,
+  notice: 86_400_000,
+} as const;
+const REQUESTS = {
+  'account.invitation_requested': 'invitation',
+  'account.reset_requested': 'reset',
+  'account.sign_in_link_requested': 'sign-in-link',
+} as const;
 /** Milliseconds between two mails about approvals to a user: their page lists all that are pending. */
 const APPROVAL_PAUSE = 300_000;
 /** Events whose mail this process has sent: those beside one that failed are delivered again. */
@@ -87,17 +98,18 @@ async function prepare(
   const to = wanted === null ? null : await links.findAddress(accountId);
   if (wanted === null || to === null) return null;
   const content = { ...wanted, language, to };
-  if (wanted.kind !== 'invitation' && wanted.kind !== 'reset') return content;
-  // The link is no part of the audit log, and replaces the one of an earlier attempt.
-  const made = await links.createAccountLink(accountId, wanted.kind);
+  if (!Object.values<MailKind>(REQUESTS).includes(wanted.kind)) return content;
+  // The link is no part of the audit log. An account link replaces the one of an earlier attempt.
+  const made = await (wanted.kind === 'invitation' || wanted.kind === 'reset'
+    ? links.createAccountLink(accountId, wanted.kind)
+    : links.createSignInLink(event));
   return made === null
     ? null
     : { ...content, link: made.link, facts: { until: timeIn(language, made.expiresAt * 1000) } };
 }
 
 function isStale({ type, at }: AuditEventRecord, now: number): boolean {
-  const kinds = { 'account.invitation_requested': 'invitation', 'account.reset_requested': 'reset' } as const;
-  return now - at > STALE_AFTER[kinds[type as keyof typeof kinds] ?? 'notice'];
+  return now - at > STALE_AFTER[REQUESTS[type as keyof typeof REQUESTS] ?? 'notice'];
 }
 
 async function describe(
@@ -110,8 +122,8 @@ async function describe(
   const about = (kind: MailKind, link: string | null, facts: MailContent['facts'], isRequested = false) => ({
     ...{ kind, link, facts, isRequested },
   });
-  if (type === 'account.invitation_requested') return about('invitation', null, {});
-  if (type === 'account.reset_requested') return about('reset', null, {}, true);
+  const requested = REQUESTS[type as keyof typeof REQUESTS];
+  if (requested !== undefined) return about(requested, null, {}, requested !== 'invitation');
   const app = (clientId === null ? null : await links.findAppName(clientId)) ?? '';
   const facts = { time: timeIn(language, at), app, network: String(details['network'] ?? '') };
   if (type === 'approval.requested') {

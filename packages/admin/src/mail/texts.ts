@@ -6,6 +6,7 @@ import type { MailLanguage } from './options.ts';
 export type MailKind =
   | 'invitation'
   | 'reset'
+  | 'sign-in-link'
   | 'sign-in'
   | 'connection'
   | 'passkey'
@@ -43,6 +44,11 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         heading: 'Choose a new password',
         what: 'Someone, hopefully you, has forgotten the password of this account. The link works once.',
         action: 'Choose a new password',
+      },
+      'sign-in-link': {
+        heading: 'Sign in',
+        what: 'Someone, hopefully you, wants to sign in to this account. The link works once, and only in the browser that requested it.',
+        action: 'Sign in',
       },
       'sign-in': {
         heading: 'New sign-in',
@@ -99,6 +105,11 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: 'Jemand, hoffentlich Sie, hat das Passwort dieses Kontos vergessen. Der Link gilt einmal.',
         action: 'Neues Passwort wählen',
       },
+      'sign-in-link': {
+        heading: 'Anmelden',
+        what: 'Jemand, hoffentlich Sie, möchte sich bei diesem Konto anmelden. Der Link gilt einmal und nur in dem Browser, der ihn angefordert hat.',
+        action: 'Anmelden',
+      },
       'sign-in': {
         heading: 'Neue Anmeldung',
         what: 'Ein bisher unbekannter Browser hat sich bei Ihrem Konto angemeldet. Wenn Sie es waren, müssen Sie nichts tun.',
@@ -150,6 +161,11 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: 'Le mot de passe de ce compte a été oublié, nous l’espérons par vous. Le lien fonctionne une seule fois.',
         action: 'Choisir un nouveau mot de passe',
       },
+      'sign-in-link': {
+        heading: 'Se connecter',
+        what: 'Une connexion à ce compte a été demandée, nous l’espérons par vous. Le lien fonctionne une seule fois et uniquement dans le navigateur qui l’a demandé.',
+        action: 'Se connecter',
+      },
       'sign-in': {
         heading: 'Nouvelle connexion',
         what: 'Un navigateur encore inconnu s’est connecté à votre compte. Si c’était vous, vous n’avez rien à faire.',
@@ -200,6 +216,11 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         heading: 'Elija una contraseña nueva',
         what: 'Alguien, esperamos que usted, olvidó la contraseña de esta cuenta. El enlace funciona una sola vez.',
         action: 'Elegir una contraseña nueva',
+      },
+      'sign-in-link': {
+        heading: 'Iniciar sesión',
+        what: 'Alguien, esperamos que usted, quiere iniciar sesión en esta cuenta. El enlace funciona una sola vez y solo en el navegador que lo pidió.',
+        action: 'Iniciar sesión',
       },
       'sign-in': {
         heading: 'Nuevo inicio de sesión',
@@ -256,6 +277,11 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: 'このアカウントのパスワードを忘れたという申請がありました。リンクは1回だけ有効です。',
         action: '新しいパスワードを設定する',
       },
+      'sign-in-link': {
+        heading: 'ログイン',
+        what: 'このアカウントへのログインが申請されました。リンクは1回だけ、申請したブラウザーでのみ有効です。',
+        action: 'ログインする',
+      },
       'sign-in': {
         heading: '新しいログイン',
         what: 'これまで使われていないブラウザーがあなたのアカウントにログインしました。ご自身の操作であれば、何もする必要はありません。',
@@ -306,6 +332,11 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         heading: '设置新密码',
         what: '有人（希望是您本人）忘记了此帐户的密码。该链接只能使用一次。',
         action: '设置新密码',
+      },
+      'sign-in-link': {
+        heading: '登录',
+        what: '有人（希望是您本人）想登录此帐户。该链接只能使用一次，且只能在请求它的浏览器中使用。',
+        action: '登录',
       },
       'sign-in': {
         heading: '新的登录',

@@ -4,7 +4,7 @@ import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { createCompleteLogin } from '../login/complete-login.ts';
 import { createLoginRoutes } from '../login/login.ts';
-import { createMfaStep } from '../login/mfa.ts';
+import { createMfaStep, type MfaStep } from '../login/mfa.ts';
 import { createAuthenticateByPassword } from '../login/password.ts';
 import { createSetupRoutes } from '../login/setup.ts';
 import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
@@ -26,8 +26,10 @@ export interface LocalAccounts {
   readonly passkeys: Passkeys | null;
   /** Requires a credential of local users before a change. */
   confirmation(pages: PageRouter): Confirmation;
+  /** The last steps of a login, once its first factor is verified. */
+  mfaStep(pages: PageRouter): MfaStep;
   /** Login, setup and credential routes. */
-  routes(pages: PageRouter, confirmation: Confirmation): readonly Route[];
+  routes(pages: PageRouter, confirmation: Confirmation, mfa: MfaStep): readonly Route[];
 }
 
 /** Services are created once; the routes pick the language of each request. */
@@ -46,13 +48,14 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
     passkeys,
     confirmation: (pages) =>
       createConfirmation(pages, { factors, passkeys, authenticate, throttle, deviceCookies }),
-    routes(pages, confirmation) {
-      const mfa = createMfaStep(pages, {
+    mfaStep: (pages) =>
+      createMfaStep(pages, {
         factors,
         throttle,
         deviceCookies,
         completeLogin: createCompleteLogin(deviceCookies),
-      });
+      }),
+    routes(pages, confirmation, mfa) {
       return [
         ...createLoginRoutes(pages, {
           authenticate,

@@ -38,7 +38,7 @@ const MAX_QUEUED = 10_000;
 const RATE_LIMITED: ReadonlySet<AuthorizationEvent['type']> = new Set([
   'request.rejected',
   'login.failed',
-  'account.reset_refused',
+  'account.link_refused',
   'client_metadata_document.rejected',
   'federated_login.failed',
   'identity_provider.failed',

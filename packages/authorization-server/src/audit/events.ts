@@ -182,7 +182,15 @@ export type AuthorizationEvent = EventContext &
     | { readonly type: 'account.invitation_requested' }
     /** A user forgot the password: mail with a reset link, in the language of the page. */
     | { readonly type: 'account.reset_requested'; readonly language: string }
-    | { readonly type: 'account.reset_refused'; readonly reason: 'unknown' | 'disabled' }
+    /** A user wants to sign in by a link: to this login target, and in this browser. */
+    | {
+        readonly type: 'account.sign_in_link_requested';
+        readonly language: string;
+        readonly loginTarget: Readonly<Record<string, string>>;
+        /** A hash of what the browser carries; no secret. */
+        readonly browser: string;
+      }
+    | { readonly type: 'account.link_refused'; readonly reason: 'unknown' | 'disabled' }
     /** `null`: the account administers nothing. */
     | {
         readonly type: 'account.role_changed';

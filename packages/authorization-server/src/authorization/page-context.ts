@@ -29,6 +29,8 @@ export interface PipelineOptions
   readonly approvals: boolean;
   /** Whether mail is sent for audit events. */
   readonly sendsMail: boolean;
+  /** Whether users can sign in by a link in a mail. */
+  readonly signInLinks: boolean;
 }
 
 /** The services of page endpoints, the same for every request. A slice adds the options that it reads. */

@@ -48,6 +48,8 @@ export interface LoginPage {
   /** `PublicKeyCredentialRequestOptionsJSON`; `null`: no passkeys. */
   readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
   readonly providers: readonly LoginProvider[];
+  /** Whether a sign-in link can be mailed. */
+  readonly signInLinks: boolean;
   /** What the user of the address likely signs in with. */
   readonly likely: LikelyMethod;
   /** The page without the address. */
@@ -158,7 +160,8 @@ function passwordField(layout: Layout, page: LoginPage): Markup {
     error: page.passwordError,
     focus: page.email !== '' && page.likely === 'password',
   })}
-<p class="beside">${revealPasswords(layout)}<a class="fact" href="/login/forgotten?${new URLSearchParams(page.fields)}">${layout.text('sign-in.forgotten')}</a></p>`;
+<p class="beside">${revealPasswords(layout)}<a class="fact" href="/login/forgotten?${new URLSearchParams(page.fields)}">${layout.text('sign-in.forgotten')}</a></p>
+${page.signInLinks && html`<p class="beside"><a class="fact" href="/login/link?${new URLSearchParams(page.fields)}">${layout.text('sign-in.by-link')}</a></p>`}`;
 }
 
 /** One form with a button for each identity provider: that of the address first. */

@@ -77,6 +77,7 @@ export function createLoginRoutes(
       restartPath: loginTarget.restartPath,
       passkeyOptions: passkeys === null ? null : passkeys.requestOptions(loginTarget.binding),
       providers,
+      signInLinks: options.sendsMail && options.signInLinks,
     });
     return respondPage(page, {
       ...formErrorOptions(formError),

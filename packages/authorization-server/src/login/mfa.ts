@@ -35,19 +35,19 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
   const { store, clock, events, csrfTokens } = pages;
 
   /** The form is bound to the first factor: the account, its current password, the browser and the login target. */
-  const bindingOf = (loginTarget: LoginTarget, { id, passwordHash }: AccountRecord, until: string) => [
-    id, until, passwordHash, ...loginTarget.binding,
+  const bindingOf = (loginTarget: LoginTarget, { account, until, first }: PendingMfa) => [
+    account.id, until, account.passwordHash, first, ...loginTarget.binding,
   ]; // biome-ignore format: one list
 
   const showForm = (
     { layout }: PageContext,
     loginTarget: LoginTarget,
-    account: AccountRecord,
-    until: string,
+    pending: PendingMfa,
     formError: FormError | null,
   ) => {
-    const token = csrfTokens.issue('second-factor', ...bindingOf(loginTarget, account, until));
-    const fields = { ...loginTarget.fields, account: account.id, until, token };
+    const { account, until, first } = pending;
+    const token = csrfTokens.issue('second-factor', ...bindingOf(loginTarget, pending));
+    const fields = { ...loginTarget.fields, account: account.id, until, first, token };
     const page = mfaPage(layout, {
       fields,
       error: formError?.message ?? null,
@@ -60,19 +60,17 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
     const until = form.one('until') ?? '';
     const account = await store.findAccount(form.one('account') ?? '');
     if (account === null || account.disabledAt !== null || !(Number(until) > clock())) return null;
-    const isOurs = csrfTokens.matches(
-      form.one('token'),
-      'second-factor',
-      ...bindingOf(loginTarget, account, until),
-    );
-    return isOurs ? { account, until } : null;
+    const pending = { account, until, first: form.one('first') ?? '' };
+    const isOurs = csrfTokens.matches(form.one('token'), 'second-factor', ...bindingOf(loginTarget, pending));
+    return isOurs ? pending : null;
   };
 
   return {
     startMfaOrComplete: async (context, request, connection, loginTarget, account, methods) => {
       if (methods.includes('mfa') || !(await factors.isEnabled(account.id)))
         return completeLogin(context, request, connection, loginTarget, account, methods);
-      return showForm(context, loginTarget, account, String(clock() + MFA_LIFETIME), null);
+      const until = String(clock() + MFA_LIFETIME);
+      return showForm(context, loginTarget, { account, until, first: methods.join(' ') }, null);
     },
 
     route: pages.route('POST', '/login/code', async (context, request, connection) => {
@@ -81,24 +79,19 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
       const { form, loginTarget } = found;
       const pending = await findPending(loginTarget, form);
       if (pending === null) return rejectStaleForm(context, '/login/code', loginTarget);
-      const { account, until } = pending;
+      const { account, first } = pending;
       const device = deviceCookies.findDevice(request, account);
       const attempt = await throttle({ account: account.id, connection, device }, () =>
         factors.verify(account, form.one('code') ?? ''),
       );
       if (attempt.kind === 'throttled')
-        return showForm(
-          context,
-          loginTarget,
-          account,
-          until,
-          tooManyAttempts(context.layout, attempt.retryAfter),
-        );
+        return showForm(context, loginTarget, pending, tooManyAttempts(context.layout, attempt.retryAfter));
       if (!attempt.result) {
         events({ type: 'login.failed', accountId: account.id });
-        return showForm(context, loginTarget, account, until, wrongCode(context.layout));
+        return showForm(context, loginTarget, pending, wrongCode(context.layout));
       }
-      return completeLogin(context, request, connection, loginTarget, account, ['pwd', 'otp', 'mfa']);
+      const methods = [...new Set([...first.split(' '), 'otp', 'mfa'])];
+      return completeLogin(context, request, connection, loginTarget, account, methods);
     }),
   };
 }
@@ -107,6 +100,8 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
 interface PendingMfa {
   readonly account: AccountRecord;
   readonly until: string;
+  /** Methods of the first factor, separated by spaces. */
+  readonly first: string;
 }
 
 function wrongCode(layout: Layout): FormError {

@@ -2,21 +2,31 @@
 import type { AuthorizationContext, PageRouter } from '../authorization/page-context.ts';
 import type { FindClient } from '../clients/find-client.ts';
 import type { Route } from '../http/router.ts';
+import type { CompleteLogin } from '../login/complete-login.ts';
+import { createLinkRequestRoutes } from './link-requests.ts';
 import { createMailedLinks, createNoticeTokens, type MailedLinks } from './mailed-links.ts';
 import { createNoticeRoutes } from './notice-pages.ts';
-import { createResetRequestRoutes } from './reset-requests.ts';
+import { createSignInLinkRoutes, createSignInLinks } from './sign-in-links.ts';
 
 export interface MailFeature {
   readonly links: MailedLinks;
-  routes(pages: PageRouter): readonly Route[];
+  routes(pages: PageRouter, completeLogin: CompleteLogin): readonly Route[];
 }
 
 export function createMail(context: AuthorizationContext, findClient: FindClient): MailFeature {
   const tokens = createNoticeTokens(context);
+  const signInLinks = createSignInLinks(context);
+  const { localAccounts, signInLinks: hasSignInLinks } = context.options;
   return {
-    links: createMailedLinks(context, findClient, tokens),
-    routes: (pages) => [
-      ...(context.options.localAccounts ? createResetRequestRoutes(pages) : []),
+    links: createMailedLinks(context, findClient, { tokens, signInLinks }),
+    routes: (pages, completeLogin) => [
+      ...(localAccounts ? createLinkRequestRoutes(pages, 'forgotten') : []),
+      ...(localAccounts && hasSignInLinks
+        ? [
+            ...createLinkRequestRoutes(pages, 'link'),
+            ...createSignInLinkRoutes(pages, signInLinks, completeLogin),
+          ]
+        : []),
       ...createNoticeRoutes(pages, tokens),
     ],
   };

@@ -7,6 +7,7 @@ import { createEncryptor } from '../encryption/encryptor.ts';
 import type { AuditEventRecord } from '../store/index.ts';
 import { type AccountLink, createAccountAdministration } from '../users/administer-accounts.ts';
 import { type Notice, type NoticeKind, noticeOf } from './notices.ts';
+import { SIGN_IN_LINK_PATH, type SignInLinks, signInLinkOf } from './sign-in-links.ts';
 
 /** Links and names for mails about audit events. */
 export interface MailedLinks {
@@ -16,6 +17,8 @@ export interface MailedLinks {
   createAccountLink(accountId: string, purpose: 'invitation' | 'reset'): Promise<AccountLink | null>;
   /** What its user is told of an event, and the link "this was not me"; `null`: nothing. */
   createNotice(event: AuditEventRecord): { readonly kind: NoticeKind; readonly link: string } | null;
+  /** The link that an event requested, for the browser that requested it; `null`: the event is no such request. */
+  createSignInLink(event: AuditEventRecord): AccountLink | null;
   /** The name of a client, safe to show; `null`: it has none, or is gone. */
   findAppName(clientId: string): Promise<string | null>;
 }
@@ -54,9 +57,10 @@ export function createNoticeTokens({
 export function createMailedLinks(
   context: ServerContext,
   findClient: FindClient,
-  tokens: NoticeTokens,
+  { tokens, signInLinks }: { readonly tokens: NoticeTokens; readonly signInLinks: SignInLinks },
 ): MailedLinks {
   const { store, options } = context;
+  const { origin } = new URL(options.issuer);
   const accounts = createAccountAdministration({ ...context, issuer: options.issuer });
   return {
     async findAddress(accountId) {
@@ -73,7 +77,13 @@ export function createMailedLinks(
       const notice = noticeOf(event);
       if (notice === null) return null;
       const token = tokens.issue(notice);
-      return { kind: notice.kind, link: `${new URL(options.issuer).origin}${NOTICE_PATH}?token=${token}` };
+      return { kind: notice.kind, link: `${origin}${NOTICE_PATH}?token=${token}` };
+    },
+    createSignInLink(event) {
+      const link = signInLinkOf(event);
+      if (link === null) return null;
+      const url = `${origin}${SIGN_IN_LINK_PATH}?token=${signInLinks.encrypt(link)}`;
+      return { link: url, expiresAt: link.until };
     },
     async findAppName(clientId) {
       const client = await findClient(clientId, 'resume').catch(() => null);

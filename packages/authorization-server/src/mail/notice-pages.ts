@@ -18,7 +18,7 @@ import type { Notice } from './notices.ts';
 
 export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): readonly Route[] {
   const { store, events, clock, options } = pages;
-  const chargeReset = createRateLimitCheck(pages, 'resetRequests');
+  const chargeReset = createRateLimitCheck(pages, 'linkRequests');
 
   /** @returns `null`: the link is not valid, or its account is disabled or gone */
   const find = async (token: string | undefined) => {

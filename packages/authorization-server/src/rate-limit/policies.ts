@@ -72,16 +72,16 @@ export const defaultRateLimits: RateLimitPolicies = {
 /** Rate limits that no option changes. */
 export const fixedRateLimits: Readonly<
   Record<
-    'registrationUpdates' | 'untrustedEvents' | 'deviceCodes' | 'resetRequests' | 'resetRequestsOfSite',
+    'registrationUpdates' | 'untrustedEvents' | 'deviceCodes' | 'linkRequests' | 'linkRequestsOfSite',
     RateLimit
   >
 > = {
   /** User codes entered, right or wrong, by site: 34 bits must not be guessed. */
   deviceCodes: { burst: 20, perMinute: 10 },
-  /** Mails with a reset link, by address, of an account or not: a mailbox must not be flooded, nor an account be noticed. */
-  resetRequests: { burst: 5, perMinute: 5 / 60 },
+  /** Mails with a reset or sign-in link, by address, of an account or not: a mailbox must not be flooded, nor an account be noticed. */
+  linkRequests: { burst: 5, perMinute: 5 / 60 },
   /** The same by site, for many addresses. */
-  resetRequestsOfSite: { burst: 30, perMinute: 5 },
+  linkRequestsOfSite: { burst: 30, perMinute: 5 },
   /** Changes of one registration (RFC 7592): each is written and audited, and hardly any client makes one. */
   registrationUpdates: { burst: 20, perMinute: 6 },
   /** Audit events that unauthenticated requests can cause, by event type; of the rest only the count is stored. */

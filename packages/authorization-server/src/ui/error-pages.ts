@@ -13,6 +13,7 @@ export type ErrorPage =
   | 'stale-form'
   | 'bad-form'
   | 'used-link'
+  | 'used-sign-in-link'
   | 'used-connect-link'
   | 'other-account'
   | 'unknown-approval'
@@ -109,6 +110,12 @@ export const errorPages: Readonly<Record<ErrorPage, ErrorPageContent>> = {
     actor: 'administrator',
     heading: 'error.used-link',
     sentences: ['error.used-link.1', 'error.used-link.2'],
+  },
+  'used-sign-in-link': {
+    status: 403,
+    actor: 'you',
+    heading: 'error.used-link',
+    sentences: ['error.used-link.1', 'error.used-sign-in-link.2'],
   },
   'already-set-up': {
     status: 403,

@@ -204,6 +204,7 @@ async function createServer(parts: Parts, previous?: AuthorizationServer): Promi
       ...(await decideAdminScopes(parts)),
       approvals: needsApprovals(parts),
       sendsMail: prepared.settings.mail !== null,
+      signInLinks: prepared.settings.mail?.signInLinks ?? false,
       store: storage.store,
       masterKey,
       previousMasterKeys,

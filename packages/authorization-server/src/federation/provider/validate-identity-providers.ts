@@ -32,7 +32,7 @@ const RESERVED_PARAMETERS = [
 ]; // biome-ignore format: one list
 
 /** Pages below `/login/`. */
-const RESERVED = ['code', 'passkey', 'cancel', 'forgotten'];
+const RESERVED = ['code', 'passkey', 'cancel', 'forgotten', 'link'];
 
 /** What the rules need to know about the other options. */
 interface OtherOptions {

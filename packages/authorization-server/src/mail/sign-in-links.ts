@@ -1,0 +1,114 @@
+/**
+ * Sign-in by a link in a mail: works once, for minutes, and only in the browser that requested it, whose login target it continues.
+ * A link that was forwarded or read by others therefore signs in no other browser.
+ */
+import { type HttpRequest, queryOf, readFormBody } from '@portcullis/http';
+import { readParameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import type { ServerContext } from '../context.ts';
+import { createEncryptedJson, type EncryptedJson } from '../encryption/encrypted-json.ts';
+import { createEncryptor } from '../encryption/encryptor.ts';
+import { isCrossSiteForm } from '../http/csrf.ts';
+import type { Route } from '../http/router.ts';
+import type { CompleteLogin } from '../login/complete-login.ts';
+import { findLoginTarget, type LoginTarget } from '../login/login-target.ts';
+import { hashSecret } from '../secrets.ts';
+import type { AccountRecord, AuditEventRecord } from '../store/index.ts';
+import { respondPage } from '../ui/respond-page.ts';
+import { signInLinkPage } from './link-request-view.ts';
+
+/** What a link contains, encrypted. */
+interface SignInLink {
+  /** Of the request: a link that is mailed again is the same. */
+  readonly id: string;
+  readonly accountId: string;
+  /** The fields of its login target. */
+  readonly loginTarget: Readonly<Record<string, string>>;
+  /** The browser that requested it. */
+  readonly browser: string;
+  /** Epoch seconds. */
+  readonly until: number;
+}
+
+export type SignInLinks = EncryptedJson<SignInLink>;
+
+/** Seconds. */
+const LIFETIME = 600;
+const MAX_TOKEN_LENGTH = 2048;
+export const SIGN_IN_LINK_PATH = '/login/link/open';
+
+/** Identifies a login target in the browser that began it; no secret. */
+export function bindingHash(binding: readonly string[]): string {
+  return hashSecret(JSON.stringify(binding));
+}
+
+export function createSignInLinks({
+  options: { masterKey, previousMasterKeys },
+}: Pick<ServerContext, 'options'>): SignInLinks {
+  const encryptor = createEncryptor(masterKey, previousMasterKeys);
+  return createEncryptedJson<SignInLink>(encryptor, 'sign-in link', MAX_TOKEN_LENGTH);
+}
+
+/** @returns `null`: the event is no request for one */
+export function signInLinkOf({ id, type, accountId, at, details }: AuditEventRecord): SignInLink | null {
+  if (type !== 'account.sign_in_link_requested' || accountId === null) return null;
+  const loginTarget = details['loginTarget'] as SignInLink['loginTarget'];
+  const until = Math.floor(at / 1000) + LIFETIME;
+  return { id, accountId, loginTarget, browser: String(details['browser']), until };
+}
+
+/** A link that this browser may use. */
+interface UsableLink {
+  readonly link: SignInLink;
+  readonly loginTarget: LoginTarget;
+  readonly account: AccountRecord;
+}
+
+export function createSignInLinkRoutes(
+  pages: PageRouter,
+  links: SignInLinks,
+  completeLogin: CompleteLogin,
+): readonly Route[] {
+  const { store, clock, options, events } = pages;
+
+  const find = async (
+    context: PageContext,
+    request: HttpRequest,
+    token: string,
+  ): Promise<UsableLink | null> => {
+    const link = links.decrypt(token);
+    if (link === null || link.until <= clock()) return null;
+    const fields = readParameters(new URLSearchParams(link.loginTarget).toString());
+    const loginTarget = await findLoginTarget(context, request, fields);
+    if ('missing' in loginTarget || bindingHash(loginTarget.binding) !== link.browser) return null;
+    const account = await store.findAccount(link.accountId);
+    return account === null || account.disabledAt !== null ? null : { link, loginTarget, account };
+  };
+
+  return [
+    pages.route('GET', SIGN_IN_LINK_PATH, async (context, request) => {
+      const token = readParameters(queryOf(request)).one('token') ?? '';
+      const isUsable = (await find(context, request, token)) !== null;
+      return isUsable
+        ? respondPage(signInLinkPage(context.layout, token))
+        : context.errors.show(SIGN_IN_LINK_PATH, 'used-sign-in-link');
+    }),
+
+    pages.route('POST', SIGN_IN_LINK_PATH, async (context, request, connection) => {
+      const form = await readFormBody(request);
+      if (isCrossSiteForm(request, options.issuer))
+        return context.errors.show(SIGN_IN_LINK_PATH, 'stale-form');
+      const found = await find(context, request, form.one('token') ?? '');
+      // Point of no return: the link is used.
+      const isFirst =
+        found !== null &&
+        (await store.consumeClientAssertion(hashSecret(`sign-in link ${found.link.id}`), found.link.until));
+      if (!isFirst) {
+        events({ type: 'login.failed', ...(found !== null && { accountId: found.account.id }) });
+        return context.errors.show(SIGN_IN_LINK_PATH, 'used-sign-in-link');
+      }
+      // RFC 8176 has no name for a link: a secret for one sign-in.
+      return completeLogin(context, request, connection, found.loginTarget, found.account, ['otp']);
+    }),
+  ];
+}
