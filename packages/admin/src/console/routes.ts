@@ -5,6 +5,7 @@ import { appActions } from './apps/actions.ts';
 import { appPage } from './apps/app.ts';
 import { appListPage } from './apps/list.ts';
 import { connectionRoutes } from './connections/connection.ts';
+import { findPage } from './find/find.ts';
 import { overviewRoutes } from './overview/overview.ts';
 import type { ConsoleRoute } from './page.ts';
 import { policyPage } from './policy/policy.ts';
@@ -22,6 +23,7 @@ import { userPage } from './users/user.ts';
 
 export const consoleRoutes: readonly ConsoleRoute[] = [
   ...overviewRoutes,
+  findPage,
   ...userRoutes,
   ...inviteRoutes,
   userPage,

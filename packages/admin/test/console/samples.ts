@@ -24,6 +24,7 @@ export function samplesFor(furniture: Furniture, backend: string): Readonly<Reco
   const plain = (path: string, fields: Sample['fields'] = {}) => ({ path, fields });
   return {
     '/admin': plain('/admin'),
+    '/admin/find': plain('/admin/find?q=grace'),
     '/admin/users': plain('/admin/users?q=grace'),
     '/admin/users/invite': plain('/admin/users/invite', {
       email: `new-${userId}@example.com`,
@@ -80,6 +81,7 @@ export function samplesFor(furniture: Furniture, backend: string): Readonly<Reco
 /** Pages of lists and of the installation itself, which name no single thing. */
 export const WITHOUT_ID: readonly string[] = [
   '/admin',
+  '/admin/find',
   '/admin/users',
   '/admin/users/invite',
   '/admin/apps',

@@ -18,7 +18,7 @@ export const policyPage: ConsoleRoute = definePage(links.policy, async (request)
       servers.length === 0
         ? empty('No server has rules', 'Rules belong to servers behind the gateway. Protect the first one.', {
             label: 'Protect a server',
-            href: '/admin/setup',
+            href: links.setup,
           })
         : html`<div class="columns reverse"><div>
 ${await answer(request)}

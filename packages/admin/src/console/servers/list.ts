@@ -45,13 +45,13 @@ export const serverListPage: ConsoleRoute = definePage(links.servers, async ({ a
     section: 'servers',
     title: 'Servers',
     lead: 'MCP servers behind the gateway. They are defined in the configuration file.',
-    action: { label: 'Protect a server', href: '/admin/setup', isForOperators: true },
+    action: { label: 'Protect a server', href: links.setup, isForOperators: true },
     body:
       rows.length === 0
         ? empty(
             'No server behind the gateway',
             'Name the address of an MCP server, choose who may use it, and export the configuration that protects it.',
-            { label: 'Protect a server', href: '/admin/setup' },
+            { label: 'Protect a server', href: links.setup },
           )
         : table(
             'Servers',

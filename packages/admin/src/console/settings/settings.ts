@@ -24,7 +24,7 @@ export const settingsPage: ConsoleRoute = definePage(links.settings, async (requ
     lead: html`What is in effect. ${originOf(admin)}`,
     body: html`${done(doneIn(request, DONE))}
 ${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key'))}
-${section('Identity providers', providerTable(admin), link('/admin/setup/provider', 'Add a provider'))}
+${section('Identity providers', providerTable(admin), link(links.setupProvider, 'Add a provider'))}
 ${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
 ${section('Webhooks', webhookTable(admin))}
 ${section('Rate limits', limitTable(admin))}`,

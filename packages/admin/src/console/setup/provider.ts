@@ -8,7 +8,7 @@ import { type ConsolePage, type ConsoleRequest, type ConsoleRoute, defineForm } 
 import { copyText, errorNotice, facts, field, postForm, section } from '../ui/parts.ts';
 import { exportSection } from './export.ts';
 
-const PATH = '/admin/setup/provider';
+const PATH = links.setupProvider;
 
 function formPage(request: ConsoleRequest, error: OperationError | null): ConsolePage {
   const value = (name: string) => request.form[name] ?? '';

@@ -8,7 +8,7 @@ import { connectInstructions } from '../servers/connect.ts';
 import { countOf, errorNotice, field, postForm, section } from '../ui/parts.ts';
 import { exportSection } from './export.ts';
 
-const PATH = '/admin/setup';
+const PATH = links.setup;
 
 function steps(current: 1 | 2): Markup {
   const names = ['Address and access', 'What it offers, export, and links'];

@@ -1,5 +1,6 @@
 /** The document around every page of the console: sidebar, title with its primary action, body. */
 import { type ComponentPages, html, type Markup } from '@portcullis/authorization-server/pages';
+import { dialogs } from '../find/dialogs.ts';
 import { links } from '../links.ts';
 import type { ConsolePage, Section } from '../page.ts';
 import { icons, sectionIcons } from './icons.ts';
@@ -48,6 +49,7 @@ ${user !== null && sidebar(frame, page.section, user)}
 ${header(page, user?.isOperator === true)}
 ${page.body}
 </main>
+${user !== null && dialogs}
 </body>
 </html>
 `;
@@ -72,7 +74,7 @@ function sidebar(
 ): Markup {
   return html`<nav class="side" aria-label="Console">
 <a class="mark" href="${links.overview}">${look.logo === null ? icons.gate : html`<img src="${look.logo}" alt="" height="18">`}<span><bdi>${look.serverName}</bdi></span></a>
-<button type="button" class="find" data-palette hidden>${icons.search}<span>Find</span><kbd>Ctrl K</kbd></button>
+<a class="find" href="${links.find}" data-palette title="Find">${icons.search}<span>Find</span><kbd>Ctrl K</kbd></a>
 <ul>
 ${SECTIONS.map(
   ([section, label]) =>

@@ -39,7 +39,7 @@ main:focus { outline: none; }
 .side li a[aria-current] { background: var(--plain); color: var(--ink); }
 .side li a[aria-current] .icon { color: var(--accent); }
 .side .count { margin-inline-start: auto; min-width: 20px; padding: 0 6px; border-radius: 10px; background: var(--accent); color: var(--accent-ink); font-size: 12px; font-weight: 600; line-height: 20px; text-align: center; }
-.find { display: flex; gap: 8px; align-items: center; min-height: 32px; padding: 4px 8px; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--quiet); font: inherit; cursor: pointer; }
+.find { text-decoration: none; display: flex; gap: 8px; align-items: center; min-height: 32px; padding: 4px 8px; border: 1px solid var(--edge); border-radius: 6px; background: var(--card); color: var(--quiet); font: inherit; cursor: pointer; }
 .find kbd { margin-inline-start: auto; }
 kbd { padding: 0 5px; border: 1px solid var(--edge); border-radius: 4px; background: var(--card); color: var(--quiet); font-size: 11px; }
 .me { margin-top: auto; display: grid; padding: 8px; font-size: 13px; }
@@ -146,6 +146,12 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
 .lines span { display: block; padding: 0 8px; margin: 0 -8px; border-radius: 2px; }
 .lines .added { background: var(--good); color: var(--good-ink); }
 .lines .removed { background: var(--warn); color: var(--warn-ink); }
+#keys .facts { gap: 8px 24px; margin: 16px 0; }
+.hits { border: 1px solid var(--line); border-radius: 10px; }
+.hits li + li { border-top: 1px solid var(--line); }
+.hits a { display: flex; gap: 12px; padding: 7px 12px; color: var(--ink); text-decoration: none; }
+.hits a:hover { background: var(--hover); }
+.hits small { margin-inline-start: auto; color: var(--quiet); font-size: 12px; }
 .drawing { overflow-x: auto; }
 .drawing svg { display: block; width: 100%; min-width: 480px; max-width: 600px; height: auto; }
 .node { fill: var(--rise); stroke: var(--edge); }
@@ -169,6 +175,7 @@ dialog li[aria-selected=true] { background: var(--plain); }
 dialog li small { margin-inline-start: auto; color: var(--quiet); font-size: 12px; white-space: nowrap; }
 dialog .keys { padding: 20px 24px; }
 
+@media (min-width: 900px) { .scroll { overflow: clip; } }
 @media (max-width: 1024px) {
   :root { --side: 60px; }
   .side { padding: 16px 8px; }

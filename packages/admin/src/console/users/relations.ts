@@ -40,7 +40,7 @@ export function relationsDrawing(
     connections.flatMap(({ clientId, resources }) => resources.map((one) => JSON.stringify([clientId, one]))),
   ).map((pair) => JSON.parse(pair) as readonly [string, string]);
   const about = `${user} has access through ${apps.map(({ label }) => label).join(', ')} to ${servers.map(({ label }) => label).join(', ')}`;
-  return html`<div class="drawing"><svg viewBox="0 0 600 ${height}" role="img" aria-label="${about}">
+  return html`<div class="drawing" role="group" aria-label="Who has access to what" tabindex="0"><svg viewBox="0 0 600 ${height}" role="img" aria-label="${about}">
 ${[...appAt.values()].map((y) => curve(COLUMNS[0], height / 2, COLUMNS[1], y))}
 ${links.map(([client, resource]) => curve(COLUMNS[1], appAt.get(client) ?? 0, COLUMNS[2], serverAt.get(resource) ?? 0))}
 ${box({ id: '', label: user }, COLUMNS[0], height / 2)}

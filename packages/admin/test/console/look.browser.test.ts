@@ -1,0 +1,145 @@
+/** The console in a real browser: accessibility in every look, its size, and the keyboard. */
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchChromium } from '../../../../tests/support/browser.ts';
+import type { TestBackend } from '../../../gateway/test/support/backend.ts';
+import { consoleRoutes } from '../../src/console/routes.ts';
+import { type Installation, signIn, startInstallation } from '../installation.ts';
+import { filesServer, furnish, startBackends } from './furnished.ts';
+import { samplesFor } from './samples.ts';
+import { TWO_FACTORS_USED, visitConsole } from './visitor.ts';
+
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const LOOKS = [
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'dark', width: 360 },
+  { colorScheme: 'light', width: 1200 },
+  { colorScheme: 'dark', width: 1200 },
+] as const;
+
+let t: Installation;
+let backend: TestBackend;
+let samples: ReturnType<typeof samplesFor>;
+let browser: Browser;
+let page: Page;
+const errors: string[] = [];
+
+beforeAll(async () => {
+  backend = await startBackends();
+  t = await startInstallation({ servers: [filesServer(backend.url) as never] });
+  samples = samplesFor(await furnish(t, backend.url), new URL(backend.url).origin);
+  browser = await launchChromium();
+  const context = await browser.newContext({ reducedMotion: 'reduce' });
+  const [name = '', value = ''] = (await signIn(t, TWO_FACTORS_USED, { role: 'operator' })).split('=');
+  await context.addCookies([{ name, value, url: t.url }]);
+  page = await context.newPage();
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  page.on('pageerror', (error) => errors.push(error.message));
+});
+afterAll(async () => {
+  await browser?.close();
+  await t.stop();
+  await backend.close();
+});
+
+const pages = consoleRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path);
+const open = (route: string) => page.goto(`${t.url}${samples[route]?.path ?? ''}`);
+
+async function violationsOf(): Promise<unknown> {
+  const results: AxeResults = await page.evaluate(
+    `axe.run(document, ${JSON.stringify({ runOnly: TAGS, resultTypes: ['violations'] })})`,
+  );
+  return results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+}
+
+describe('the console in a browser', () => {
+  it.each(pages)(
+    '%s is accessible and fits, on narrow and wide screens, light and dark',
+    async (route) => {
+      await open(route);
+      await page.evaluate(axe.source);
+      for (const { colorScheme, width } of LOOKS) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 740 });
+        expect([width, colorScheme, await violationsOf()]).toEqual([width, colorScheme, []]);
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      }
+      expect(errors).toEqual([]);
+    },
+    60_000,
+  );
+
+  it('a first visit of every page takes less than 60 KB with styles and scripts', async () => {
+    const visitor = await visitConsole(t);
+    for (const route of pages) {
+      const { html } = await visitor.open(samples[route]?.path ?? '');
+      const assets = [...html.matchAll(/(?:href|src)="(\/admin\/assets\/[^"]+)"/g)].map(
+        ([, path = '']) => path,
+      );
+      expect(assets.length).toBeGreaterThan(1);
+      const sizes = await Promise.all(
+        assets.map(async (path) => {
+          const response = await fetch(`${t.url}${path}`, { headers: { 'accept-encoding': 'gzip' } });
+          await response.arrayBuffer();
+          return Number(response.headers.get('content-length'));
+        }),
+      );
+      const total = Buffer.byteLength(html) + sizes.reduce((sum, size) => sum + size, 0);
+      expect(sizes.every((size) => size > 0)).toBe(true);
+      expect(total, route).toBeLessThan(60_000);
+    }
+  });
+
+  it('finds a user by the command palette, with the keyboard alone', async () => {
+    await open('/admin');
+    await page.keyboard.press('Control+k');
+    await page.locator('#palette input:focus').waitFor();
+    await page.keyboard.type('grace');
+    await page.locator('#palette [role=option][aria-selected=true]', { hasText: 'grace' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/admin\/users\/user_/);
+    expect(await page.locator('h1').textContent()).toBe('Ada Lovelace');
+  });
+
+  it('shows its keys, goes to a list, enters it and leaves it by keyboard', async () => {
+    await open('/admin');
+    await page.keyboard.press('?');
+    await page.locator('#keys[open]').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('u');
+    await page.waitForURL(/\/admin\/users$/);
+    await page.keyboard.press('j');
+    await page.locator('tbody tr:first-child a:focus').waitFor();
+    await page.keyboard.press('j');
+    await page.locator('tbody tr:nth-child(2) a:focus').waitFor();
+    await page.keyboard.press('/');
+    await page.locator('[data-search]:focus').waitFor();
+    await page.keyboard.type('grace');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/q=grace/);
+    expect(await page.locator('tbody tr').count()).toBe(1);
+  });
+
+  it('the first Tab reaches a link that skips the navigation', async () => {
+    await open('/admin/users');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+  });
+
+  it('disables a user by keyboard, after saying what ends', async () => {
+    await open('/admin/users/{userId}/disable');
+    expect(await page.locator('.effects').textContent()).toContain(
+      'Ends 1 session and 1 connection of 1 app',
+    );
+    await page.locator('#reason').focus();
+    await page.keyboard.type('left the company');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('[role=status]').waitFor();
+    expect(await page.locator('[role=status]').textContent()).toContain('The account is disabled');
+  });
+});
