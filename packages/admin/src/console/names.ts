@@ -33,3 +33,15 @@ export function serverOf(
   const found = servers().find((server) => server.resource === resource);
   return found === undefined ? { name: resource, path: null } : { name: found.name, path: found.path };
 }
+
+/** What a scope permits in the words of its server, which the consent page has; or the scope itself. */
+export function permissionOf(
+  { servers }: Pick<Administration, 'servers'>,
+  scope: string,
+  resources: readonly string[],
+): string {
+  const own = servers().filter(({ resource }) => resources.includes(resource));
+  return (
+    own.map(({ scopes }) => (Object.hasOwn(scopes, scope) ? scopes[scope] : undefined)).find(Boolean) ?? scope
+  );
+}

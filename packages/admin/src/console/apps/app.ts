@@ -4,7 +4,7 @@ import { type ClientGrant, listClientGrants } from '../../operations/client-gran
 import { type DescribedClient, describeClient } from '../../operations/clients.ts';
 import { doneIn } from '../action.ts';
 import { links, withQuery } from '../links.ts';
-import { appName, serverOf } from '../names.ts';
+import { appName, permissionOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { done, empty, facts, section, table, tag, time } from '../ui/parts.ts';
 import { ORIGINS } from './list.ts';
@@ -49,7 +49,7 @@ function connections({ admin }: ConsoleRequest, grants: readonly ClientGrant[]):
   const rows = grants.map(({ id, account, scopes, resources, lastUsedAt }) => [
     html`<a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>`,
     resources.map((resource) => serverOf(admin, resource).name).join(', '),
-    html`<span class="tags">${scopes.map((scope) => tag(scope))}</span>`,
+    html`<span class="tags">${scopes.map((scope) => tag(permissionOf(admin, scope, resources)))}</span>`,
     time(lastUsedAt, admin.clock()),
     html`<a class="button" href="${links.grant(id)}">Open<span class="unseen"> the connection of ${account.email}</span></a>`,
   ]);

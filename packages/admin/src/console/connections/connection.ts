@@ -3,9 +3,9 @@ import { html } from '@portcullis/authorization-server/pages';
 import { endGrant, listGrantAccounts, showGrant } from '../../operations/grants.ts';
 import { defineAction, doneAt } from '../action.ts';
 import { links } from '../links.ts';
-import { findAppNames, serverOf } from '../names.ts';
+import { findAppNames, permissionOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { facts, section, table, tag, time } from '../ui/parts.ts';
+import { facts, section, table, time } from '../ui/parts.ts';
 
 const PATH = '/admin/connections/{grantId}';
 
@@ -28,7 +28,7 @@ const connectionPage = definePage(PATH, async (request) => {
     back: { label: grant.account.email, href: links.user(grant.account.id) },
     action: { label: 'End access', href: `${links.grant(grant.id)}/end`, isForOperators: true },
     body: html`<div class="columns"><div>
-${section('Permissions', html`<span class="tags">${grant.scopes.map((scope) => tag(scope))}</span>`)}
+${section('Permissions', html`<ul class="permissions">${grant.scopes.map((scope) => html`<li>${permissionOf(admin, scope, grant.resources)} <code>${scope}</code></li>`)}</ul>`)}
 ${
   accounts.length > 0 &&
   section(

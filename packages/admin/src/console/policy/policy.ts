@@ -88,21 +88,27 @@ async function explanation(request: ConsoleRequest): Promise<Markup> {
     ...(given !== '' && { arguments: readArguments(given) }),
   });
   const [word, kind] = DECISIONS[decision.kind];
-  const because =
+  const [reason, rule] =
     decision.kind === 'allow'
-      ? html`<p>Every rule is met.</p>`
-      : html`<p>${decision.because.reason}</p><p class="fact">Decided by <code>${decision.because.rule}</code></p>`;
+      ? ['every rule is met', null]
+      : [decision.because.reason, decision.because.rule];
   const rows = considered.map(({ rule, outcome, reason }) => [
     html`<code>${rule}</code>`,
-    outcome === 'met' ? tag('Met', 'good') : outcome === 'open' ? tag('Open') : tag('Not met', 'bad'),
+    outcomeTag(outcome),
     reason,
   ]);
   return section(
     'Decision',
-    html`<div class="panel"><p>${tag(word, kind)}</p>${because}
+    html`<div class="panel"><p class="decision">${tag(word, kind)} ${reason}</p>${rule !== null && html`<p class="fact">Decided by <code>${rule}</code></p>`}
 ${notGrantable.map(({ scope, reason }) => html`<p class="fact">The user cannot be granted <code>${scope}</code>: ${reason}</p>`)}</div>
 ${rows.length > 0 && table('What was considered', [{ heading: 'Rule' }, { heading: 'Outcome' }, { heading: 'Why' }], rows)}`,
   );
+}
+
+function outcomeTag(outcome: ExplainedCall['considered'][number]['outcome']): Markup {
+  if (outcome === 'met') return tag('Met', 'good');
+  if (outcome === 'open') return tag('Depends on the arguments');
+  return tag(...DECISIONS[outcome]);
 }
 
 /** @throws OperationError unless it is a JSON object */

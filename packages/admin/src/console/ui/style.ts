@@ -54,6 +54,10 @@ main { width: 100%; max-width: 1200px; padding: 28px 32px 64px; display: grid; g
 .crumb a:hover { color: var(--ink); text-decoration: underline; }
 .lead { margin-top: 2px; color: var(--quiet); max-width: 72ch; }
 .clamp { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; max-width: 56ch; color: var(--quiet); }
+.decision { font-size: 16px; }
+.decision .tag { margin-inline-end: 6px; font-size: 13px; }
+.permissions { display: grid; gap: 6px; }
+.permissions code { color: var(--quiet); }
 .quoted { padding: 8px 12px; border-inline-start: 3px solid var(--edge); white-space: pre-wrap; }
 .quiet { color: var(--quiet); }
 .small { font-size: 13px; }
@@ -142,7 +146,7 @@ fieldset { display: grid; gap: 4px; border: 0; min-width: 0; }
 pre { padding: 12px; border-radius: 8px; background: var(--rise); border: 1px solid var(--line); overflow-x: auto; white-space: pre; overflow-wrap: normal; }
 pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
 .copyable { display: flex; gap: 8px; align-items: start; }
-.copyable pre, .copyable code { flex: 1; min-width: 0; }
+.copyable pre { flex: 1; min-width: 0; padding: 6px 12px; }
 .lines span { display: block; padding: 0 8px; margin: 0 -8px; border-radius: 2px; }
 .lines .added { background: var(--good); color: var(--good-ink); }
 .lines .removed { background: var(--warn); color: var(--warn-ink); }

@@ -7,7 +7,7 @@ import { listUserGrants } from '../../operations/grants.ts';
 import { listUserSessions, showUser, type UserDetails } from '../../operations/users.ts';
 import { doneIn } from '../action.ts';
 import { links } from '../links.ts';
-import { findAppNames, serverOf } from '../names.ts';
+import { findAppNames, permissionOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { countOf, done, empty, facts, section, table, tag, time } from '../ui/parts.ts';
 import { relationsDrawing } from './relations.ts';
@@ -63,7 +63,7 @@ function access(
   const rows = connections.map(({ id, clientId, scopes, resources, lastUsedAt }) => [
     html`<a href="${links.grant(id)}">${monogram(names.get(clientId) ?? clientId, clientId)}<bdi>${names.get(clientId) ?? clientId}</bdi></a>`,
     resources.map((resource) => serverOf(admin, resource).name).join(', '),
-    html`<span class="tags">${scopes.map((scope) => tag(scope))}</span>`,
+    html`<span class="tags">${scopes.map((scope) => tag(permissionOf(admin, scope, resources)))}</span>`,
     time(lastUsedAt, admin.clock()),
   ]);
   const drawing = relationsDrawing(user.email, connections.slice(0, MAX_DRAWN), {
