@@ -33,6 +33,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/operating.md',
     'docs/guides/monitoring.md',
     'docs/guides/opentelemetry.md',
+    'docs/guides/console.md',
     'docs/guides/admin-api.md',
     'docs/guides/webhooks.md',
     'docs/guides/mail.md',

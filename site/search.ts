@@ -52,6 +52,7 @@ const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   grafana: ['guides/monitoring'],
   'alert rules': ['guides/monitoring'],
   'admin api': ['guides/admin-api'],
+  'admin console': ['guides/console'],
   openapi: ['guides/admin-api'],
   docker: ['operating', 'guides/kubernetes'],
 };

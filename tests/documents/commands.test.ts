@@ -50,6 +50,7 @@ const ALTERNATIVES = ['docs/gateway.md'];
 /** Documents whose own configuration serves their commands. */
 const SERVED = [
   'docs/guides/admin-api.md',
+  'docs/guides/console.md',
   'docs/guides/provisioning.md',
   'docs/guides/test-in-ci.md',
   'docs/guides/mail.md',

@@ -43,6 +43,7 @@ export function describeStart(
       servers: composition.servers,
       documents: composition.documents,
       callbacks,
+      console: settings.admin === null ? null : `${new URL(issuer).origin}/admin`,
       database: storage.location,
       key,
       firstAccount,

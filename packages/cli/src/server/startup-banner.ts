@@ -36,6 +36,8 @@ export interface StartupFacts {
   /** URLs of the published metadata documents. */
   readonly documents: readonly string[];
   readonly callbacks: readonly Callback[];
+  /** Address of the console for operators; `null`: it is off. */
+  readonly console: string | null;
   readonly database: string;
   readonly key: string;
   readonly firstAccount: FirstAccount;
@@ -59,6 +61,7 @@ export function startupBanner(started: StartupFacts, { styled, isVerbose }: Bann
     '',
     ...rows([
       ...serverRows(started.servers),
+      ...(started.console === null ? [] : [['console', started.console] as const]),
       ...started.callbacks.map(
         ({ name, redirectUri }, index): Row => [
           index === 0 ? 'redirect URI' : '',

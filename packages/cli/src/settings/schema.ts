@@ -282,9 +282,9 @@ const programSettings = {
   }),
   admin: option(adminSchema, {
     section: 'Operation',
-    description: 'the admin API and its MCP server, for operators; `{}` turns them on',
+    description: 'the console, the admin API and its MCP server, for operators; `{}` turns them on',
     defaultText: 'off',
-    note: 'Who may use them, and how: [admin-api.md](guides/admin-api.md).',
+    note: 'Who may use them, and how: [console.md](guides/console.md), [admin-api.md](guides/admin-api.md).',
   }),
   config: option(file, {
     section: 'Operation',

@@ -18,7 +18,7 @@ interface Hit {
 /** Hits of each kind. */
 const MAX_HITS = 6;
 
-const PLACES: readonly (Hit & { readonly isForOperators?: true })[] = [
+const DESTINATIONS: readonly (Hit & { readonly isForOperators?: true })[] = [
   { label: 'Overview', kind: 'Page', href: links.overview },
   { label: 'Activity', kind: 'Page', href: links.activity },
   { label: 'Users', kind: 'Page', href: links.users },
@@ -64,10 +64,10 @@ function hitList(hits: readonly Hit[]): Markup {
 async function findHits({ admin, role }: ConsoleRequest, text: string): Promise<readonly Hit[]> {
   const wanted = text.toLowerCase();
   const isWanted = (...texts: readonly string[]) => texts.some((one) => one.toLowerCase().includes(wanted));
-  const places = PLACES.filter(
+  const destinations = DESTINATIONS.filter(
     ({ label, isForOperators }) => isWanted(label) && (role === 'operator' || isForOperators !== true),
   );
-  if (wanted === '') return places;
+  if (wanted === '') return destinations;
   const [users, apps] = await Promise.all([
     searchList(
       admin.accounts.list,
@@ -92,7 +92,7 @@ async function findHits({ admin, role }: ConsoleRequest, text: string): Promise<
     ...servers
       .slice(0, MAX_HITS)
       .map(({ name, path }) => ({ label: name, kind: 'Server', href: links.server(path) })),
-    ...places,
+    ...destinations,
   ];
 }
 

@@ -17,7 +17,7 @@ export const inviteRoutes: readonly ConsoleRoute[] = defineAction({
     back: { label: 'Users', href: links.users },
     effects: [],
     button: 'Create the invitation',
-    fields: html`${field({ name: 'email', label: 'Email address', type: 'email', isRequired: true, maxLength: 300, value: form['email'] ?? '', hint: 'Creates an account and a one-time link, which you send to its owner. Portcullis sends no mail.' })}
+    fields: html`${field({ name: 'email', label: 'Email address', type: 'email', isRequired: true, maxLength: 300, value: form['email'] ?? '', hint: 'Creates an account and a one-time link for its owner.' })}
 ${field({ name: 'role', label: 'Role in the administration', choices: ROLES, value: form['role'] ?? '' })}`,
   }),
   async perform(request) {
