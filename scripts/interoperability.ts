@@ -173,14 +173,14 @@ const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
     framework('Deno', 'deno'),
     framework('workerd', 'workerd'),
     ...[
-      ['Express 5', 'express'],
-      ['Fastify 5', 'fastify'],
-      ['Hono', 'hono'],
-    ].map(([name = '', packageName = '']) => ({
+      ['Express 5', 'express', 'adapters'],
+      ['Fastify 5', 'fastify', 'framework-adapters'],
+      ['Hono', 'hono', 'framework-adapters'],
+    ].map(([name = '', packageName = '', file = '']) => ({
       name,
       package: packageName,
       what: 'the shared suite of the adapters',
-      file: 'packages/resource-server/test/adapters.test.ts',
+      file: `packages/resource-server/test/${file}.test.ts`,
       titles: new RegExp(`^behind ${name.replace(/ \d/, '')}`, 'i'),
     })),
   ],

@@ -1,4 +1,4 @@
-/** Both databases pass the contract: SQLite in memory and in a file, and a real PostgreSQL. */
+/** Both databases pass the contract: SQLite, and a real PostgreSQL. */
 import { type FullStore, openStore } from '@portcullis/store';
 import { describeDefinitionPinContract, describeStoreContract } from '@portcullis/store/testing';
 import { Client } from 'pg';
@@ -24,8 +24,7 @@ async function openPostgres(): Promise<FullStore> {
 }
 
 const stores: Readonly<Record<string, () => Promise<FullStore>>> = {
-  'SQLite in memory': () => openStore(':memory:'),
-  'a SQLite file': async () => openMigratedStore(await files()),
+  SQLite: async () => openMigratedStore(await files()),
   PostgreSQL: openPostgres,
 };
 for (const [name, open] of Object.entries(stores)) {
