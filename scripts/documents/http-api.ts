@@ -88,6 +88,13 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
     answers: '200',
     setting: 'identityProviders',
   },
+  '/shared-signals/company': {
+    purpose: '`/shared-signals/<id>`: the transmitter of an identity provider pushes a security event token',
+    standard: 'RFC 8935, Shared Signals Framework 1.0',
+    takes: '`application/secevent+jwt`',
+    answers: '202; 400 with `err` and `description`',
+    setting: 'identityProviders',
+  },
   '/scim/v2/*': {
     purpose:
       '[provisioning](guides/provisioning.md) of users and groups: `/Users`, `/Groups`, `/Bulk`, `/ServiceProviderConfig`, `/ResourceTypes`, `/Schemas`, `/Users/.search`',
@@ -171,6 +178,7 @@ async function findRoutes(): Promise<ReadonlyMap<string, readonly ServedRoute[]>
         clientSecret: 'secret',
         scopes: ['openid'],
         backChannelLogout: 'sessions',
+        sharedSignals: { audience: ['https://auth.example.com'] },
         scim: {},
       },
     ],

@@ -62,6 +62,7 @@ import { createPages, type ServerPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import { createLimitRegistry, type LimitRegistry } from './rate-limit/limit-registry.ts';
 import { createRevocation } from './revocation.ts';
+import type { SharedSignalsReceiver } from './shared-signals/shared-signals.ts';
 import { createStatusListFeature, type StatusListFeature } from './status-lists/status-lists.ts';
 import { completeStore } from './store/capabilities.ts';
 import type { CoreStore } from './store/index.ts';
@@ -215,6 +216,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     (router, completeLogin) =>
       [connectedAccounts, approvals, mail].flatMap((feature) => feature?.routes(router, completeLogin) ?? []),
   );
+  const sharedSignals = await loadSharedSignals(context);
   const { issuer } = context.options;
   const served: readonly Route[] = [
     ...pages.routes,
@@ -227,6 +229,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       : []),
     ...clients.routes,
     ...(await loadBackChannelLogout(context)),
+    ...(sharedSignals?.routes ?? []),
     ...(await loadScim(context)),
     createRevocation(
       context,
@@ -272,6 +275,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       component.listener(correlated);
     },
     async close() {
+      await sharedSignals?.close();
       await upstream.close();
       await auditLog?.close();
     },
@@ -362,6 +366,16 @@ async function loadBackChannelLogout(context: ServerContext<ServerOptions>): Pro
   if (providers.every(({ backChannelLogout }) => backChannelLogout === null)) return [];
   const { createBackChannelLogout } = await import('./back-channel-logout/back-channel-logout.ts');
   return createBackChannelLogout(context);
+}
+
+/** `null`: no identity provider sends security events. */
+async function loadSharedSignals(
+  context: ServerContext<ServerOptions>,
+): Promise<SharedSignalsReceiver | null> {
+  const providers = [...context.options.identityProviders.values()];
+  if (providers.every(({ sharedSignals }) => sharedSignals === null)) return null;
+  const { createSharedSignals } = await import('./shared-signals/shared-signals.ts');
+  return createSharedSignals(context);
 }
 
 /** Nothing unless an identity provider provisions users. */

@@ -113,6 +113,27 @@ type ScimEvent =
   | { readonly type: 'scim.token_created'; readonly identityProvider: string; readonly tokenId: string }
   | { readonly type: 'scim.token_revoked'; readonly tokenId: string };
 
+/** Security events that identity providers send, and the streams on which they arrive. */
+type SharedSignalsEvent =
+  | {
+      readonly type: 'security_event.received';
+      readonly identityProvider: string;
+      /** The URI of its type. */
+      readonly securityEvent: string;
+      readonly outcome: 'applied' | 'ignored' | 'unknown_subject';
+    }
+  | { readonly type: 'security_event_stream.verified'; readonly identityProvider: string }
+  | {
+      readonly type: 'security_event_stream.updated';
+      readonly identityProvider: string;
+      readonly status: string;
+    }
+  | {
+      readonly type: 'security_event_stream.failed';
+      readonly identityProvider: string;
+      readonly reason: string;
+    };
+
 /** An audit event. None contains a secret, a code or a token. */
 export type AuthorizationEvent = EventContext &
   (
@@ -178,6 +199,7 @@ export type AuthorizationEvent = EventContext &
       }
     | { readonly type: 'account.link_used'; readonly purpose: 'invitation' | 'reset' }
     | ScimEvent
+    | SharedSignalsEvent
     /** An operator invited the owner of an account by mail. */
     | { readonly type: 'account.invitation_requested' }
     /** A user forgot the password: mail with a reset link, in the language of the page. */

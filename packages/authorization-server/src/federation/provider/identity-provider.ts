@@ -42,12 +42,25 @@ export interface IdentityProvider {
   readonly revocationEnds: 'grant' | 'everything';
   /** What a logout at the provider ends here; `null`: it is not reported. */
   readonly backChannelLogout: 'sessions' | 'everything' | null;
+  /** How its security events arrive; `null`: they do not. */
+  readonly sharedSignals: SharedSignals | null;
   /** How it provisions users by SCIM; `null`: it does not. */
   readonly scim: {
     /** The claim that equals `externalId`. */
     readonly externalId: string;
     readonly provisionedOnly: boolean;
   } | null;
+}
+
+/** How security events of an identity provider arrive. */
+export interface SharedSignals {
+  /** The issuer of the transmitter. */
+  readonly transmitter: string;
+  readonly delivery: 'push' | 'poll';
+  /** For stream management; `null`: the stream was set up at the provider. */
+  readonly token: string | null;
+  /** `null`: what the transmitter assigns. */
+  readonly audience: readonly string[] | null;
 }
 
 export type ProviderProtocol =

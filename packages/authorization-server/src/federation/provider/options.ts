@@ -158,6 +158,27 @@ const userClaimsSchema = lazy(() =>
   }),
 );
 
+const sharedSignalsSchema = lazy(() =>
+  z.strictObject({
+    transmitter: optional(url(), 'issuer of the transmitter', 'the issuer of the provider'),
+    delivery: optional(
+      z.enum(['push', 'poll']),
+      'whether the transmitter sends events to `<origin of the public URL>/shared-signals/<id>` (RFC 8935), or is polled (RFC 8936)',
+      '`push`',
+    ),
+    token: optional(
+      secret(),
+      "access token for the transmitter's stream management: the stream is found or created at startup",
+      'none: the stream was set up at the provider, and `audience` is required',
+    ),
+    audience: optional(
+      list(text()),
+      'values of `aud` in its security event tokens',
+      'what the transmitter assigns to the stream',
+    ),
+  }),
+);
+
 const scimSchema = lazy(() =>
   z.strictObject({
     externalId: optional(
@@ -258,6 +279,11 @@ const entrySchema = lazy(() =>
       z.enum(['sessions', 'everything']),
       'what a logout at the provider ends here (OpenID Connect Back-Channel Logout): browser `sessions`, or `everything`: grants and their tokens as well. Register `<origin of the public URL>/back-channel-logout/<id>` at the provider',
       'nothing: logouts are not received',
+    ),
+    sharedSignals: optional(
+      sharedSignalsSchema(),
+      'security events of the provider (Shared Signals Framework, CAEP, RISC), which end what they name here',
+      'none: they are not received',
     ),
     scim: optional(
       scimSchema(),

@@ -17,6 +17,7 @@ import {
   type ProviderProtocol,
   redirectUriOf,
   requiredUpstreamScopes,
+  type SharedSignals,
 } from './identity-provider.ts';
 import {
   type IdentityProviderEntry,
@@ -161,8 +162,25 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     statusCheckInterval: options.statusCheckInterval ?? providerDefaults.statusCheckInterval,
     revocationEnds: options.revocationEnds ?? providerDefaults.revocationEnds,
     backChannelLogout: options.backChannelLogout ?? null,
+    sharedSignals: readSharedSignals(options.sharedSignals, provider, context),
     scim: readProvisioning(options.scim),
   });
+}
+
+function readSharedSignals(
+  given: IdentityProviderOptions['sharedSignals'],
+  { issuer }: ProviderProtocol,
+  { add }: ProviderContext,
+): SharedSignals | null {
+  if (given === undefined) return null;
+  const { transmitter = issuer, delivery = 'push', token = null, audience = null } = given;
+  const url = readWebUrl(transmitter);
+  if (url === null || !isSecureUrl(url))
+    add('sharedSignals.transmitter', 'must be an https URL; http only on loopback');
+  if (token === null && audience === null)
+    add('sharedSignals', 'needs `token` to manage the stream, or `audience` of a stream that exists');
+  if (delivery === 'poll' && token === null) add('sharedSignals.token', 'is required to poll');
+  return { transmitter, delivery, token, audience };
 }
 
 function readProvisioning(given: IdentityProviderOptions['scim']): IdentityProvider['scim'] {

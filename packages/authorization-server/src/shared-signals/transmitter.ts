@@ -1,0 +1,209 @@
+/** The transmitter of an identity provider: its configuration, the stream of this receiver, and polling. */
+import { parseStrictJson } from '@portcullis/http';
+import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import { isLoopbackHost, isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import type { FederationContext, SharedSignals } from '../federation/provider/identity-provider.ts';
+import { createSingleFlight } from '../single-flight.ts';
+import { requestedEvents } from './effects.ts';
+import { isObject, type Members } from './security-event-token.ts';
+
+/** The transmitter's configuration metadata. @see Shared Signals Framework 1.0 §7.1 */
+interface TransmitterMetadata {
+  readonly jwksUri: string;
+  readonly configuration: string | null;
+  readonly verification: string | null;
+}
+
+/** The event stream of this receiver. @see Shared Signals Framework 1.0 §8.1.1 */
+export interface EventStream {
+  readonly id: string;
+  readonly audience: readonly string[];
+  /** Where to poll; `null`: the transmitter pushes. */
+  readonly pollUrl: string | null;
+}
+
+/** The result of one poll. @see RFC 8936 §2.3 */
+interface Polled {
+  /** Security event tokens by their `jti`. */
+  readonly tokens: Readonly<Record<string, unknown>>;
+  readonly hasMore: boolean;
+}
+
+/** What is reported with the next poll. @see RFC 8936 §2.2 */
+export interface PollAcknowledgement {
+  readonly ack: readonly string[];
+  readonly setErrs: Readonly<Record<string, { readonly err: string; readonly description: string }>>;
+}
+
+export interface Transmitter {
+  /** Where its keys are. @throws Error while it is unavailable and was never known */
+  jwksUri(): Promise<string>;
+  /** The stream, which is created if there is none. @throws Error */
+  findStream(): Promise<EventStream>;
+  /** Makes the transmitter send a verification event with this state. @throws Error */
+  verify(stream: EventStream, state: string): Promise<void>;
+  /** Waits for tokens, up to half a minute. @throws Error */
+  poll(url: string, reported: PollAcknowledgement, signal: AbortSignal): Promise<Polled>;
+}
+
+const PUSH = 'urn:ietf:rfc:8935';
+const POLL = 'urn:ietf:rfc:8936';
+/** Seconds for which its configuration is cached. */
+const MAX_AGE = 3600;
+const MAX_RESPONSE_BYTES = 1_048_576;
+/** Milliseconds that the transmitter may hold a poll. */
+const POLL_TIMEOUT = 40_000;
+/** Tokens of one poll. */
+const MAX_TOKENS = 50;
+
+/** @param endpoint of this receiver, for pushed tokens */
+export function createTransmitter(
+  { clock, options: { outbound } }: FederationContext,
+  { transmitter: issuer, delivery, token }: SharedSignals,
+  endpoint: string,
+): Transmitter {
+  const { origin, hostname } = new URL(issuer);
+  const fetchWithin = (timeout: number): OutboundFetch =>
+    createOutboundFetch({
+      // The operator named the transmitter.
+      allowLoopback: isLoopbackHost(hostname),
+      allowedPrivateOrigins: [origin],
+      timeout,
+      maxBytes: MAX_RESPONSE_BYTES,
+      ...(outbound.proxy !== null && { proxy: outbound.proxy }),
+    });
+  const send = createJsonClient(fetchWithin(outbound.timeout), token);
+  const sendPoll = createJsonClient(fetchWithin(POLL_TIMEOUT), token);
+  const singleFlight = createSingleFlight<TransmitterMetadata>(outbound.timeout);
+  let known: { readonly metadata: TransmitterMetadata; readonly at: number } | null = null;
+
+  async function metadata(): Promise<TransmitterMetadata> {
+    if (known !== null && clock() < known.at + MAX_AGE) return known.metadata;
+    try {
+      const fetchMetadata = async () => readMetadata(issuer, await send('GET', metadataUrl(issuer)));
+      known = { metadata: await singleFlight.run(issuer, fetchMetadata), at: clock() };
+    } catch (error) {
+      // While it is down, what was known stays in use.
+      if (known === null) throw error;
+    }
+    return known.metadata;
+  }
+
+  async function findStream(): Promise<EventStream> {
+    const { configuration } = await metadata();
+    if (configuration === null) throw new Error('its configuration has no configuration_endpoint');
+    const own = await findOwn(configuration);
+    const stream = own ?? (await send('POST', configuration, newStream(delivery, endpoint)));
+    return readStream(issuer, delivery, stream);
+  }
+
+  /** A receiver with no stream yet gets an empty list, or 404. */
+  async function findOwn(configuration: string): Promise<unknown> {
+    const listed = await send('GET', configuration).catch((error: unknown) => {
+      if (error instanceof TransmitterError && error.status === 404) return [];
+      throw error;
+    });
+    const streams = Array.isArray(listed) ? listed : [listed];
+    return streams.find((stream) => isObject(stream) && isOwn(stream['delivery'], delivery, endpoint));
+  }
+
+  return {
+    jwksUri: async () => (await metadata()).jwksUri,
+    findStream,
+    async verify({ id }, state) {
+      const { verification } = await metadata();
+      if (verification !== null) await send('POST', verification, { stream_id: id, state });
+    },
+    async poll(url, reported, signal) {
+      const body = { maxEvents: MAX_TOKENS, returnImmediately: false, ...reported };
+      const response = await sendPoll('POST', url, body, signal);
+      const sets = isObject(response) ? response['sets'] : null;
+      if (!isObject(response) || !isObject(sets)) throw new Error('its response to a poll has no sets');
+      return { tokens: sets, hasMore: response['moreAvailable'] === true };
+    },
+  };
+}
+
+class TransmitterError extends Error {
+  override readonly name = 'TransmitterError';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`it responded with status ${status}`);
+    this.status = status;
+  }
+}
+
+type SendJson = (
+  method: 'GET' | 'POST',
+  url: string,
+  body?: object,
+  signal?: AbortSignal,
+) => Promise<unknown>;
+
+function createJsonClient(fetch: OutboundFetch, token: string | null): SendJson {
+  return async (method, url, body, signal) => {
+    const response = await fetch(url, {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal !== undefined && { signal }),
+      redirect: 'manual',
+    });
+    const text = await response.text();
+    if (!response.ok) throw new TransmitterError(response.status);
+    return text === '' ? null : parseStrictJson(text);
+  };
+}
+
+/** @see Shared Signals Framework 1.0 §7.2 */
+function metadataUrl(issuer: string): string {
+  const { origin, pathname } = new URL(issuer);
+  return `${origin}/.well-known/ssf-configuration${pathname === '/' ? '' : pathname}`;
+}
+
+function readMetadata(issuer: string, document: unknown): TransmitterMetadata {
+  if (!isObject(document) || document['issuer'] !== issuer)
+    throw new Error('its configuration names another issuer');
+  const jwksUri = readUrl(document['jwks_uri']);
+  if (jwksUri === null) throw new Error('its configuration has no https jwks_uri');
+  return {
+    jwksUri,
+    configuration: readUrl(document['configuration_endpoint']),
+    verification: readUrl(document['verification_endpoint']),
+  };
+}
+
+function readUrl(value: unknown): string | null {
+  const url = typeof value === 'string' ? readWebUrl(value) : null;
+  return url !== null && isSecureUrl(url) ? url.href : null;
+}
+
+function newStream(delivery: SharedSignals['delivery'], endpoint: string): object {
+  return {
+    delivery: delivery === 'push' ? { method: PUSH, endpoint_url: endpoint } : { method: POLL },
+    events_requested: requestedEvents,
+    description: 'Portcullis',
+  };
+}
+
+function isOwn(given: unknown, delivery: SharedSignals['delivery'], endpoint: string): boolean {
+  if (!isObject(given)) return false;
+  return delivery === 'push'
+    ? given['method'] === PUSH && given['endpoint_url'] === endpoint
+    : given['method'] === POLL;
+}
+
+function readStream(issuer: string, delivery: SharedSignals['delivery'], stream: unknown): EventStream {
+  const { stream_id: id, iss, aud, delivery: how }: Members = isObject(stream) ? stream : {};
+  const audience = (Array.isArray(aud) ? aud : [aud]).filter((one) => typeof one === 'string');
+  if (typeof id !== 'string' || iss !== issuer || audience.length === 0)
+    throw new Error('its stream configuration lacks stream_id, iss or aud');
+  const pollUrl = delivery === 'push' || !isObject(how) ? null : readUrl(how['endpoint_url']);
+  if (delivery === 'poll' && pollUrl === null) throw new Error('its stream has no https endpoint to poll');
+  return { id, audience, pollUrl };
+}
