@@ -1,11 +1,11 @@
 /** What security events end: one table of the types that this receiver requests and acts on. */
+import type { JsonFields } from '@portcullis/http';
 import type { EndedAccess } from '../federation/end-user-access.ts';
-import type { Members } from './security-event-token.ts';
 
 const CAEP = 'https://schemas.openid.net/secevent/caep/event-type/';
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/';
 
-type Effect = EndedAccess | ((details: Members) => EndedAccess | null);
+type Effect = EndedAccess | ((details: JsonFields) => EndedAccess | null);
 
 /** @see CAEP 1.0 §3, RISC 1.0 §2 */
 const EFFECTS: Readonly<Record<string, Effect>> = {
@@ -27,7 +27,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
 export const requestedEvents: readonly string[] = Object.keys(EFFECTS);
 
 /** What an event ends; `null`: nothing. */
-export function effectOf(type: string, details: Members): EndedAccess | null {
+export function effectOf(type: string, details: JsonFields): EndedAccess | null {
   const effect = Object.hasOwn(EFFECTS, type) ? EFFECTS[type] : undefined;
   return typeof effect === 'function' ? effect(details) : (effect ?? null);
 }

@@ -1,12 +1,10 @@
 /** Verifies security event tokens of a transmitter: type, signature, issuer and audience. */
-import { OAuthError } from '@portcullis/protocol';
+import { isMembers, type JsonFields } from '@portcullis/http';
 import { errors } from 'jose';
 import { ISSUER_CLOCK_TOLERANCE } from '../assertions/assertion-error.ts';
 import type { FindIssuerKeys } from '../assertions/issuer-keys.ts';
 import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
 import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
-
-export type Members = Readonly<Record<string, unknown>>;
 
 /** One event of a security event token. */
 export interface SecurityEvent {
@@ -14,7 +12,7 @@ export interface SecurityEvent {
   readonly type: string;
   /** The subject, in one of several formats. */
   readonly subject: unknown;
-  readonly details: Members;
+  readonly details: JsonFields;
 }
 
 /** What a verified security event token states. */
@@ -85,17 +83,13 @@ export async function verifySecurityEventToken(
   }
 }
 
-function readEvents({ events, sub_id: subject }: Members): readonly SecurityEvent[] {
-  if (!isObject(events) || Object.keys(events).length === 0) throw invalid('it has no events');
+function readEvents({ events, sub_id: subject }: JsonFields): readonly SecurityEvent[] {
+  if (!isMembers(events) || Object.keys(events).length === 0) throw invalid('it has no events');
   return Object.entries(events).map(([type, details]) => {
-    if (!isObject(details)) throw invalid('its event is no object');
+    if (!isMembers(details)) throw invalid('its event is no object');
     // Before the final framework, the subject was a member of the event.
     return { type, subject: subject ?? details['subject'], details };
   });
-}
-
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function toSecurityEventError(error: errors.JOSEError): SecurityEventError {
@@ -111,9 +105,4 @@ function toSecurityEventError(error: errors.JOSEError): SecurityEventError {
 
 function invalid(reason: string): SecurityEventError {
   return new SecurityEventError('invalid_request', `The security event token is not valid: ${reason}.`);
-}
-
-/** Errors that another attempt may not meet. */
-export function isTemporary(error: unknown): error is OAuthError {
-  return error instanceof OAuthError && error.code === 'temporarily_unavailable';
 }

@@ -1,8 +1,8 @@
 /** Finds the user that a security event is about: by the subject at the identity provider, or by a verified address. */
+import { isMembers, type JsonFields } from '@portcullis/http';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { findProvisionedAccount } from '../federation/provisioned-users.ts';
 import type { AuthorizationStore } from '../store/index.ts';
-import { isObject, type Members } from './security-event-token.ts';
 
 /** What a subject means here. */
 export interface FoundSubject {
@@ -23,8 +23,8 @@ export async function findSubject(
 ): Promise<FoundSubject> {
   const user = isComplex(subject) ? subject['user'] : subject;
   const session = isComplex(subject) ? subject['session'] : null;
-  const candidates = isObject(user) && user['format'] === 'aliases' ? user['identifiers'] : [user];
-  const identifiers = Array.isArray(candidates) ? candidates.slice(0, MAX_ALIASES).filter(isObject) : [];
+  const candidates = isMembers(user) && user['format'] === 'aliases' ? user['identifiers'] : [user];
+  const identifiers = Array.isArray(candidates) ? candidates.slice(0, MAX_ALIASES).filter(isMembers) : [];
   for (const identifier of identifiers) {
     const accountId = await findAccount(store, identityProvider, identifier);
     if (accountId !== null) return { accountId, sessionId: sessionOf(session) };
@@ -32,19 +32,19 @@ export async function findSubject(
   return { accountId: null, sessionId: sessionOf(session) };
 }
 
-/** Members of a complex subject name a user, a session, a device and others, all of which the event is about. */
-function isComplex(subject: unknown): subject is Members {
-  return isObject(subject) && (subject['format'] === 'complex' || isObject(subject['user']));
+/** JsonFields of a complex subject name a user, a session, a device and others, all of which the event is about. */
+function isComplex(subject: unknown): subject is JsonFields {
+  return isMembers(subject) && (subject['format'] === 'complex' || isMembers(subject['user']));
 }
 
 function sessionOf(session: unknown): string | null {
-  return isObject(session) ? (readText(session['id']) ?? readText(session['sub'])) : null;
+  return isMembers(session) ? (readText(session['id']) ?? readText(session['sub'])) : null;
 }
 
 async function findAccount(
   store: AuthorizationStore,
   identityProvider: IdentityProvider,
-  identifier: Members,
+  identifier: JsonFields,
 ): Promise<string | null> {
   const { issuer } = identityProvider.provider;
   const bySubject = async (sub: string | null) =>

@@ -1,11 +1,10 @@
 /** The transmitter of an identity provider: its configuration, the stream of this receiver, and polling. */
-import { parseStrictJson } from '@portcullis/http';
+import { isMembers, type JsonFields, parseStrictJson } from '@portcullis/http';
 import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 import { isLoopbackHost, isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import type { FederationContext, SharedSignals } from '../federation/provider/identity-provider.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import { requestedEvents } from './effects.ts';
-import { isObject, type Members } from './security-event-token.ts';
 
 /** The transmitter's configuration metadata. @see Shared Signals Framework 1.0 §7.1 */
 interface TransmitterMetadata {
@@ -104,7 +103,7 @@ export function createTransmitter(
       throw error;
     });
     const streams = Array.isArray(listed) ? listed : [listed];
-    return streams.find((stream) => isObject(stream) && isOwn(stream['delivery'], delivery, endpoint));
+    return streams.find((stream) => isMembers(stream) && isOwn(stream['delivery'], delivery, endpoint));
   }
 
   return {
@@ -117,8 +116,8 @@ export function createTransmitter(
     async poll(url, reported, signal) {
       const body = { maxEvents: MAX_TOKENS, returnImmediately: false, ...reported };
       const response = await sendPoll('POST', url, body, signal);
-      const sets = isObject(response) ? response['sets'] : null;
-      if (!isObject(response) || !isObject(sets)) throw new Error('its response to a poll has no sets');
+      const sets = isMembers(response) ? response['sets'] : null;
+      if (!isMembers(response) || !isMembers(sets)) throw new Error('its response to a poll has no sets');
       return { tokens: sets, hasMore: response['moreAvailable'] === true };
     },
   };
@@ -167,7 +166,7 @@ function metadataUrl(issuer: string): string {
 }
 
 function readMetadata(issuer: string, document: unknown): TransmitterMetadata {
-  if (!isObject(document) || document['issuer'] !== issuer)
+  if (!isMembers(document) || document['issuer'] !== issuer)
     throw new Error('its configuration names another issuer');
   const jwksUri = readUrl(document['jwks_uri']);
   if (jwksUri === null) throw new Error('its configuration has no https jwks_uri');
@@ -192,18 +191,18 @@ function newStream(delivery: SharedSignals['delivery'], endpoint: string): objec
 }
 
 function isOwn(given: unknown, delivery: SharedSignals['delivery'], endpoint: string): boolean {
-  if (!isObject(given)) return false;
+  if (!isMembers(given)) return false;
   return delivery === 'push'
     ? given['method'] === PUSH && given['endpoint_url'] === endpoint
     : given['method'] === POLL;
 }
 
 function readStream(issuer: string, delivery: SharedSignals['delivery'], stream: unknown): EventStream {
-  const { stream_id: id, iss, aud, delivery: how }: Members = isObject(stream) ? stream : {};
+  const { stream_id: id, iss, aud, delivery: how }: JsonFields = isMembers(stream) ? stream : {};
   const audience = (Array.isArray(aud) ? aud : [aud]).filter((one) => typeof one === 'string');
   if (typeof id !== 'string' || iss !== issuer || audience.length === 0)
     throw new Error('its stream configuration lacks stream_id, iss or aud');
-  const pollUrl = delivery === 'push' || !isObject(how) ? null : readUrl(how['endpoint_url']);
+  const pollUrl = delivery === 'push' || !isMembers(how) ? null : readUrl(how['endpoint_url']);
   if (delivery === 'poll' && pollUrl === null) throw new Error('its stream has no https endpoint to poll');
   return { id, audience, pollUrl };
 }
