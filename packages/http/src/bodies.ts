@@ -25,7 +25,7 @@ export function readFormBody(request: HttpRequest): Promise<Parameters> {
  * Reads a body as text, such as a token in compact serialization.
  * @throws OAuthError `invalid_request`: 400, 413 for more than 64 KiB, or 415 for a content coding
  */
-export function readTextBody(request: HttpRequest, type: string): Promise<string> {
+export function readRawBody(request: HttpRequest, type: string): Promise<string> {
   return readBody(request, [type], 'invalid_request', (text) => text);
 }
 

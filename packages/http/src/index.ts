@@ -2,7 +2,7 @@
  * HTTP building blocks that all roles share: bounded body parsing, JSON and error responses, CORS, security headers.
  */
 
-export { parseStrictJson, readFormBody, readJsonBody, readTextBody } from './bodies.ts';
+export { parseStrictJson, readFormBody, readJsonBody, readRawBody } from './bodies.ts';
 export { isPreflight, respondPreflight, withCorsHeaders } from './cors.ts';
 export { type ConnectionInfo, type HttpRequest, pathOf, queryOf } from './http-request.ts';
 export {

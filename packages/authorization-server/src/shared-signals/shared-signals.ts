@@ -1,7 +1,7 @@
 /** Receives security events of identity providers (Shared Signals Framework): pushed to an endpoint, or polled. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type HttpRequest, type HttpResponse, readTextBody, respond } from '@portcullis/http';
+import { type HttpRequest, type HttpResponse, readRawBody, respond } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import { endUserAccess } from '../federation/end-user-access.ts';
@@ -113,7 +113,7 @@ async function receivePush(
   accept: (token: string) => Promise<void>,
 ): Promise<HttpResponse> {
   try {
-    await accept(await readTextBody(request, 'application/secevent+jwt'));
+    await accept(await readRawBody(request, 'application/secevent+jwt'));
     return respond(202, { 'cache-control': 'no-store' });
   } catch (error) {
     const { code: err, message: description } = toRejection(error);
