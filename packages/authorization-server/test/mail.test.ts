@@ -344,6 +344,7 @@ describe('a sign-in link', () => {
     const before = t.snapshot();
     const page = await t.visitor.open(path);
     expect([page.status, t.snapshot()]).toEqual([200, before]);
+    expect(textOf(page)).toContain('to continue to');
     const consent = await t.visitor.submit(page, {});
     expect(consent.path).toMatch(/^\/consent\?flow=/);
     expect((await t.visitor.submit(consent, { decision: 'allow' })).left?.searchParams.has('code')).toBe(
@@ -439,6 +440,29 @@ describe('recipients of mail', () => {
     await t.store.disableAccount(ACCOUNT, t.clock.now);
     expect(await addressOf(ACCOUNT)).toBe(null);
     expect(await t.server.mailedLinks?.createAccountLink(ACCOUNT, 'reset')).toBe(null);
+  });
+
+  it('get notices in the language of their last sign-in, but not in that of the one that it reports', async () => {
+    const t = await setMailScene();
+    const languageOf = () => {
+      const { sessionId = null } = t.events.findLast(({ type }) => type === 'login.succeeded') as {
+        sessionId?: string;
+      };
+      return t.server.mailedLinks?.findLanguage(ACCOUNT, sessionId);
+    };
+    for (const [language, expected] of [
+      ['de', null],
+      ['ja', 'de'],
+    ] as const) {
+      const visitor = t.newVisitor();
+      visitor.headers = { 'accept-language': language };
+      await visitor.submit(await visitor.open('/login'), { email: EMAIL, password: PASSWORD });
+      expect(await languageOf()).toBe(expected);
+      t.clock.now += 1;
+    }
+    const without = await setScene();
+    await without.visitor.submit(await without.visitor.open('/login'), { email: EMAIL, password: PASSWORD });
+    expect((await without.store.listSessions(ACCOUNT, without.clock.now))[0]).not.toHaveProperty('language');
   });
 
   it('an invited account gets another link that works for a week', async () => {

@@ -165,7 +165,11 @@ export function describeAccounts(store: StoreOfTest): void {
     it('finds how and when the user of a session authenticated', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);
-      const session = newSession(account.id, { methods: ['fed'], authenticatedAt: NOW - 5000 });
+      const session = newSession(account.id, {
+        methods: ['fed'],
+        authenticatedAt: NOW - 5000,
+        language: 'de',
+      });
       await store().saveSession(session);
       expect(await store().findSession(session.hash, NOW)).toEqual({ session, account });
       expect(await store().listSessions(account.id, NOW)).toEqual([session]);

@@ -93,7 +93,9 @@ async function prepare(
   const { accountId, details } = event;
   const links = current();
   if (accountId === null || isStale(event, clock())) return null;
-  const language = mailLanguages.find((tag) => tag === details['language']) ?? options.language;
+  const known =
+    details['language'] ?? (await links.findLanguage(accountId, String(details['sessionId'] ?? '')));
+  const language = mailLanguages.find((tag) => tag === known) ?? options.language;
   const wanted = await describe(event, language, links, dependencies);
   const to = wanted === null ? null : await links.findAddress(accountId);
   if (wanted === null || to === null) return null;

@@ -94,7 +94,8 @@ function isProvider(likely: LikelyMethod): likely is Exclude<LikelyMethod, strin
   return typeof likely === 'object';
 }
 
-function describePurpose(layout: Layout, about: LoginPurpose): Markup | string {
+/** What the user logs in for, as a sentence. */
+export function describePurpose(layout: Layout, about: LoginPurpose): Markup | string {
   if ('appName' in about) {
     return layout.say('sign-in.for-app', { app: html`<strong><bdi>${about.appName}</bdi></strong>` });
   }

@@ -1,5 +1,6 @@
 /** The pages of links by mail: the address that one is sent to, and the page behind a sign-in link. */
 import { html } from 'hono/html';
+import { describePurpose, type LoginPurpose } from '../login/login-view.ts';
 import { formField, hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 
@@ -44,12 +45,13 @@ ${formField({ name: 'email', type: 'email', label: layout.text('field.email'), a
 }
 
 /** The page behind a sign-in link: programs that check mail open it, too, so only its form signs in. */
-export function signInLinkPage(layout: Layout, token: string): Markup {
+export function signInLinkPage(layout: Layout, token: string, purpose: LoginPurpose): Markup {
   return renderPage(
     layout,
     layout.text('sign-in.title'),
     html`<div class="head">
 <h1>${layout.text('sign-in.title')}</h1>
+<p>${describePurpose(layout, purpose)}</p>
 </div>
 <form class="stack once" method="post" action="/login/link/open">
 ${hiddenFields({ token })}

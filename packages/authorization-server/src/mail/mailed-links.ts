@@ -13,6 +13,11 @@ import { SIGN_IN_LINK_PATH, type SignInLinks, signInLinkOf } from './sign-in-lin
 export interface MailedLinks {
   /** The address of an account: its own, or as its identity provider verified it; `null`: it has none, or is disabled or gone. */
   findAddress(accountId: string): Promise<string | null>;
+  /**
+   * The language of the newest session of an account; `null`: not known.
+   * @param except a session that may be that of an attacker
+   */
+  findLanguage(accountId: string, except: string | null): Promise<string | null>;
   /** A one-time link; it replaces earlier ones of the account. @returns `null`: the account is disabled or gone */
   createAccountLink(accountId: string, purpose: 'invitation' | 'reset'): Promise<AccountLink | null>;
   /** What its user is told of an event, and the link "this was not me"; `null`: nothing. */
@@ -59,7 +64,7 @@ export function createMailedLinks(
   findClient: FindClient,
   { tokens, signInLinks }: { readonly tokens: NoticeTokens; readonly signInLinks: SignInLinks },
 ): MailedLinks {
-  const { store, options } = context;
+  const { store, options, clock } = context;
   const { origin } = new URL(options.issuer);
   const accounts = createAccountAdministration({ ...context, issuer: options.issuer });
   return {
@@ -68,6 +73,12 @@ export function createMailedLinks(
       if (account === null || account.disabledAt !== null) return null;
       if (account.emailKey.includes('@')) return account.emailKey;
       return (await store.findProfile(accountId))?.email ?? null;
+    },
+    async findLanguage(accountId, except) {
+      const sessions = await store.listSessions(accountId, clock());
+      return (
+        sessions.find(({ hash, language }) => hash !== except && language !== undefined)?.language ?? null
+      );
     },
     async createAccountLink(accountId, purpose) {
       const made = await (purpose === 'reset' ? accounts.reset(accountId) : accounts.invite(accountId));

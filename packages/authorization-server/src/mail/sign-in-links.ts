@@ -88,10 +88,10 @@ export function createSignInLinkRoutes(
   return [
     pages.route('GET', SIGN_IN_LINK_PATH, async (context, request) => {
       const token = readParameters(queryOf(request)).one('token') ?? '';
-      const isUsable = (await find(context, request, token)) !== null;
-      return isUsable
-        ? respondPage(signInLinkPage(context.layout, token))
-        : context.errors.show(SIGN_IN_LINK_PATH, 'used-sign-in-link');
+      const found = await find(context, request, token);
+      return found === null
+        ? context.errors.show(SIGN_IN_LINK_PATH, 'used-sign-in-link')
+        : respondPage(signInLinkPage(context.layout, token, found.loginTarget.purpose));
     }),
 
     pages.route('POST', SIGN_IN_LINK_PATH, async (context, request, connection) => {

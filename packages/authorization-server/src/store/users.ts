@@ -48,6 +48,8 @@ export interface SessionRecord {
   readonly authenticatedAt?: number;
   /** The session at the identity provider: base64url SHA-256 of its issuer and identifier; absent: not known. */
   readonly providerSession?: string;
+  /** The language of its pages at sign-in, as a tag, for mail; absent: not known. */
+  readonly language?: string;
 }
 
 /** A one-time link with which a user chooses how to sign in. Times in epoch seconds. */

@@ -2,6 +2,7 @@
 import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
 import type { ServerContext } from '../context.ts';
 import { defineCookie } from '../http/cookies.ts';
+import { languageOf } from '../http/language.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { parseBrowserName } from './browser-name.ts';
@@ -59,7 +60,11 @@ export function providerSessionHash(issuer: string, sid: string): string {
   return hashSecret(JSON.stringify([issuer, sid]));
 }
 
-export function createSessions({ store, clock, options: { issuer, lifetimes } }: ServerContext): Sessions {
+export function createSessions({
+  store,
+  clock,
+  options: { issuer, lifetimes, sendsMail },
+}: ServerContext<{ readonly sendsMail: boolean }>): Sessions {
   const cookie = defineCookie(issuer, 'session');
   const endCarried = async (request: HttpRequest) => {
     const carried = cookie.read(request);
@@ -96,6 +101,7 @@ export function createSessions({ store, clock, options: { issuer, lifetimes } }:
         ...(methods !== null && { methods }),
         ...(authenticatedAt !== undefined && { authenticatedAt }),
         ...(providerSession !== undefined && { providerSession }),
+        ...(sendsMail && { language: languageOf(request) }),
       });
       await endCarried(request);
       return { cookie: cookie.write(value, seconds), hash };

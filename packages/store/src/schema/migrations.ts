@@ -255,6 +255,11 @@ export const migrations: readonly Migration[] = [
       ) ${table}`,
     ],
   },
+  {
+    number: 29,
+    name: 'languages of sessions',
+    statements: ({ text }) => [`ALTER TABLE sessions ADD COLUMN language ${text}`],
+  },
 ];
 
 /**

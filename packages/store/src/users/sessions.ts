@@ -5,16 +5,17 @@ import { readList } from '../json.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
 
-interface SessionRow extends Omit<SessionRecord, 'methods' | 'authenticatedAt'> {
+interface SessionRow extends Omit<SessionRecord, 'methods' | 'authenticatedAt' | 'language'> {
   /** JSON. */
   readonly methods: string | null;
   readonly authenticatedAt: number | null;
+  readonly language: string | null;
 }
 
 type OwnerRow = Pick<AccountRecord, 'email' | 'emailKey' | 'passwordHash' | 'role'>;
 
 const columns = defineRecordColumns<SessionRow>(
-  'hash accountId createdAt expiresAt address browser methods authenticatedAt',
+  'hash accountId createdAt expiresAt address browser methods authenticatedAt language',
 );
 const ownerColumns = defineRecordColumns<OwnerRow>('email emailKey passwordHash role');
 /** A session with its enabled account. */
@@ -36,10 +37,10 @@ export function createSessionOperations(database: Database): SessionOperations {
   return {
     async saveSession(session) {
       const { hash, accountId, createdAt, expiresAt, address, browser } = session;
-      const { methods, authenticatedAt, providerSession } = session;
+      const { methods, authenticatedAt, providerSession, language } = session;
       await database.write(
-        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods, authenticated_at, provider_session)
-          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)}, ${authenticatedAt ?? null}, ${providerSession ?? null})`,
+        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods, authenticated_at, provider_session, language)
+          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)}, ${authenticatedAt ?? null}, ${providerSession ?? null}, ${language ?? null})`,
         ['accounts', accountId],
       );
     },
@@ -74,10 +75,11 @@ export function createSessionOperations(database: Database): SessionOperations {
 }
 
 function readSession(row: unknown): SessionRecord {
-  const { methods, authenticatedAt, ...session } = columns.read(row);
+  const { methods, authenticatedAt, language, ...session } = columns.read(row);
   return {
     ...session,
     ...(methods !== null && { methods: readList(methods) }),
     ...(authenticatedAt !== null && { authenticatedAt }),
+    ...(language !== null && { language }),
   };
 }
