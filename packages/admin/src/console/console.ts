@@ -41,6 +41,9 @@ export interface Console {
 /** What changes made in the console have in the audit log in place of a client. */
 const CONSOLE_CLIENT = 'portcullis-console';
 
+/** Calls that are counted for the sidebar. */
+const MAX_WAITING = 99;
+
 type Visitor = Pick<ConsoleRequest, 'email' | 'role' | 'operator' | 'csrfToken'>;
 
 export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleOptions): Console {
@@ -51,7 +54,7 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
 
   const show = async (page: ConsolePage, visitor: Visitor | null): Promise<HttpResponse> => {
     const user = visitor && { email: visitor.email, isOperator: visitor.role === 'operator' };
-    const waiting = user === null ? 0 : (await admin.approvals.list()).length;
+    const waiting = user === null ? 0 : await admin.store.countPendingApprovals(admin.clock(), MAX_WAITING);
     const scripts = assets.scriptsOf(page.scripts ?? []);
     const markup = renderConsole({ ...frame, scripts, user, waiting }, page);
     return respondPage(markup, { status: page.status ?? 200, script: true, polls: true });

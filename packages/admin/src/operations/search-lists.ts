@@ -9,7 +9,7 @@ interface FoundPage<T> {
 /** Items of one query of a search. */
 const BATCH = 500;
 /** Milliseconds that one request may search; what it has found by then is a page. */
-const PATIENCE = 150;
+const PATIENCE = 100;
 
 /**
  * The items that match after a key, at most `limit`. A long search ends early: then a page has fewer items.

@@ -20,6 +20,18 @@ export function exportSection(
         : html`Add this entry to <code>${list}</code> in <code>${file}</code>. ${outcome}`
     }</p>
 ${copyText(file === null ? whole : JSON.stringify(entry, null, 2))}
+${file?.endsWith('.json') === true && html`<p>Or let <code>jq</code> write the changed file beside it; the secrets in the file stay where they are.</p>${copyText(jqCommand(file, list, entry))}`}
 <p class="buttons"><a class="button main" download="portcullis.json" href="${address}">Download as a file</a></p>`,
   );
+}
+
+/** Adds an entry to a list of a JSON file, and writes the result to another file. */
+function jqCommand(file: string, list: string, entry: object): string {
+  const program = `.${list} += [$entry]`;
+  return `jq --argjson entry ${quote(JSON.stringify(entry))} ${quote(program)} ${quote(file)} > ${quote(file.replace(/\.json$/, '.new.json'))}`;
+}
+
+/** One word of a POSIX shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
