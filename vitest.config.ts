@@ -20,7 +20,7 @@ const EXHAUSTIVE = [
   'tests/recipes/back-up.test.ts',
   'tests/release/charts/*.test.ts',
   'tests/release/linters/*.test.ts',
-  'tests/release/prometheus/*.test.ts',
+  'tests/release/{prometheus,syslog}/*.test.ts',
   'tests/security/shared-gateway.test.ts',
   'tests/upgrade/each-migration.test.ts',
   'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',

@@ -53,7 +53,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   portcullis_mail_delay_seconds:
     'above 600: the mail server is down or slow; only the process that sends has a value',
   portcullis_webhook_delay_seconds:
-    'above 600: the receiver is down or slow, and events wait in the audit log; only the process that delivers has a value',
+    'above 600: the receiver, a webhook or an export, is down or slow, and events wait in the audit log; only the process that delivers has a value',
   portcullis_otlp_spans_total:
     '`outcome="lost"`: the collector rejects spans or is down (`otlp.failed` in the log), or is too slow for the queue of 2,048',
   process_cpu_seconds_total:

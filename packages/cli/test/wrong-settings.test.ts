@@ -290,6 +290,26 @@ describe('a configuration file', () => {
     expect((error as SettingsError).issues).toEqual([expect.stringContaining(issue)]);
   });
 
+  it.each([
+    [{ url: 'syslog+tcp://siem.example:601' }, {}, '.0.url (in config.json) must be a syslog+tls URL'],
+    [{ url: 'http://siem.example/' }, {}, '.0.url (in config.json) must be an https URL'],
+    [{ url: 'syslog://siem.example' }, {}, '.0.url (in config.json) must be an https URL'],
+    [{ format: 'otlp' }, {}, '.0.format (in config.json) must be json or ocsf for syslog'],
+    [{ headers: { a: 'b' } }, {}, '.0.headers (in config.json) must not be set for syslog'],
+    [{ types: ['login.fialed'] }, {}, '.0.types.0 (in config.json) is unknown'],
+    [{}, { auditRetention: false }, ' (in config.json) must not be set while auditRetention is false'],
+    [{}, { webhooks: [webhook] }, '.0.name (in config.json) is the name of a webhook'],
+  ])('refuses an export that cannot work: %j %j', async (changes, settings, issue) => {
+    const one = { name: webhook.name, url: 'syslog+tls://siem.example', types: ['login.*'] };
+    const withExport = (given: object, more: object) =>
+      prepareWith({ resources: [resource], eventExports: [given], ...more });
+    expect((await withExport(one, {})).settings.eventExports).toMatchObject([{ format: 'json' }]);
+    const error: unknown = await withExport({ ...one, ...changes }, settings).catch(
+      (reason: unknown) => reason,
+    );
+    expect((error as SettingsError).issues).toEqual([expect.stringContaining(`eventExports${issue}`)]);
+  });
+
   it.each(['https', 'http', 'javascript', 'urn'])(
     'cannot allow the scheme %s, which no setting allows',
     async (scheme) => {

@@ -22,7 +22,8 @@ const url = lazy(() =>
   }),
 );
 
-const name = lazy(() =>
+/** The schema of the name of a receiver. */
+export const receiverName = lazy(() =>
   checkedText('a name', (value) =>
     /^[a-z0-9][a-z0-9-]{0,63}$/.test(value) ? null : 'must be lower-case letters, digits and hyphens',
   ),
@@ -39,21 +40,37 @@ const eventPattern = lazy(() =>
   }),
 );
 
+/** The schema of the types of events that a receiver gets. */
+export const eventTypes = lazy(() => list(eventPattern()));
+
 const webhookSecret = lazy(() => secret());
+
+/** Names identify the progress of receivers. */
+export function reportRepeatedNames(
+  receivers: readonly { readonly name: string }[],
+  message: string,
+  addIssue: (issue: { code: 'custom'; path: PropertyKey[]; message: string }) => void,
+): void {
+  for (const [index, one] of receivers.entries()) {
+    if (receivers.findIndex((other) => other.name === one.name) < index)
+      addIssue({ code: 'custom', path: [index, 'name'], message });
+  }
+}
 
 /** The schema of the setting `webhooks`. */
 export const webhooksSchema = lazy(() =>
   list(
     z.strictObject({
-      name: name().describe('identifies it in `portcullis webhooks`; a new name begins with new events'),
+      name: receiverName().describe(
+        'identifies it in `portcullis webhooks`; a new name begins with new events',
+      ),
       url: url().describe('receives each event as a POST request'),
       secret: webhookSecret().describe('signs the requests: `whsec_` and 24 to 64 random bytes in base64'),
-      types: optional(list(eventPattern()), 'types of events, such as `grant.revoked` or `login.*`', 'all'),
+      types: optional(eventTypes(), 'types of events, such as `grant.revoked` or `login.*`', 'all'),
     }),
   ).superRefine((webhooks, { addIssue }) => {
+    reportRepeatedNames(webhooks, 'is the name of another webhook', addIssue);
     for (const [index, one] of webhooks.entries()) {
-      if (webhooks.findIndex((other) => other.name === one.name) < index)
-        addIssue({ code: 'custom', path: [index, 'name'], message: 'is the name of another webhook' });
       if (readWebhookSecret(one.secret) === null)
         addIssue({
           code: 'custom',

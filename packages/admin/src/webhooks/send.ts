@@ -5,6 +5,7 @@
 import type { OutboundSettings } from '@portcullis/authorization-server';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { createOutboundFetch } from '@portcullis/http/outbound';
+import { eventBody } from './event-body.ts';
 import type { Webhook } from './options.ts';
 import { readWebhookSecret, signWebhook } from './signature.ts';
 
@@ -27,13 +28,15 @@ const LONGEST_RETRY_AFTER = 3600;
 /** Statuses about the event itself. @see RFC 9110 §15.5 */
 const REJECTIONS: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
-/** @param clock epoch milliseconds */
-export function createSend(
-  { url, secret }: Pick<Webhook, 'url' | 'secret'>,
+/** Sends a body to the address of a receiver. Never rejects. */
+type Post = (headers: Readonly<Record<string, string>>, body: string) => Promise<DeliveryAttempt>;
+
+/** @param findRejection reads the body of a response that says success. @returns why the event was rejected all the same */
+export function createPost(
+  url: string,
   { proxy, noProxy = [], ...outbound }: OutboundSettings,
-  clock: () => number,
-): SendEvent {
-  const key = readWebhookSecret(secret) ?? new Uint8Array();
+  findRejection?: (body: string) => string | null,
+): Post {
   const fetch =
     outbound.fetch ??
     createOutboundFetch({
@@ -44,17 +47,35 @@ export function createSend(
       allowedPrivateOrigins: [new URL(url).origin],
       ...(proxy !== undefined && { proxy: { url: proxy, bypass: noProxy, mayResolve: () => true } }),
     });
-  return async (event) => {
-    const body = bodyOf(event);
-    const headers = signWebhook(key, { id: event.id, timestamp: Math.floor(clock() / 1000), body });
+  return async (headers, body) => {
     try {
       const response = await fetch(url, { method: 'POST', headers, body });
-      await response.body?.cancel();
-      return readResponse(response);
+      const attempt = readResponse(response);
+      if (findRejection === undefined || attempt.kind !== 'delivered') {
+        await response.body?.cancel();
+        return attempt;
+      }
+      const reason = findRejection(await response.text());
+      return reason === null ? attempt : { kind: 'rejected', reason, retryAfter: 0 };
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'no response';
       return { kind: 'failed', reason, retryAfter: 0 };
     }
+  };
+}
+
+/** @param clock epoch milliseconds */
+export function createSend(
+  { url, secret }: Pick<Webhook, 'url' | 'secret'>,
+  outbound: OutboundSettings,
+  clock: () => number,
+): SendEvent {
+  const key = readWebhookSecret(secret) ?? new Uint8Array();
+  const post = createPost(url, outbound);
+  return (event) => {
+    const body = JSON.stringify(eventBody(event));
+    const headers = signWebhook(key, { id: event.id, timestamp: Math.floor(clock() / 1000), body });
+    return post(headers, body);
   };
 }
 
@@ -63,15 +84,4 @@ function readResponse({ ok, status, headers }: Response): DeliveryAttempt {
   const seconds = /^\d{1,6}$/.exec(headers.get('retry-after') ?? '')?.[0] ?? '0';
   const retryAfter = Math.min(Number(seconds), LONGEST_RETRY_AFTER);
   return { kind: REJECTIONS.has(status) ? 'rejected' : 'failed', reason: `status ${status}`, retryAfter };
-}
-
-/** @see Standard Webhooks 1.0, "Payload structure" */
-function bodyOf({ id, at, type, details, expiresAt: _, ...members }: AuditEventRecord): string {
-  const known = Object.entries({ ...members, ...details }).filter(([, value]) => value !== null);
-  return JSON.stringify({
-    id,
-    type,
-    timestamp: new Date(at).toISOString(),
-    data: Object.fromEntries(known),
-  });
 }

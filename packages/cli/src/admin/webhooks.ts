@@ -1,10 +1,9 @@
 /** `portcullis webhooks`: shows how far the delivery of events is, tries a receiver, and delivers events again. */
 import { idPrefixOf } from '@portcullis/admin/operations';
-import type { Webhook } from '@portcullis/admin/options';
-import { createSend } from '@portcullis/admin/webhooks';
 import type { WebhookProgress } from '@portcullis/authorization-server/store';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
+import { receiversOf } from '../server/webhooks.ts';
 import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
@@ -45,14 +44,13 @@ const REPLAY =
 
 async function show(flags: Flags, processContext: ProcessContext): Promise<void> {
   const installation = await findInstallation(flags, processContext);
-  const { webhooks } = installation.settings;
   const progress = await withStore(installation, ({ store }) => store.listWebhooks());
-  const rows = webhooks.map((webhook) => ({
-    ...webhook,
-    progress: progress.find(({ name }) => name === webhook.name) ?? null,
+  const rows = receiversOf(installation.settings).map(({ open: _, ...receiver }) => ({
+    ...receiver,
+    progress: progress.find(({ name }) => name === receiver.name) ?? null,
   }));
   if (flags.json) {
-    const listed = rows.map(({ secret: _, progress: state, ...webhook }) => ({ ...state, ...webhook }));
+    const listed = rows.map(({ progress: state, ...receiver }) => ({ ...state, ...receiver }));
     processContext.write(`${cleanJson(listed)}\n`);
     return;
   }
@@ -71,21 +69,22 @@ function stateOf(progress: WebhookProgress | null): string {
 }
 
 async function tryWebhook(name: string, flags: Flags, processContext: ProcessContext): Promise<void> {
-  const installation = await findInstallation(flags, processContext, ['webhooks']);
-  const webhook = findWebhook(name, installation);
-  const send = createSend(webhook, installation.settings.outbound, Date.now);
+  const installation = await findInstallation(flags, processContext, ['webhooks', 'eventExports']);
+  const receiver = findReceiver(name, installation);
+  const { send, close } = await receiver.open();
   const at = Date.now();
   const none = { clientId: null, accountId: null, grantId: null, resource: null, transactionId: null };
   const id = `${idPrefixOf(at)}-test`;
   const { kind, reason } = await send({ ...none, id, at, type: 'webhook.test', details: {}, expiresAt: 0 });
+  await close?.();
   if (kind !== 'delivered')
-    throw new Error(`${webhook.url} did not accept the event: ${cleanLine(reason ?? '')}`);
+    throw new Error(`${receiver.url} did not accept the event: ${cleanLine(reason ?? '')}`);
   processContext.write(`${name} accepted the event ${id}.\n`);
 }
 
 async function replayEvents(name: string, flags: Flags, processContext: ProcessContext): Promise<void> {
   const installation = await findInstallation(flags, processContext);
-  findWebhook(name, installation);
+  findReceiver(name, installation);
   const since = flags.since ?? Date.now();
   const isKnown = await withStore(installation, ({ store }) => store.rewindWebhook(name, idPrefixOf(since)));
   if (!isKnown)
@@ -93,10 +92,11 @@ async function replayEvents(name: string, flags: Flags, processContext: ProcessC
   processContext.write(`Events since ${timeOf(Math.floor(since / 1000))} are delivered to ${name} again.\n`);
 }
 
-function findWebhook(name: string, { settings: { webhooks } }: Installation): Webhook {
-  const found = webhooks.find((webhook) => webhook.name === name);
+function findReceiver(name: string, { settings }: Installation): ReturnType<typeof receiversOf>[number] {
+  const receivers = receiversOf(settings);
+  const found = receivers.find((one) => one.name === name);
   if (found !== undefined) return found;
-  const names = webhooks.map((webhook) => webhook.name).join(', ');
+  const names = receivers.map((one) => one.name).join(', ');
   throw new Error(
     `There is no webhook ${cleanLine(name)}: ${names === '' ? 'none is configured' : `there is ${names}`}`,
   );

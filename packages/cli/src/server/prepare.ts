@@ -64,8 +64,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const key = await collectIssues(issues, () => findKeyIfAny(settings, folder, nameOf));
   const previousKeys = await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
   checkFirstAccount(settings, report);
-  if (settings.webhooks.length > 0 && settings.auditRetention === false)
-    report.add(['webhooks'], 'must not be set while auditRetention is false: they deliver the audit log');
+  checkReceivers(settings, report);
   if (settings.mail !== null && settings.auditRetention === false)
     report.add(['mail'], 'must not be set while auditRetention is false: it is sent from the audit log');
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
@@ -82,6 +81,17 @@ export async function prepare(sources: Sources): Promise<Prepared> {
     ...findWarnings({ settings, identityProviders, hidden: resolved.hidden, nameOf }),
   ];
   return { ...prepared, identityProviders, warnings };
+}
+
+function checkReceivers({ webhooks, eventExports, auditRetention }: Settings, report: OptionReport): void {
+  for (const [name, receivers] of Object.entries({ webhooks, eventExports })) {
+    if (receivers.length > 0 && auditRetention === false)
+      report.add([name], 'must not be set while auditRetention is false: they deliver the audit log');
+  }
+  for (const [index, { name }] of eventExports.entries()) {
+    if (webhooks.some((webhook) => webhook.name === name))
+      report.add(['eventExports', String(index), 'name'], 'is the name of a webhook');
+  }
 }
 
 function checkFirstAccount({ bootstrapEmail, bootstrapPassword }: Settings, report: OptionReport): void {

@@ -113,9 +113,9 @@ export async function start(
   const composition = await compose(parts);
   opened.defer(() => composition.close());
   telemetry?.sendMetrics(composition.exposeMetrics);
-  if (settings.webhooks.length > 0) {
+  if (settings.webhooks.length + settings.eventExports.length > 0) {
     const { startWebhooks } = await import('./webhooks.ts');
-    opened.defer(startWebhooks(parts, composition));
+    opened.defer(await startWebhooks(parts, composition));
   }
   if (settings.mail !== null) {
     const { startMail } = await import('./mail.ts');

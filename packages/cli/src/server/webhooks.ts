@@ -1,13 +1,14 @@
-/** The delivery of audit events to all webhooks of a process. Off without the setting `webhooks`. */
+/** The delivery of audit events to all receivers of a process. Off without the settings `webhooks` and `eventExports`. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Webhook } from '@portcullis/admin/options';
 import {
   createDelivery,
   createSend,
   type Delivery,
   type DeliveryReport,
+  type SendEvent,
   type WebhookEvent,
 } from '@portcullis/admin/webhooks';
+import type { Settings } from '../settings/schema.ts';
 import type { Composition } from './compose.ts';
 import type { Parts } from './parts.ts';
 
@@ -17,11 +18,55 @@ const INTERVAL = 1_000;
 type Services = Pick<Parts, 'storage' | 'log' | 'webhookMetrics' | 'prepared'>;
 type Audit = Pick<Composition, 'authorizationServer'>;
 
-/** Starts to deliver. @returns a function that stops it, after the requests in progress */
-export function startWebhooks(services: Services, composition: Composition): () => Promise<void> {
+interface OpenReceiver {
+  readonly send: SendEvent;
+  close?(): Promise<void>;
+}
+
+/** A webhook, or another receiver of events. */
+interface Receiver {
+  readonly name: string;
+  readonly url: string;
+  readonly types?: readonly string[] | undefined;
+  readonly open: () => Promise<OpenReceiver>;
+}
+
+/** The receivers of the settings, which share the names. */
+export function receiversOf({
+  webhooks,
+  eventExports,
+  outbound,
+}: Pick<Settings, 'webhooks' | 'eventExports' | 'outbound'>): readonly Receiver[] {
+  return [
+    ...webhooks.map((webhook) => ({
+      ...pick(webhook),
+      open: async () => ({ send: createSend(webhook, outbound, Date.now) }),
+    })),
+    ...eventExports.map((one) => ({
+      ...pick(one),
+      async open() {
+        const { createExportSender } = await import('@portcullis/admin/event-exports');
+        return createExportSender(one, outbound);
+      },
+    })),
+  ];
+}
+
+/** Without what is secret. */
+function pick({ name, url, types }: Omit<Receiver, 'open'>): Omit<Receiver, 'open'> {
+  return { name, url, ...(types !== undefined && { types }) };
+}
+
+/** Starts to deliver: a new receiver gets what happens from then on. @returns a function that stops it, after the requests in progress */
+export async function startWebhooks(
+  services: Services,
+  composition: Composition,
+): Promise<() => Promise<void>> {
   const stopping = new AbortController();
-  const { webhooks } = services.prepared.settings;
-  const running = webhooks.map((webhook) => deliverAll(webhook, services, composition, stopping.signal));
+  const opened = await Promise.all(
+    receiversOf(services.prepared.settings).map(async (one) => ({ ...one, ...(await one.open()) })),
+  );
+  const running = opened.map((receiver) => deliverAll(receiver, services, composition, stopping.signal));
   return async () => {
     stopping.abort();
     await Promise.all(running);
@@ -29,20 +74,21 @@ export function startWebhooks(services: Services, composition: Composition): () 
 }
 
 async function deliverAll(
-  webhook: Webhook,
+  receiver: Receiver & OpenReceiver,
   services: Services,
   audit: Audit,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { storage, prepared } = services;
+  const { send, close } = receiver;
   const delivery = createDelivery({
-    webhook,
-    store: storage.store,
-    send: createSend(webhook, prepared.settings.outbound, Date.now),
+    webhook: receiver,
+    store: services.storage.store,
+    send,
     clock: Date.now,
-    report: (report) => reportOutcome(webhook.name, report, services, audit),
+    report: (report) => reportOutcome(receiver.name, report, services, audit),
   });
   await deliverUntil(delivery, stopping);
+  await close?.();
 }
 
 /** Delivers until `stopping` aborts, and lets another process deliver then. */

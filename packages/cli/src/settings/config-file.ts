@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { pathToFileURL } from 'node:url';
-import type { GivenAdminOptions, GivenMailOptions, Webhook } from '@portcullis/admin/options';
+import type { EventExport, GivenAdminOptions, GivenMailOptions, Webhook } from '@portcullis/admin/options';
 import type {
   AuthorizationServerOptions,
   ClientKeyOptions,
@@ -19,6 +19,8 @@ import type { Settings } from './schema.ts';
 
 /** A secret, or the file or environment variable that contains it. */
 type SecretReference = string | { readonly file: string } | { readonly variable: string };
+
+type SecretHeaders = Readonly<Record<string, SecretReference>>;
 
 type WithSecrets<T, K extends PropertyKey> = T extends unknown
   ? { readonly [N in keyof T]: N extends K ? Referenced<T[N]> : T[N] }
@@ -87,10 +89,12 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly metricsToken?: SecretReference;
   readonly mail?: WithSecrets<GivenMailOptions, 'password'>;
   readonly webhooks?: readonly WithSecrets<Webhook, 'secret'>[];
+  readonly eventExports?: readonly (Omit<EventExport, 'headers' | 'format'> &
+    Partial<Pick<EventExport, 'format'>> & { readonly headers?: SecretHeaders })[];
   readonly otlp?:
     | string
     | (Partial<Omit<Otlp, 'headers'>> &
-        Pick<Otlp, 'url'> & { readonly headers?: Readonly<Record<string, SecretReference>> });
+        Pick<Otlp, 'url'> & { readonly headers?: SecretHeaders });
 } & {
   readonly [K in
     | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'strippedPrefix' | 'database' | 'keyFile'

@@ -1,5 +1,5 @@
 /** The settings of the command line: the options of the authorization server, and those of the program itself. */
-import { adminSchema, mailSchema, webhooksSchema } from '@portcullis/admin/options';
+import { adminSchema, eventExportsSchema, mailSchema, webhooksSchema } from '@portcullis/admin/options';
 import type { FindWorkspaces } from '@portcullis/authorization-server';
 import {
   callback,
@@ -109,6 +109,12 @@ const programSettings = {
     description: 'the mail server for invitations, reset links and notices',
     defaultText: 'off: an operator passes links on',
     note: 'TLS is required except on loopback: [mail.md](guides/mail.md).',
+  }),
+  eventExports: option(eventExportsSchema, {
+    section: 'Operation',
+    default: [],
+    description: 'other receivers of audit events: syslog, OCSF, OpenTelemetry logs',
+    note: 'Delivered as webhooks are: [webhooks.md](guides/webhooks.md#syslog-ocsf-and-opentelemetry).',
   }),
   resources: { ...optionDefinitions.resources, default: [] },
   /** A module, or in a configuration module the function itself. */
