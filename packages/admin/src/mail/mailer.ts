@@ -99,9 +99,10 @@ function describeFailure(error: unknown): DeliveryAttempt {
     readonly message?: string;
   };
   const status = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3})?/.exec(response)?.[0] ?? '';
-  const isOfServer = /^4\d\d.4\.3\./.test(status) || status === '421';
-  const isOfMail = command === 'RCPT TO' || (command === 'DATA' && status.startsWith('5'));
-  return isOfMail && !isOfServer
+  const isPermanent = status.startsWith('5') && (command === 'RCPT TO' || command === 'DATA');
+  // Of an address or a mailbox; anything else that is temporary is a matter of the server.
+  const isOfMailbox = /^4\d\d.4\.[12]\./.test(status) && command === 'RCPT TO';
+  return isPermanent || isOfMailbox
     ? { kind: 'rejected', reason: `status ${status.replace('-', ' ')}`, retryAfter: 0 }
     : { kind: 'failed', reason: oneLine(message).slice(0, MAX_REASON), retryAfter: 0 };
 }

@@ -8,9 +8,6 @@ import { type MailLanguage, type MailOptions, mailLanguages } from './options.ts
 import { type MailContent, type MailLook, renderMail } from './template.ts';
 import type { MailKind } from './texts.ts';
 
-/** The name of the delivery's progress: no webhook has such a name. */
-export const MAIL_PROGRESS = '.mail';
-
 /** The events that mails are about. */
 export const MAIL_EVENTS: readonly string[] = [
   'account.invitation_requested',

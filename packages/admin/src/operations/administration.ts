@@ -14,7 +14,11 @@ import {
   type KeyAdministration,
   type OutboundSettings,
 } from '@portcullis/authorization-server';
-import type { AuthorizationStore, EventHourStore } from '@portcullis/authorization-server/store';
+import type {
+  AuthorizationStore,
+  EventHourStore,
+  WebhookStore,
+} from '@portcullis/authorization-server/store';
 import type { ServerHealth } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
@@ -27,7 +31,7 @@ type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id
 /** What the process that serves the API knows. */
 export interface AdminSources {
   readonly issuer: string;
-  readonly store: AuthorizationStore & DefinitionPinStore & EventHourStore;
+  readonly store: AuthorizationStore & DefinitionPinStore & EventHourStore & WebhookStore;
   /** Epoch seconds. */
   readonly clock: () => number;
   /** Records events of the authorization server, and of other components. */

@@ -145,6 +145,7 @@ describe('a mail server', () => {
       { kind: 'rejected', reason: 'status 452 4.2.2' },
     ],
     ['is full itself', [452, '4.3.1 insufficient system storage'], { kind: 'failed' }],
+    ['wants the mail later', [451, '4.7.1 greylisted'], { kind: 'failed' }],
   ] as const)('that %s is told apart from one that accepts', async (_what, response, expected) => {
     const server = await startServer();
     const send = createMailer(optionsFor(server.url), 'Gate');

@@ -10,7 +10,8 @@ import { type MailServer, startMailServer } from '../../../../tests/support/mail
 import { type Postgres, startPostgres } from '../../../../tests/support/postgres.ts';
 import { createMailer } from '../../src/mail/mailer.ts';
 import { mailSchema } from '../../src/mail/options.ts';
-import { createMailSend, MAIL_EVENTS, MAIL_PROGRESS } from '../../src/mail/send.ts';
+import { createMailSend, MAIL_EVENTS } from '../../src/mail/send.ts';
+import { MAIL_PROGRESS } from '../../src/operations/mail-event.ts';
 import { createDelivery, type Delivery, type DeliveryReport } from '../../src/webhooks/delivery.ts';
 
 const ISSUER = 'https://as.example';

@@ -33,6 +33,7 @@ const LABELS: Readonly<Record<Attention['about'], string>> = {
   tools: 'Review',
   server: 'Open the server',
   keys: 'Open keys',
+  delivery: 'Open settings',
 };
 
 function linkOf({ about, target }: Attention): string {
@@ -40,6 +41,7 @@ function linkOf({ about, target }: Attention): string {
     case 'approvals':
       return links.approvals;
     case 'keys':
+    case 'delivery':
       return links.settings;
     default:
       return links.server(target);
