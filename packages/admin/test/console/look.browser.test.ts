@@ -107,6 +107,7 @@ describe('the console in a browser', () => {
     await page.keyboard.press('?');
     await page.locator('#keys[open]').waitFor();
     await page.keyboard.press('Escape');
+    await page.locator('#keys[open]').waitFor({ state: 'detached' });
     await page.keyboard.press('g');
     await page.keyboard.press('u');
     await page.waitForURL(/\/admin\/users$/);

@@ -58,16 +58,16 @@ export const PALETTE_SCRIPT: string = `'use strict';
     const next = links[links.indexOf(document.activeElement) + step] || links[step > 0 ? 0 : links.length - 1];
     if (next) next.focus();
   };
-  let leads = 0;
+  let leads = -2000;
   document.addEventListener('keydown', (event) => {
     if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') { event.preventDefault(); open(); return; }
     const typed = event.target.closest && event.target.closest('input, textarea, select, dialog');
     if (typed || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (Date.now() - leads < 1500 && event.key in sections) {
+    if (event.timeStamp - leads < 2000 && event.key in sections) {
       const link = document.querySelectorAll('.side li a')[sections[event.key]];
       if (link) location.assign(link.href);
     }
-    leads = event.key === 'g' ? Date.now() : 0;
+    leads = event.key === 'g' ? event.timeStamp : -2000;
     if (event.key === '?') keys.showModal();
     else if (event.key === 'j') move(1);
     else if (event.key === 'k') move(-1);
