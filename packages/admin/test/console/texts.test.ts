@@ -8,7 +8,7 @@ import { samplesFor } from './samples.ts';
 import { type Visitor, visitConsole } from './visitor.ts';
 
 const hostile = (name: string) =>
-  `"'><img src=x onerror=alert(1)>${name}</pre></title><script>alert(2)</script>`;
+  `\u202e"'><img src=x onerror=alert(1)>${name}</pre></title><script>alert(2)</script>`;
 
 const TEXTS: ChosenTexts = {
   app: hostile('app'),
@@ -65,6 +65,15 @@ describe('texts that others choose', () => {
     const { html } = await visitor.open(samples[route]?.path ?? '');
     expect(html).toContain(`&lt;img src=x onerror=alert(1)&gt;${name}`);
   });
+
+  it.each(['/admin/server', '/admin/server/review', '/admin/approvals/{approvalId}'])(
+    'show each character that is not seen on %s',
+    async (route) => {
+      const { html } = await visitor.open(samples[route]?.path ?? '');
+      expect(html).toContain('&lt;U+202E&gt;');
+      expect(html.replaceAll(/<bdi>.*?<\/bdi>|href="[^"]*"/g, '')).not.toContain('\u202e');
+    },
+  );
 
   it.each([
     '/admin/users?q=',

@@ -1,6 +1,6 @@
 /** Calls that wait for an approval, and the decision about one. */
 import type { ListedApproval } from '@portcullis/authorization-server';
-import { html, type Markup } from '@portcullis/authorization-server/pages';
+import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import { allowOrDeny, showApproval } from '../../operations/approvals.ts';
 import { defineAction, doneAt, doneIn } from '../action.ts';
 import { links } from '../links.ts';
@@ -76,7 +76,7 @@ const onePage = definePage(PATH, async (request) => {
     back: { label: 'Approvals', href: links.approvals },
     body: html`<div class="columns"><div>
 ${section('Arguments', shownArguments(approval))}
-${approval.description !== null && section('What the server says of the tool', html`<p class="quoted">${approval.description}</p>`)}
+${approval.description !== null && section('What the server says of the tool', html`<p class="quoted">${escapedText(approval.description)}</p>`)}
 </div><div>
 ${section(
   'Call',

@@ -1,5 +1,5 @@
 /** The page of an app: what it says of itself, who allowed it what, and what an operator can change. */
-import { html, type Markup } from '@portcullis/authorization-server/pages';
+import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import { type ClientGrant, listClientGrants } from '../../operations/client-grants.ts';
 import { type DescribedClient, describeClient } from '../../operations/clients.ts';
 import { doneIn } from '../action.ts';
@@ -65,7 +65,7 @@ ${grants.length === MAX_LISTED && html`<p class="fact">Some of the connections: 
 }
 
 function metadata({ metadata: given }: DescribedClient): Markup {
-  return html`<pre tabindex="0" aria-label="Client metadata">${JSON.stringify(given, null, 2)}</pre>`;
+  return html`<pre tabindex="0" aria-label="Client metadata">${escapedText(JSON.stringify(given, null, 2))}</pre>`;
 }
 
 function appFacts({ admin }: ConsoleRequest, client: DescribedClient): Markup {

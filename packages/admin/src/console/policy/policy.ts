@@ -10,6 +10,7 @@ import { rulesTable } from './rules.ts';
 
 export const policyPage: ConsoleRoute = definePage(links.policy, async (request) => {
   const servers = request.admin.servers();
+  const isAsked = (request.query.get('tool') ?? '') !== '';
   return {
     section: 'policy',
     title: 'Policy',
@@ -20,7 +21,7 @@ export const policyPage: ConsoleRoute = definePage(links.policy, async (request)
             label: 'Protect a server',
             href: links.setup,
           })
-        : html`<div class="columns reverse"><div>
+        : html`<div class="columns${isAsked ? '' : ' form-first'}"><div>
 ${await answer(request)}
 ${servers.map((server) => section(server.name, rulesTable(server)))}
 </div><div>
@@ -121,17 +122,23 @@ function readArguments(text: string): Readonly<Record<string, unknown>> {
   throw new OperationError('invalid', 'The arguments must be a JSON object, such as {"path": "/reports"}.');
 }
 
+/** Users that are listed. */
+const MAX_LISTED = 200;
+
 async function whoCan(request: ConsoleRequest): Promise<Markup> {
   const operation = operationIn(request);
   const { users, withoutToken } = await findPermittedUsers(request.admin, operation);
-  const rows = users.map(({ id, email, groups, outcome }) => [
-    html`<a href="${links.user(id)}"><bdi>${email}</bdi></a>`,
-    groups.join(', '),
-    outcome,
-  ]);
+  const rows = users
+    .slice(0, MAX_LISTED)
+    .map(({ id, email, groups, outcome }) => [
+      html`<a href="${links.user(id)}"><bdi>${email}</bdi></a>`,
+      groups.join(', '),
+      outcome,
+    ]);
   return section(
-    `Who can call ${operation.tool}`,
+    `${countOf(users.length, 'user')} can call ${operation.tool}`,
     html`${withoutToken !== null && html`<p class="notice warn">${icons.warning}<span>A request without a token may call it: ${withoutToken}.</span></p>`}
-${rows.length === 0 ? empty('No user may call it', 'The rules permit it to no account that can sign in.') : table(countOf(rows.length, 'user'), [{ heading: 'User' }, { heading: 'Groups' }, { heading: 'Outcome' }], rows)}`,
+${rows.length === 0 ? empty('No user may call it', 'The rules permit it to no account that can sign in.') : table('Users who may call it', [{ heading: 'User' }, { heading: 'Groups' }, { heading: 'Outcome' }], rows)}
+${users.length > MAX_LISTED && html`<p class="fact">The first ${MAX_LISTED} are shown.</p>`}`,
   );
 }

@@ -1,5 +1,5 @@
 /** The review of a tool that is new or has changed: its difference, and the decision. */
-import { html, type Markup } from '@portcullis/authorization-server/pages';
+import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import { OperationError } from '../../operations/errors.ts';
 import { decideTool, listPendingTools, type PendingTool } from '../../operations/tools.ts';
 import { defineAction, doneAt } from '../action.ts';
@@ -61,7 +61,7 @@ const SIGNS = { '+': 'added', '-': 'removed', ' ': '' } as const;
 
 /** Lines with their sign as text, so that colour is not the only sign. */
 function differenceOf({ difference }: PendingTool): Markup {
-  return html`<pre class="lines" tabindex="0" aria-label="Definition, line by line">${difference.map(([sign, line]) => html`<span class="${SIGNS[sign]}">${sign} ${line}</span>`)}</pre>`;
+  return html`<pre class="lines" tabindex="0" aria-label="Definition, line by line">${difference.map(([sign, line]) => html`<span class="${SIGNS[sign]}">${sign} ${escapedText(line)}</span>`)}</pre>`;
 }
 
 function decision(name: 'approve' | 'reject', effects: readonly string[]): readonly ConsoleRoute[] {

@@ -1,5 +1,5 @@
 /** The page of a server: health, tools with what waits for review, rules, and how apps are connected to it. */
-import { html, type Markup } from '@portcullis/authorization-server/pages';
+import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import { type ApprovedTool, backendOf, listApprovedTools, showServer } from '../../operations/servers.ts';
 import { listPendingTools, type PendingTool } from '../../operations/tools.ts';
@@ -42,7 +42,7 @@ ${section('Connect an app', connectInstructions(server.name, server.resource))}
 function pendingList(pending: readonly PendingTool[]): Markup {
   return html`<ul class="attention">${pending.map(
     (one) =>
-      html`<li><p><strong><bdi>${one.name}</bdi></strong> ${one.approvedDefinition === null ? 'is new' : 'has changed'}, and stays hidden until it is reviewed.</p><a class="button" href="${reviewLink(one)}">Review<span class="unseen"> ${one.name}</span></a></li>`,
+      html`<li><p><strong><bdi>${escapedText(one.name)}</bdi></strong> ${one.approvedDefinition === null ? 'is new' : 'has changed'}, and stays hidden until it is reviewed.</p><a class="button" href="${reviewLink(one)}">Review<span class="unseen"> ${escapedText(one.name)}</span></a></li>`,
   )}</ul>`;
 }
 
@@ -60,11 +60,11 @@ function toolTable({ admin }: ConsoleRequest, server: GatewayServer, tools: read
       'Tools are pinned when the first app lists them. Connect one to see them here.',
     );
   const rows = tools.map(({ name, description, hint, changedAt }) => [
-    html`<code>${name}</code>`,
-    html`<span class="clamp">${description ?? ''}</span>`,
+    html`<code>${escapedText(name)}</code>`,
+    html`<span class="clamp">${escapedText(description ?? '')}</span>`,
     hint === null ? '' : hint === 'read' ? tag('Reads') : tag('Destroys', 'warn'),
     time(changedAt, admin.clock()),
-    html`<a class="button" href="${withQuery(links.policy, { server: server.path, tool: name, ask: 'who' })}">Who can<span class="unseen"> call ${name}</span></a>`,
+    html`<a class="button" href="${withQuery(links.policy, { server: server.path, tool: name, ask: 'who' })}">Who can<span class="unseen"> call ${escapedText(name)}</span></a>`,
   ]);
   const columns = [
     { heading: 'Tool' },

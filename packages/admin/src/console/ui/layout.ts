@@ -1,5 +1,5 @@
 /** The document around every page of the console: sidebar, title with its primary action, body. */
-import { type ComponentPages, html, type Markup } from '@portcullis/authorization-server/pages';
+import { type ComponentPages, escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import { dialogs } from '../find/dialogs.ts';
 import { links } from '../links.ts';
 import type { ConsolePage, Section } from '../page.ts';
@@ -37,7 +37,7 @@ export function renderConsole(frame: Frame, page: ConsolePage): Markup {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${page.title} · ${look.serverName}</title>
+<title>${escapedText(page.title)} · ${look.serverName}</title>
 <link rel="icon" href="${look.favicon}">
 <link rel="stylesheet" href="${stylesheet}">
 ${scripts.map((path) => html`<script src="${path}" defer></script>`)}
@@ -60,7 +60,7 @@ function header({ title, lead, back, action }: ConsolePage, isOperator: boolean)
   return html`<header class="top">
 <div class="grow">
 ${back !== undefined && html`<p class="crumb"><a href="${back.href}">${back.label}</a></p>`}
-<h1>${title}</h1>
+<h1>${escapedText(title)}</h1>
 ${lead !== undefined && html`<p class="lead">${lead}</p>`}
 </div>
 ${isOffered && html`<a class="button main" href="${action.href}">${action.label}</a>`}

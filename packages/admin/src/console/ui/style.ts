@@ -147,6 +147,7 @@ pre { padding: 12px; border-radius: 8px; background: var(--rise); border: 1px so
 pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
 .copyable { display: flex; gap: 8px; align-items: start; }
 .copyable pre { flex: 1; min-width: 0; padding: 6px 12px; }
+.lines { white-space: pre-wrap; overflow-wrap: anywhere; }
 .lines span { display: block; padding: 0 8px; margin: 0 -8px; border-radius: 2px; }
 .lines .added { background: var(--good); color: var(--good-ink); }
 .lines .removed { background: var(--warn); color: var(--warn-ink); }
@@ -189,6 +190,7 @@ dialog .keys { padding: 20px 24px; }
   .side .count { position: absolute; top: 2px; inset-inline-end: 0; min-width: 16px; padding: 0 4px; font-size: 10px; line-height: 16px; }
   main { padding: 24px 24px 64px; }
   .columns { grid-template-columns: minmax(0, 1fr); }
+  .form-first > :last-child { order: -1; }
 }
 @media (max-width: 640px) {
   body { grid-template-columns: minmax(0, 1fr); padding-bottom: 56px; }

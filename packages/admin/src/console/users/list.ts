@@ -73,7 +73,7 @@ function nothingFound({ query, role }: ConsoleRequest): Markup {
 
 function userTable({ admin }: ConsoleRequest, users: readonly ListedAccount[]): Markup {
   const rows = users.map((user) => [
-    html`<a href="${links.user(user.id)}">${monogram(user.email, user.id)}<bdi>${user.email}</bdi></a>`,
+    html`<a href="${links.user(user.id)}">${monogram(user.email.replace(/@.*/, ''), user.id)}<bdi>${user.email}</bdi></a>`,
     user.role === null ? '' : tag(user.role === 'operator' ? 'Operator' : 'Viewer'),
     user.disabledAt === null ? 'Active' : tag('Disabled', 'bad'),
     user.emailKey.includes('@') ? 'Here' : 'Identity provider',
