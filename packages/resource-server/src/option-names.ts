@@ -50,7 +50,7 @@ const NONCES: OptionNames<NonNullable<DpopOptions['nonces']>> = {
   required: true,
 };
 const CERTIFICATES: OptionNames<CertificateOptions> = { from: true };
-const STREAMS: OptionNames<StreamOptions> = { grace: true, every: true };
+const STREAMS: OptionNames<StreamOptions> = { grace: true, every: true, endedGrants: true };
 
 /** Returns issues of unknown names. With several resources, options of one resource must not be set beside them. */
 export function guardOptionNameIssues(options: GuardOptions): readonly string[] {

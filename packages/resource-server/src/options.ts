@@ -55,6 +55,11 @@ export interface StreamOptions {
   readonly grace?: number;
   /** Seconds between checks of the token of an open stream; 10 by default. */
   readonly every?: number;
+  /**
+   * Subscribes to the identifiers of grants that end, while streams are open: their streams are checked at once. Returns a function that
+   * unsubscribes. Without it, a revoked token ends its streams at the next check.
+   */
+  readonly endedGrants?: (listener: (grantIds: readonly string[]) => void) => () => void;
 }
 
 /** Options of certificate-bound tokens (mutual TLS). @see RFC 8705 */

@@ -90,7 +90,11 @@ export interface GuardSettings {
 
 const MEBIBYTE = 1024 * 1024;
 
-const defaultStreamOptions: Required<StreamOptions> = { grace: 300, every: 10 };
+const defaultStreamOptions: Required<StreamOptions> = {
+  grace: 300,
+  every: 10,
+  endedGrants: () => () => undefined,
+};
 
 /**
  * Validates options.

@@ -19,7 +19,11 @@ export function validateDpop({ algorithms, window, nonces }: DpopOptions, issues
 }
 
 /** Validates the options of streams. */
-export function validateStreams({ grace, every }: Required<StreamOptions>, issues: string[]): void {
+export function validateStreams(
+  { grace, every, endedGrants }: Required<StreamOptions>,
+  issues: string[],
+): void {
+  if (typeof endedGrants !== 'function') issues.push('streams.endedGrants must be a function');
   issues.push(...numberIssues({ 'streams.grace': grace }));
   // Timers are limited to 31 bits of milliseconds.
   if (!(typeof every === 'number' && every > 0 && every <= 86_400))

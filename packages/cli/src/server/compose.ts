@@ -289,6 +289,7 @@ function guardOptions(parts: Parts, server: LastingServer): SharedGuardOptions {
     ]),
     profiles: servedProfiles(settings),
     dpop: dpopOptions(parts, server),
+    streams: { endedGrants: parts.endedGrants },
     events: (event) => log({ ...event }),
   };
 }

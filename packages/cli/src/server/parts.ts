@@ -1,5 +1,6 @@
 /** The components of a process. */
 import type { DecisionPoint } from '@portcullis/gateway';
+import type { EndedGrants } from './ended-grants.ts';
 import type { Log } from './log.ts';
 import type { DatabaseMetrics } from './metrics/database-metrics.ts';
 import type { MailMetrics } from './metrics/mail-metrics.ts';
@@ -16,6 +17,8 @@ export interface Parts {
   readonly masterKey: Uint8Array;
   readonly previousMasterKeys: readonly Uint8Array[];
   readonly storage: Storage;
+  /** For open streams. */
+  readonly endedGrants: EndedGrants;
   /** `null`: none is configured. */
   readonly decisionPoint: DecisionPoint | null;
   readonly log: Log;

@@ -7,6 +7,7 @@ import { requireBackends } from './backend-check.ts';
 import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
 import { loadDecisionPoint } from './decision-point.ts';
+import { createEndedGrants } from './ended-grants.ts';
 import { describeStart, reportAddresses } from './introduction.ts';
 import { createLineBatch, inPieces } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
@@ -101,6 +102,7 @@ export async function start(
     masterKey: key.bytes,
     previousMasterKeys: previousKeys.map(({ bytes }) => bytes),
     storage,
+    endedGrants: createEndedGrants(storage.store),
     log,
     droppedLines: output.dropped,
     databaseMetrics,

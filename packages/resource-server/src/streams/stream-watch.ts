@@ -21,7 +21,9 @@ export function createStreamWatch(
   authenticator: TokenAuthenticator,
 ): StreamWatch | null {
   if (options === null) return null;
-  const { grace, every } = options;
+  const { grace, every, endedGrants } = options;
+  const streamsOf = new Map<string, Set<WatchedStream>>();
+  let unsubscribe: (() => void) | null = null;
   return Object.assign(watch, { every });
 
   function watch(principal: Principal, method: string, end: () => void): () => void {
@@ -31,9 +33,35 @@ export function createStreamWatch(
       throw new TypeError('This principal was not created by a guard: pass the one that the guard returned.');
     const goodUntil = verifiedToken.claims.exp + clockTolerance;
     const endsAt = goodUntil + (method === 'GET' ? 0 : grace);
-    const stream = { verifiedToken, goodUntil, endsAt, end, isOver: false, timer: null };
+    const { grantId } = principal;
+    const stream = { verifiedToken, grantId, goodUntil, endsAt, end, isOver: false, timer: null };
     wait(stream, verifiedToken.freshUntil);
+    if (grantId !== null) include(stream, grantId);
     return () => stop(stream);
+  }
+
+  function include(stream: WatchedStream, grantId: string): void {
+    const streams = streamsOf.get(grantId) ?? new Set();
+    streamsOf.set(grantId, streams.add(stream));
+    unsubscribe ??= endedGrants((grantIds) => {
+      for (const id of grantIds) for (const one of streamsOf.get(id) ?? []) lookNow(one);
+    });
+  }
+
+  function exclude(stream: WatchedStream, grantId: string): void {
+    const streams = streamsOf.get(grantId);
+    streams?.delete(stream);
+    if (streams?.size === 0) streamsOf.delete(grantId);
+    if (streamsOf.size > 0) return;
+    unsubscribe?.();
+    unsubscribe = null;
+  }
+
+  function stop(stream: WatchedStream): void {
+    if (stream.isOver) return;
+    stream.isOver = true;
+    if (stream.timer !== null) clearTimeout(stream.timer);
+    if (stream.grantId !== null) exclude(stream, stream.grantId);
   }
 
   function wait(stream: WatchedStream, freshUntil: number): void {
@@ -41,14 +69,22 @@ export function createStreamWatch(
     stream.timer = setTimeout(look, Math.max(0, seconds * 1000), stream, freshUntil);
   }
 
+  /** Unless it is being looked at: then a grant that is reported again leads to the next look. */
+  function lookNow(stream: WatchedStream): void {
+    if (stream.timer === null) return;
+    clearTimeout(stream.timer);
+    void look(stream, 0);
+  }
+
   async function look(stream: WatchedStream, freshUntil: number): Promise<void> {
     const { verifiedToken, goodUntil, endsAt } = stream;
+    stream.timer = null;
     const now = clock();
     // After its expiry the token cannot be verified any more.
     const fresh = now < goodUntil ? await authenticator.reverify(verifiedToken, freshUntil) : freshUntil;
     if (stream.isOver) return;
     if (fresh !== null && now < endsAt) return wait(stream, fresh);
-    stream.isOver = true;
+    stop(stream);
     stream.end();
   }
 }
@@ -56,17 +92,13 @@ export function createStreamWatch(
 /** Functions of its own would cost each of thousands of streams more memory. */
 interface WatchedStream {
   readonly verifiedToken: VerifiedToken;
+  readonly grantId: string | null;
   /** Epoch seconds. */
   readonly goodUntil: number;
   readonly endsAt: number;
   readonly end: () => void;
   isOver: boolean;
   timer: ReturnType<typeof setTimeout> | null;
-}
-
-function stop(stream: WatchedStream): void {
-  stream.isOver = true;
-  if (stream.timer !== null) clearTimeout(stream.timer);
 }
 
 /** Whether a content type is that of server-sent events. */

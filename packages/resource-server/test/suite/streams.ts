@@ -81,6 +81,37 @@ export function describeStreams(stage: Stage): void {
       },
     );
 
+    it('ends the event streams of a grant as soon as its end is reported, and no others', async () => {
+      let report: (grantIds: readonly string[]) => void = () => undefined;
+      const unsubscribe = () => {
+        report = () => undefined;
+      };
+      const started = await serveStreams({
+        every: 3600,
+        endedGrants(listener) {
+          report = listener;
+          return unsubscribe;
+        },
+      });
+      const ended = await open(started, 'GET', { sub: 'mallory', grant_id: 'ended' });
+      const others = await open(started, 'GET');
+      report(['ended']);
+      await expectOpen(...ended);
+      isLive = ({ sub }) => sub !== 'mallory';
+      let texts: readonly string[] = [];
+      void Promise.all(ended).then((responses) => {
+        texts = responses.map(({ text }) => text);
+      });
+      // On node:http, a response is looked at for the first time when it has been open for a second.
+      await expect
+        .poll(() => {
+          report(['ended']);
+          return texts;
+        })
+        .toEqual([EVENT]);
+      await expectOpen(...others);
+    });
+
     it('keeps event streams open through an outage, until the token expires', async () => {
       const started = await serveStreams();
       const opened = await open(started, 'GET');

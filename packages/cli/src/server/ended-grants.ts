@@ -1,0 +1,43 @@
+/** The grants that any process has ended, for streams that are open in this one: looked up once a second while there are some. */
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+
+type Listener = (grantIds: readonly string[]) => void;
+
+/** Milliseconds. */
+const INTERVAL = 1_000;
+/** Seconds for which a grant is reported again: clocks of processes differ, and a check may have begun just before. */
+const OVERLAP = 10;
+
+/** Subscribes to ended grants. @returns a function that unsubscribes */
+export type EndedGrants = (listener: Listener) => () => void;
+
+export function createEndedGrants(store: Pick<AuthorizationStore, 'listRevokedAccess'>): EndedGrants {
+  const listeners = new Set<Listener>();
+  let timer: NodeJS.Timeout | null = null;
+  let isLooking = false;
+
+  async function look(): Promise<void> {
+    if (isLooking) return;
+    isLooking = true;
+    const now = Math.floor(Date.now() / 1000);
+    try {
+      const { grants } = await store.listRevokedAccess(now - OVERLAP, now);
+      if (grants.length > 0) for (const listener of listeners) listener(grants);
+    } catch {
+      // An outage ends no stream, and the store reports it.
+    } finally {
+      isLooking = false;
+    }
+  }
+
+  return (listener) => {
+    listeners.add(listener);
+    timer ??= setInterval(() => void look(), INTERVAL).unref();
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size > 0 || timer === null) return;
+      clearInterval(timer);
+      timer = null;
+    };
+  };
+}
