@@ -1,10 +1,9 @@
 /** Calls that are traced: their spans, and the trace context that reaches the backend, in the headers and in the message. */
-import { context, SpanKind, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { SpanKind } from '@opentelemetry/api';
 import { traceWithOpenTelemetry } from '@portcullis/http/opentelemetry';
 import { registerTracer } from '@portcullis/http/tracing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { recordSpans } from '../../../tests/support/recorded-spans.ts';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { answerAll, json, startBackend } from './support/backend.ts';
 import { callOf, startSession, textOf } from './support/client.ts';
@@ -18,20 +17,14 @@ const traceparent = `00-${TRACE}-${PARENT}-01`;
 const SECRET = 'a-secret-argument';
 
 const open: { close(): Promise<void> }[] = [];
-let spans: InMemorySpanExporter;
+let spans: ReturnType<typeof recordSpans>;
 
 beforeEach(() => {
-  spans = new InMemorySpanExporter();
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  const spanProcessors = [new SimpleSpanProcessor({ exporter: spans })];
-  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors }));
+  spans = recordSpans();
   traceWithOpenTelemetry();
 });
 
 afterEach(async () => {
-  registerTracer(null);
-  trace.disable();
-  context.disable();
   for (const one of open.splice(0).reverse()) await one.close();
 });
 

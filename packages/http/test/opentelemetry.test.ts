@@ -1,35 +1,14 @@
 /** Spans by the API of OpenTelemetry, as its SDK records them. */
-import { context, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { traceWithOpenTelemetry } from '@portcullis/http/opentelemetry';
-import {
-  currentTracer,
-  inSpan,
-  registerTracer,
-  startSpan,
-  type TraceContext,
-} from '@portcullis/http/tracing';
+import { currentTracer, inSpan, startSpan, type TraceContext } from '@portcullis/http/tracing';
 import { afterEach, expect, it } from 'vitest';
+import { endTracing, recordSpans } from '../../../tests/support/recorded-spans.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 const traceparent = `00-${TRACE}-${PARENT}-01`;
 
-function registerSdk(): InMemorySpanExporter {
-  const exporter = new InMemorySpanExporter();
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  trace.setGlobalTracerProvider(
-    new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }),
-  );
-  return exporter;
-}
-
-afterEach(() => {
-  registerTracer(null);
-  trace.disable();
-  context.disable();
-});
+afterEach(endTracing);
 
 const start = (received: { context: TraceContext | null; isTrusted: boolean }) =>
   startSpan(
@@ -54,7 +33,7 @@ it('measures nothing while no SDK is registered, and passes a trusted trace on',
 });
 
 it('continues a trusted trace, with its state, and links any other', () => {
-  registerSdk();
+  recordSpans();
   traceWithOpenTelemetry();
   const received = { traceparent, tracestate: 'vendor=1' };
   const trusted = start({ context: received, isTrusted: true });
@@ -78,7 +57,7 @@ it.each([
   ['with a line break', `00-${TRACE}-${PARENT}-01\n`],
   ['of any other text', 'x'.repeat(10_000)],
 ])('drops a malformed trace context %s', (_, malformed) => {
-  const exporter = registerSdk();
+  const exporter = recordSpans();
   traceWithOpenTelemetry();
   for (const isTrusted of [true, false]) start({ context: { traceparent: malformed }, isTrusted })?.end();
   start({ context: { traceparent: `01-${TRACE}-${PARENT}-01-more` }, isTrusted: true })?.end();
@@ -88,7 +67,7 @@ it.each([
 });
 
 it('drops a state that is too long, and continues the trace', () => {
-  registerSdk();
+  recordSpans();
   traceWithOpenTelemetry();
   const received = { traceparent, tracestate: `vendor=${'x'.repeat(600)}` };
   expect(start({ context: received, isTrusted: true })?.context).toEqual({
@@ -97,7 +76,7 @@ it('drops a state that is too long, and continues the trace', () => {
 });
 
 it('names a failure by its class, and not by its message', async () => {
-  const exporter = registerSdk();
+  const exporter = recordSpans();
   traceWithOpenTelemetry();
   const span = start({ context: null, isTrusted: false });
   const failing = inSpan(span, async () => {

@@ -1,7 +1,9 @@
 /** Runs the endpoints: finds one, validates the request, checks what it depends on, and writes the response. */
 import { hash } from 'node:crypto';
 import { respondJson, toResponse } from '@portcullis/http';
+import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
 import type { Administration, Operator } from '../operations/administration.ts';
+import { API_PATH } from '../settings.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ProblemError, respondProblem } from './problem.ts';
 import { readRequestBody } from './request-body.ts';
@@ -26,7 +28,9 @@ export function createApi(admin: Administration, endpoints: readonly Endpoint[])
     try {
       const { endpoint, params } = findRoute(routes, given);
       given.requireScope(endpoint.scope);
-      return await run(admin, endpoint, params, given);
+      // Operators may choose the trace.
+      const span = startEndpointSpan(given.request, `${API_PATH}${endpoint.path}`, true);
+      return await inHttpSpan(span, 500, () => run(admin, endpoint, params, given).catch(respondProblem));
     } catch (error) {
       return respondProblem(error);
     }

@@ -14,6 +14,7 @@ import {
   toResponse,
   withSecurityHeaders,
 } from '@portcullis/http';
+import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
 import { acrOf, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
 import type { Administration } from '../operations/administration.ts';
 import type { FindRole } from '../roles.ts';
@@ -141,7 +142,10 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
 
   return {
     async fetch(request) {
-      const response = await respondTo(request);
+      const path = new URL(request.url).pathname;
+      const route = routes.find(({ pattern }) => pattern.test(path))?.route.path ?? `${CONSOLE_PATH}/*`;
+      const span = startEndpointSpan(request, route, false);
+      const response = await inHttpSpan(span, 500, () => respondTo(request));
       if (response instanceof Response) return response;
       const whole = withSecurityHeaders(response, isHttps);
       return toResponse(request.method === 'HEAD' ? { ...whole, body: null } : whole);

@@ -12,7 +12,7 @@ import {
   withHeaders,
   withSecurityHeaders,
 } from '@portcullis/http';
-import { inHttpSpan, readTraceContext, type SpanStart, startSpan } from '@portcullis/http/tracing';
+import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
 import { OAuthError } from '@portcullis/protocol';
 import type { EventSink } from '../audit/events.ts';
 
@@ -72,22 +72,9 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
           return finish(respondThrown(error, request, endpoint, events), matching, isHttps);
         }
       };
-      const span = startSpan(
-        () => `${methodOf(request)} ${endpoint}`,
-        () => describeSpan(request, endpoint),
-      );
-      return inHttpSpan(span, 500, respondRouted);
+      // Anyone may send a trace context to these endpoints.
+      return inHttpSpan(startEndpointSpan(request, endpoint, false), 500, respondRouted);
     },
-  };
-}
-
-/** Anyone may send a trace context to these endpoints. @see OpenTelemetry semantic conventions, HTTP server spans */
-function describeSpan(request: HttpRequest, route: string): SpanStart {
-  const context = readTraceContext((name) => request.headers.get(name));
-  return {
-    kind: 'server',
-    attributes: { 'http.request.method': request.method, 'http.route': route },
-    received: { context, isTrusted: false },
   };
 }
 

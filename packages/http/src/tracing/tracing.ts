@@ -59,6 +59,27 @@ export function startSpan(name: () => string, describe: () => SpanStart): Span |
   return registered === null ? null : registered.start(name(), describe());
 }
 
+/**
+ * Starts the span of a request to an endpoint, if this process traces.
+ * @param route of the endpoint, without the values of its parameters
+ * @param isTrusted whether the sender may choose the trace. @see SpanStart.received
+ * @see OpenTelemetry semantic conventions, HTTP server spans
+ */
+export function startEndpointSpan(
+  { method, headers }: { readonly method: string; readonly headers: Pick<Headers, 'get'> },
+  route: string,
+  isTrusted: boolean,
+): Span | null {
+  return startSpan(
+    () => `${method} ${route}`,
+    () => ({
+      kind: 'server',
+      attributes: { 'http.request.method': method, 'http.route': route },
+      received: { context: readTraceContext((name) => headers.get(name)), isTrusted },
+    }),
+  );
+}
+
 /** Runs work in a span, if there is one, and ends it. A failure is named by the class of its error. */
 export async function inSpan<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
   if (span === null) return work();
