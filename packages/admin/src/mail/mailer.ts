@@ -18,7 +18,8 @@ export interface Mail {
 export type SendMail = (mail: Mail) => Promise<DeliveryAttempt>;
 
 const CONNECT_TIMEOUT = 10_000;
-const SILENCE_TIMEOUT = 20_000;
+/** Servers look into a mail before they accept it: one that is given up too early arrives twice. @see RFC 5321 §4.5.3.2.6 */
+const SILENCE_TIMEOUT = 50_000;
 /** Of one mail in all, below the lease of a delivery. */
 const TIMEOUT = 60_000;
 

@@ -6,7 +6,6 @@ import type { DeliveryAttempt, SendEvent } from '../webhooks/send.ts';
 import { DELIVERED, type SendMail } from './mailer.ts';
 import { type MailLanguage, type MailOptions, mailLanguages } from './options.ts';
 import { type MailContent, type MailLook, renderMail } from './template.ts';
-import type { MailKind } from './texts.ts';
 
 /** The events that mails are about. */
 export const MAIL_EVENTS: readonly string[] = [
@@ -87,17 +86,17 @@ async function prepare(
   dependencies: SendDependencies,
 ): Promise<AddressedMail | null> {
   const { links: current, clock, options } = dependencies;
-  const { accountId, details } = event;
+  const { accountId, at, details } = event;
   const links = current();
   if (accountId === null || isStale(event, clock())) return null;
+  const wanted = await describe(event, links, dependencies);
+  const to = wanted === null ? null : await links.findAddress(accountId);
+  if (wanted === null || to === null) return null;
   const known =
     details['language'] ?? (await links.findLanguage(accountId, String(details['sessionId'] ?? '')));
   const language = mailLanguages.find((tag) => tag === known) ?? options.language;
-  const wanted = await describe(event, language, links, dependencies);
-  const to = wanted === null ? null : await links.findAddress(accountId);
-  if (wanted === null || to === null) return null;
   const content = { ...wanted, language, to };
-  if (!Object.values<MailKind>(REQUESTS).includes(wanted.kind)) return content;
+  if (content.link !== null) return { ...content, facts: { ...content.facts, time: timeIn(language, at) } };
   // The link is no part of the audit log. An account link replaces the one of an earlier attempt.
   const made = await (wanted.kind === 'invitation' || wanted.kind === 'reset'
     ? links.createAccountLink(accountId, wanted.kind)
@@ -111,32 +110,30 @@ function isStale({ type, at }: AuditEventRecord, now: number): boolean {
   return now - at > STALE_AFTER[REQUESTS[type as keyof typeof REQUESTS] ?? 'notice'];
 }
 
+/** @returns without a link: it is created when everything else is known */
 async function describe(
   event: AuditEventRecord,
-  language: MailLanguage,
   links: MailedLinks,
   { options: { notices }, store, origin, clock }: SendDependencies,
 ): Promise<Omit<MailContent, 'language'> | null> {
-  const { type, at, clientId, details } = event;
-  const about = (kind: MailKind, link: string | null, facts: MailContent['facts'], isRequested = false) => ({
-    ...{ kind, link, facts, isRequested },
-  });
+  const { type, clientId, details } = event;
   const requested = REQUESTS[type as keyof typeof REQUESTS];
-  if (requested !== undefined) return about(requested, null, {}, requested !== 'invitation');
-  const app = (clientId === null ? null : await links.findAppName(clientId)) ?? '';
-  const facts = { time: timeIn(language, at), app, network: String(details['network'] ?? '') };
+  if (requested !== undefined)
+    return { kind: requested, link: null, facts: {}, isRequested: requested !== 'invitation' };
+  const findApp = async () => (clientId === null ? null : await links.findAppName(clientId)) ?? '';
   if (type === 'approval.requested') {
+    if (!notices.includes('approval')) return null;
     const id = String(details['approvalId']);
-    const approval = notices.includes('approval')
-      ? await store.findApproval(id, Math.floor(clock() / 1000))
-      : null;
+    const approval = await store.findApproval(id, Math.floor(clock() / 1000));
     // Those of a group find them on their page.
     if (approval === null || approval.outcome !== null || approval.approverGroups !== null) return null;
-    const { server, tool } = approval;
-    return about('approval', `${origin}/approvals/${id}`, { ...facts, network: '', server, tool });
+    const facts = { app: await findApp(), server: approval.server, tool: approval.tool };
+    return { kind: 'approval', link: `${origin}/approvals/${id}`, facts, isRequested: false };
   }
   const notice = links.createNotice(event);
-  return notice === null || !notices.includes(notice.kind) ? null : about(notice.kind, notice.link, facts);
+  if (notice === null || !notices.includes(notice.kind)) return null;
+  const facts = { app: await findApp(), network: String(details['network'] ?? '') };
+  return { ...notice, facts, isRequested: false };
 }
 
 /** @param at epoch milliseconds */

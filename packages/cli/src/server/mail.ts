@@ -1,4 +1,5 @@
 /** The delivery of mails about audit events. Off without the setting `mail`. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createMailer,
   createMailSend,
@@ -17,7 +18,10 @@ import { deliverUntil } from './webhooks.ts';
 
 type Services = Pick<Parts, 'storage' | 'log' | 'mailMetrics' | 'prepared' | 'issuer'>;
 
-/** Starts to send. @returns a function that stops it, after the mails in progress */
+/** Milliseconds that a stopping process waits for a slow mail server; what it has not confirmed is sent again. */
+const STOP_TIMEOUT = 5_000;
+
+/** Starts to send. @returns a function that stops it, after the mails in progress unless they are slow */
 export function startMail(
   options: MailOptions,
   services: Services,
@@ -44,7 +48,7 @@ export function startMail(
   const running = deliverUntil(delivery, stopping.signal);
   return async () => {
     stopping.abort();
-    await running;
+    await Promise.race([running, sleep(STOP_TIMEOUT, undefined, { ref: false })]);
   };
 }
 
