@@ -10,6 +10,7 @@ function named(name: string) {
   const server = {
     ...{ jwks: answer, isLive: answer, readPersonalAccessToken: answer, upstreamToken: answer },
     ...{ upstreamIdToken: answer, signUserAssertion: answer, dpopNonceSecret: new Uint8Array(1) },
+    componentPages: { findSession: answer, look: {} },
     connectedAccounts: { find: answer, replace: answer, createLink: answer },
     recordOf: (_events: object, event: ComponentEvent) => void recorded.push(event),
   };
@@ -20,7 +21,7 @@ describe('the lasting authorization server', () => {
   it('is always the one that serves now, also for those that got it before', async () => {
     const [first, second] = [named('first'), named('second')];
     let serving = first.server;
-    const { connectedAccounts, recordOf, ...lasting } = createLastingServer(() => serving);
+    const { componentPages, connectedAccounts, recordOf, ...lasting } = createLastingServer(() => serving);
     const ask = () =>
       Promise.all([
         lasting.jwks(),
@@ -29,6 +30,7 @@ describe('the lasting authorization server', () => {
         lasting.upstreamToken({} as never),
         lasting.upstreamIdToken(''),
         lasting.signUserAssertion({} as never, ''),
+        componentPages.findSession({} as never),
         connectedAccounts.find('', ''),
         connectedAccounts.replace('', '', 1),
         connectedAccounts.createLink('', ''),

@@ -1,5 +1,6 @@
 /** Who may open the console: sessions, roles and second factors. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPortcullisHere } from '../../../../tests/support/portcullis-here.ts';
 import { type Installation, signIn, startInstallation, stateOf } from '../installation.ts';
 import { TWO_FACTORS_USED, visitConsole, visitWith } from './visitor.ts';
 
@@ -24,6 +25,17 @@ describe('signing in to the console', () => {
     const refused = await visitWith(t, '').open('/admin');
     expect([refused.status, refused.headers.get('location')]).toEqual([303, '/login?to=console']);
     expect(await stateOf(t)).toEqual(before);
+  });
+
+  it('is at the address that the start prints, and nowhere while the setting is off', async () => {
+    expect(t.output()).toMatch(new RegExp(`console +${t.url}/admin\n`));
+    const plain = await startPortcullisHere();
+    try {
+      expect(plain.output()).not.toContain('/admin');
+      expect((await fetch(`${plain.url}/admin`)).status).toBe(404);
+    } finally {
+      await plain.stop();
+    }
   });
 
   it('a browser returns to the page that it opened before it signed in, once', async () => {
