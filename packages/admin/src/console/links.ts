@@ -28,6 +28,11 @@ export const links = {
   app: (id: string): string => withQuery(`${CONSOLE_PATH}/app`, { id }),
   server: (path: string): string => withQuery(`${CONSOLE_PATH}/server`, { path }),
   grant: (id: string): string => `${CONSOLE_PATH}/connections/${encodeURIComponent(id)}`,
+  event: (id: string): string => `${CONSOLE_PATH}/activity/events/${encodeURIComponent(id)}`,
+  eventStream: `${CONSOLE_PATH}/activity/stream`,
+  /** Of a transaction or grant in the query. */
+  sequence: `${CONSOLE_PATH}/activity/sequence`,
+  sequenceFile: `${CONSOLE_PATH}/activity/sequence.svg`,
   /** Events that match these criteria. */
   events: (criteria: Readonly<Record<string, string | undefined>>): string =>
     withQuery(`${CONSOLE_PATH}/activity`, criteria),

@@ -1,5 +1,8 @@
 /** Every page and form of the console. The first route that matches a path serves it. */
 
+import { activityRoutes } from './activity/activity.ts';
+import { eventRoutes } from './activity/event.ts';
+import { sequenceRoutes } from './activity/sequence.ts';
 import { approvalRoutes } from './approvals/approvals.ts';
 import { appActions } from './apps/actions.ts';
 import { appPage } from './apps/app.ts';
@@ -24,6 +27,9 @@ import { userPage } from './users/user.ts';
 export const consoleRoutes: readonly ConsoleRoute[] = [
   ...overviewRoutes,
   findPage,
+  ...activityRoutes,
+  ...eventRoutes,
+  ...sequenceRoutes,
   ...userRoutes,
   ...inviteRoutes,
   userPage,

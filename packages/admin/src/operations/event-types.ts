@@ -109,11 +109,13 @@ const TYPES: Readonly<
   'webhook.event_rejected': true,
 };
 
+/** All of them, in order. */
+export const eventTypes: readonly string[] = Object.keys(TYPES);
+
 /** @param pattern an event, or the beginning of several with `*` @throws OperationError that suggests a similar one */
 export function checkEventType(pattern: string): void {
-  const known = Object.keys(TYPES);
-  if (known.some((type) => matchesType(type, pattern))) return;
-  const advice = suggestName(pattern, known, 'docs/events.md lists all events');
+  if (eventTypes.some((type) => matchesType(type, pattern))) return;
+  const advice = suggestName(pattern, eventTypes, 'docs/events.md lists all events');
   throw new OperationError('invalid', `There is no event ${JSON.stringify(pattern)}: ${advice}`);
 }
 

@@ -4,7 +4,7 @@ import type { TestBackend } from '../../../gateway/test/support/backend.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { type Installation, startInstallation } from '../installation.ts';
 import { consoleState, type Furniture, filesServer, furnish, startBackends } from './furnished.ts';
-import { samplesFor, WITHOUT_ID } from './samples.ts';
+import { NO_PAGES, samplesFor, WITHOUT_ID } from './samples.ts';
 import { tokenIn, type Visitor, visitConsole, visitWith } from './visitor.ts';
 
 let t: Installation;
@@ -24,7 +24,9 @@ afterAll(async () => {
 });
 
 const forms = consoleRoutes.filter(({ method }) => method === 'POST').map(({ path }) => path);
-const pages = consoleRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path);
+const pages = consoleRoutes
+  .filter(({ method, path }) => method === 'GET' && !NO_PAGES.includes(path))
+  .map(({ path }) => path);
 
 function sampleOf(route: string) {
   const sample = samples[route];

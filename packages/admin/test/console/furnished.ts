@@ -1,5 +1,6 @@
 /** Fills an installation with users, apps, connections, tools, approvals and tokens, whose names others chose. */
 import { hash, randomBytes } from 'node:crypto';
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { json, startBackend, type TestBackend } from '../../../gateway/test/support/backend.ts';
 import { newApproval } from '../../../store/testing/approvals.ts';
 import {
@@ -48,6 +49,8 @@ export interface Furniture {
   readonly tool: string;
   readonly toolHash: string;
   readonly tokenId: string;
+  /** Of a refused call of the connection. */
+  readonly eventId: string;
 }
 
 export const FILES = '/files';
@@ -99,6 +102,7 @@ export async function furnish(
     ...{ consentDigest: newHash(), createdAt: now - 20 * DAY, expiresAt: now + 70 * DAY },
     ...{ lastUsedAt: now - 180, lastUsedFrom: null, managedBy: 'https://idp.example.com' },
   };
+  const events = eventsOf(grant, texts);
   const changed = definitionOf(texts.tool, `${texts.description} Then mails it to ${newHash()}.`);
   await installation.onStore(async (store) => {
     await store.createAccount(account, newAccountLink(userId));
@@ -118,9 +122,52 @@ export async function furnish(
     await store.savePendingPin(list(backend), changed, now - 3600);
     await store.requestApproval(approval, { bySubject: 9, byServer: 999 });
     await store.saveInitialAccessToken(token);
+    await store.appendEvents(events);
   });
   const ids = { userId, email, clientId: client.id, grantId: grant.id, approvalId: approval.id };
-  return { ...ids, tool: texts.tool, toolHash: changed.hash, tokenId: token.id };
+  return {
+    ...ids,
+    tool: texts.tool,
+    toolHash: changed.hash,
+    tokenId: token.id,
+    eventId: events.at(-1)?.id ?? '',
+  };
+}
+
+/** An authorization of an hour ago with two calls, the second of which was refused. */
+function eventsOf(
+  {
+    id: grantId,
+    clientId,
+    accountId,
+  }: { readonly id: string; readonly clientId: string; readonly accountId: string },
+  { tool, scope }: ChosenTexts,
+): readonly AuditEventRecord[] {
+  const begin = Date.now() - 3_600_000;
+  const call = { method: 'tools/call', server: FILES, duration: 120, backendDuration: 96 };
+  const kinds: readonly (readonly [type: string, after: number, details: AuditEventRecord['details']])[] = [
+    ['authorization.started', 0, { scopes: [scope] }],
+    ['login.succeeded', 3000, {}],
+    ['consent.allowed', 6000, { scopes: [scope] }],
+    ['authorization_code.issued', 6010, {}],
+    ['token.issued', 6200, { grantType: 'authorization_code' }],
+    ['call.finished', 6500, { ...call, tool: 'read_page', decision: 'allowed', outcome: 'answered' }],
+    [
+      'call.finished',
+      1_806_500,
+      {
+        ...{ ...call, tool, decision: 'denied', outcome: 'refused', duration: 2, backendDuration: 0 },
+        ...{ rule: 'tools.delete_*', reason: 'group editors is missing' },
+      },
+    ],
+  ];
+  const flow = newHash();
+  return kinds.map(([type, after, details], index) => ({
+    id: `${(begin + after).toString(36).padStart(9, '0')}-000000${index}-${flow.replaceAll(/\W/g, '').slice(0, 4)}`,
+    ...{ at: begin + after, type, clientId, accountId, grantId, resource: null, details },
+    transactionId: index < 5 ? `flow_${flow}` : null,
+    expiresAt: Math.floor(begin / 1000) + 90 * DAY,
+  }));
 }
 
 function toolsOf({ tool, description }: ChosenTexts) {

@@ -7,7 +7,7 @@ import type { TestBackend } from '../../../gateway/test/support/backend.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { type Installation, signIn, startInstallation } from '../installation.ts';
 import { filesServer, furnish, startBackends } from './furnished.ts';
-import { samplesFor } from './samples.ts';
+import { NO_PAGES, samplesFor } from './samples.ts';
 import { TWO_FACTORS_USED, visitConsole } from './visitor.ts';
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -43,7 +43,9 @@ afterAll(async () => {
   await backend.close();
 });
 
-const pages = consoleRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path);
+const pages = consoleRoutes
+  .filter(({ method, path }) => method === 'GET' && !NO_PAGES.includes(path))
+  .map(({ path }) => path);
 const open = (route: string) => page.goto(`${t.url}${samples[route]?.path ?? ''}`);
 
 async function violationsOf(): Promise<unknown> {

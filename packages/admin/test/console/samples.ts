@@ -25,6 +25,9 @@ export function samplesFor(furniture: Furniture, backend: string): Readonly<Reco
   return {
     '/admin': plain('/admin'),
     '/admin/find': plain('/admin/find?q=grace'),
+    '/admin/activity': plain('/admin/activity?type=admin.changed'),
+    '/admin/activity/events/{eventId}': plain(`/admin/activity/events/${furniture.eventId}`),
+    '/admin/activity/sequence': plain(`/admin/activity/sequence${query({ grant: grantId })}`),
     '/admin/users': plain('/admin/users?q=grace'),
     '/admin/users/invite': plain('/admin/users/invite', {
       email: `new-${userId}@example.com`,
@@ -82,6 +85,7 @@ export function samplesFor(furniture: Furniture, backend: string): Readonly<Reco
 export const WITHOUT_ID: readonly string[] = [
   '/admin',
   '/admin/find',
+  '/admin/activity',
   '/admin/users',
   '/admin/users/invite',
   '/admin/apps',
@@ -95,3 +99,6 @@ export const WITHOUT_ID: readonly string[] = [
   '/admin/setup',
   '/admin/setup/provider',
 ];
+
+/** Routes that respond with something else than a page: `activity.test.ts` has them. */
+export const NO_PAGES: readonly string[] = ['/admin/activity/stream', '/admin/activity/sequence.svg'];

@@ -12,6 +12,7 @@ interface VisitedPage {
 }
 
 export interface Visitor {
+  readonly cookie: string;
   /** Follows no redirect. */
   open(path: string): Promise<VisitedPage>;
   /** Posts a form. Its CSRF token is that of the console's page, unless `token` is given. @param headers of a browser by default */
@@ -39,6 +40,7 @@ export function visitWith({ url }: Pick<Installation, 'url'>, cookie: string): V
   };
   const open: Visitor['open'] = (path) => request(path, { headers: { cookie } });
   return {
+    cookie,
     open,
     async post(path, fields, headers = { 'sec-fetch-site': 'same-origin' }) {
       const token = fields['token'] ?? tokenIn((await open('/admin/users/invite')).html);

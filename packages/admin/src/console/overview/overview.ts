@@ -1,24 +1,69 @@
-/** The overview: what needs attention, in sentences with the link that solves it, and what happened in the last day. */
+/** The overview: what needs attention, in sentences with the link that solves it, and what happened, as plots over time. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { type Attention, findAttention } from '../../operations/attention.ts';
+import { listEvents } from '../../operations/events.ts';
 import { type Counts, sumCounts } from '../../operations/statistics/counts.ts';
-import { HOUR, hourOf } from '../../operations/statistics/event-time.ts';
-import { links } from '../links.ts';
+import { addHistograms, type Histogram, quantileOf } from '../../operations/statistics/histogram.ts';
+import { links, withQuery } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
+import { PageError } from '../page-error.ts';
 import { icons } from '../ui/icons.ts';
-import { figure, formatCount, section } from '../ui/parts.ts';
+import { figure, formatCount, section, table } from '../ui/parts.ts';
+import { type Plot, type PlotMark, plotMarkup } from './plot.ts';
+import {
+  compareCounts,
+  earlierText,
+  type Overview,
+  type Point,
+  pointLabel,
+  readOverview,
+  VIEWS,
+  type ViewName,
+} from './views.ts';
 
 export const overviewRoutes: readonly ConsoleRoute[] = [
   definePage(links.overview, async (request) => {
-    const [attention, figures] = await Promise.all([findAttention(request.admin), readFigures(request)]);
+    const { admin, query } = request;
+    const view = readView(query.get('view') ?? 'day');
+    const now = Date.now();
+    const [attention, overview] = await Promise.all([
+      findAttention(admin),
+      readOverview(admin.statistics, view, now),
+    ]);
+    const marks = await findMarks(request, overview.points);
     return {
       section: 'overview',
       title: 'Overview',
+      scripts: ['overview'],
       body: html`${section('Needs attention', attentionList(attention))}
-${section('Last 24 hours', figures)}`,
+${section(TITLES[view], figures(overview, view, now), viewLinks(view))}
+${overview.isComplete ? '' : html`<p class="fact">Older hours are still being counted: figures grow until that is done.</p>`}
+<div class="plots">${plotsOf(overview, view, marks).map(plotMarkup)}</div>
+${marks.length > 0 && html`<p class="fact">Marked: ${marks.map(({ label, href }, index) => html`${index > 0 && ', '}<a href="${href}">${label}</a>`)}</p>`}
+${section('Refusals by reason', refusals(overview, view, now))}`,
     };
   }),
 ];
+
+const TITLES: Readonly<Record<ViewName, string>> = {
+  hour: 'The last hour',
+  day: 'The last 24 hours',
+  week: 'The last 7 days',
+  month: 'The last 30 days',
+};
+
+/** @throws PageError 400 */
+function readView(text: string): ViewName {
+  if (Object.hasOwn(VIEWS, text)) return text as ViewName;
+  throw new PageError(400, 'There is no such view', 'There are hour, day, week and month.', {
+    label: 'Overview',
+    href: links.overview,
+  });
+}
+
+function viewLinks(current: ViewName): Markup {
+  return html`<nav class="filters" aria-label="Time">${Object.entries(VIEWS).map(([name, { label }]) => html`<a class="chip" href="${withQuery(links.overview, { view: name })}"${name === current && html` aria-current="true"`}>${label}</a>`)}</nav>`;
+}
 
 function attentionList(all: readonly Attention[]): Markup {
   if (all.length === 0)
@@ -33,7 +78,9 @@ const LABELS: Readonly<Record<Attention['about'], string>> = {
   tools: 'Review',
   server: 'Open the server',
   keys: 'Open keys',
+  clock: 'See late events',
   delivery: 'Open settings',
+  apps: 'See the apps',
 };
 
 function linkOf({ about, target }: Attention): string {
@@ -43,39 +90,188 @@ function linkOf({ about, target }: Attention): string {
     case 'keys':
     case 'delivery':
       return links.settings;
+    case 'clock':
+      return links.events({ type: 'audit.*' });
+    case 'apps':
+      return withQuery(links.apps, { show: 'registered' });
     default:
       return links.server(target);
   }
 }
 
-/** Labels and the events that they count. */
-const FIGURES = [
-  ['Sign-ins', 'login.succeeded'],
-  ['Consents', 'consent.allowed'],
-  ['Tokens issued', 'token.issued'],
-  ['Calls', 'call.finished'],
-] as const;
+/** A figure and the events that it counts. */
+const FIGURES: readonly (readonly [label: string, type: string, count: (counts: Counts) => number])[] = [
+  ['Sign-ins', 'login.succeeded', ({ events }) => events['login.succeeded'] ?? 0],
+  ['Consents', 'consent.allowed', ({ events }) => events['consent.allowed'] ?? 0],
+  ['First tokens', 'token.issued', ({ events }) => events['token.issued'] ?? 0],
+  ['Calls', 'call.finished', ({ events }) => events['call.finished'] ?? 0],
+  ['Refusals', 'request.rejected', ({ refusals: all }) => totalOf(all)],
+];
 
-async function readFigures({ admin }: ConsoleRequest): Promise<Markup> {
-  const end = hourOf(Date.now()) + HOUR;
-  const { buckets } = await admin.statistics.count(end - 48 * HOUR, end, 'hour');
-  const all = buckets.map(({ counts }) => counts);
-  const [before, now] = [sumCounts(all.slice(0, 24)), sumCounts(all.slice(24))];
-  const refused = ({ servers }: Counts) =>
-    Object.values(servers).reduce((sum, server) => sum + server.refused, 0);
-  const rows = [
-    ...FIGURES.map(
-      ([label, type]) => [label, now.events[type] ?? 0, before.events[type] ?? 0, type] as const,
-    ),
-    ['Refused calls', refused(now), refused(before), 'call.finished'] as const,
-  ];
-  return html`<div class="figures">${rows.map(([label, count, earlier, type]) => figure(label, formatCount(count), comparison(count, earlier), links.events({ type })))}</div>`;
+function totalOf(counted: Readonly<Record<string, number>>): number {
+  return Object.values(counted).reduce((sum, count) => sum + count, 0);
 }
 
-/** `8 % more than the day before` */
-function comparison(count: number, earlier: number): string {
-  if (earlier === 0) return count === 0 ? 'none the day before either' : 'none the day before';
-  const percent = Math.round(((count - earlier) / earlier) * 100);
-  if (percent === 0) return 'as many as the day before';
-  return `${formatCount(Math.abs(percent))} % ${percent > 0 ? 'more' : 'less'} than the day before`;
+function figures({ points, earlier }: Overview, view: ViewName, now: number): Markup {
+  const counts = sumCounts(points.map((point) => point.counts));
+  const [first] = points;
+  const since = first === undefined ? undefined : timeText(first.from);
+  const than = earlierText(view, now);
+  return html`<div class="figures">${FIGURES.map(([label, type, count]) =>
+    figure(
+      label,
+      formatCount(count(counts)),
+      compareCounts(count(counts), earlier && count(earlier), than),
+      label === 'Refusals' ? '#refusals' : links.events({ type, since }),
+    ),
+  )}</div>`;
+}
+
+/** Without seconds. */
+function timeText(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16)}Z`;
+}
+
+function plotsOf({ points }: Overview, view: ViewName, marks: readonly PlotMark[]): readonly Plot[] {
+  const plot = (title: string, type: string, series: Plot['series'], unit = ''): Plot => ({
+    ...{ title, unit, series, marks },
+    points: points.map(({ from, before }) => ({
+      label: pointLabel(view, from),
+      href: links.events({ type, since: timeText(from), until: timeText(before) }),
+    })),
+  });
+  const each = <T>(value: (point: Point) => T) => points.map(value);
+  const events = (type: string) => each(({ counts }) => counts.events[type] ?? 0);
+  const refused = each(({ counts }) =>
+    Object.values(counts.servers).reduce((sum, server) => sum + server.refused, 0),
+  );
+  const calls = events('call.finished');
+  const bad = (label: string, values: readonly number[]) => ({
+    label,
+    look: 'outline' as const,
+    values,
+    isBad: true,
+  });
+  return [
+    plot('Sign-ins', 'login.*', [
+      { label: 'Succeeded', look: 'solid', values: events('login.succeeded') },
+      bad('Failed', events('login.failed')),
+    ]),
+    plot('Consents', 'consent.*', [
+      { label: 'Allowed', look: 'solid', values: events('consent.allowed') },
+      bad('Denied', events('consent.denied')),
+    ]),
+    plot('Tokens', 'token.*', [
+      { label: 'First of a connection', look: 'solid', values: events('token.issued') },
+      { label: 'Exchanged', look: 'outline', values: events('token.exchanged') },
+    ]),
+    plot('Calls', 'call.finished', [
+      { label: 'Allowed', look: 'solid', values: calls.map((count, index) => count - (refused[index] ?? 0)) },
+      bad('Refused', refused),
+    ]),
+    plot(
+      'Latency of backends',
+      'call.finished',
+      [
+        {
+          label: 'Half of the calls',
+          look: 'line',
+          values: each(({ counts }) => quantileOf(backendsOf(counts), 0.5)),
+        },
+        { label: '95 %', look: 'dashed', values: each(({ counts }) => quantileOf(backendsOf(counts), 0.95)) },
+      ],
+      'ms',
+    ),
+    plot(
+      'Latency of the gateway',
+      'call.finished',
+      [
+        {
+          label: 'Half of the calls',
+          look: 'line',
+          values: each(({ counts }) => quantileOf(counts.gateway, 0.5)),
+        },
+        { label: '95 %', look: 'dashed', values: each(({ counts }) => quantileOf(counts.gateway, 0.95)) },
+      ],
+      'ms',
+    ),
+    ...(view === 'hour'
+      ? []
+      : [
+          plot('Connections', 'consent.*', [
+            { label: 'Live', look: 'line', values: each(({ live }) => live?.grants ?? null) },
+          ]),
+          plot('Apps and sessions', 'login.*', [
+            { label: 'Apps in use', look: 'line', values: each(({ live }) => live?.clients ?? null) },
+            { label: 'Browser sessions', look: 'dashed', values: each(({ live }) => live?.sessions ?? null) },
+          ]),
+        ]),
+  ];
+}
+
+function backendsOf({ servers }: Counts): Histogram {
+  return Object.values(servers).reduce<Histogram>((sum, { backend }) => addHistograms(sum, backend), {});
+}
+
+/** Milliseconds that marks are searched for, and how many there are at most. */
+const PATIENCE = 50;
+const MAX_MARKS = 8;
+
+/** When keys were rotated, and operators changed something. */
+async function findMarks({ admin }: ConsoleRequest, points: readonly Point[]): Promise<readonly PlotMark[]> {
+  const [begin, end] = [points[0]?.from ?? 0, points.at(-1)?.before ?? 1];
+  const found = await Promise.all(
+    ['key.rotated', 'admin.changed'].map(
+      async (type) => (await listEvents(admin, { type, since: begin }, '', MAX_MARKS, PATIENCE)).events,
+    ),
+  );
+  return found
+    .flat()
+    .toSorted((one, other) => one.at - other.at)
+    .slice(-MAX_MARKS)
+    .map(({ id, at, type, details }) => ({
+      label: `${type === 'key.rotated' ? 'key rotation' : String(details['operation'])} at ${new Date(at).toISOString().slice(5, 16).replace('T', ' ')}`,
+      position: Math.min(1, (at - begin) / (end - begin)),
+      href: links.event(id),
+    }));
+}
+
+/** What a reason means, where its name does not say it. */
+const REASONS: Readonly<Record<string, string>> = {
+  'call.finished:denied': 'Calls denied by a rule',
+  'call.finished:insufficient_scope': 'Calls that need more permissions',
+  'call.finished:unapproved': 'Calls of tools that wait for review',
+  'call.finished:approval_required': 'Calls that need an approval',
+  'call.finished:approval_denied': 'Calls that an approver denied',
+  'call.finished:limited': 'Calls over a limit',
+  'call.finished:invalid': 'Calls that are not valid',
+  'login.failed': 'Sign-ins that failed',
+  'federated_login.failed': 'Sign-ins that failed at an identity provider',
+  'approval.denied': 'Approvals denied',
+  'client_metadata_document.rejected': 'Apps whose metadata cannot be used',
+};
+
+function refusals({ points, earlier }: Overview, view: ViewName, now: number): Markup {
+  const all = Object.entries(sumCounts(points.map(({ counts }) => counts)).refusals);
+  const since = points[0] === undefined ? undefined : timeText(points[0].from);
+  if (all.length === 0) return html`<p class="fact" id="refusals">Nothing was refused.</p>`;
+  const than = earlierText(view, now);
+  const rows = all
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([reason, count]) => {
+      const [type = '', qualifier] = reason.split(':', 2);
+      const about =
+        qualifier === undefined
+          ? {}
+          : type === 'call.finished'
+            ? { decision: qualifier }
+            : { error: qualifier };
+      const label = REASONS[reason] ?? (qualifier === undefined ? type : `Requests with ${qualifier}`);
+      return [
+        html`<a href="${links.events({ type, ...about, since })}">${label}</a>`,
+        formatCount(count),
+        compareCounts(count, earlier && (earlier.refusals[reason] ?? 0), than),
+      ];
+    });
+  return html`<div id="refusals">${table('Refusals by reason', [{ heading: 'Reason' }, { heading: 'Count', kind: 'number' }, { heading: 'Compared' }], rows)}</div>`;
 }

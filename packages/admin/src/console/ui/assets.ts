@@ -4,12 +4,16 @@ import { gzipSync } from 'node:zlib';
 import { type HttpResponse, respond } from '@portcullis/http';
 import { PALETTE_SCRIPT } from '../find/palette-script.ts';
 import { CONSOLE_PATH } from '../links.ts';
+import { ACTIVITY_SCRIPT } from './activity-script.ts';
+import { OVERVIEW_SCRIPT } from './overview-script.ts';
 import { CONSOLE_SCRIPT } from './script.ts';
 import { CONSOLE_STYLE } from './style.ts';
 
 /** Scripts by the name with which a page asks for them; `console` is on every page. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   console: CONSOLE_SCRIPT + PALETTE_SCRIPT,
+  activity: ACTIVITY_SCRIPT,
+  overview: OVERVIEW_SCRIPT,
 };
 
 interface Asset {

@@ -167,7 +167,53 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
 .steps li::before { content: counter(step); display: inline-block; width: 20px; margin-inline-end: 8px; border-radius: 10px; background: var(--plain); text-align: center; line-height: 20px; }
 .steps li[aria-current] { color: var(--ink); font-weight: 600; }
 .steps li[aria-current]::before { background: var(--accent); color: var(--accent-ink); }
+.events { border: 1px solid var(--line); border-radius: 10px; overflow: hidden; }
+.events li + li { border-top: 1px solid var(--line); }
+.events a { display: grid; grid-template-columns: 104px minmax(0, 1fr); gap: 12px; min-height: 36px; padding: 7px 12px; border-inline-start: 3px solid transparent; color: var(--ink); text-decoration: none; }
+.events a:hover { background: var(--hover); }
+.events a:focus-visible { outline-offset: -2px; }
+.events time { color: var(--quiet); font-size: 13px; white-space: nowrap; }
+.events .refused a { border-inline-start-color: var(--bad); }
+.events .refused span { color: var(--bad); }
+.events .changed a { border-inline-start-color: var(--accent); }
+.events .fresh { background: var(--hover); }
+.columns.even { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 16px 32px; }
+.drawing.sequence svg { min-width: 720px; max-width: 960px; color: var(--ink); }
+.sequence .time { fill: var(--quiet); font-size: 11px; }
+.sequence .source { font-size: 11px; }
+.sequence .refused text { fill: var(--bad); }
+.sequence .refused .time { fill: var(--quiet); }
 details > summary { cursor: pointer; }
+details.panel { display: block; }
+details.panel[open] > summary { margin-bottom: 12px; }
+.plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 420px), 1fr)); gap: 32px; }
+.plot { position: relative; display: grid; grid-template-columns: minmax(0, 1fr); gap: 4px; }
+.plot figcaption { display: flex; flex-wrap: wrap; gap: 0 16px; justify-content: space-between; }
+.plot h3 { color: var(--ink); }
+.plot figcaption ul { display: flex; flex-wrap: wrap; gap: 0 14px; font-size: 13px; color: var(--quiet); }
+.plot figcaption li::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-inline-end: 6px; border: 1.5px solid var(--accent); border-radius: 2px; }
+.plot figcaption li.solid::before { background: var(--accent); }
+.plot figcaption li.line::before, .plot figcaption li.dashed::before { width: 18px; height: 0; border-width: 2px 0 0; border-radius: 0; vertical-align: 4px; }
+.plot figcaption li.dashed::before { border-top-style: dashed; }
+.plot figcaption li.bad::before { border-color: var(--bad); }
+.plot figcaption b { color: var(--ink); font-weight: 600; }
+.plot svg { display: block; width: 100%; height: 96px; }
+.plot.live svg { cursor: crosshair; }
+.plot path { vector-effect: non-scaling-stroke; }
+.plot .grid { stroke: var(--line); }
+.plot .solid { fill: var(--accent); }
+.plot .outline { fill: var(--card); stroke: var(--accent); stroke-width: 1.25; }
+.plot .outline.bad { stroke: var(--bad); }
+.plot .line, .plot .dashed { fill: none; stroke: var(--accent); stroke-width: 2; stroke-linejoin: round; }
+.plot .dashed { stroke-dasharray: 5 4; }
+.plot .mark { stroke: var(--warn-mark); stroke-dasharray: 2 3; }
+.plot .cursor { stroke: var(--ink); stroke-width: 1; }
+.plot .axis, .plot .times { display: flex; justify-content: space-between; color: var(--quiet); font-size: 12px; line-height: 16px; }
+.plot .at { position: absolute; inset: auto 0 auto auto; top: 22px; padding: 0 6px; background: var(--card); font-size: 12px; line-height: 16px; }
+.plot summary { color: var(--quiet); font-size: 13px; }
+.plot td, .plot tbody th { height: 28px; padding: 2px 12px; font-size: 13px; }
+.plot tbody th { position: static; background: none; font-weight: 400; }
+.plot .scroll { max-height: 240px; overflow-y: auto; margin-top: 8px; }
 
 dialog { width: min(640px, calc(100vw - 32px)); max-height: 70vh; margin-top: 12vh; padding: 0; border: 1px solid var(--edge); border-radius: 12px; background: var(--card); color: var(--ink); }
 dialog::backdrop { background: rgb(10 12 16 / 45%); }
@@ -214,6 +260,8 @@ dialog .keys { padding: 20px 24px; }
   .fold td.number::before { content: attr(data-of) " "; color: var(--quiet); }
   .fold td.acts { margin-inline-start: auto; }
   .fold td:empty { display: none; }
+  .events a { grid-template-columns: minmax(0, 1fr); gap: 0; }
+  .columns.even { grid-template-columns: minmax(0, 1fr); }
 }
 @media (prefers-reduced-motion: no-preference) { .button, .side a { transition: background-color 120ms; } }
 @media (forced-colors: active) { .side li a[aria-current] { outline: 1px solid; } .tag, .chip { border: 1px solid; } }

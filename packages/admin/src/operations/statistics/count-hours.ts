@@ -11,7 +11,7 @@ import type {
 } from '@portcullis/authorization-server/store';
 import { type Counts, countEvents, NO_COUNTS } from './counts.ts';
 import { HOUR, hourOf, idPrefixOf, LATE, timeOfId } from './event-time.ts';
-import { createKeyFilter, keysOfEvent } from './key-filter.ts';
+import { createKeyFilter, HOUR_PARTS, keyOfPart, keysOfEvent } from './key-filter.ts';
 
 export type CountingStore = EventHourStore & Pick<AuditStore, 'listEvents'>;
 
@@ -84,7 +84,8 @@ async function countHour(
   for await (const events of pagesOf(store, hour, signal)) {
     counts = countEvents(counts, events);
     for (const event of events) {
-      for (const key of keysOfEvent(event)) keys.add(key);
+      const part = Math.floor(((timeOfId(event.id) - hour) / HOUR) * HOUR_PARTS);
+      for (const key of keysOfEvent(event)) keys.add(key).add(keyOfPart(key, part));
       if (event.type === 'audit.delayed') for (const late of hoursOf(event.details)) delayed.add(late);
     }
   }

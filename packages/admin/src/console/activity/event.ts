@@ -1,0 +1,87 @@
+/** One event: what it says, what belongs to it, and the event itself. */
+import { html, type Markup } from '@portcullis/authorization-server/pages';
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
+import { eventJson } from '../../api/endpoints/events.ts';
+import type { Administration } from '../../operations/administration.ts';
+import { links, withQuery } from '../links.ts';
+import { type ConsoleRoute, definePage } from '../page.ts';
+import { PageError } from '../page-error.ts';
+import { copyText, facts, section } from '../ui/parts.ts';
+import { describeEvent } from './describe-event.ts';
+import { findEventNames, pieceMarkup } from './lines.ts';
+
+export const eventRoutes: readonly ConsoleRoute[] = [
+  definePage(
+    links.event('{eventId}').replaceAll('%7B', '{').replaceAll('%7D', '}'),
+    async ({ admin, params }) => {
+      const event = await findEvent(admin, params['eventId'] ?? '');
+      const names = await findEventNames(admin, [event]);
+      const { pieces, tone } = describeEvent(event, names);
+      const { accountId, clientId, grantId, transactionId, type } = event;
+      return {
+        section: 'activity',
+        title: type,
+        lead: html`${pieceMarkup(pieces, tone)}`,
+        back: { label: 'Activity', href: links.activity },
+        ...(sequenceOf(event) !== null && {
+          action: { label: 'Show as a sequence', href: sequenceOf(event) ?? '' },
+        }),
+        body: html`<div class="columns"><div>${section('The event', copyText(JSON.stringify(eventJson(event), null, 2)))}
+${section('On the command line', copyText(commandFor(event)))}</div>
+<div>${section(
+          'About',
+          facts([
+            [
+              'When',
+              html`<time datetime="${new Date(event.at).toISOString()}">${new Date(event.at).toISOString()}</time>`,
+            ],
+            [
+              'User',
+              accountId &&
+                more(names.users.get(accountId) ?? accountId, links.user(accountId), { user: accountId }),
+            ],
+            [
+              'App',
+              clientId &&
+                more(names.apps.get(clientId) ?? clientId, links.app(clientId), { client: clientId }),
+            ],
+            ['Connection', grantId && more(grantId, links.grant(grantId), { grant: grantId })],
+            ['Authorization', transactionId],
+            ['Event', more(type, links.events({ type }), { type })],
+          ]),
+        )}</div></div>`,
+      };
+    },
+  ),
+];
+
+/** The page of what an event is about, and its other events. */
+function more(label: string, href: string, criteria: Readonly<Record<string, string>>): Markup {
+  return html`<a href="${href}"><bdi>${label}</bdi></a> · <a href="${links.events(criteria)}">events</a>`;
+}
+
+/** @throws PageError 404 */
+async function findEvent({ store }: Administration, id: string): Promise<AuditEventRecord> {
+  // A list begins after an identifier, and a prefix sorts before the whole.
+  const [event] = /^[0-9A-Za-z_-]{2,100}$/.test(id) ? await store.listEvents(id.slice(0, -1), 100) : [];
+  const found = event?.id === id ? event : (await store.listLatestEvents(1, `${id}~`))[0];
+  if (found === undefined || found.id !== id)
+    throw new PageError(
+      404,
+      'There is no such event',
+      'It may have expired: events are kept for as long as auditRetention says.',
+      { label: 'Activity', href: links.activity },
+    );
+  return found;
+}
+
+/** The sequence that an event belongs to; `null`: to none. */
+function sequenceOf({ transactionId, grantId }: AuditEventRecord): string | null {
+  if (transactionId !== null) return withQuery(links.sequence, { transaction: transactionId });
+  return grantId === null ? null : withQuery(links.sequence, { grant: grantId });
+}
+
+function commandFor({ transactionId, grantId, type }: AuditEventRecord): string {
+  if (transactionId !== null) return `portcullis events --flow ${transactionId}`;
+  return grantId === null ? `portcullis events --type ${type}` : `portcullis events --grant ${grantId}`;
+}

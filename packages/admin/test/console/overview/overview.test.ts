@@ -1,0 +1,74 @@
+/** The overview over HTTP: figures of what happened, links to its events, and views that exist. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Installation, startInstallation } from '../../installation.ts';
+import { eventOf } from '../activity/events.ts';
+import { type Visitor, visitConsole } from '../visitor.ts';
+
+const EVIL = '"><img src=x>';
+
+let t: Installation;
+let visitor: Visitor;
+beforeAll(async () => {
+  t = await startInstallation();
+  const after = Date.now() - 60_000 - Date.UTC(2026, 2, 1, 4);
+  const expiresAt = Math.floor(Date.now() / 1000) + 999;
+  const details = {
+    server: EVIL,
+    tool: EVIL,
+    decision: EVIL,
+    error: EVIL,
+    operation: EVIL,
+    duration: 3,
+    backendDuration: 1,
+  };
+  await t.onStore((store) =>
+    store.appendEvents([
+      eventOf('client.registered', after, { expiresAt }),
+      eventOf('call.finished', after + 1, { expiresAt, details }),
+      eventOf('request.rejected', after + 2, { expiresAt, details }),
+      eventOf('admin.changed', after + 3, { expiresAt, details }),
+      eventOf('call.finished', after + 4, {
+        expiresAt,
+        details: { ...details, server: '/files', decision: 'allowed' },
+      }),
+    ]),
+  );
+  visitor = await visitConsole(t, 'viewer');
+});
+afterAll(() => t.stop());
+
+describe('the overview', () => {
+  it.each(['hour', 'day', 'week', 'month'])(
+    'shows the %s, with links to its events, and no text as markup',
+    async (view) => {
+      const { status, html } = await visitor.open(`/admin?view=${view}`);
+      expect(status).toBe(200);
+      expect(html).toMatch(/Calls<\/span><span class="value">2<\/span>/);
+      expect(html).toContain('1 app registered in the last day');
+      expect(html).not.toContain('<img src=x');
+      const [, href = ''] = /<th scope="row"><a href="([^"]+)"/.exec(html) ?? [];
+      expect((await visitor.open(href.replaceAll('&amp;', '&'))).status).toBe(200);
+    },
+  );
+
+  it('says which views there are', async () => {
+    const { status, html } = await visitor.open('/admin?view=__proto__');
+    expect([status, html.includes('hour, day, week and month')]).toEqual([400, true]);
+    expect((await visitor.open('/admin')).status).toBe(200);
+  });
+
+  it('is small enough for a first visit', async () => {
+    const { html } = await visitor.open('/admin?view=month');
+    const assets = [...html.matchAll(/(?:href|src)="(\/admin\/assets\/[^"]+)"/g)].map(
+      ([, path = '']) => path,
+    );
+    const sizes = await Promise.all(
+      assets.map(async (path) => {
+        const response = await fetch(`${t.url}${path}`, { headers: { 'accept-encoding': 'identity' } });
+        return (await response.arrayBuffer()).byteLength;
+      }),
+    );
+    expect(assets.length).toBeGreaterThan(2);
+    expect(html.length + sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(120_000);
+  });
+});
