@@ -110,12 +110,12 @@ const TYPES: Readonly<
 };
 
 /** All of them, in order. */
-export const eventTypes: readonly string[] = Object.keys(TYPES);
+export const allEventTypes: readonly string[] = Object.keys(TYPES);
 
 /** @param pattern an event, or the beginning of several with `*` @throws OperationError that suggests a similar one */
 export function checkEventType(pattern: string): void {
-  if (eventTypes.some((type) => matchesType(type, pattern))) return;
-  const advice = suggestName(pattern, eventTypes, 'docs/events.md lists all events');
+  if (allEventTypes.some((type) => matchesType(type, pattern))) return;
+  const advice = suggestName(pattern, allEventTypes, 'docs/events.md lists all events');
   throw new OperationError('invalid', `There is no event ${JSON.stringify(pattern)}: ${advice}`);
 }
 

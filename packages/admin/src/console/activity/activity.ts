@@ -1,7 +1,7 @@
 /** Activity: what happened, in plain words, by filters that are part of the address; live, if wanted. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { respondEvents } from '../../api/event-stream.ts';
-import { eventTypes } from '../../operations/event-types.ts';
+import { allEventTypes } from '../../operations/event-types.ts';
 import { followEvents, listEvents } from '../../operations/events.ts';
 import { findReference, readReference } from '../../operations/refusals.ts';
 import { createFilter } from '../../operations/search-events.ts';
@@ -100,7 +100,7 @@ ${chips.length > 0 && html`<ul class="filters" aria-label="Filters">${chips.map(
 <form class="search" role="search" action="${links.activity}"><input name="reference" placeholder="Reference code of an error page" aria-label="Reference code of an error page" maxlength="20" autocomplete="off"><button class="button">Find</button></form>
 <details><summary>More filters</summary><form class="fields" action="${links.activity}">
 ${FIELDS.map(([name, label]) => html`<div class="field"><label for="by-${name}">${label}</label><input id="by-${name}" name="${name}" value="${filter.values[name] ?? ''}" maxlength="500" autocomplete="off"${name === 'type' && html` list="event-types"`}></div>`)}
-<datalist id="event-types">${eventTypes.map((type) => html`<option value="${type}"></option>`)}</datalist>
+<datalist id="event-types">${allEventTypes.map((type) => html`<option value="${type}"></option>`)}</datalist>
 <div class="buttons"><button class="button">Filter</button></div></form></details>
 </div>`;
 }

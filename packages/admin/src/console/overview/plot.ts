@@ -49,7 +49,7 @@ export function plotMarkup({ title, unit, series, points, marks }: Plot): Markup
 <path class="grid" d="M0 0.5H${String(WIDTH)}M0 ${String(HEIGHT / 2)}H${String(WIDTH)}M0 ${String(HEIGHT - 0.5)}H${String(WIDTH)}"/>
 ${barPaths(bars, top, points.length)}
 ${lines.map((one) => html`<path class="${one.look}${one.isBad === true && ' bad'}" d="${linePath(one.values, top)}"/>`)}
-${marks.map(({ position }) => html`<path class="mark" d="M${String(round(position * WIDTH))} 0V${String(HEIGHT)}"/>`)}
+${marks.map(({ position }) => html`<path class="mark" d="M${String(tenths(position * WIDTH))} 0V${String(HEIGHT)}"/>`)}
 </svg>
 <div class="times" aria-hidden="true"><span>${points[0]?.label}</span><span>${points[Math.floor(last / 2)]?.label}</span><span>${points[last]?.label}</span></div>
 <details><summary>As a table<span class="unseen">: ${title}</span></summary><div class="scroll"><table><thead><tr><th scope="col">From (UTC)</th>${series.map(({ label }) => html`<th scope="col" class="number">${label}${unit !== '' && html` (${unit})`}</th>`)}</tr></thead>
@@ -89,7 +89,7 @@ function barPaths(bars: readonly PlotSeries[], top: number, count: number): Mark
       const height = Math.max(1, (value / top) * HEIGHT);
       const base = HEIGHT - (heights[index] ?? 0);
       heights[index] = (heights[index] ?? 0) + height;
-      return `M${round(index * step + step * 0.12)} ${round(base)}v${round(-height)}h${round(step * 0.76)}v${round(height)}z`;
+      return `M${tenths(index * step + step * 0.12)} ${tenths(base)}v${tenths(-height)}h${tenths(step * 0.76)}v${tenths(height)}z`;
     });
     return html`<path class="${look}${isBad === true && ' bad'}" d="${path.join('')}"/>`;
   })}`;
@@ -105,16 +105,16 @@ function linePath(values: readonly (number | null)[], top: number): string {
         isOpen = false;
         return '';
       }
-      const [x, y] = [round((index + 0.5) * step), round(HEIGHT - (value / top) * (HEIGHT - 2) - 1)];
+      const [x, y] = [tenths((index + 0.5) * step), tenths(HEIGHT - (value / top) * (HEIGHT - 2) - 1)];
       const isAlone = !isOpen && values[index + 1] == null;
-      const command = isAlone ? `M${round(x - 2)} ${y}H${round(x + 2)}` : `${isOpen ? 'L' : 'M'}${x} ${y}`;
+      const command = isAlone ? `M${tenths(x - 2)} ${y}H${tenths(x + 2)}` : `${isOpen ? 'L' : 'M'}${x} ${y}`;
       isOpen = !isAlone;
       return command;
     })
     .join('');
 }
 
-function round(value: number): number {
+function tenths(value: number): number {
   return Math.round(value * 10) / 10;
 }
 

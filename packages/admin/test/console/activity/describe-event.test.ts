@@ -1,7 +1,7 @@
 /** What Activity says of events, in plain words. */
 import { describe, expect, it } from 'vitest';
 import { describeEvent, textOfPieces } from '../../../src/console/activity/describe-event.ts';
-import { eventTypes } from '../../../src/operations/event-types.ts';
+import { allEventTypes } from '../../../src/operations/event-types.ts';
 import { eventOf } from './events.ts';
 
 const names = {
@@ -69,7 +69,7 @@ describe('an event in plain words', () => {
     expect(said).toEqual([sentence, tone]);
   });
 
-  it.each(eventTypes)('says something of %s, without a name that is missing', (type) => {
+  it.each(allEventTypes)('says something of %s, without a name that is missing', (type) => {
     const { pieces } = describeEvent(eventOf(type, 0, { clientId: null, accountId: null }), names);
     const sentence = textOfPieces(pieces);
     expect(sentence).toContain(' ');

@@ -43,8 +43,10 @@ export function positionMessages({ messages }: SequenceDiagram): SequenceLayout 
   for (const [index, message] of messages.entries()) {
     const wait = waits[index] ?? 0;
     if (wait > LONGEST_WAIT) {
-      cuts.push({ y: y + ROW, duration: wait });
-      y += ROW + CUT;
+      const ends = positioned.map((one) => one.y + one.height + ROW / 2);
+      const cut = Math.max(y + ROW, ...ends);
+      cuts.push({ y: cut, duration: wait });
+      y = cut + CUT;
     } else if (index > 0) y += Math.max(ROW, wait * scale);
     const height = Math.min(durations[index] ?? 0, LONGEST_WAIT) * scale;
     positioned.push({ message, y, height: message.duration === null ? 0 : Math.max(3, height) });
