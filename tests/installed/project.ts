@@ -31,6 +31,7 @@ const BESIDE = [
   ...[
     '@modelcontextprotocol/client',
     '@modelcontextprotocol/server',
+    '@opentelemetry/api',
     '@types/express',
     '@types/koa',
     '@types/node',
