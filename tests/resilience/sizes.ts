@@ -11,17 +11,35 @@ interface Sizes {
   readonly stalls: readonly number[];
   /** Seconds from a lost response to the next attempt. */
   readonly restarts: readonly number[];
+  /** Of a cluster under load. */
+  readonly failovers: number;
+  /** Clients that refresh, call and redeem codes meanwhile, and how often they refresh in all. */
+  readonly cluster: {
+    readonly sessions: number;
+    readonly callers: number;
+    readonly codes: number;
+    readonly refreshes: number;
+  };
 }
 
 /** What part of the long form is tried. */
 const share = Number(process.env['RESILIENCE_SHARE'] ?? 1);
 
+const inCluster = { sessions: 20, callers: 4, codes: 2, refreshes: 0 } as const;
+const cluster = { failovers: 5, cluster: inCluster } as const;
 const waits = { stalls: [10, 40, 120], restarts: [1, 35, 300] } as const;
 
 const forms: Readonly<Record<string, Sizes>> = {
-  whole: { kills: 30, rounds: 199, contests: 10_000, ...waits },
+  whole: { kills: 30, rounds: 199, contests: 10_000, ...waits, ...cluster },
   // A thousand kills and a million contests: half on each store.
-  long: { kills: Math.ceil(500 * share), rounds: 199, contests: Math.ceil(500_000 * share), ...waits },
+  long: {
+    kills: Math.ceil(500 * share),
+    rounds: 199,
+    contests: Math.ceil(500_000 * share),
+    ...waits,
+    failovers: 20,
+    cluster: { ...inCluster, sessions: 60, refreshes: 1_000_000 * share },
+  },
 };
 
 const form = process.env['RESILIENCE'] ?? '';
@@ -32,7 +50,8 @@ export const sizes: Sizes = forms[form] ?? {
   contests: 500,
   stalls: [7],
   restarts: [1],
+  ...cluster,
 };
 
 /** Milliseconds that a test may take. */
-export const TIMEOUT: number = { whole: 600_000, long: 12 * 3_600_000 }[form] ?? 180_000;
+export const TIMEOUT: number = { whole: 1_200_000, long: 12 * 3_600_000 }[form] ?? 180_000;

@@ -1,4 +1,5 @@
 /** Key rotation: next, signing, past and removed keys; by schedule and by command, in several processes at once. */
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -110,7 +111,8 @@ describe('scheduled rotation', () => {
   it('keys stay in use while the store is unavailable', async () => {
     const store = await openStore(':memory:');
     let isAway = false;
-    const listKeys = () => (isAway ? Promise.reject(new Error('away')) : store.listSigningKeys());
+    const listKeys = () =>
+      isAway ? Promise.reject(temporarilyUnavailable('away')) : store.listSigningKeys();
     const { server, clock, events, send } = await startServer({
       store: { ...store, listSigningKeys: listKeys },
     });
@@ -119,7 +121,7 @@ describe('scheduled rotation', () => {
     clock.now += 31;
     expect(await kidsOf(server)).toEqual(before);
     expect((await send('/jwks')).status).toBe(200);
-    expect(events).toContainEqual({ type: 'key_ring.refresh_failed', reason: 'Error: away' });
+    expect(events).toContainEqual({ type: 'key_ring.refresh_failed', reason: 'away' });
   });
 });
 

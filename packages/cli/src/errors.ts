@@ -1,4 +1,5 @@
 /** Errors of settings, one line for each issue. */
+import { OAuthError } from '@portcullis/protocol';
 
 /** The program cannot start. Each issue names the setting to change. */
 export class SettingsError extends Error {
@@ -22,8 +23,9 @@ export async function collectIssues<T>(issues: string[], task: () => T | Promise
   }
 }
 
-/** The first line of a thrown value's message, cleaned of terminal control characters. */
+/** The first line of what went wrong, for the operator, cleaned of terminal control characters. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof OAuthError ? error.reason : undefined;
+  const text = reason ?? (error instanceof Error ? error.message : String(error));
   return (text.split('\n', 1)[0] ?? '').replace(/[^\x20-\x7e\u00a0-\ud7ff]/g, '?');
 }

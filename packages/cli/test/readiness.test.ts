@@ -1,4 +1,5 @@
 /** Readiness: a write that works, shared by frequent probes, and the draining phase. */
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { createReadiness } from '../src/server/readiness.ts';
 
@@ -11,7 +12,7 @@ function setUp() {
     },
     async checkWritable() {
       state.writes += 1;
-      if (state.failure !== null) throw new Error(state.failure);
+      if (state.failure !== null) throw temporarilyUnavailable(state.failure);
     },
   };
   return { state, events, readiness: createReadiness(store, (event) => events.push(event)) };

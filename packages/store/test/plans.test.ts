@@ -394,7 +394,7 @@ async function callConnectedAccountMethods(store: AuthorizationStore): Promise<v
   await store.endConnectedAccount(account, 2, 'revoked_by_provider', NOW);
   await store.claimAccountRevocations(NOW, NOW + 9, 5);
   await store.postponeAccountRevocation(account, NOW);
-  await store.completeAccountRevocation(account);
+  await store.completeAccountRevocation(account, account.version);
   const registration = { backend: '/github', clientId: null, issuer: 'issuer' };
   const encryptedRegistration = Uint8Array.of(1);
   await store.saveBackendRegistration({
@@ -436,7 +436,7 @@ async function callFederationMethods(store: AuthorizationStore): Promise<void> {
     providerTokens.grantId,
   );
   await store.postponeRevocationJob(providerTokens.grantId, NOW);
-  await store.completeRevocationJob(providerTokens.grantId);
+  await store.completeRevocationJob(providerTokens.grantId, 2);
   const [first] = await store.addDataKey(newDataKey(), null);
   const keys = await store.addDataKey(newDataKey({ createdAt: NOW + 1 }), first?.id ?? null);
   await store.listDataKeys();

@@ -223,7 +223,7 @@ function describeEnds(store: StoreOfTest): void {
         { grantId: account.grantId, encryptedTokens: account.encryptedTokens, revocationAttempts: 2 },
       ]);
       expect(await store().sweep(NOW + 86_400, 100)).toBe(0);
-      await store().completeAccountRevocation(account);
+      await store().completeAccountRevocation(account, account.version);
       expect(await store().findConnectedAccount(account)).toMatchObject({
         encryptedTokens: null,
         dueAt: null,

@@ -204,7 +204,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       ]);
       await store().postponeRevocationJob(grantId, NOW + 500);
       expect(await store().claimRevocationJobs(NOW + 499, NOW + 600, 5)).toEqual([]);
-      await store().completeRevocationJob(grantId);
+      await store().completeRevocationJob(grantId, 1);
       expect(await store().claimRevocationJobs(NOW + 9999, NOW + 10_000, 5)).toEqual([]);
       expect(await store().findProviderTokens(grantId)).toMatchObject({ encryptedTokens: null, dueAt: null });
     });
@@ -272,7 +272,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
     it('neither postpones nor erases live provider tokens', async () => {
       const providerTokens = await saveProviderTokens(store());
       await store().postponeRevocationJob(providerTokens.grantId, NOW + 5);
-      await store().completeRevocationJob(providerTokens.grantId);
+      await store().completeRevocationJob(providerTokens.grantId, 1);
       expect(await store().findProviderTokens(providerTokens.grantId)).toEqual(providerTokens);
     });
 
@@ -280,11 +280,26 @@ export function describeProviderTokens(store: StoreOfTest): void {
       const { grantId } = await saveProviderTokens(store());
       await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);
       await store().endProviderTokens(grantId, 1, 'revoked_here', NOW + 1);
-      await store().completeRevocationJob(grantId);
+      await store().completeRevocationJob(grantId, 1);
       expect(await store().saveRefreshedProviderTokens(grantId, 'us', newRefreshedTokens())).toBe(true);
       expect(await store().claimRevocationJobs(NOW + 10, NOW + 60, 5)).toMatchObject([
         { grantId, version: 2 },
       ]);
+    });
+
+    it('keeps tokens that a refresh returned while a job revoked their predecessors', async () => {
+      const { grantId } = await saveProviderTokens(store());
+      await store().leaseProviderTokens(grantId, 1, 'us', NOW, NOW + 15);
+      await store().endProviderTokens(grantId, 1, 'revoked_here', NOW + 1);
+      const [claimed] = await store().claimRevocationJobs(NOW + 1, NOW + 60, 5);
+      const refreshed = newRefreshedTokens();
+      expect(await store().saveRefreshedProviderTokens(grantId, 'us', refreshed)).toBe(true);
+      await store().completeRevocationJob(grantId, claimed?.version ?? 0);
+      const { encryptedTokens } = refreshed;
+      const [later] = await store().claimRevocationJobs(NOW + 10, NOW + 60, 5);
+      expect(later).toMatchObject({ grantId, version: 2, encryptedTokens });
+      await store().completeRevocationJob(grantId, 2);
+      expect((await store().findProviderTokens(grantId))?.encryptedTokens).toBeNull();
     });
 
     it('counts other provider tokens of the same linked identity', async () => {
@@ -302,7 +317,7 @@ export function describeProviderTokens(store: StoreOfTest): void {
       const [completed, waiting] = [await saveProviderTokens(store()), await saveProviderTokens(store())];
       for (const { grantId } of [completed, waiting])
         await store().endProviderTokens(grantId, 1, 'revoked_here', NOW);
-      await store().completeRevocationJob(completed.grantId);
+      await store().completeRevocationJob(completed.grantId, 1);
       await store().sweep(NOW + 86_399, 100);
       expect(await store().findProviderTokens(completed.grantId)).not.toBeNull();
       await store().sweep(NOW + 86_400, 100);

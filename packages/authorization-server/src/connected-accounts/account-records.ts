@@ -25,6 +25,6 @@ export function createAccountRecords(store: ConnectedAccountStore, backends: Use
     endOfRevokedGrants: store.endConnectedAccountsOfRevokedGrants,
     claimRevocations: store.claimAccountRevocations,
     postponeRevocation: store.postponeAccountRevocation,
-    completeRevocation: store.completeAccountRevocation,
+    completeRevocation: (account) => store.completeAccountRevocation(account, account.version),
   };
 }

@@ -31,6 +31,6 @@ export function createProviderTokenRecords(
     endOfRevokedGrants: store.endProviderTokensOfRevokedGrants,
     claimRevocations: store.claimRevocationJobs,
     postponeRevocation: ({ grantId }, until) => store.postponeRevocationJob(grantId, until),
-    completeRevocation: ({ grantId }) => store.completeRevocationJob(grantId),
+    completeRevocation: ({ grantId, version }) => store.completeRevocationJob(grantId, version),
   };
 }

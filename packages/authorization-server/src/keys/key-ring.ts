@@ -1,5 +1,5 @@
 /** The key ring: the current signing key and the published keys, shared by all processes of a store, with automatic rotation. */
-import { ConfigurationError } from '@portcullis/protocol';
+import { ConfigurationError, OAuthError } from '@portcullis/protocol';
 import { createEncryptor, DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
 import type { KeyContext } from './options.ts';
@@ -61,7 +61,8 @@ export async function loadKeyRing(context: KeyContext): Promise<KeyRing> {
       schedule = scheduleNow();
       await removeRetired();
     } catch (error) {
-      events({ type: 'key_ring.refresh_failed', reason: String(error) });
+      const reason = error instanceof OAuthError ? error.reason : undefined;
+      events({ type: 'key_ring.refresh_failed', reason: reason ?? String(error) });
     }
   }
 

@@ -49,8 +49,8 @@ interface AccountRevocationStore {
     limit: number,
   ): Promise<readonly ConnectedAccountRecord[]>;
   postponeAccountRevocation(key: ConnectedAccountKey, until: number): Promise<void>;
-  /** Deletes the tokens of an ended account: its job is done. */
-  completeAccountRevocation(key: ConnectedAccountKey): Promise<void>;
+  /** As `completeRevocationJob`. Atomic. */
+  completeAccountRevocation(key: ConnectedAccountKey, version: number): Promise<void>;
 }
 
 /** Store capability for the option `backends`: connected accounts, their revocation, and registrations at backends. */

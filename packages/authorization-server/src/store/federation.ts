@@ -187,8 +187,11 @@ interface RevocationJobStore {
    */
   claimRevocationJobs(now: number, until: number, limit: number): Promise<readonly ProviderTokensRecord[]>;
   postponeRevocationJob(grantId: string, until: number): Promise<void>;
-  /** Deletes the tokens of an ended record: its job is done. */
-  completeRevocationJob(grantId: string): Promise<void>;
+  /**
+   * Deletes the tokens of an ended record: its job is done. Atomic. @param version that was claimed; later ones, which a refresh
+   * returned meanwhile, stay to be revoked
+   */
+  completeRevocationJob(grantId: string, version: number): Promise<void>;
 }
 
 interface DataKeyStore {

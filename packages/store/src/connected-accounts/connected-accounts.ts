@@ -44,7 +44,7 @@ export function createConnectedAccountStore(database: Database): ConnectedAccoun
     endConnectedAccountsOfRevokedGrants: (since, at) => table.endOfRevokedGrants(database, since, at),
     claimAccountRevocations: (now, until, limit) => table.claim(database, now, until, limit),
     postponeAccountRevocation: (key, until) => table.postpone(database, key, until),
-    completeAccountRevocation: (key) => table.complete(database, key),
+    completeAccountRevocation: (key, version) => table.complete(database, key, version),
   };
 }
 

@@ -73,7 +73,7 @@ export function createProviderTokensStore(database: Database): ProviderTokensSto
     endProviderTokensOfRevokedGrants: (since, at) => table.endOfRevokedGrants(database, since, at),
     claimRevocationJobs: (now, until, limit) => table.claim(database, now, until, limit),
     postponeRevocationJob: (grantId, until) => table.postpone(database, grantId, until),
-    completeRevocationJob: (grantId) => table.complete(database, grantId),
+    completeRevocationJob: (grantId, version) => table.complete(database, grantId, version),
   };
 }
 

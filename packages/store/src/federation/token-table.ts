@@ -44,7 +44,7 @@ export interface TokenTable<TokensRecord, Key> {
   endOfRevokedGrants(database: Database, since: number, at: number): Promise<number>;
   claim(database: Database, now: number, until: number, limit: number): Promise<readonly TokensRecord[]>;
   postpone(database: Database, key: Key, until: number): Promise<void>;
-  complete(database: Database, key: Key): Promise<void>;
+  complete(database: Database, key: Key, version: number): Promise<void>;
 }
 
 export function defineTokenTable<Own, Key>(
@@ -102,8 +102,8 @@ export function defineTokenTable<Own, Key>(
     async postpone(database, key, until) {
       await database.write(queries.postpone(until, ...keyValues(key)));
     },
-    async complete(database, key) {
-      await database.write(queries.complete(...keyValues(key)));
+    async complete(database, key, version) {
+      await database.write(queries.complete(...keyValues(key), version));
     },
   };
 }
@@ -146,6 +146,6 @@ function defineQueries(table: string, columns: string, primaryKey: readonly stri
         (SELECT ${keys} FROM ${table} WHERE due_at <= ? AND ended_at IS NOT NULL ORDER BY due_at LIMIT ?) RETURNING ${columns}`,
     ),
     postpone: update('due_at = ?', `${key} AND ended_at IS NOT NULL`),
-    complete: update('encrypted_tokens = NULL, due_at = NULL', `${key} AND ended_at IS NOT NULL`),
+    complete: update('encrypted_tokens = NULL, due_at = NULL', `${key} AND version = ? AND ended_at IS NOT NULL`),
   };
 }
