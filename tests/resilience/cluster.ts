@@ -31,6 +31,7 @@ export interface Cluster {
   untilReplaced(node: Node): Promise<void>;
   /** Until there are a leader, a synchronous replica and another. */
   untilWhole(): Promise<void>;
+  /** To the synchronous replica. */
   switchover(): Promise<void>;
   /** Starts what does not run on a node. */
   start(node: Node): void;
@@ -123,7 +124,9 @@ export async function startCluster(atEnd: AtEnd): Promise<Cluster> {
     },
     untilWhole,
     async switchover() {
-      await patronictl('switchover', 'portcullis', '--leader', await leader(), '--force');
+      const next = (await members()).find(({ role }) => role === 'Sync Standby')?.node ?? '';
+      const words = ['--leader', await leader(), '--candidate', next];
+      await patronictl('switchover', 'portcullis', ...words, '--force');
     },
     start,
     ask,
