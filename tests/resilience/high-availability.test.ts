@@ -16,34 +16,34 @@ const missing = await findMissing();
 const isAsked = process.env['RESILIENCE'] !== undefined;
 const skipped = missing !== null ? `skipped without ${missing}` : 'by `npm run resilience`';
 
-interface Fault {
+interface Failure {
   readonly name: string;
   /** @param node the primary */
   strike(cluster: Cluster, node: Node, load: ClusterLoad): Promise<void>;
   /** What an operator does when another node is the primary. */
-  mend(cluster: Cluster, node: Node): Promise<void>;
+  repair(cluster: Cluster, node: Node): Promise<void>;
 }
 
-const faults: readonly Fault[] = [
+const failures: readonly Failure[] = [
   {
     name: 'a switchover',
     strike: (cluster) => cluster.switchover(),
-    mend: async () => {},
+    repair: async () => {},
   },
   {
     name: 'the loss of the primary with all of its processes',
     strike: ({ nodes }, node) => nodes.kill(node),
-    mend: async (cluster, node) => cluster.start(node),
+    repair: async (cluster, node) => cluster.start(node),
   },
   {
     name: 'the loss of all connections of the primary',
     strike: ({ nodes }, node) => nodes.separate(node, 'everything'),
-    mend: ({ nodes }, node) => nodes.connect(node),
+    repair: ({ nodes }, node) => nodes.connect(node),
   },
   {
     name: 'the loss of the connections of the primary to the other nodes',
     strike: ({ nodes }, node) => nodes.separate(node, 'nodes'),
-    mend: ({ nodes }, node) => nodes.connect(node),
+    repair: ({ nodes }, node) => nodes.connect(node),
   },
   {
     name: 'a full disk of the primary',
@@ -53,7 +53,7 @@ const faults: readonly Fault[] = [
       await load.progress({ unavailable: 20 });
       await cluster.switchover();
     },
-    async mend(cluster, node) {
+    async repair(cluster, node) {
       cluster.nodes.free(node);
       cluster.start(node);
     },
@@ -62,9 +62,9 @@ const faults: readonly Fault[] = [
 
 /** Each in turn. */
 const rounds = Array.from({ length: sizes.failovers }, (_none, index) => {
-  const fault = faults[index % faults.length];
-  if (fault === undefined) throw new Error('no fault');
-  return { ...fault, number: index + 1 };
+  const failure = failures[index % failures.length];
+  if (failure === undefined) throw new Error('no failure');
+  return { ...failure, number: index + 1 };
 });
 
 /** What is acknowledged when all is well. */
@@ -112,8 +112,8 @@ describe.skipIf(missing !== null || !isAsked)(`a cluster of three, ${skipped}`, 
     (await cluster.ask(`SELECT count(*)::int AS n FROM audit_events WHERE type = '${type}'`))[0]?.['n'];
 
   it.each(rounds)(
-    'fault $number, $name, ends nothing: clients have what they had before, and the cluster is whole again',
-    async ({ number, name, strike, mend }) => {
+    'failure $number, $name, ends nothing: clients have what they had before, and the cluster is whole again',
+    async ({ number, name, strike, repair }) => {
       await load.progress({
         ...STEADY,
         refreshes: STEADY.refreshes + sizes.cluster.refreshes / sizes.failovers,
@@ -126,7 +126,7 @@ describe.skipIf(missing !== null || !isAsked)(`a cluster of three, ${skipped}`, 
       await cluster.untilReplaced(before);
       await load.progress(STEADY);
       const away = takePauses(load);
-      await mend(cluster, before);
+      await repair(cluster, before);
       await cluster.untilWhole();
       const whole = seconds(performance.now() - began);
       await load.progress(STEADY);
@@ -141,7 +141,7 @@ describe.skipIf(missing !== null || !isAsked)(`a cluster of three, ${skipped}`, 
   );
 
   it(
-    'what was acknowledged is there after all faults, and what was revoked is not',
+    'what was acknowledged is there after all failures, and what was revoked is not',
     async () => {
       await load.finish();
       expect(await count('refresh_token.reuse_detected')).toBe(0);

@@ -54,7 +54,7 @@ export function killWithUs(child: ChildProcess): void {
 }
 
 /** What a node no longer reaches: the other nodes, or everything else. */
-export type Separation = 'nodes' | 'everything';
+type Separation = 'nodes' | 'everything';
 
 export interface Nodes {
   /** Of files that are on no disk of a node. */

@@ -146,6 +146,9 @@ function defineQueries(table: string, columns: string, primaryKey: readonly stri
         (SELECT ${keys} FROM ${table} WHERE due_at <= ? AND ended_at IS NOT NULL ORDER BY due_at LIMIT ?) RETURNING ${columns}`,
     ),
     postpone: update('due_at = ?', `${key} AND ended_at IS NOT NULL`),
-    complete: update('encrypted_tokens = NULL, due_at = NULL', `${key} AND version = ? AND ended_at IS NOT NULL`),
+    complete: update(
+      'encrypted_tokens = NULL, due_at = NULL',
+      `${key} AND version = ? AND ended_at IS NOT NULL`,
+    ),
   };
 }
