@@ -47,11 +47,11 @@ const failures: readonly Failure[] = [
   },
   {
     name: 'a full disk of the primary',
-    // Patroni leaves a primary alone that still changes rows and adds none: its operator moves it.
+    // It ends when it needs more space for its log. Until then it changes rows and adds none, and Patroni leaves it alone.
     async strike(cluster, node, load) {
       await cluster.nodes.fill(node);
-      await load.progress({ unavailable: 20 });
-      await cluster.switchover();
+      await Promise.race([load.progress({ unavailable: 20 }), cluster.untilReplaced(node)]);
+      if ((await cluster.leader()) === node) await cluster.switchover();
     },
     async repair(cluster, node) {
       cluster.nodes.free(node);
