@@ -43,7 +43,7 @@ export function plotMarkup({ title, unit, series, points, marks }: Plot): Markup
   const lines = series.filter(({ look }) => look === 'line' || look === 'dashed');
   const last = points.length - 1;
   return html`<figure class="plot" data-plot>
-<figcaption><h3>${title}</h3><ul>${series.map(({ label, look, isBad, values }) => html`<li class="${look}${isBad === true && ' bad'}"><span>${label}</span> <b data-value>${formatValue(values.findLast((value) => value !== null) ?? null, unit)}</b></li>`)}</ul></figcaption>
+<figcaption><h3>${title}</h3><ul>${series.map(({ label, look, isBad, values }) => html`<li class="${look}${isBad === true && ' bad'}"><span>${label}</span> <b data-value>${formatValue(summaryOf(look, values), unit)}</b></li>`)}</ul></figcaption>
 <div class="axis"><span>${formatValue(top, unit)}</span></div>
 <svg viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" preserveAspectRatio="none" aria-hidden="true" focusable="false">
 <path class="grid" d="M0 0.5H${String(WIDTH)}M0 ${String(HEIGHT / 2)}H${String(WIDTH)}M0 ${String(HEIGHT - 0.5)}H${String(WIDTH)}"/>
@@ -61,6 +61,13 @@ ${marks.map(({ position }) => html`<path class="mark" d="M${String(tenths(positi
 `,
   )}</tbody></table></div></details>
 </figure>`;
+}
+
+/** What the legend shows: how many there were of what is counted, the latest of what is measured. */
+function summaryOf(look: Look, values: PlotSeries['values']): number | null {
+  const known = values.filter((value) => value !== null);
+  if (look === 'line' || look === 'dashed') return known.at(-1) ?? null;
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
 }
 
 /** A value that is easy to read, and no value of which exceeds. */
@@ -107,7 +114,7 @@ function linePath(values: readonly (number | null)[], top: number): string {
       }
       const [x, y] = [tenths((index + 0.5) * step), tenths(HEIGHT - (value / top) * (HEIGHT - 2) - 1)];
       const isAlone = !isOpen && values[index + 1] == null;
-      const command = isAlone ? `M${tenths(x - 2)} ${y}H${tenths(x + 2)}` : `${isOpen ? 'L' : 'M'}${x} ${y}`;
+      const command = isAlone ? `M${tenths(x - 4)} ${y}H${tenths(x + 4)}` : `${isOpen ? 'L' : 'M'}${x} ${y}`;
       isOpen = !isAlone;
       return command;
     })

@@ -95,6 +95,16 @@ describe('a plot', () => {
     const points = [1, 2, 3, 4].map((label) => ({ label: String(label), href: '/' }));
     const line = { label: 'Live', look: 'line', values: [10, null, 20, 20] } as const;
     const markup = String(await plotMarkup({ title: 'Live', unit: '', series: [line], points, marks: [] }));
-    expect(/class="line" d="([^"]+)"/.exec(markup)?.[1]).toBe('M58 48H62M300 1L420 1');
+    expect(/class="line" d="([^"]+)"/.exec(markup)?.[1]).toBe('M56 48H64M300 1L420 1');
+  });
+
+  it('says in its legend how many were counted, and the latest of what is measured', async () => {
+    const points = [1, 2, 3].map((label) => ({ label: String(label), href: '/' }));
+    const legendOf = async (look: 'solid' | 'line') => {
+      const series = [{ label: 'A', look, values: [7, null, 2] }];
+      const markup = String(await plotMarkup({ title: 'A', unit: '', series, points, marks: [] }));
+      return /<b data-value>([^<]*)</.exec(markup)?.[1];
+    };
+    expect([await legendOf('solid'), await legendOf('line')]).toEqual(['9', '2']);
   });
 });
