@@ -24,17 +24,21 @@ interface SyslogAddress {
   readonly port: number;
 }
 
-/** @param write the text of an event */
+/**
+ * @param write the text of an event
+ * @param timeout milliseconds for a connection, and for a receiver that does not read
+ */
 export function createSyslogSender(
   address: SyslogAddress,
   write: (event: AuditEventRecord) => object,
+  timeout = TIMEOUT,
 ): EventSender {
   let connection: Promise<Socket> | null = null;
 
   /** One connection for all events, opened again when it has ended. */
   function open(): Promise<Socket> {
     if (connection !== null) return connection;
-    const opening = connect(address);
+    const opening = connect(address, timeout);
     connection = opening;
     const forget = () => {
       if (connection === opening) connection = null;
@@ -61,16 +65,21 @@ export function createSyslogSender(
   };
 }
 
-async function connect({ isTls, host, port }: SyslogAddress): Promise<Socket> {
+async function connect({ isTls, host, port }: SyslogAddress, timeout: number): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  let isOpen = false;
   const socket = isTls
     ? (await import('node:tls')).connect({ host, port, ...(isIP(host) === 0 && { servername: host }) })
     : connectTcp({ host, port });
-  socket.once(isTls ? 'secureConnect' : 'connect', () => resolve(socket));
+  socket.once(isTls ? 'secureConnect' : 'connect', () => {
+    isOpen = true;
+    resolve(socket);
+  });
   socket.on('error', reject);
   socket.once('close', () => reject(new Error('The connection was closed.')));
-  socket.setTimeout(TIMEOUT, () => {
-    if (socket.connecting || socket.writableLength > 0)
+  socket.setTimeout(timeout, () => {
+    // A receiver may accept the connection, and never begin the handshake of TLS.
+    if (!isOpen || socket.writableLength > 0)
       socket.destroy(new Error('The receiver did not respond in time.'));
   });
   // A receiver sends nothing; what it sends anyway must not fill the memory.

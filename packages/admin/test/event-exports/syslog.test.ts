@@ -1,5 +1,6 @@
 /** Events by syslog: their frames, the connection, and what happens when it fails. */
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
@@ -7,6 +8,7 @@ import { reservePort } from '../../../../tests/support/ports.ts';
 import { type SyslogReceiver, startSyslogReceiver } from '../../../../tests/support/syslog-receiver.ts';
 import { createExportSender } from '../../src/event-exports/create-sender.ts';
 import type { EventExport } from '../../src/event-exports/options.ts';
+import { createSyslogSender } from '../../src/event-exports/syslog.ts';
 import { eventOf } from './event-of.ts';
 
 const fixture = (name: string) =>
@@ -100,4 +102,22 @@ it('over TLS only a receiver with a trusted certificate gets an event', async ()
   await expect.poll(() => receiver.frames).toMatchObject([{ id: 'grant.revoked' }]);
   const other = senderTo(`syslog+tls://127.0.0.2:${receiver.port}`);
   expect(await other.send(eventOf('grant.revoked'))).toMatchObject({ kind: 'failed' });
+});
+
+it('a receiver that never begins TLS fails in time, and does not hold up a stop', async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void silent.close());
+  const address = { isTls: true, host: '127.0.0.1', port: (silent.address() as AddressInfo).port };
+  const sender = createSyslogSender(address, ({ id }) => ({ id }), 50);
+  const sending = sender.send(eventOf('grant.revoked'));
+  await sender.close();
+  expect(await sending).toMatchObject({
+    kind: 'failed',
+    reason: 'The receiver did not respond in time.',
+  });
+  const receiver = await receive();
+  const other = createSyslogSender({ ...address, isTls: false, port: receiver.port }, () => ({}), 50);
+  open.push(other);
+  expect(await other.send(eventOf('grant.revoked'))).toMatchObject({ kind: 'delivered' });
 });
