@@ -12,6 +12,8 @@ interface ReceivedRequest {
   readonly path: string;
   readonly authorization: string | undefined;
   readonly body: Json;
+  /** Milliseconds. */
+  readonly at: number;
 }
 
 export interface TransmitterUnderTest {
@@ -23,6 +25,10 @@ export interface TransmitterUnderTest {
   readonly pending: Map<string, string>;
   /** Whether it responds to everything with 503. */
   isDown: boolean;
+  /** Whether it sends everything again, acknowledged or not, and says that there is more. */
+  repeats: boolean;
+  /** Where it says that its keys are. */
+  jwksUri: string;
   /** Signs a security event token; members that are `undefined` are left out. */
   sign(claims?: Json, header?: Json): Promise<string>;
 }
@@ -45,7 +51,7 @@ export async function startTransmitter(clock: { readonly now: number }): Promise
     const { method = '', url: path = '' } = request;
     const body = (text === '' ? {} : JSON.parse(text)) as Json;
     const { authorization } = request.headers;
-    requests.push({ method, path, authorization, body });
+    requests.push({ method, path, authorization, body, at: performance.now() });
     const send = (status: number, json?: unknown) => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(json === undefined ? '' : JSON.stringify(json));
@@ -58,7 +64,7 @@ export async function startTransmitter(clock: { readonly now: number }): Promise
         return send(200, {
           spec_version: '1_0',
           issuer,
-          jwks_uri: `${issuer}/keys`,
+          jwks_uri: transmitter.jwksUri,
           configuration_endpoint: `${issuer}/streams`,
           verification_endpoint: `${issuer}/verify`,
         });
@@ -81,6 +87,7 @@ export async function startTransmitter(clock: { readonly now: number }): Promise
       case 'POST /verify':
         return send(204);
       case 'POST /poll': {
+        if (transmitter.repeats) return send(200, { sets: Object.fromEntries(pending), moreAvailable: true });
         for (const id of [...(body['ack'] as string[]), ...Object.keys(body['setErrs'] as Json)])
           pending.delete(id);
         // A poll is held until there is something, or the test adds it.
@@ -106,6 +113,8 @@ export async function startTransmitter(clock: { readonly now: number }): Promise
   const transmitter: TransmitterUnderTest = {
     ...{ issuer, requests, streams, pending },
     isDown: false,
+    repeats: false,
+    jwksUri: `${issuer}/keys`,
     sign: (claims = {}, header = {}) =>
       new SignJWT({ iss: issuer, aud: AUDIENCE, iat: clock.now, jti: crypto.randomUUID(), ...claims })
         .setProtectedHeader({ alg: 'ES256', kid: 'one', typ: 'secevent+jwt', ...header })

@@ -22,7 +22,12 @@ const LARGEST = 65_536;
 
 /** @throws OAuthError `temporarily_unavailable` when they cannot be fetched */
 export type FindIssuerKeys = (
-  issuer: { readonly issuer: string; readonly jwksUri?: string | undefined },
+  issuer: {
+    readonly issuer: string;
+    readonly jwksUri?: string | undefined;
+    /** Whether `jwksUri` is of a document of the issuer: then its host has to be a public one, or that of the issuer. */
+    readonly isDiscovered?: boolean;
+  },
   wanted: 'any' | 'newest',
 ) => Promise<FoundKeys>;
 
@@ -35,8 +40,8 @@ export function createIssuerKeys({
   const urls = new Map<string, { readonly url: string; readonly at: number }>();
   const singleFlight = createSingleFlight<string>(outbound.timeout);
 
-  return async ({ issuer, jwksUri }, wanted) => {
-    const { fetchJson, keys } = serviceOf(issuer, jwksUri);
+  return async ({ issuer, jwksUri, isDiscovered = false }, wanted) => {
+    const { fetchJson, keys } = serviceOf(issuer, isDiscovered ? undefined : jwksUri);
     const url = jwksUri ?? (await urlOf(issuer, fetchJson));
     return keys.find({ jwks_uri: url }, wanted, null);
   };

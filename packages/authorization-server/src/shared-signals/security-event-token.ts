@@ -36,6 +36,7 @@ export class SecurityEventError extends Error {
 /** Who may send security event tokens, and to whom. */
 interface SecurityEventRules {
   readonly issuer: string;
+  /** As the configuration of the transmitter names it. */
   readonly jwksUri: string;
   readonly audience: readonly string[];
   /** Epoch seconds. */
@@ -58,7 +59,7 @@ export async function verifySecurityEventToken(
   try {
     const { payload, protectedHeader } = await verifyJwt(
       token,
-      (wanted) => findKeys({ issuer, jwksUri }, wanted),
+      (wanted) => findKeys({ issuer, jwksUri, isDiscovered: true }, wanted),
       true,
       {
         algorithms: [...clientAssertionAlgorithms],
