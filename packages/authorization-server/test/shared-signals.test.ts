@@ -304,6 +304,20 @@ describe('a stream that this server manages', () => {
     });
   });
 
+  it('whose transmitter sends the same for ever is polled once a second, and one that goes on at once', async () => {
+    const { transmitter, signEvent, sessions } = await setScene({ token: TOKEN, delivery: 'poll' });
+    const polls = () => transmitter.requests.filter(({ path }) => path === '/poll');
+    await expect.poll(() => polls().length).toBe(1);
+    transmitter.repeats = true;
+    transmitter.pending.set('one', await signEvent(REVOKED));
+    await expect.poll(() => polls().length, { timeout: 5_000 }).toBe(3);
+    expect(await sessions()).toEqual([]);
+    const [, second, third] = polls();
+    // The first token takes effect, so that the second poll follows at once; it brings the same.
+    expect(second?.body['ack']).toEqual(['one']);
+    expect(Number(third?.at) - Number(second?.at)).toBeGreaterThan(900);
+  });
+
   it('is reported once while the transmitter is unavailable', async () => {
     const { t, transmitter } = await setScene({ token: 'a wrong token' });
     const failed = () => t.events.filter(({ type }) => type === 'security_event_stream.failed');

@@ -41,7 +41,7 @@ interface Receiver {
 
 /** Milliseconds between looks at a stream that pushes. */
 const STREAM_INTERVAL = 600_000;
-/** Milliseconds between polls that the transmitter does not hold. */
+/** Milliseconds after a poll that brought nothing new. */
 const POLL_INTERVAL = 1_000;
 /** Milliseconds until the next attempt, by failures in a row. */
 const BACKOFF = [1_000, 5_000, 15_000];
@@ -183,9 +183,11 @@ async function keepReceiving(
       if (!isVerified) await transmitter.verify(stream, verificationState);
       isVerified = true;
       if (stream.pollUrl !== null) {
-        const { tokens, hasMore } = await transmitter.poll(stream.pollUrl, reported, closing);
+        const tokens = await transmitter.poll(stream.pollUrl, reported, closing);
+        const before = new Set(reported.ack);
         reported = await acceptAll(tokens, (token) => accept(receiver, token));
-        delay = hasMore || reported.ack.length > 0 ? 0 : POLL_INTERVAL;
+        // What is sent again although it was acknowledged, and more that never comes, must not keep this process busy.
+        delay = reported.ack.some((id) => !before.has(id)) ? 0 : POLL_INTERVAL;
       }
       failures = 0;
     } catch (error) {

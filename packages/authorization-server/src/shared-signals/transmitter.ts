@@ -21,13 +21,6 @@ export interface EventStream {
   readonly pollUrl: string | null;
 }
 
-/** The result of one poll. @see RFC 8936 §2.3 */
-interface Polled {
-  /** Security event tokens by their `jti`. */
-  readonly tokens: Readonly<Record<string, unknown>>;
-  readonly hasMore: boolean;
-}
-
 /** What is reported with the next poll. @see RFC 8936 §2.2 */
 export interface PollAcknowledgement {
   readonly ack: readonly string[];
@@ -41,8 +34,12 @@ export interface Transmitter {
   findStream(): Promise<EventStream>;
   /** Makes the transmitter send a verification event with this state. @throws Error */
   verify(stream: EventStream, state: string): Promise<void>;
-  /** Waits for tokens, up to half a minute. @throws Error */
-  poll(url: string, reported: PollAcknowledgement, signal: AbortSignal): Promise<Polled>;
+  /** Waits for tokens, up to half a minute. @returns security event tokens by their `jti` @throws Error @see RFC 8936 §2.3 */
+  poll(
+    url: string,
+    reported: PollAcknowledgement,
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, unknown>>>;
 }
 
 const PUSH = 'urn:ietf:rfc:8935';
@@ -118,7 +115,7 @@ export function createTransmitter(
       const response = await sendPoll('POST', url, body, signal);
       const sets = isMembers(response) ? response['sets'] : null;
       if (!isMembers(response) || !isMembers(sets)) throw new Error('its response to a poll has no sets');
-      return { tokens: sets, hasMore: response['moreAvailable'] === true };
+      return sets;
     },
   };
 }
