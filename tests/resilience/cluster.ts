@@ -16,12 +16,6 @@ const blockOf = (language: string) =>
 const run = promisify(execFile);
 const MINUTES = { timeout: 240_000, interval: 500 };
 
-interface Member {
-  readonly node: Node;
-  readonly role: string;
-  readonly state: string;
-}
-
 export interface Cluster {
   readonly nodes: Nodes;
   /** The location of the database behind HAProxy. */
@@ -64,14 +58,20 @@ export async function startCluster(atEnd: AtEnd): Promise<Cluster> {
     run('patronictl', ['-c', join(nodes.diskOf('node1'), 'patroni.yml'), ...words], {
       env: { ...env, LC_ALL: 'C.UTF-8' },
     });
-  async function members(): Promise<readonly Member[]> {
-    const { stdout } = await patronictl('list', '--format', 'json');
-    return (JSON.parse(stdout) as readonly { Member: Node; Role: string; State: string }[]).map(
-      ({ Member: node, Role: role, State: state }) => ({ node, role, state }),
-    );
+  /** The nodes of a role by their own Patroni: etcd on a node that was separated may still know the roles before. */
+  async function findAll(role: 'primary' | 'synchronous' | 'replica'): Promise<readonly Node[]> {
+    const has = (node: Node) =>
+      fetch(`http://${addressOf(node)}:8008/${role}`, { signal: AbortSignal.timeout(1000) }).then(
+        async ({ status, body }) => {
+          await body?.cancel();
+          return status === 200;
+        },
+        () => false,
+      );
+    const found = await Promise.all(NODES.map(has));
+    return NODES.filter((_node, index) => found[index]);
   }
-  const findLeader = async () =>
-    (await members()).find(({ role, state }) => role === 'Leader' && state === 'running')?.node;
+  const findLeader = async () => (await findAll('primary'))[0];
   async function leader(): Promise<Node> {
     return vi.waitFor(async () => {
       const found = await findLeader();
@@ -83,13 +83,11 @@ export async function startCluster(atEnd: AtEnd): Promise<Cluster> {
     throw new Error(NODES.map((node) => `${node}: ${nodes.logOf(node)}`).join('\n'), { cause });
   };
   async function untilWhole(): Promise<void> {
-    const roles = async () =>
-      (await members().catch(() => []))
-        .filter(({ state }) => state === 'running' || state === 'streaming')
-        .map(({ role }) => role)
-        .sort();
-    const whole = ['Leader', 'Replica', 'Sync Standby'];
-    await vi.waitFor(async () => expect(await roles()).toEqual(whole), MINUTES).catch(withLogs);
+    const check = async () => {
+      const roles = (['primary', 'synchronous', 'replica'] as const).map(findAll);
+      expect((await Promise.all(roles)).map(({ length }) => length)).toEqual([1, 1, 2]);
+    };
+    await vi.waitFor(check, MINUTES).catch(withLogs);
   }
 
   await untilWhole();
@@ -124,7 +122,7 @@ export async function startCluster(atEnd: AtEnd): Promise<Cluster> {
     },
     untilWhole,
     async switchover() {
-      const next = (await members()).find(({ role }) => role === 'Sync Standby')?.node ?? '';
+      const [next = ''] = await findAll('synchronous');
       const words = ['--leader', await leader(), '--candidate', next];
       await patronictl('switchover', 'portcullis', ...words, '--force');
     },
