@@ -39,6 +39,19 @@ async function askFor(visitor: Visitor, email: string): Promise<Sight> {
   return visitor.submit(await visitor.open(FORGOTTEN), { email });
 }
 
+const CHOSEN = {
+  password: 'a bridge of rope and planks',
+  password_again: 'a bridge of rope and planks',
+};
+
+/** The path of a reset link as it is mailed. */
+async function resetPathOf({ server }: Scene): Promise<string> {
+  const { pathname, search } = new URL(
+    (await server.mailedLinks?.createAccountLink(ACCOUNT, 'reset'))?.link ?? '',
+  );
+  return pathname + search;
+}
+
 const ofMail = ({ events }: Scene) =>
   events.filter(({ type }) => ['account.reset_requested', 'account.link_refused'].includes(type));
 
@@ -153,6 +166,33 @@ describe('a forgotten password', () => {
     expect([wrong.status, textOf(wrong)]).toEqual([400, expect.stringContaining('such as you@example.com')]);
     expect([t.snapshot(), ofMail(t)]).toEqual([before, []]);
     expect((await t.visitor.submit(page, { email: EMAIL })).status).toBe(200);
+  });
+
+  it('is replaced by a mailed link, but not the second factor, which the next sign-in needs', async () => {
+    const t = await setMailScene();
+    await t.visitor.submit(await t.visitor.open('/login'), { email: EMAIL, password: PASSWORD });
+    const setUp = await t.visitor.submit(await t.visitor.open('/account/codes'), { password: PASSWORD });
+    const secret = secretOn(setUp);
+    await t.visitor.submit(setUp, { code: codeOf(secret, t.clock.now) });
+    t.clock.now += 60;
+    const holder = t.newVisitor();
+    const page = await holder.open(await resetPathOf(t));
+    expect(page.html).not.toContain('name="credential"');
+    const before = t.snapshot();
+    expect((await holder.submit(page, { credential: '{}' })).status).toBe(400);
+    expect(t.snapshot()).toBe(before);
+    expect((await holder.submit(page, CHOSEN)).path).toBe('/login?to=account');
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual([]);
+    const asked = await holder.submit(await holder.open('/login?to=account'), {
+      email: EMAIL,
+      password: CHOSEN.password,
+    });
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual([]);
+    const code = codeOf(secret, t.clock.now);
+    expect((await holder.submit(asked, { code }, '/login/code')).path).toBe('/account');
+    const without = await setMailScene();
+    const offered = await without.visitor.open(await resetPathOf(without));
+    expect((await without.visitor.submit(offered, CHOSEN)).path).toBe('/account?news=reset');
   });
 
   it('names an administrator where no mail is sent, and has no other page', async () => {

@@ -12,11 +12,14 @@ import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../store/index.ts';
+import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import { isMailedLink } from '../users/administer-accounts.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import { type PasswordErrors, validateNewPassword } from '../users/new-password.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import { type Passwords, unusableHash } from '../users/passwords.ts';
+import type { SecondFactors } from '../users/second-factors.ts';
 import { PASSWORD_ALONE } from '../users/sessions.ts';
 import { accountLinkPage } from './account-links-view.ts';
 import { accountNoticePath } from './overview-view.ts';
@@ -44,13 +47,14 @@ interface AccountLinkDependencies {
   readonly passwords: Passwords;
   /** `null`: passkeys are not available at this issuer. */
   readonly passkeys: Passkeys | null;
+  readonly factors: SecondFactors;
   readonly deviceCookies: DeviceCookies;
 }
 
 /** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createAccountLinkRoutes(
   pages: PageRouter,
-  { passwords, passkeys, deviceCookies }: AccountLinkDependencies,
+  { passwords, passkeys, factors, deviceCookies }: AccountLinkDependencies,
 ): readonly Route[] {
   const { options, store, clock, events, sessions } = pages;
 
@@ -61,20 +65,26 @@ export function createAccountLinkRoutes(
     return record === null || account === null ? null : { token, record, account };
   };
 
-  const show = (
+  /** A mailbox alone does not replace the second factor; a link of an administrator does. */
+  const needsCode = async ({ token, account }: ValidLink) =>
+    isMailedLink(token) && (await factors.isEnabled(account.id));
+
+  const show = async (
     { layout }: PageContext,
     link: ValidLink,
     wrong: PasswordErrors | null,
     trouble: string | null = null,
   ): Promise<HttpResponse> => {
     const { token, record, account } = link;
+    // A passkey would sign in without the code.
+    const offered = (await needsCode(link)) ? null : passkeys;
     const page = accountLinkPage(layout, {
       purpose: record.purpose,
       token,
       email: account.email,
       errors: wrong,
       passkeyError: trouble,
-      passkeyOptions: passkeys?.creationOptions(account, [], bindingOf(link)) ?? null,
+      passkeyOptions: offered?.creationOptions(account, [], bindingOf(link)) ?? null,
     });
     const status = wrong === null && trouble === null ? 200 : 400;
     return respondPage(page, { status, script: true });
@@ -84,14 +94,17 @@ export function createAccountLinkRoutes(
     { errors }: PageContext,
     request: HttpRequest,
     connection: ConnectionInfo,
-    { record, account }: ValidLink,
+    link: ValidLink,
     chosen: ChosenCredential,
   ) => {
+    const { token, record, account } = link;
+    const redeemed = { ...chosen, keepsSecondFactor: isMailedLink(token) };
     // Point of no return: the link is used, and all other credentials are removed.
-    if (!(await store.redeemAccountLink(record.hash, chosen, clock()))) {
+    if (!(await store.redeemAccountLink(record.hash, redeemed, clock()))) {
       return errors.show(`/${record.purpose}`, 'used-link');
     }
     events({ type: 'account.link_used', accountId: account.id, purpose: record.purpose });
+    if (await needsCode(link)) return respondRedirect(loginPath('account'));
     const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
     const { cookie } = await sessions.start(request, connection, account.id, { methods: PASSWORD_ALONE });
     return respondRedirect(NEXT_PATHS[record.purpose], [cookie, known]);
@@ -118,8 +131,9 @@ export function createAccountLinkRoutes(
     credential: string,
   ) => {
     const name = suggestedName(context.layout, request);
+    const offered = (await needsCode(link)) ? null : passkeys;
     const passkey =
-      (await passkeys?.verifyRegistration(link.account, credential, name, bindingOf(link))) ?? null;
+      (await offered?.verifyRegistration(link.account, credential, name, bindingOf(link))) ?? null;
     if (passkey === null) return show(context, link, null, context.layout.text('passkey.not-used'));
     return use(context, request, connection, link, { passwordHash: unusableHash(), passkey });
   };

@@ -67,7 +67,7 @@ export function createLocalAccounts(context: ServerContext): LocalAccounts {
         ...createMfaRoutes(pages, factors, confirmation),
         ...createPasswordRoutes(pages, changePassword),
         ...(passkeys === null ? [] : createPasskeyRoutes(pages, passkeys, confirmation)),
-        ...createAccountLinkRoutes(pages, { passwords, passkeys, deviceCookies }),
+        ...createAccountLinkRoutes(pages, { passwords, passkeys, factors, deviceCookies }),
         ...createSetupRoutes(pages, { firstAccount, deviceCookies, hasPasskeys: passkeys !== null }),
       ];
     },

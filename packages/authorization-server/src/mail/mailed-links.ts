@@ -81,7 +81,7 @@ export function createMailedLinks(
       );
     },
     async createAccountLink(accountId, purpose) {
-      const made = await (purpose === 'reset' ? accounts.reset(accountId) : accounts.invite(accountId));
+      const made = await (purpose === 'reset' ? accounts.reset(accountId, true) : accounts.invite(accountId));
       return 'refused' in made ? null : made;
     },
     createNotice(event) {

@@ -128,11 +128,15 @@ export interface UserStore {
   /**
    * Uses a link: the account gets the chosen credential and loses every other credential and every session. Atomic: of
    * concurrent calls one returns `true`.
-   * @param chosen a password, or a passkey and a hash that no password matches
+   * @param chosen a password, or a passkey and a hash that no password matches; and whether TOTP and recovery codes remain
    */
   redeemAccountLink(
     hash: string,
-    chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
+    chosen: {
+      readonly passwordHash: string;
+      readonly passkey: PasskeyRecord | null;
+      readonly keepsSecondFactor?: boolean;
+    },
     at: number,
   ): Promise<boolean>;
 

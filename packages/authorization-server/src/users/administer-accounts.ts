@@ -17,6 +17,14 @@ export interface AccountLink {
   readonly expiresAt: number;
 }
 
+/** Begins the token of a link that is mailed on a request for the address; no other token has a dot. */
+const MAILED = 'mailed.';
+
+/** Whether a link came by mail alone: it proves one factor, so that a second one remains. */
+export function isMailedLink(token: string): boolean {
+  return token.startsWith(MAILED);
+}
+
 /** An account as administrators see it. */
 export type ListedAccount = Pick<
   AccountRecord,
@@ -80,8 +88,14 @@ export interface AccountAdministration {
    * @returns `false` for an unknown account
    */
   remove(account: string): Promise<boolean>;
-  /** Creates a link with which the owner chooses new credentials. Using it ends all sessions and removes all other credentials. */
-  reset(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
+  /**
+   * Creates a link with which the owner chooses new credentials. Using it ends all sessions and removes all other credentials.
+   * @param isMailed whether it is mailed on request: then the second factor remains
+   */
+  reset(
+    email: string,
+    isMailed?: boolean,
+  ): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
   /** Like `reset`, for an owner who has not signed in yet: the link is valid longer. */
   invite(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
 }
@@ -94,8 +108,8 @@ export function createAccountAdministration({
   events,
 }: AccountAdministrationContext): AccountAdministration {
   const find = (name: string) => findNamedAccount(store, name);
-  const makeLink = (accountId: string, purpose: AccountLinkRecord['purpose']) => {
-    const token = newSecret();
+  const makeLink = (accountId: string, purpose: AccountLinkRecord['purpose'], isMailed = false) => {
+    const token = isMailed ? `${MAILED}${newSecret()}` : newSecret();
     const createdAt = clock();
     const expiresAt = createdAt + LINK_LIFETIMES[purpose];
     const record: AccountLinkRecord = { hash: hashSecret(token), accountId, purpose, createdAt, expiresAt };
@@ -105,11 +119,12 @@ export function createAccountAdministration({
   const saveLink = async (
     named: string,
     purpose: AccountLinkRecord['purpose'],
+    isMailed = false,
   ): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }> => {
     const account = await findLocalAccount(store, named);
     if (account === null) return { refused: 'unknown' } as const;
     if (account.disabledAt !== null) return { refused: 'disabled' } as const;
-    const { record, created } = makeLink(account.id, purpose);
+    const { record, created } = makeLink(account.id, purpose, isMailed);
     await store.saveAccountLink(record);
     if (purpose === 'reset') events({ type: 'account.reset_link_created', accountId: account.id });
     return created;
@@ -181,7 +196,7 @@ export function createAccountAdministration({
       events({ type: 'account.removed', accountId: account.id });
       return true;
     },
-    reset: (named) => saveLink(named, 'reset'),
+    reset: (named, isMailed) => saveLink(named, 'reset', isMailed),
     invite: (named) => saveLink(named, 'invitation'),
   };
 }

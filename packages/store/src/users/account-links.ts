@@ -36,7 +36,7 @@ function* replaceLink(link: AccountLinkRecord): Steps<void> {
 
 function* redeemLink(
   hash: string,
-  { passwordHash, passkey }: Parameters<UserStore['redeemAccountLink']>[1],
+  { passwordHash, passkey, keepsSecondFactor = false }: Parameters<UserStore['redeemAccountLink']>[1],
   at: number,
 ): Steps<boolean> {
   // Point of no return: only one of several concurrent calls finds the link.
@@ -50,7 +50,7 @@ function* redeemLink(
   yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
   yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
   yield sql`DELETE FROM passkeys WHERE account_id = ${id}`;
-  yield* deleteTotpFactor(id);
+  if (!keepsSecondFactor) yield* deleteTotpFactor(id);
   if (passkey !== null) yield insertPasskey(passkey);
   return true;
 }
