@@ -436,6 +436,21 @@ describe('a sign-in link', () => {
     expect((await t.visitor.submit(page, {})).status).toBe(200);
   });
 
+  it('that was requested before a reset does not outlive it, and the next one works', async () => {
+    const t = await setLinkScene();
+    const page = await t.visitor.open(await requestLink(t, t.visitor));
+    const reset = await t.server.accounts.reset(EMAIL);
+    const { pathname, search } = new URL('link' in reset ? reset.link : '');
+    const password = 'a bridge of rope and planks';
+    const owner = t.newVisitor();
+    await owner.submit(await owner.open(pathname + search), { password, password_again: password });
+    const before = t.snapshot();
+    expect((await t.visitor.submit(page, {})).status).toBe(403);
+    expect(t.snapshot()).toBe(before);
+    const next = await t.visitor.open(await requestLink(t, t.visitor));
+    expect((await t.visitor.submit(next, {})).path).toMatch(/^\/consent/);
+  });
+
   it('of an account with a second factor also needs that', async () => {
     const t = await setLinkScene();
     const owner = t.newVisitor();

@@ -16,7 +16,7 @@ import { messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import { emailKey } from '../users/accounts.ts';
 import { type LinkPurpose, linkRequestPage } from './link-request-view.ts';
-import { bindingHash } from './sign-in-links.ts';
+import { requesterHash } from './sign-in-links.ts';
 
 export function createLinkRequestRoutes(pages: PageRouter, purpose: LinkPurpose): readonly Route[] {
   const { store, events, csrfTokens } = pages;
@@ -37,19 +37,22 @@ export function createLinkRequestRoutes(pages: PageRouter, purpose: LinkPurpose)
   };
 
   const describeRequest = (
-    { id: accountId }: AccountRecord,
+    account: AccountRecord,
     { layout: { language } }: PageContext,
-    { fields, binding, transactionId }: LoginTarget,
-  ): AuthorizationEvent =>
-    purpose === 'forgotten'
+    loginTarget: LoginTarget,
+  ): AuthorizationEvent => {
+    const { id: accountId } = account;
+    const { fields, transactionId } = loginTarget;
+    return purpose === 'forgotten'
       ? { type: 'account.reset_requested', accountId, language }
       : {
           type: 'account.sign_in_link_requested',
           ...{ accountId, language },
           ...(transactionId !== null && { transactionId }),
           loginTarget: fields,
-          browser: bindingHash(binding),
+          browser: requesterHash(loginTarget, account),
         };
+  };
 
   return [
     pages.route('GET', path, async (context, request) => {

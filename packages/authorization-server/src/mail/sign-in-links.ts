@@ -24,7 +24,7 @@ interface SignInLink {
   readonly accountId: string;
   /** The fields of its login target. */
   readonly loginTarget: Readonly<Record<string, string>>;
-  /** The browser that requested it. */
+  /** The browser that requested it, and the password at that time, by `requesterHash`. */
   readonly browser: string;
   /** Epoch seconds. */
   readonly until: number;
@@ -37,9 +37,12 @@ const LIFETIME = 600;
 const MAX_TOKEN_LENGTH = 2048;
 export const SIGN_IN_LINK_PATH = '/login/link/open';
 
-/** Identifies a login target in the browser that began it; no secret. */
-export function bindingHash(binding: readonly string[]): string {
-  return hashSecret(JSON.stringify(binding));
+/** Identifies a login target in the browser that began it, until the password changes; no secret. */
+export function requesterHash(
+  { binding }: Pick<LoginTarget, 'binding'>,
+  { passwordHash }: Pick<AccountRecord, 'passwordHash'>,
+): string {
+  return hashSecret(JSON.stringify([...binding, passwordHash]));
 }
 
 export function createSignInLinks({
@@ -80,9 +83,10 @@ export function createSignInLinkRoutes(
     if (link === null || link.until <= clock()) return null;
     const fields = readParameters(new URLSearchParams(link.loginTarget).toString());
     const loginTarget = await findLoginTarget(context, request, fields);
-    if ('missing' in loginTarget || bindingHash(loginTarget.binding) !== link.browser) return null;
+    if ('missing' in loginTarget) return null;
     const account = await store.findAccount(link.accountId);
-    return account === null || account.disabledAt !== null ? null : { link, loginTarget, account };
+    if (account === null || account.disabledAt !== null) return null;
+    return requesterHash(loginTarget, account) === link.browser ? { link, loginTarget, account } : null;
   };
 
   return [
