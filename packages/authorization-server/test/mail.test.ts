@@ -256,6 +256,22 @@ describe('this was not me', () => {
     expect(ofMail(t)).toEqual([]);
   });
 
+  it('ends a sign-in once: its link ends no later session, but still secures the account', async () => {
+    const t = await setMailScene();
+    const path = await signInElsewhere(t, t.newVisitor());
+    const owner = t.newVisitor('192.0.2.9');
+    const page = await owner.open(path);
+    expect((await owner.submit(page, {})).status).toBe(200);
+    t.clock.now += 60;
+    await signInElsewhere(t, t.visitor);
+    const before = t.snapshot();
+    expect((await owner.submit(page, {})).status).toBe(403);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.visitor.open('/account')).path).toBe('/account');
+    expect((await owner.submit(page, { secure: 'yes' })).status).toBe(200);
+    expect((await t.visitor.open('/account')).path).toBe('/login?to=account');
+  });
+
   it('signs out everywhere and requests a reset link, which is mailed and not shown', async () => {
     const t = await setMailScene();
     await signInElsewhere(t, t.visitor);

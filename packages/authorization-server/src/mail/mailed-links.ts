@@ -29,7 +29,7 @@ export interface MailedLinks {
 }
 
 /** Seconds for which "this was not me" works. */
-const NOTICE_LIFETIME = 7 * 86_400;
+export const NOTICE_LIFETIME = 7 * 86_400;
 const MAX_TOKEN_LENGTH = 1024;
 
 export const NOTICE_PATH = '/notice';

@@ -1,6 +1,7 @@
 /**
  * "This was not me": the page behind the link of a notice. Opening it changes nothing; its form ends what the notice is about, or
- * everything of the account. The link's token is the CSRF protection: only its holder can submit the form.
+ * everything of the account, each once: a link that was forwarded could end every later session. The link's token is the CSRF
+ * protection: only its holder can submit the form.
  */
 import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
@@ -9,10 +10,11 @@ import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
+import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
-import { NOTICE_PATH, type NoticeTokens } from './mailed-links.ts';
+import { NOTICE_LIFETIME, NOTICE_PATH, type NoticeTokens } from './mailed-links.ts';
 import { noticePage } from './notice-view.ts';
 import type { Notice } from './notices.ts';
 
@@ -84,7 +86,10 @@ export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): rea
       const isSecured = form.one('secure') === 'yes' && found.account.emailKey.includes('@');
       // Not the limit of the address: others could exhaust that.
       if (isSecured) await chargeReset(`notice ${found.account.id}`);
+      const use = hashSecret(`notice ${JSON.stringify([isSecured, found.notice])}`);
       // Point of no return.
+      if (!(await store.consumeClientAssertion(use, found.notice.at + NOTICE_LIFETIME)))
+        return errors.show(NOTICE_PATH, 'used-link');
       await end(found.notice);
       if (isSecured) await secure(found.account, context);
       return respondPage(
