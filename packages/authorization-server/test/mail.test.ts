@@ -44,10 +44,10 @@ const CHOSEN = {
   password_again: 'a bridge of rope and planks',
 };
 
-/** The path of a reset link as it is mailed. */
-async function resetPathOf({ server }: Scene): Promise<string> {
+/** The path of an account link as it is mailed. */
+async function accountLinkPathOf({ server }: Scene, purpose: 'invitation' | 'reset'): Promise<string> {
   const { pathname, search } = new URL(
-    (await server.mailedLinks?.createAccountLink(ACCOUNT, 'reset'))?.link ?? '',
+    (await server.mailedLinks?.createAccountLink(ACCOUNT, purpose))?.link ?? '',
   );
   return pathname + search;
 }
@@ -168,7 +168,10 @@ describe('a forgotten password', () => {
     expect((await t.visitor.submit(page, { email: EMAIL })).status).toBe(200);
   });
 
-  it('is replaced by a mailed link, but not the second factor, which the next sign-in needs', async () => {
+  it.each([
+    ['reset', '/account?news=reset'],
+    ['invitation', '/setup'],
+  ] as const)('is replaced by a mailed %s link, but not the second factor', async (purpose, next) => {
     const t = await setMailScene();
     await t.visitor.submit(await t.visitor.open('/login'), { email: EMAIL, password: PASSWORD });
     const setUp = await t.visitor.submit(await t.visitor.open('/account/codes'), { password: PASSWORD });
@@ -176,7 +179,7 @@ describe('a forgotten password', () => {
     await t.visitor.submit(setUp, { code: codeOf(secret, t.clock.now) });
     t.clock.now += 60;
     const holder = t.newVisitor();
-    const page = await holder.open(await resetPathOf(t));
+    const page = await holder.open(await accountLinkPathOf(t, purpose));
     expect(page.html).not.toContain('name="credential"');
     const before = t.snapshot();
     expect((await holder.submit(page, { credential: '{}' })).status).toBe(400);
@@ -191,8 +194,8 @@ describe('a forgotten password', () => {
     const code = codeOf(secret, t.clock.now);
     expect((await holder.submit(asked, { code }, '/login/code')).path).toBe('/account');
     const without = await setMailScene();
-    const offered = await without.visitor.open(await resetPathOf(without));
-    expect((await without.visitor.submit(offered, CHOSEN)).path).toBe('/account?news=reset');
+    const offered = await without.visitor.open(await accountLinkPathOf(without, purpose));
+    expect((await without.visitor.submit(offered, CHOSEN)).path).toBe(next);
   });
 
   it('names an administrator where no mail is sent, and has no other page', async () => {

@@ -96,7 +96,10 @@ export interface AccountAdministration {
     email: string,
     isMailed?: boolean,
   ): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
-  /** Like `reset`, for an owner who has not signed in yet: the link is valid longer. */
+  /**
+   * Like `reset` with a mailed link, for an owner who has not signed in yet: the link is valid longer. Its mail may be late, so that
+   * a second factor that was set up meanwhile remains.
+   */
   invite(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
 }
 
@@ -197,7 +200,7 @@ export function createAccountAdministration({
       return true;
     },
     reset: (named, isMailed) => saveLink(named, 'reset', isMailed),
-    invite: (named) => saveLink(named, 'invitation'),
+    invite: (named) => saveLink(named, 'invitation', true),
   };
 }
 
