@@ -30,6 +30,14 @@ export function createStatusListStore(database: Database): StatusListStore {
     async listRevokedAccess(since, now) {
       return readRevoked(await database.read<RevokedRow>(revokedSince(since, now)));
     },
+    async listRevokedGrants(since) {
+      const grants = await database.read<{ readonly id: string }>(
+        sql`SELECT id FROM grants WHERE revoked_at >= ${since}
+          UNION ALL
+          SELECT grant_id AS id FROM provider_tokens WHERE ended_at >= ${since}`,
+      );
+      return grants.map(({ id }) => id);
+    },
   };
 }
 

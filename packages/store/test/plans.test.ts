@@ -284,6 +284,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.allocateStatusIndex({ kind: 'grant', id: grant.id }, 1, NOW, NOW, false);
   await store.allocateStatusIndex({ kind: 'grant', id: grant.id }, 2, NOW, NOW, true);
   await store.listRevokedAccess(NOW, NOW);
+  await store.listRevokedGrants(NOW);
   await callFederationMethods(store);
   await callManagedGrants(store, grant);
   await callDeviceAuthorizations(store);

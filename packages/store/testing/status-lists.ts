@@ -59,6 +59,7 @@ export function describeStatusLists(store: StoreOfTest): void {
         tokens: [token],
         allocations: [{ kind: 'grant', id: ended.grant.id, index: 3 }],
       });
+      expect(await store().listRevokedGrants(NOW)).toEqual([ended.grant.id]);
     });
 
     it('lists what was revoked after the given time too', async () => {
@@ -90,7 +91,9 @@ export function describeStatusLists(store: StoreOfTest): void {
           tokens: [],
           allocations: [{ kind: 'grant', id: grant.id, index: 0 }],
         });
+        expect(await store().listRevokedGrants(since)).toEqual([grant.id]);
       }
+      expect(await store().listRevokedGrants(NOW + 8)).toEqual([]);
       expect(await store().listRevokedAccess(NOW + 8, NOW)).toMatchObject({ grants: [], allocations: [] });
     });
 

@@ -171,6 +171,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     reserveStatusIndexes: UNAVAILABLE,
     allocateStatusIndex: UNAVAILABLE,
     listRevokedAccess: UNAVAILABLE,
+    listRevokedGrants: UNAVAILABLE,
   },
 };
 

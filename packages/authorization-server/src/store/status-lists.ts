@@ -39,4 +39,6 @@ export interface StatusListStore {
    * provider tokens would deny. Clients missing from the store count as ended: the caller excludes those it knows.
    */
   listRevokedAccess(since: number, now: number): Promise<RevokedAccess>;
+  /** Its `grants` alone: however many tokens were revoked individually, this costs what ended at or after `since`. */
+  listRevokedGrants(since: number): Promise<readonly string[]>;
 }

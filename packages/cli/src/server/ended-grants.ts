@@ -11,7 +11,7 @@ const OVERLAP = 10;
 /** Subscribes to ended grants. @returns a function that unsubscribes */
 export type EndedGrants = (listener: Listener) => () => void;
 
-export function createEndedGrants(store: Pick<AuthorizationStore, 'listRevokedAccess'>): EndedGrants {
+export function createEndedGrants(store: Pick<AuthorizationStore, 'listRevokedGrants'>): EndedGrants {
   const listeners = new Set<Listener>();
   let timer: NodeJS.Timeout | null = null;
   let isLooking = false;
@@ -19,9 +19,8 @@ export function createEndedGrants(store: Pick<AuthorizationStore, 'listRevokedAc
   async function look(): Promise<void> {
     if (isLooking) return;
     isLooking = true;
-    const now = Math.floor(Date.now() / 1000);
     try {
-      const { grants } = await store.listRevokedAccess(now - OVERLAP, now);
+      const grants = await store.listRevokedGrants(Math.floor(Date.now() / 1000) - OVERLAP);
       if (grants.length > 0) for (const listener of listeners) listener(grants);
     } catch {
       // An outage ends no stream, and the store reports it.
