@@ -49,6 +49,8 @@ const REQUESTS = {
 } as const;
 /** Milliseconds between two mails about approvals to a user: their page lists all that are pending. */
 const APPROVAL_PAUSE = 300_000;
+/** Milliseconds without notices to a mailbox that rejected one: the owner of a full one could hold up the mails of all others. */
+const REJECTION_PAUSE = 300_000;
 /** Events whose mail this process has sent: those beside one that failed are delivered again. */
 const REMEMBERED = 1_000;
 
@@ -57,6 +59,9 @@ export function createMailSend(dependencies: SendDependencies): SendEvent {
   const { look, sendMail } = dependencies;
   const sent = createLruCache<true>({ entries: REMEMBERED });
   const approvalsSentAt = createLruCache<number>({ entries: REMEMBERED });
+  const rejections = createLruCache<{ readonly eventId: string; readonly at: number }>({
+    entries: REMEMBERED,
+  });
   return async (event) => {
     if (sent.get(event.id) !== undefined) return DELIVERED;
     const found = await prepare(event, dependencies).catch(failure);
@@ -65,12 +70,25 @@ export function createMailSend(dependencies: SendDependencies): SendEvent {
     const isApproval = found.kind === 'approval';
     if (isApproval && dependencies.clock() - (approvalsSentAt.get(found.to) ?? 0) < APPROVAL_PAUSE)
       return DELIVERED;
+    const rejection = rejections.get(found.to);
+    const isPause =
+      rejection !== undefined &&
+      dependencies.clock() - rejection.at < REJECTION_PAUSE &&
+      rejection.eventId !== event.id;
+    if (isPause && !isOnRequest(found)) return DELIVERED;
     const attempt = await sendMail({ id: event.id, to: found.to, ...renderMail(found, look) });
+    if (attempt.kind === 'rejected' && !isPause)
+      rejections.set(found.to, { eventId: event.id, at: dependencies.clock() });
     if (attempt.kind !== 'delivered') return attempt;
     sent.set(event.id, true);
     if (isApproval) approvalsSentAt.set(found.to, dependencies.clock());
     return attempt;
   };
+}
+
+/** Its user or an administrator waits for it. */
+function isOnRequest({ kind }: MailContent): boolean {
+  return Object.values<string>(REQUESTS).includes(kind);
 }
 
 /** The store is unavailable. */

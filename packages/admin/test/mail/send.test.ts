@@ -243,6 +243,29 @@ describe('a mail that cannot be sent', () => {
     expect(await store.listWebhooks()).toMatchObject([{ name: MAIL_PROGRESS, attempts: 0, lastError: null }]);
   });
 
+  it('is given up once for five minutes by a mailbox that rejects it, however many notices others wait behind', async () => {
+    const { scene, store, deliver, reports, id } = await setOneProcess();
+    const notice = { type: 'password.changed', accountId: id };
+    const subjects = () => scene.mailServer.mails.map(({ subject }) => subject);
+    scene.mailServer.behavior.recipient = () => [452, '4.2.2 full'];
+    await append(store, ...Array.from({ length: 5 }, () => notice));
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await deliver();
+      scene.ahead += 60_000;
+    }
+    expect(reports.filter(({ outcome }) => outcome === 'rejected')).toHaveLength(1);
+    expect(await store.listWebhooks()).toMatchObject([{ attempts: 0, lastError: null }]);
+    // A mail that its user waits for is sent all the same, and notices after the pause.
+    scene.mailServer.behavior.recipient = () => null;
+    await append(store, notice, resetOf(id));
+    await deliver();
+    expect(subjects()).toEqual(['Choose a new password · Gate']);
+    scene.ahead += 300_000;
+    await append(store, notice);
+    await deliver();
+    expect(subjects().slice(1)).toEqual(['Your way of signing in was changed · Gate']);
+  });
+
   it('is given up although the mailbox of another rejects it in another way', async () => {
     const { scene, server, store, deliver, reports, id } = await setOneProcess();
     const other = await addAccount({ server }, 'bob@example.org');
