@@ -11,7 +11,16 @@ const { project, missing } = injectProject();
 const modules = join(project.folder, 'node_modules');
 
 /** Licences that allow any use, if the notice is kept. */
-const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT'];
+const PERMISSIVE = [
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'ISC',
+  'MIT',
+  'MIT-0',
+];
 
 /** `(MIT OR GPL-2.0)`: one of a choice suffices, and each of several is needed. */
 const isPermissive = (license: string): boolean =>
