@@ -281,12 +281,24 @@ describe('PostgreSQL that stalls', () => {
     };
     const isRevoked = async () => (await store.findGrant(grant.id))?.grant.revokedAt !== null;
     await setReplicas('*');
+    // The setting counts for commits once the checkpointer has read it.
+    const commits: Promise<unknown>[] = [];
+    await expect
+      .poll(() => {
+        commits.push(queryPostgres(server.url, "SELECT pg_logical_emit_message(true, 'test', '')"));
+        return queryPostgres(
+          server.url,
+          "SELECT 1 AS one FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+        );
+      })
+      .not.toEqual([]);
     for (let attempt = 0; attempt < 2; attempt += 1) {
       await expect(store.revokeGrant(grant.id, NOW)).rejects.toMatchObject(outage);
       expect(await isRevoked()).toBe(false);
     }
     await setReplicas('');
     await expect.poll(isRevoked).toBe(true);
+    await Promise.all(commits);
     await store.close();
   });
 
