@@ -61,7 +61,7 @@ export const PALETTE_SCRIPT: string = `'use strict';
   let leads = -2000;
   document.addEventListener('keydown', (event) => {
     if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') { event.preventDefault(); open(); return; }
-    const typed = event.target.closest && event.target.closest('input, textarea, select, dialog');
+    const typed = event.target.closest && event.target.closest('input, textarea, select, dialog[open]');
     if (typed || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.timeStamp - leads < 2000 && event.key in sections) {
       const link = document.querySelectorAll('.side li a')[sections[event.key]];
