@@ -1,5 +1,6 @@
 /** Fills both stores for `bench/admin/measure.ts`: a million grants and ten million events each, with a few rare events among them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
@@ -52,7 +53,7 @@ async function addRare(location: string): Promise<void> {
   await store.close();
 }
 
-const [folder = '/tmp/portcullis-admin-bench', millions = '10'] = process.argv.slice(2);
+const [folder = join(tmpdir(), 'portcullis-admin-bench'), millions = '10'] = process.argv.slice(2);
 const size: Size = {
   grants: Number(millions) * 100_000,
   users: Number(millions) * 10_000,

@@ -3,6 +3,7 @@
  * `node --conditions=portcullis-source bench/admin/measure.ts [folder] [rounds]`, after `bench/admin/fill.ts`.
  */
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@portcullis/store';
 import type { Administration } from '../../packages/admin/src/operations/administration.ts';
@@ -14,7 +15,7 @@ import { createStatistics } from '../../packages/admin/src/operations/statistics
 import type { SeriesStep } from '../../packages/admin/src/operations/statistics/steps.ts';
 import { median } from '../harness/figures.ts';
 
-const [folder = '/tmp/portcullis-admin-bench', rounds = '5'] = process.argv.slice(2);
+const [folder = join(tmpdir(), 'portcullis-admin-bench'), rounds = '5'] = process.argv.slice(2);
 const locations: readonly string[] = JSON.parse(readFileSync(join(folder, 'locations.json'), 'utf8'));
 
 const filters: Readonly<Record<string, EventCriteria>> = {

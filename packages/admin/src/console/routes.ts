@@ -1,5 +1,4 @@
 /** Every page and form of the console. The first route that matches a path serves it. */
-
 import { activityRoutes } from './activity/activity.ts';
 import { eventRoutes } from './activity/event.ts';
 import { sequenceRoutes } from './activity/sequence.ts';
