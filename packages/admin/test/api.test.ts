@@ -55,6 +55,33 @@ describe('requests to the admin API', () => {
     expect((await call(t, token, `POST /users/${id}/enable`)).body).toMatchObject({ disabledAt: null });
   });
 
+  it('groups are changed, and with `now` every connection of a user who loses one ends', async () => {
+    const id = await invite();
+    let grants = 0;
+    const end = async (body: object) => {
+      expect((await call(t, token, `PATCH /users/${id}`, { groups: ['editors', 'leads'] })).status).toBe(200);
+      const now = Math.floor(Date.now() / 1000);
+      const grant = {
+        ...{
+          id: `grant_${now}_${grants++}`,
+          clientId: 'app',
+          accountId: id,
+          workspace: null,
+          consentDigest: 'x',
+        },
+        ...{ scopes: ['notes:read'], resources: [`${t.url}/mcp`], createdAt: now, expiresAt: now + 600 },
+        ...{ lastUsedAt: now, lastUsedFrom: null },
+      };
+      await t.onStore((store) => store.saveManagedGrant(grant));
+      expect(await call(t, token, `PATCH /users/${id}`, { groups: ['leads'], ...body })).toMatchObject({
+        ...{ status: 200, body: { groups: ['leads'] } },
+      });
+      const { body: left } = await call(t, token, `GET /users/${id}/grants`);
+      return (left as { readonly items: readonly unknown[] }).items.length;
+    };
+    expect([await end({}), await end({ now: true })]).toEqual([1, 0]);
+  });
+
   it('refuses unknown members, and names each', async () => {
     const before = await stateOf(t);
     const refused = await call(t, token, 'POST /users', {

@@ -1,5 +1,5 @@
 /** Claims about users in access tokens: which resource gets them, where they are from, and what the user is told. */
-import type { RedirectTarget } from '@portcullis/protocol';
+import type { AccessTokenClaims, RedirectTarget } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
 import { createGuard, jwtVerifier } from '../../resource-server/src/index.ts';
@@ -83,6 +83,37 @@ describe('claims about users', () => {
       { authorization },
     );
     expect(claimsOf(own.body['access_token'])).not.toHaveProperty('email');
+  });
+
+  describe('when an operator takes a group from a user', () => {
+    async function setGroupScene(groups: readonly string[], endsAccess: boolean) {
+      const t = await startServer({ resources: asking({ claims: ['groups'] }) });
+      await t.server.accounts.describe(ACCOUNT, DESCRIBED);
+      const { body } = await t.signIn();
+      expect(await t.server.accounts.describe(ACCOUNT, { groups }, endsAccess)).toBe(true);
+      const claims = claimsOf(body['access_token']) as unknown as AccessTokenClaims;
+      const { status } = await t.post('/token', refreshing(body['refresh_token']));
+      const ended = t.events.filter(({ type }) => type === 'grant.revoked');
+      return { isLive: await t.server.isLive(claims), status, ended };
+    }
+
+    it('end access tokens that name it at the next call, and the grant lives on', async () => {
+      expect(await setGroupScene(['admins'], false)).toEqual({ isLive: false, status: 200, ended: [] });
+    });
+
+    it('end the grants of the user at once if the operator says so', async () => {
+      expect(await setGroupScene(['admins'], true)).toEqual({
+        ...{ isLive: false, status: 400 },
+        ended: [expect.objectContaining({ accountId: ACCOUNT, count: 1 })],
+      });
+    });
+
+    it('end nothing, said at once or not, where no group is lost', async () => {
+      for (const endsAccess of [false, true])
+        expect(await setGroupScene(['admins', 'engineers', 'leads'], endsAccess)).toEqual({
+          ...{ isLive: true, status: 200, ended: [] },
+        });
+    });
   });
 
   it('are the same in a JWT, by introspection of an opaque token, and in the principal of a guard', async () => {

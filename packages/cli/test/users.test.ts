@@ -93,6 +93,10 @@ describe('portcullis users', () => {
       code: 1,
       errors: expect.stringContaining('Add --name, --groups or both'),
     });
+    expect(await users('describe', owner.email, '--groups', 'engineers', '--now')).toMatchObject({
+      code: 0,
+      output: `The account of ${owner.email} is updated; if it lost a group, its connections have ended.\n`,
+    });
     expect(await users('describe', 'unknown@example.com', '--name', 'x')).toMatchObject({
       code: 1,
       errors: expect.stringContaining('There is no account for unknown@example.com'),

@@ -65,16 +65,18 @@ export interface UserChanges {
   readonly role?: AccountRole | null | undefined;
   readonly name?: string | undefined;
   readonly groups?: readonly string[] | undefined;
+  /** Whether the connections of a user who loses a group end at once. */
+  readonly now?: boolean | undefined;
 }
 
 export async function updateUser(
   { admin, operator, reason }: AdminRequest,
   named: string,
-  { role, name, groups }: UserChanges,
+  { role, name, groups, now }: UserChanges,
 ): Promise<UserDetails> {
   const before = await showUser(admin, named);
   const profile = { ...(name !== undefined && { name }), ...(groups !== undefined && { groups }) };
-  if (Object.keys(profile).length > 0 && !(await admin.accounts.describe(before.id, profile)))
+  if (Object.keys(profile).length > 0 && !(await admin.accounts.describe(before.id, profile, now)))
     throw new OperationError(
       'conflict',
       'Name and groups of this account are those of its identity provider: change them there.',

@@ -1,6 +1,6 @@
 /** Checks whether a verified access token is still live: not revoked, nor its grant, its provider tokens, or a client that acts for itself. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
-import type { FederationContext } from '../federation/provider/identity-provider.ts';
+import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import { readUserClaims } from '../users/user-claims.ts';
 import type { TokenContext } from './options.ts';
@@ -27,14 +27,17 @@ export function createIsLive({
 }
 
 /**
- * Also requires that the user is still in the groups of the token, where an identity provider provisions groups: a new token has
- * those of today. Nothing is read for tokens without groups.
+ * Also requires that the user is still in the groups of the token: a new token has those of today. Nothing is read for tokens
+ * without groups.
  */
 export function requireCurrentGroups(
   isLive: IsLive,
-  { store, options: { identityProviders } }: Pick<FederationContext, 'store' | 'options'>,
+  {
+    store,
+    options: { servesUsers },
+  }: Pick<ServerContext<{ readonly servesUsers: boolean }>, 'store' | 'options'>,
 ): IsLive {
-  if ([...identityProviders.values()].every(({ scim }) => scim === null)) return isLive;
+  if (!servesUsers) return isLive;
   return async (claims) => {
     if (!(await isLive(claims))) return false;
     const { sub, groups = [], grant_id: grantId } = claims;

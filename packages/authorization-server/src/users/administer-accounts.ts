@@ -73,9 +73,11 @@ export interface AccountAdministration {
   list(after?: string, limit?: number): Promise<readonly ListedAccount[]>;
   /**
    * Sets name and groups of a local account, for servers that ask for them; what is left out stays. Accounts of identity
-   * providers get theirs at each login. @returns `false` for an unknown account
+   * providers get theirs at each login. What a user loses with a group ends at the next call and the next refresh.
+   * @param endsAccess whether the grants of a user who loses a group end at once, with everything that depends on them
+   * @returns `false` for an unknown account
    */
-  describe(account: string, profile: AccountProfile): Promise<boolean>;
+  describe(account: string, profile: AccountProfile, endsAccess?: boolean): Promise<boolean>;
   /** Changes what an account may administer; `null`: nothing. @returns `false` for an unknown account */
   setRole(account: string, role: AccountRole | null): Promise<boolean>;
   /** Ends the sessions and revokes the grants and tokens of an account; it cannot log in until it is enabled. @returns `false` for an unknown account */
@@ -132,6 +134,10 @@ export function createAccountAdministration({
     if (purpose === 'reset') events({ type: 'account.reset_link_created', accountId: account.id });
     return created;
   };
+  const endGrants = async (accountId: string) => {
+    const count = await store.revokeAccountGrants(accountId, null, clock());
+    if (count > 0) events({ type: 'grant.revoked', accountId, count });
+  };
   return {
     async add(email, isInvited = false) {
       const key = emailKey(email);
@@ -163,15 +169,20 @@ export function createAccountAdministration({
       const accounts = await store.listAccounts(emailKey(after) ?? after, limit);
       return accounts.map(listed);
     },
-    async describe(named, { name, groups }) {
+    async describe(named, { name, groups }, endsAccess = false) {
       const account = await findLocalAccount(store, named);
       if (account === null) return false;
-      const before = await store.findProfile(account.id);
-      return store.saveProfile(account.id, {
+      const { id } = account;
+      const before = await store.findProfile(id);
+      const { groups: earlier } = await readUserClaims(store, id, ['groups']);
+      const isSaved = await store.saveProfile(id, {
         email: null,
         name: name === undefined ? (before?.name ?? null) : claimText(name),
         groups: groups === undefined ? (before?.groups ?? []) : claimGroups(groups),
       });
+      const { groups: current = [] } = await readUserClaims(store, id, ['groups']);
+      if (endsAccess && earlier?.some((group) => !current.includes(group)) === true) await endGrants(id);
+      return isSaved;
     },
     async setRole(named, role) {
       const account = await find(named);

@@ -58,10 +58,11 @@ const commands: readonly UsersCommand[] = [
     name: 'describe',
     takes: 'email',
     summary: 'set the name and groups of a local account, for servers that ask for them',
-    more: 'What you leave out stays as it is; an empty text removes it. Access tokens issued from then on contain them.',
+    more: 'What you leave out stays as it is; an empty text removes it. Access tokens issued from then on contain them, and one that names a group that its user has lost ends at the next call where the server asks.',
     options: [
       ['--name <name>', 'name of the owner'],
       ['--groups <list>', 'groups of the owner, separated by commas'],
+      ['--now', 'if a group is lost, end all connections of the account at once: its apps ask again'],
     ],
     act: describeAccount,
   },
@@ -115,6 +116,7 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly json?: true;
   readonly name?: string;
   readonly groups?: string;
+  readonly now?: true;
 };
 
 export function defineUsers(program: Command, processContext: ProcessContext): void {
@@ -199,15 +201,20 @@ async function describeAccount(
   email: string,
   _asJson: boolean,
   _command: string,
-  { name, groups }: Flags,
+  { name, groups, now }: Flags,
 ): Promise<string> {
   if (name === undefined && groups === undefined) throw new Error('Add --name, --groups or both');
   const named = groups?.split(',').map((group) => group.trim());
-  const isFound = await accounts.describe(email, {
+  const profile = {
     ...(name !== undefined && { name }),
     ...(named !== undefined && { groups: named }),
-  });
-  return confirm(isFound, email, 'is updated');
+  };
+  const isFound = await accounts.describe(email, profile, now === true);
+  return confirm(
+    isFound,
+    email,
+    now ? 'is updated; if it lost a group, its connections have ended' : 'is updated',
+  );
 }
 
 async function reset(accounts: AccountAdministration, email: string, asJson: boolean): Promise<string> {

@@ -104,6 +104,12 @@ export const userEndpoints: readonly Endpoint[] = [
       role: roleSchema.nullable().optional().describe('null: it administers nothing'),
       name: z.string().max(200).optional().describe('empty: none'),
       groups: z.array(z.string().max(200)).max(100).optional(),
+      now: z
+        .boolean()
+        .default(false)
+        .describe(
+          'whether all connections of a user who loses a group end at once; otherwise at the next call',
+        ),
     },
     response: userDetailsSchema,
     handle: async ({ params: { userId }, body, ...task }) =>

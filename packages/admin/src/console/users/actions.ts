@@ -167,6 +167,11 @@ const credentialActions: readonly ConsoleRoute[] = [
   ),
 ];
 
+const ENDS = [
+  ['', 'at the next call'],
+  ['now', 'at once'],
+] as const;
+
 const profileActions: readonly ConsoleRoute[] = [
   ...userAction(
     'role',
@@ -194,13 +199,18 @@ const profileActions: readonly ConsoleRoute[] = [
       title: `Change the groups of ${email}`,
       effects: [],
       button: 'Change groups',
-      fields: field({
+      fields: html`${field({
         name: 'groups',
         label: 'Groups',
         rows: 4,
         value: groups.join('\n'),
         hint: 'One a line. Rules and scopes can depend on them.',
-      }),
+      })}${field({
+        name: 'ends',
+        label: 'What a lost group allowed ends',
+        choices: ENDS,
+        hint: 'At once, all connections of a user who loses a group end: apps ask again.',
+      })}`,
     }),
     async (request) => {
       const groups = (request.form['groups'] ?? '')
@@ -209,10 +219,12 @@ const profileActions: readonly ConsoleRoute[] = [
         .filter(Boolean);
       if (groups.length > 100 || groups.some((group) => group.length > 200))
         throw new OperationError('invalid', 'A user has at most 100 groups of at most 200 characters.');
-      const { id } = await updateUser(request, idIn(request), { groups });
+      const { id } = await updateUser(request, idIn(request), {
+        ...{ groups, now: request.form['ends'] === 'now' },
+      });
       return doneAt(links.user(id), 'groups');
     },
-    ['groups'],
+    ['groups', 'ends'],
   ),
 ];
 
