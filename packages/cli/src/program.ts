@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   approvals: async () => (await import('./admin/approvals.ts')).defineApprovals,
   keys: async () => (await import('./admin/keys.ts')).defineKeys,
   events: async () => (await import('./admin/events.ts')).defineEvents,
+  statistics: async () => (await import('./admin/statistics.ts')).defineStatistics,
   webhooks: async () => (await import('./admin/webhooks.ts')).defineWebhooks,
   mail: async () => (await import('./admin/mail.ts')).defineMail,
   migrate: async () => (await import('./admin/migrate.ts')).defineMigrate,
@@ -37,6 +38,15 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   doctor: async () => (await import('./doctor/doctor.ts')).defineDoctor,
   completion: async () => (await import('./commands/completion.ts')).defineCompletion,
 };
+
+/** Adds commands to the program; all by default. */
+export async function defineCommands(
+  program: Command,
+  processContext: ProcessContext,
+  names: readonly string[] = Object.keys(commands),
+): Promise<void> {
+  for (const name of names) (await commands[name]?.())?.(program, processContext);
+}
 
 /**
  * Runs a command line and reports its errors.
@@ -54,8 +64,8 @@ export async function run(args: readonly string[], processContext: ProcessContex
       return null;
     }
     const [word = ''] = args;
-    const requested = Object.hasOwn(commands, word) && word !== 'completion' ? [word] : Object.keys(commands);
-    for (const name of requested) (await commands[name]?.())?.(program, processContext);
+    const requested = Object.hasOwn(commands, word) && word !== 'completion' ? [word] : undefined;
+    await defineCommands(program, processContext, requested);
     await program.parseAsync(args, { from: 'user' });
     return null;
   } catch (error) {

@@ -1,5 +1,6 @@
 /** `portcullis --server <url>`: administration of a remote server. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +10,7 @@ import {
   SECRET,
   startInstallation,
   stateOf,
+  userToken,
 } from '../../admin/test/installation.ts';
 import { runHere } from './support/in-process.ts';
 
@@ -53,9 +55,12 @@ describe('portcullis --server', () => {
     const disabled = await as('ops', 'users', 'disable', 'eve@example.com', '--reason', 'left', '--json');
     expect(JSON.parse(disabled.output)).toMatchObject({ disabledAt: expect.any(String) });
     const reasons = async () => {
-      const { output } = await as('ops', 'events', 'list', '--type', 'admin.changed', '--json');
-      const events: readonly { readonly details: { readonly reason: string | null } }[] = JSON.parse(output);
-      return events.map(({ details }) => details.reason);
+      const { output } = await as('ops', 'events', '--type', 'admin.changed', '--json');
+      const events: readonly { readonly reason: string | null }[] = output
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      return events.map(({ reason }) => reason);
     };
     await expect.poll(reasons).toContain('left');
     expect(await as('ops', 'users', 'remove', 'eve@example.com')).toMatchObject({ code: 0 });
@@ -67,13 +72,116 @@ describe('portcullis --server', () => {
 
   it.each([
     ['clients', 'list'],
-    ['groups', 'list'],
+    ['groups'],
+    ['clients', 'initial-access-tokens'],
+    ['connections', 'list', '--client', 'ops'],
+    ['statistics', '--over', 'hour'],
     ['servers', 'list'],
     ['servers', 'review'],
     ['approvals', 'list'],
     ['keys', 'list'],
   ])('%s %s prints what there is', async (...words) => {
     expect(await as('ops', ...words)).toMatchObject({ code: 0, output: expect.stringMatching(/\S/) });
+  });
+
+  it('adds a client there, changes it and rotates its secret, which is in a file and not in the output', async () => {
+    const web = ['--method', 'client_secret_basic', '--redirect-uri', 'https://app.example/'];
+    const added = await as('ops', 'clients', 'add', '--id', 'app', ...web, '--scope', 'notes:read', '--json');
+    expect(JSON.parse(added.output)).toMatchObject({ client_id: 'app', scope: 'notes:read' });
+    const changed = await as('ops', 'clients', 'update', 'app', '--client-name', 'App');
+    expect(changed).toMatchObject({ code: 0, output: 'The client app is updated.\n' });
+    expect((await as('ops', 'clients', 'show', 'app', '--json')).output).toContain('"name": "App"');
+    const file = join(folder, 'app.secret');
+    const rotated = await as(
+      'ops',
+      'clients',
+      'rotate-secret',
+      'app',
+      '--overlap',
+      '1h',
+      '--secret-file',
+      file,
+    );
+    expect(rotated).toMatchObject({ code: 0, output: expect.stringContaining('is accepted until') });
+    const secret = (await readFile(file, 'utf8')).trim();
+    expect(rotated.output).not.toContain(secret);
+    const basic = Buffer.from(`app:${secret}`).toString('base64');
+    const response = await fetch(`${t.url}/revoke`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${basic}` },
+      body: new URLSearchParams({ token: 'none' }),
+    });
+    expect(response.status).toBe(200);
+  });
+
+  it('a client of the configuration is neither changed nor given a secret from elsewhere, and no file is left', async () => {
+    const before = await stateOf(t);
+    const file = join(folder, 'none.secret');
+    for (const words of [
+      ['update', 'watcher', '--client-name', 'x'],
+      ['rotate-secret', 'watcher'],
+    ])
+      expect(await as('ops', 'clients', ...words, '--secret-file', file)).toMatchObject({
+        code: 1,
+        errors: expect.stringContaining('is defined in the configuration'),
+      });
+    expect(existsSync(file)).toBe(false);
+    expect(await stateOf(t)).toEqual(before);
+  });
+
+  it('creates, lists and revokes an initial access token there', async () => {
+    const { output } = await as('ops', 'clients', 'invite', '--days', '2', '--note', 'for CI', '--json');
+    const { id, token } = JSON.parse(output);
+    expect(token).toMatch(/\S/);
+    const list = async () => (await as('ops', 'clients', 'initial-access-tokens')).output;
+    expect(await list()).toContain('for CI');
+    expect(await as('ops', 'clients', 'revoke-initial-access-token', id)).toMatchObject({ code: 0 });
+    expect(await list()).not.toContain('for CI');
+  });
+
+  it('lists what users allowed a client, and ends one connection or all of an account', async () => {
+    await userToken(t, ['pwd', 'otp', 'mfa'], { role: 'operator' });
+    const listed = async (...words: readonly string[]) => {
+      const { output } = await as('ops', 'connections', 'list', ...words, '--json');
+      return JSON.parse(output) as readonly { readonly id: string; readonly clientId: string }[];
+    };
+    const [first] = await listed(owner.email);
+    expect(await listed('--client', first?.clientId ?? '')).toMatchObject([
+      { id: first?.id, user: { email: owner.email } },
+    ]);
+    expect(await as('ops', 'connections', 'end', owner.email)).toMatchObject({ code: 1 });
+    expect(await as('ops', 'connections', 'end', first?.id ?? '')).toMatchObject({ code: 0 });
+    expect(await listed(owner.email)).toEqual([]);
+    expect(await as('ops', 'connections', 'end', owner.email, '--all')).toMatchObject({ code: 0 });
+  });
+
+  it('counts there what the command counts beside the database', async () => {
+    const counted = async (run: ReturnType<typeof as>) => {
+      const { items, total } = JSON.parse((await run).output);
+      return { steps: items.length, counts: total.counts.toSorted(byType), refusals: total.refusals };
+    };
+    const byType = (one: { type: string }, other: { type: string }) => one.type.localeCompare(other.type);
+    const here = ['statistics', '--json', '--database', t.database];
+    await expect
+      .poll(async () => {
+        const remote = await counted(as('ops', 'statistics', '--json'));
+        const local = await counted(runHere(here, { environment: {}, folder }));
+        return remote.steps === 25 && JSON.stringify(remote) === JSON.stringify(local);
+      })
+      .toBe(true);
+    const { output } = await as('ops', 'statistics', '--over', 'week');
+    expect(output).toMatch(/^from \(UTC\) +sign-ins .*\n(\d{4}-\d\d-\d\d .*\n){8}total/);
+  });
+
+  it('finds the events of an authorization by a reference code', async () => {
+    const page = await fetch(`${t.url}/authorize?client_id=none&response_type=code`);
+    const [code = ''] = /[0-9A-Z]{4}-[0-9A-Z]{4}/.exec(await page.text()) ?? [];
+    const found = async () => (await as('ops', 'events', '--reference', code.toLowerCase())).output;
+    await expect.poll(found).toContain('request.rejected');
+    expect(await as('ops', 'events', '--reference', 'AAAA-AAAA')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('no event matches'),
+    });
   });
 
   it('a viewer is refused a change, which leaves everything as it was', async () => {
@@ -95,6 +203,16 @@ describe('portcullis --server', () => {
     const words = ['call', `${t.url}/admin/mcp`, 'find_user', `user=${owner.email}`, ...as];
     const { output } = await runHere(words, { environment, folder });
     expect(JSON.parse(output)).toMatchObject({ structuredContent: { user: { email: owner.email } } });
+  });
+
+  it('says of a command that needs this computer why it acts on no other server', async () => {
+    const refused = await as('ops', 'keys', 'reencrypt', '--new-key-file', 'x');
+    expect(refused).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining(
+        'keys reencrypt does not act on another server: it reads the master keys',
+      ),
+    });
   });
 
   it('says what is wrong with the URL of a server', async () => {

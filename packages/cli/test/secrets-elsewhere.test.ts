@@ -14,6 +14,7 @@ import { defineMail } from '../src/admin/mail.ts';
 import { defineMigrate } from '../src/admin/migrate.ts';
 import { definePolicy } from '../src/admin/policy.ts';
 import { defineServersCommand } from '../src/admin/servers.ts';
+import { defineStatistics } from '../src/admin/statistics.ts';
 import { defineUsers } from '../src/admin/users.ts';
 import { defineWebhooks } from '../src/admin/webhooks.ts';
 import type { ProcessContext } from '../src/process-context.ts';
@@ -121,6 +122,7 @@ const COMMANDS: Readonly<Record<string, readonly [words: readonly string[], code
   'keys discard': [[], 0],
   'keys reencrypt': [['--new-key-file', 'new.key'], 0],
   events: [[], 0],
+  statistics: [[], 0],
   migrate: [['--check'], 0],
   'policy explain': [['--server', '/search', '--tool', 'find', '--user', 'eve@example.com'], 0],
   'policy who-can': [['--server', '/search', '--tool', 'find'], 0],
@@ -147,6 +149,7 @@ function administrationCommands(): readonly string[] {
     defineConnections,
     defineKeys,
     defineEvents,
+    defineStatistics,
     defineMigrate,
     definePolicy,
     defineServersCommand,

@@ -89,7 +89,12 @@ async function run(
     reason: reason ?? queryReason,
   });
   if (result instanceof Response) return result;
-  return respond(endpoint, endpoint.response.parse(result), request);
+  const document = endpoint.response.parse(result);
+  // A PATCH may respond with something else than the representation.
+  const etag = etagOf(
+    endpoint.method === 'PATCH' ? ((await endpoint.current?.(admin, params)) ?? document) : document,
+  );
+  return respond(endpoint, document, etag, request);
 }
 
 /** @throws ProblemError with every issue */
@@ -151,9 +156,13 @@ async function checkFirst(
     );
 }
 
-function respond({ status = 200, method }: Endpoint, document: unknown, { headers }: Request): Response {
+function respond(
+  { status = 200, method }: Endpoint,
+  document: unknown,
+  etag: string,
+  { headers }: Request,
+): Response {
   const isRead = method === 'GET';
-  const etag = etagOf(document);
   if (isRead && headers.get('if-none-match') === etag)
     return new Response(null, { status: 304, headers: { etag, 'cache-control': 'no-store' } });
   return toResponse(respondJson(document, { status, headers: isRead || method === 'PATCH' ? { etag } : {} }));

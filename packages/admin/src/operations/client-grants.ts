@@ -1,4 +1,5 @@
 /** What users allowed one client. */
+import type { ConnectionAdministration, ListedConnection } from '@portcullis/authorization-server';
 import type { Administration } from './administration.ts';
 
 /** Grants that are counted and listed: for more than these it is said that there are more. */
@@ -43,4 +44,29 @@ export async function listClientGrants(
     return { id: grantId, account: { id: accountId, email }, scopes, resources, lastUsedAt };
   });
   return (await Promise.all(listed)).toSorted((one, other) => other.lastUsedAt - one.lastUsedAt);
+}
+
+/** Some grants of a client with all that is known of them, the most recently used of them first. */
+export async function listClientConnections(
+  {
+    store,
+    clock,
+    connections,
+  }: Pick<Administration, 'clock'> & {
+    readonly store: Pick<Administration['store'], 'listGrantsOfClient'>;
+    readonly connections: Pick<ConnectionAdministration, 'list'>;
+  },
+  id: string,
+  limit: number,
+): Promise<{ readonly connections: readonly ListedConnection[]; readonly isMore: boolean }> {
+  const grants = await store.listGrantsOfClient(id, clock(), limit + 1);
+  const wanted = new Set(grants.slice(0, limit).map((grant) => grant.id));
+  const accounts = [...new Set(grants.map(({ accountId }) => accountId))];
+  const listed: ListedConnection[] = [];
+  for (const account of accounts) {
+    const own = (await connections.list(account)) ?? [];
+    listed.push(...own.filter((one) => wanted.has(one.id)));
+  }
+  listed.sort((one, other) => other.lastUsedAt - one.lastUsedAt);
+  return { connections: listed, isMore: grants.length > limit };
 }

@@ -34,16 +34,20 @@ export async function describeClient(admin: Administration, id: string): Promise
   return describeStored(found(await admin.clients.find(id), `client ${id}`));
 }
 
-/** Seconds that the secret before a rotation is accepted beside the new one. */
-const SECRET_OVERLAP = 86_400;
+/** Seconds that the secret before a rotation is accepted beside the new one, by default. */
+export const SECRET_OVERLAP = 86_400;
 
-/** @returns the new secret, which cannot be read again, and until when the one before is accepted */
+/**
+ * @param overlap seconds that the secret before is accepted beside the new one
+ * @returns the new secret, which cannot be read again, and until when the one before is accepted
+ */
 export async function rotateClientSecret(
   { admin, operator, reason }: AdminRequest,
   id: string,
+  overlap: number = SECRET_OVERLAP,
 ): Promise<RotatedSecret> {
   checkStored(await describeClient(admin, id));
-  const rotated = await admin.clients.rotateSecret(id, SECRET_OVERLAP).catch((error: unknown) => {
+  const rotated = await admin.clients.rotateSecret(id, overlap).catch((error: unknown) => {
     throw error instanceof OAuthError
       ? new OperationError('conflict', error.description, { cause: error })
       : error;
@@ -82,6 +86,42 @@ export async function addTrustedClient(
   const after = (await describeClient(admin, id)).metadata;
   recordChange(admin, operator, { operation: 'clients.add', target: id, before: null, after, reason });
   return registered;
+}
+
+/**
+ * Changes the metadata of a client. Members that are not given stay; those that are `null` are removed.
+ * @returns what is registered now, with a secret if it needs one and had none
+ */
+export async function updateClientMetadata(
+  { admin, operator, reason }: AdminRequest,
+  id: string,
+  changes: Readonly<Record<string, unknown>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const before = await describeClient(admin, id);
+  checkStored(before);
+  const registered = await admin.clients.update(id, changes).catch((error: unknown) => {
+    throw error instanceof OAuthError
+      ? new OperationError('invalid', error.description, { cause: error })
+      : error;
+  });
+  const { metadata } = await describeClient(admin, id);
+  recordChange(admin, operator, {
+    operation: 'clients.update',
+    target: id,
+    ...changesOf(before.metadata, metadata),
+    reason,
+  });
+  return found(registered, `client ${id}`);
+}
+
+/** The members that differ. */
+function changesOf(before: DescribedClient['metadata'], after: DescribedClient['metadata']) {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  const pick = (metadata: DescribedClient['metadata']) =>
+    Object.fromEntries(names.map((name) => [name, metadata[name] ?? null]));
+  return { before: pick(before), after: pick(after) };
 }
 
 export async function changeClientState(

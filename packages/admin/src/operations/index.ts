@@ -1,6 +1,7 @@
 /** Entry point `operations`: what the API, the admin MCP server and the command line have in common. */
 export { allAccounts, enabledAccounts, findGroups, type Group } from './accounts.ts';
 export type { AdminSources } from './administration.ts';
+export { listClientConnections } from './client-grants.ts';
 export { compareLines } from './compare-lines.ts';
 export {
   createPolicyFinder,
@@ -26,4 +27,13 @@ export {
   type SearchedStore,
   searchBack,
 } from './search-events.ts';
+export { countMissing } from './statistics/count-hours.ts';
 export { idPrefixOf } from './statistics/event-time.ts';
+export {
+  readStatistics,
+  type ShownCounts,
+  type ShownStatistics,
+  timeOfStatistics,
+} from './statistics/read-statistics.ts';
+export { createStatistics } from './statistics/statistics.ts';
+export type { SeriesStep } from './statistics/steps.ts';

@@ -1,5 +1,5 @@
 /** Audit events as lines: a table in a terminal, otherwise one line with every member, or JSON. */
-import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { createLog, type LogEvent } from '../server/log.ts';
 import { cleanLine } from '../terminal/clean.ts';
 
@@ -36,8 +36,14 @@ const WIDTHS = [19, 22, 24, 20, 32];
 /** The header of the table. */
 export const tableHeader: string = row(['time (UTC)', 'event', 'user', 'app', 'what', 'result']);
 
+/** Finds the names of users and clients. */
+export interface NamedParties {
+  findAccount(id: string): Promise<{ readonly email: string } | null>;
+  findClient(id: string): Promise<{ readonly metadata: { readonly client_name?: unknown } } | null>;
+}
+
 /** A row of the table, with users and clients by their names. */
-export function tableRow(store: Pick<AuthorizationStore, 'findAccount' | 'findClient'>): FormatEvent {
+export function tableRow(store: NamedParties): FormatEvent {
   const names = new Map<string, Promise<string>>();
   const nameOf = (id: string | null, find: (id: string) => Promise<string | undefined>): Promise<string> => {
     if (id === null) return Promise.resolve('');

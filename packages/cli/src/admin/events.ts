@@ -43,6 +43,12 @@ export function defineEvents(program: Command, processContext: ProcessContext): 
       'Shows the audit events that servers have written to the store, the latest last: a table in a terminal, every member of each event otherwise. docs/events.md lists all events.',
     );
   for (const setting of ['config', 'database'] as const) command.addOption(optionOf(setting));
+  addEventOptions(command);
+  command.action((flags: Flags) => show(flags, processContext));
+}
+
+/** Which events are shown, and how. */
+export function addEventOptions(command: Command): void {
   addFilterOptions(command);
   command
     .option('--last <number>', 'number of events to show, of those that match', readCount, 50)
@@ -52,8 +58,7 @@ export function defineEvents(program: Command, processContext: ProcessContext): 
       'a reference code shown on an error page, with the other events of its authorization transaction',
     )
     .option('--follow', 'keep printing new events until stopped')
-    .option('--json', 'one JSON object per line')
-    .action((flags: Flags) => show(flags, processContext));
+    .option('--json', 'one JSON object per line');
 }
 
 function readCount(text: string): number {
@@ -107,7 +112,11 @@ async function findPast(
   return filter === null ? events : events.filter(filter.matches);
 }
 
-function isWanted(event: AuditEventRecord, { flow, reference }: Flags, filter: EventFilter | null): boolean {
+function isWanted(
+  event: AuditEventRecord,
+  { flow, reference }: Pick<Flags, 'flow' | 'reference'>,
+  filter: EventFilter | null,
+): boolean {
   const { transactionId, details } = event;
   if (filter?.matches(event) === false) return false;
   if (reference !== undefined) return details['reference'] === readReference(reference);

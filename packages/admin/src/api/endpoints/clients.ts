@@ -1,6 +1,7 @@
 /** `/clients`: registered, added and configured clients. */
 import * as z from 'zod';
 import type { Administration } from '../../operations/administration.ts';
+import { listClientConnections } from '../../operations/client-grants.ts';
 import {
   addTrustedClient,
   changeClientState,
@@ -8,10 +9,14 @@ import {
   type DescribedClient,
   describeClient,
   describeStored,
+  rotateClientSecret,
+  SECRET_OVERLAP,
+  updateClientMetadata,
 } from '../../operations/clients.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, readPage } from '../pages.ts';
-import { isoTime, isoTimeOrNull, listedClientSchema } from '../schemas.ts';
+import { grantSchema, isoTime, isoTimeOrNull, listedClientSchema, timeSchema } from '../schemas.ts';
+import { grantJson } from './grants.ts';
 
 const params = {
   clientId: z.string().min(1).max(2000).describe('the `client_id`; one with a slash cannot be named here'),
@@ -34,6 +39,8 @@ function clientJson({ id, origin, createdAt, lastUsedAt, disabledAt, expiresAt, 
 async function current(admin: Administration, { clientId }: { readonly clientId: string }) {
   return listedClientSchema.parse(clientJson(await describeClient(admin, clientId)));
 }
+
+const metadata = z.record(z.string(), z.unknown());
 
 const about = { tag: 'Clients', params, response: listedClientSchema } as const;
 const change = { ...about, scope: 'admin:write', current } as const;
@@ -64,13 +71,9 @@ export const clientEndpoints: readonly Endpoint[] = [
     summary: 'Add a trusted client; its secret is shown only once',
     scope: 'admin:write',
     status: 201,
-    body: {
-      metadata: z
-        .record(z.string(), z.unknown())
-        .describe('client metadata (RFC 7591); `client_id` may be chosen'),
-    },
+    body: { metadata: metadata.describe('client metadata (RFC 7591); `client_id` may be chosen') },
     response: z
-      .object({ registration: z.record(z.string(), z.unknown()) })
+      .object({ registration: metadata })
       .describe('what was registered (RFC 7591 §3.2.1), with `client_secret` if it has one')
       .meta({ id: 'AddedClient' }),
     handle: async ({ body, ...task }) => ({ registration: await addTrustedClient(task, body.metadata) }),
@@ -83,6 +86,58 @@ export const clientEndpoints: readonly Endpoint[] = [
     summary: 'Show a client',
     scope: 'admin:read',
     handle: ({ admin, params: given }) => current(admin, given),
+  }),
+  defineEndpoint({
+    ...change,
+    method: 'PATCH',
+    path: '/clients/{clientId}',
+    id: 'updateClient',
+    summary: 'Change the metadata of a client; members that are not given stay, and null removes one',
+    body: { metadata: metadata.describe('changed client metadata (RFC 7591)') },
+    response: z
+      .object({ registration: metadata })
+      .describe('what is registered now, with `client_secret` if it needs one and had none')
+      .meta({ id: 'UpdatedClient' }),
+    handle: async ({ params: { clientId }, body, ...task }) => ({
+      registration: await updateClientMetadata(task, clientId, body.metadata),
+    }),
+  }),
+  defineEndpoint({
+    ...change,
+    method: 'POST',
+    path: '/clients/{clientId}/rotate-secret',
+    id: 'rotateClientSecret',
+    summary: 'Replace the secret of a client; the new one is shown only once',
+    body: {
+      overlap: z
+        .int()
+        .min(0)
+        .max(90 * 86_400)
+        .default(SECRET_OVERLAP)
+        .describe('seconds for which the secret before is still accepted'),
+    },
+    response: z
+      .object({ clientId: z.string(), clientSecret: z.string(), previousUntil: timeSchema() })
+      .meta({ id: 'RotatedSecret' }),
+    async handle({ params: { clientId }, body, ...task }) {
+      const { secret, previousUntil } = await rotateClientSecret(task, clientId, body.overlap);
+      return { clientId, clientSecret: secret, previousUntil: isoTime(previousUntil) };
+    },
+  }),
+  defineEndpoint({
+    ...about,
+    method: 'GET',
+    path: '/clients/{clientId}/grants',
+    id: 'listClientGrants',
+    summary: 'List what users allowed a client, the most recently used first',
+    description: 'At most `limit` of them, and whether there are more. An unknown client has none.',
+    scope: 'admin:read',
+    query: { limit: pageQuery.limit },
+    response: z.object({ items: z.array(grantSchema), isMore: z.boolean() }).meta({ id: 'ClientGrants' }),
+    async handle({ admin, params: { clientId }, query: { limit } }) {
+      const { connections, isMore } = await listClientConnections(admin, clientId, limit);
+      return { items: connections.map(grantJson), isMore };
+    },
   }),
   defineEndpoint({
     ...change,

@@ -20,7 +20,12 @@ const criteria = {
   tool: text('name of a tool'),
   decision: text('what was decided about a call'),
   outcome: text('how a call ended'),
+  error: text('of a rejected request: its OAuth error'),
+  reference: text('code of an error page, such as 7Q4M-2KXH'),
 };
+
+/** Of one authorization, at most. */
+const MAX_EVENTS = 1_000;
 
 export function eventJson({ at, accountId, expiresAt: _expiresAt, ...event }: AuditEventRecord) {
   return { ...event, userId: accountId, at: new Date(at).toISOString() };
@@ -50,6 +55,19 @@ export const eventEndpoints: readonly Endpoint[] = [
       const after = cursor === undefined ? '' : readCursor(cursor);
       const { events, before } = await listEvents(admin, wanted, after, limit);
       return { items: events.map(eventJson), next: before === null ? null : writeCursor(before) };
+    },
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/transactions/{transactionId}/events',
+    id: 'listTransactionEvents',
+    tag: 'Events',
+    summary: 'List the events of one authorization, from its request to its tokens',
+    scope: 'admin:read',
+    params: { transactionId: z.string().min(1).max(200) },
+    response: z.object({ items: z.array(eventSchema) }).meta({ id: 'EventList' }),
+    async handle({ admin, params: { transactionId } }) {
+      return { items: (await admin.store.listTransactionEvents(transactionId, MAX_EVENTS)).map(eventJson) };
     },
   }),
   defineEndpoint({

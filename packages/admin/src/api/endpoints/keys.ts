@@ -97,7 +97,7 @@ export const keyEndpoints: readonly Endpoint[] = [
     status: 201,
     body: {
       note: z.string().max(200).optional(),
-      seconds: z.int().min(60).max(31_536_000).optional().describe('until it expires; a week by default'),
+      seconds: z.int().min(60).max(86_313_600).optional().describe('until it expires; a week by default'),
     },
     response: z.object({ ...token, token: z.string() }).meta({ id: 'NewInitialAccessToken' }),
     async handle({ body, ...task }) {

@@ -6,6 +6,7 @@ const DAY = 24 * HOUR;
 const MONDAY = 4 * DAY;
 
 export const SERIES_STEPS = ['minute', 'hour', 'day', 'week', 'month'] as const;
+/** The length of the steps of a time series. */
 export type SeriesStep = (typeof SERIES_STEPS)[number];
 
 /** The begin of the step that a time is in. @param at epoch milliseconds */

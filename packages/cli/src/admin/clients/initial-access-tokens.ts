@@ -30,10 +30,9 @@ export function defineInitialAccessTokens(group: Command, processContext: Proces
     const command = addSubcommand(group, name, summary, ['config', 'database']);
     return command.action(() => perform(command, processContext, act));
   };
-  define('invite', 'create an initial access token, which lets one client register itself', invite)
-    .option('--days <number>', 'days until it expires', readDays, 7)
-    .option('--note <text>', 'what it is for, shown in the list', readNote, '')
-    .option('--json', 'as JSON');
+  addTokenOptions(
+    define('invite', 'create an initial access token, which lets one client register itself', invite),
+  );
   define('initial-access-tokens', 'list the initial access tokens that have not expired', list).option(
     '--json',
     'as JSON',
@@ -42,6 +41,13 @@ export function defineInitialAccessTokens(group: Command, processContext: Proces
     '<id>',
     'ID of the initial access token, as listed',
   );
+}
+
+export function addTokenOptions(command: Command): void {
+  command
+    .option('--days <number>', 'days until it expires', readDays, 7)
+    .option('--note <text>', 'what it is for, shown in the list', readNote, '')
+    .option('--json', 'as JSON');
 }
 
 async function perform(command: Command, processContext: ProcessContext, act: Act): Promise<void> {

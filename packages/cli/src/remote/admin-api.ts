@@ -1,0 +1,118 @@
+/** Requests to the admin API of a remote server. */
+import type { Client } from '@portcullis/client';
+import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
+import { SettingsError } from '../errors.ts';
+import { isObject, parseJson } from '../json.ts';
+import { cleanLine } from '../terminal/clean.ts';
+
+const API_PATH = '/admin/api/v1';
+
+/** A request to the admin API. */
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the path of the API. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+export interface AdminApi {
+  /** Follows the pages of a list, unless the query has a limit. @throws CommandFailure with what the problem says */
+  send(request: ApiRequest): Promise<unknown>;
+  /** One page of a list. @throws CommandFailure */
+  page(request: ApiRequest): Promise<Page>;
+  /** A response that lasts. @throws CommandFailure */
+  open(path: string, query: Readonly<Record<string, string>>): Promise<Response>;
+}
+
+/** @param server origin of the server, as typed @throws SettingsError */
+export function apiOf(server: string): string {
+  const url = URL.parse(server);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/')
+    throw new SettingsError([`--server must be the URL of a server such as https://auth.example.com`]);
+  return `${url.origin}${API_PATH}`;
+}
+
+/** @param reason of changes, for the audit log */
+export function createAdminApi({ fetch }: Client, api: string, reason: unknown): AdminApi {
+  const given = typeof reason === 'string' ? { reason } : {};
+
+  function urlOf(path: string, query: ApiRequest['query'] & {}): string {
+    const url = new URL(`${api}${path}`);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, value);
+    return url.href;
+  }
+
+  async function sendOne({ method, path, query = {}, body = {} }: ApiRequest): Promise<unknown> {
+    const takesBody = method === 'POST' || method === 'PATCH';
+    const content = {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...body, ...given }),
+    };
+    const href = urlOf(path, method === 'DELETE' ? { ...query, ...given } : query);
+    return read(await fetch(href, { method, ...(takesBody && content) }));
+  }
+
+  return {
+    async send(request) {
+      const { query = {} } = request;
+      const first = await sendOne(request);
+      if (!isPage(first) || query['limit'] !== undefined) return isList(first) ? first.items : first;
+      const items = [...first.items];
+      for (let page: Page = first; page.next !== null; ) {
+        const following = await sendOne({ ...request, query: { ...query, cursor: page.next } });
+        if (!isPage(following)) break;
+        items.push(...following.items);
+        page = following;
+      }
+      return items;
+    },
+    async page(request) {
+      const found = await sendOne(request);
+      if (isPage(found)) return found;
+      throw new CommandFailure(exitCodes.rules, 'The server responded with something else than a page.');
+    },
+    async open(path, query) {
+      const response = await fetch(urlOf(path, query));
+      if (!response.ok) await read(response);
+      return response;
+    },
+  };
+}
+
+interface List {
+  readonly items: readonly unknown[];
+}
+
+interface Page extends List {
+  readonly next: string | null;
+}
+
+/** A list alone, or a page of one; what has other members as well is no list. */
+function isList(value: unknown): value is List {
+  return (
+    isObject(value) &&
+    Array.isArray(value['items']) &&
+    Object.keys(value).every((name) => PAGE.includes(name))
+  );
+}
+
+const PAGE: readonly string[] = ['items', 'next', 'isMore'];
+
+function isPage(value: unknown): value is Page {
+  return isList(value) && 'next' in value;
+}
+
+/** @throws CommandFailure with what the problem says */
+async function read(response: Response): Promise<unknown> {
+  const found = parseJson(await response.text());
+  if (response.ok) return found;
+  const { detail, error_description: description, issues } = isObject(found) ? found : {};
+  const sentence = String(detail ?? description ?? `The server responded with ${response.status}.`);
+  const lines = Array.isArray(issues)
+    ? issues.filter(isObject).map(({ at, message }) => `${at}: ${message}`)
+    : [];
+  const code = response.status >= 500 ? exitCodes.temporary : exitCodes.usage;
+  throw new CommandFailure(code, cleanLine([sentence, ...lines].join(' ')));
+}

@@ -1,0 +1,47 @@
+/** `policy` of a remote server: what its rules decide, and for whom. */
+import { isObject, parseJson } from '../json.ts';
+import { type RemoteCommand, textsOf } from './command.ts';
+
+const OPERATION = [
+  ['--server <path>', 'path of the server'],
+  ['--tool <name>', 'name of a tool'],
+  ['--prompt <name>', 'name of a prompt'],
+  ['--resource <uri>', 'URI of a resource'],
+  ['--method <name>', 'another method'],
+  ['--client <id>', '`client_id` of the app'],
+] as const;
+const NAMES = ['server', 'tool', 'prompt', 'resource', 'method', 'client'];
+
+export const policyCommands: readonly RemoteCommand[] = [
+  {
+    words: 'policy explain',
+    summary: 'explain what is decided about an operation, and by which rule',
+    options: [
+      ...OPERATION,
+      ['--user <account>', 'email address or ID of an account'],
+      ['--scopes <list>', 'scopes of the token; what the user can be granted by default'],
+      ['--arguments <json>', 'arguments of the call; conditions that read them stay open without'],
+    ],
+    request: (_args, { scopes, arguments: text, ...flags }) => ({
+      method: 'POST',
+      path: '/policy/explain',
+      body: {
+        ...textsOf(flags, ...NAMES, 'user'),
+        ...(typeof scopes === 'string' && { scopes: scopes.split(/[ ,]+/).filter((scope) => scope !== '') }),
+        ...(typeof text === 'string' && { arguments: objectOf(text) }),
+      },
+    }),
+  },
+  {
+    words: 'policy who-can',
+    summary: 'list the users who may perform an operation',
+    options: OPERATION,
+    request: (_args, flags) => ({ method: 'GET', path: '/policy/who-can', query: textsOf(flags, ...NAMES) }),
+  },
+];
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
+  const found = parseJson(text);
+  if (isObject(found)) return found;
+  throw new Error(`--arguments must be a JSON object such as '{"amount":100}'`);
+}

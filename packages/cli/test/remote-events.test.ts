@@ -1,0 +1,68 @@
+/** `portcullis --server <url> events --follow`: streams that end, and what happened meanwhile. */
+import { expect, it } from 'vitest';
+import { CommandFailure, exitCodes } from '../src/client/exit-codes.ts';
+import type { AdminApi } from '../src/remote/admin-api.ts';
+import type { RemoteTask, TaskCommand } from '../src/remote/command.ts';
+import { eventsCommand } from '../src/remote/events.ts';
+import { createContext } from './support/in-process.ts';
+
+function event(id: string, type = 'login.succeeded', details: object = {}) {
+  const none = { clientId: null, userId: null, grantId: null, resource: null, transactionId: null };
+  return { ...none, id, at: '2026-03-01T04:05:06.789Z', type, details };
+}
+
+const streamOf = (...events: readonly object[]) =>
+  new Response(
+    [': connected', ...events.map((one) => `data: ${JSON.stringify(one)}`), ':'].join('\n\n').concat('\n\n'),
+  );
+
+/** Follows streams, of which the last is refused. @returns what was printed */
+async function follow(api: Partial<AdminApi>, flags: RemoteTask['flags'] = {}): Promise<readonly string[]> {
+  const { processContext } = createContext({ environment: {}, folder: '.' });
+  const lines: string[] = [];
+  const terminal = {
+    outputIsTerminal: false,
+    print: (text: string) => void lines.push(text),
+    during: () => {},
+  };
+  const task = {
+    api,
+    args: [],
+    flags: { last: 50, json: true, follow: true, ...flags },
+    terminal,
+    processContext,
+  };
+  const act = (eventsCommand as TaskCommand).act(task as unknown as RemoteTask);
+  await expect(act).rejects.toThrow('no role');
+  return lines.map((line) => JSON.parse(line).type);
+}
+
+it('prints what was before, what arrives, and what happened while a stream was being opened again, each once', async () => {
+  const streams = [streamOf(event('2', 'b')), streamOf(event('4', 'd'))];
+  const pages = [[event('1', 'a')], [event('3', 'c'), event('2', 'b')], [event('4', 'd')]];
+  const lines = await follow({
+    async open() {
+      const next = streams.shift();
+      if (next === undefined) throw new CommandFailure(exitCodes.usage, 'no role');
+      return next;
+    },
+    page: async () => ({ items: pages.shift() ?? [], next: null }),
+  });
+  expect(lines).toEqual(['a', 'b', 'c', 'd']);
+});
+
+it('prints only the events of the transaction that is followed', async () => {
+  const streams = [streamOf({ ...event('2', 'b'), transactionId: 'flow_1' }, event('3', 'c'))];
+  const lines = await follow(
+    {
+      async open() {
+        const next = streams.shift();
+        if (next === undefined) throw new CommandFailure(exitCodes.usage, 'no role');
+        return next;
+      },
+      send: async () => [{ ...event('1', 'a'), transactionId: 'flow_1' }],
+    },
+    { flow: 'flow_1' },
+  );
+  expect(lines).toEqual(['a', 'b']);
+});
