@@ -97,7 +97,7 @@ function expectOf(status: number, answer: Answer): Answer {
 }
 
 /** Whether an error tells of a server that is not there, or went while it answered. */
-function isGone(error: unknown): boolean {
+export function isGone(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return ['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code ?? '') || message === 'the answer broke off';
 }

@@ -2,7 +2,15 @@
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { listen } from '@portcullis/http/node';
 import { openStore } from '@portcullis/store';
-import { ACCOUNT, CLIENTS, credentialsOf, ISSUER, MASTER_KEY, RESOURCES } from './world.ts';
+import {
+  ACCOUNT,
+  CLIENTS,
+  credentialsOf,
+  ISSUER,
+  MASTER_KEY,
+  PROVISIONING_PROVIDER,
+  RESOURCES,
+} from './world.ts';
 
 const [location = '', port = '0', patience = '5', ...more] = process.argv.slice(2);
 /** Seconds by which the clock of this process is ahead. */
@@ -10,6 +18,8 @@ const skew = Number(more.find((one) => one.startsWith('skew='))?.slice('skew='.l
 
 /** The identity provider of an organization, whose ID-JAGs are accepted. */
 const organization = more.find((one) => one.startsWith('organization='))?.slice('organization='.length);
+
+const isProvisioning = more.includes('provisioning') || more.includes('provisioning-unlimited');
 
 const store = await openStore(location, { busyTimeout: Number(patience) });
 const server = await createAuthorizationServer({
@@ -22,6 +32,7 @@ const server = await createAuthorizationServer({
   ...(organization !== undefined && {
     assertionIssuers: [{ issuer: organization, use: 'id-jag', clients: ['agent'] }],
   }),
+  ...(isProvisioning && { identityProviders: [PROVISIONING_PROVIDER] }),
   clock: () => Math.floor(Date.now() / 1000) + skew,
   // Hundreds of clients register from this computer, and few users and sessions send many requests.
   auditLevel: 'full',
@@ -29,6 +40,9 @@ const server = await createAuthorizationServer({
     registrations: { burst: 100_000, perMinute: 100_000 },
     authorizations: { burst: 100_000, perMinute: 100_000 },
     refreshes: { burst: 100_000, perMinute: 100_000 },
+    ...(more.includes('provisioning-unlimited') && {
+      scim: { burst: 1_000_000, perMinute: 1_000_000 },
+    }),
   },
   // A busy machine must not look like an expired request.
   lifetimes: { code: 300 },

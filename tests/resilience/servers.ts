@@ -25,13 +25,19 @@ const script = fileURLToPath(new URL('server-process.ts', import.meta.url));
 /**
  * @param patience seconds that it waits for its store
  * @param more `lists`: it publishes the status of its tokens; `skew=3600`: its clock is an hour ahead; `organization=http://…`: it
- * accepts the ID-JAGs of that issuer
+ * accepts the ID-JAGs of that issuer; `provisioning`: an identity provider synchronizes users by SCIM
  */
 export async function startProcess(
   location: string,
   atEnd: AtEnd,
   patience = 5,
-  ...more: readonly ('lists' | `skew=${number}` | `organization=${string}`)[]
+  ...more: readonly (
+    | 'lists'
+    | 'provisioning'
+    | 'provisioning-unlimited'
+    | `skew=${number}`
+    | `organization=${string}`
+  )[]
 ): Promise<ServerProcess> {
   const child = spawn(
     process.execPath,

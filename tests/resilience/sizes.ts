@@ -13,6 +13,8 @@ interface Sizes {
   readonly restarts: readonly number[];
   /** Of a cluster under load. */
   readonly failovers: number;
+  /** That is synchronized by SCIM, and kills of its two synchronizations each. */
+  readonly directory: { readonly users: number; readonly groups: number; readonly kills: number };
   /** Clients that refresh, call and redeem codes meanwhile, and how often they refresh in all. */
   readonly cluster: {
     readonly sessions: number;
@@ -30,7 +32,14 @@ const cluster = { failovers: 5, cluster: inCluster } as const;
 const waits = { stalls: [10, 40, 120], restarts: [1, 35, 300] } as const;
 
 const forms: Readonly<Record<string, Sizes>> = {
-  whole: { kills: 30, rounds: 199, contests: 10_000, ...waits, ...cluster },
+  whole: {
+    kills: 30,
+    rounds: 199,
+    contests: 10_000,
+    ...waits,
+    ...cluster,
+    directory: { users: 5000, groups: 250, kills: 5 },
+  },
   // A thousand kills and a million contests: half on each store.
   long: {
     kills: Math.ceil(500 * share),
@@ -38,6 +47,7 @@ const forms: Readonly<Record<string, Sizes>> = {
     contests: Math.ceil(500_000 * share),
     ...waits,
     failovers: 20,
+    directory: { users: 100_000 * share, groups: 5000 * share, kills: 20 },
     cluster: { ...inCluster, sessions: 60, refreshes: 1_000_000 * share },
   },
 };
@@ -50,6 +60,7 @@ export const sizes: Sizes = forms[form] ?? {
   contests: 500,
   stalls: [7],
   restarts: [1],
+  directory: { users: 300, groups: 20, kills: 2 },
   ...cluster,
 };
 

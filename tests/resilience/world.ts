@@ -1,5 +1,5 @@
 /** What the servers of these tests serve, and to whom. */
-import type { AuthorizationServerOptions } from '@portcullis/authorization-server';
+import type { AuthorizationServerOptions, IdentityProviderOptions } from '@portcullis/authorization-server';
 import type { Account } from '../support/user.ts';
 
 /** Not where any of them listens: their ports are whatever is free. */
@@ -37,6 +37,16 @@ export const CLIENTS: readonly object[] = [
     grant_types: ['urn:ietf:params:oauth:grant-type:jwt-bearer'],
   },
 ];
+
+/** Only provisions: no user signs in by it. */
+export const PROVISIONING_PROVIDER: IdentityProviderOptions = {
+  id: 'acme',
+  name: 'Acme',
+  clientId: 'portcullis',
+  scopes: ['openid', 'email'],
+  kind: { issuer: 'https://acme.example' },
+  scim: {},
+};
 
 /** What a client of this world proves itself by, in a form. */
 export function credentialsOf(clientId: 'web' | 'notes-server' | 'agent'): Readonly<Record<string, string>> {
