@@ -38,35 +38,37 @@ const CONTAINER = 'tests/container/*.test.ts';
 
 /** The longest files start first, so that no worker waits for one of them alone at the end. */
 const LONGEST = [
+  'tests/performance/pair.test.ts',
   'tests/documents/commands.test.ts',
   'tests/interop/agents/agents.test.ts',
   'tests/pages/every-page-without-script.test.ts',
   'tests/pages/every-page.test.ts',
-  'tests/pages/every-page-in-german.test.ts',
   'tests/resilience/sessions.test.ts',
-  'tests/federation/provider-token-lifecycle.test.ts',
   'tests/interop/backends/backends.test.ts',
-  'tests/interop/mcp-remote.test.ts',
-  'tests/resilience/readiness.test.ts',
-  'packages/cli/test/processes.test.ts',
-  'packages/store/test/contract.test.ts',
-  'tests/recipes/back-up.test.ts',
-  'tests/federation/end-to-end.test.ts',
-  'tests/interop/profiles.test.ts',
-  'packages/cli/test/up.test.ts',
-  'packages/cli/test/client.test.ts',
+  'tests/federation/provider-token-lifecycle.test.ts',
+  'tests/pages/every-page-in-german.test.ts',
   'packages/store/test/postgres.test.ts',
-  'packages/authorization-server/test/device-cookies.test.ts',
+  'packages/http/test/node.test.ts',
+  'packages/gateway/test/stdio.test.ts',
+  'packages/cli/test/mail.test.ts',
+  'packages/admin/test/console/look.browser.test.ts',
+  'packages/resource-server/test/framework-adapters.test.ts',
+  'tests/resilience/readiness.test.ts',
+  'tests/interop/backends/client-dependent-tools.test.ts',
+  'tests/interop/gateway/doctor.test.ts',
+  'tests/interop/device.test.ts',
+  'packages/gateway/test/uploads.test.ts',
+  'tests/proxies/proxies.test.ts',
+  'packages/store/test/contract.test.ts',
+  'packages/gateway/test/limits.test.ts',
   'packages/resource-server/test/adapters.test.ts',
 ];
 
-/** Isolated files come before all others, because a process ends when the next file cannot share it. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId, project }: TestSpecification) => {
+    const rank = ({ moduleId }: TestSpecification) => {
       const index = LONGEST.findIndex((file) => moduleId.endsWith(file));
-      const length = index < 0 ? LONGEST.length : index;
-      return project.config.isolate ? length : length + LONGEST.length + 1;
+      return index < 0 ? LONGEST.length : index;
     };
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
@@ -77,12 +79,12 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     projects: [
+      // Tests change no global state, so that their files share a few processes, which load each module once.
       {
         extends: true,
-        // Tests change no global state, so that their files share a few processes, which load each module once.
         test: { name: 'main', include: ALL, exclude: [...EXHAUSTIVE, INSTALLED, CONTAINER], isolate: false },
       },
-      { extends: true, test: { name: 'exhaustive', include: EXHAUSTIVE } },
+      { extends: true, test: { name: 'exhaustive', include: EXHAUSTIVE, isolate: false } },
       { extends: true, test: { name: 'container', include: [CONTAINER] } },
       {
         extends: true,
@@ -102,8 +104,8 @@ const config: ViteUserConfig = defineConfig({
     ],
     // A run that follows another does not transform the same sources once more, which takes half the time of a single file.
     fsModuleCache: true,
-    // One more than there are cores, because these tests also wait for clocks, processes and browsers.
-    maxWorkers: 3,
+    // More than there are cores, because these tests also wait for clocks, processes and browsers.
+    maxWorkers: 5,
     // Many tests start processes, which take half a minute on a very busy machine; the limits are for what never ends.
     testTimeout: 240_000,
     expect: { poll: { timeout: 100_000 } },

@@ -1,13 +1,11 @@
 /** Every page in every state, in German: axe finds nothing, nothing overflows, and what matters is in sight. */
 import { beforeAll, describe, it } from 'vitest';
-import { DIAGONAL, expectBearable, expectInSight, survey } from './survey.ts';
+import { NARROW, expectBearable, expectInSight, survey } from './survey.ts';
 
 let findings: Awaited<ReturnType<typeof survey>>;
 beforeAll(async () => {
-  findings = await survey(
-    { javaScriptEnabled: true, locale: 'de-DE' },
-    { checked: DIAGONAL, keyboard: false },
-  );
+  // Its words are longer; colours are those of English.
+  findings = await survey({ javaScriptEnabled: true, locale: 'de-DE' }, { checked: NARROW, keyboard: false });
 }, 900_000);
 
 describe('every page', () => {

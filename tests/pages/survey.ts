@@ -14,7 +14,7 @@ async function violationsOf(page: Page): Promise<unknown> {
   return results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
 }
 
-export const LOOKS = [
+const LOOKS = [
   { colorScheme: 'light', width: 360 },
   { colorScheme: 'light', width: 1280 },
   { colorScheme: 'dark', width: 360 },
@@ -25,6 +25,9 @@ type Look = (typeof LOOKS)[number];
 
 /** Each width and each scheme once: colours know nothing of the width. */
 export const DIAGONAL: readonly Look[] = [LOOKS[0], LOOKS[3]];
+
+/** Where a page that differs by its words or by a missing script can fail. */
+export const NARROW: readonly Look[] = [LOOKS[0]];
 
 /** What was seen of a page in one look. */
 interface Sight {
