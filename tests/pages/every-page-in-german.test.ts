@@ -1,6 +1,6 @@
 /** Every page in every state, in German: axe finds nothing, nothing overflows, and what matters is in sight. */
 import { beforeAll, describe, it } from 'vitest';
-import { NARROW, expectBearable, expectInSight, survey } from './survey.ts';
+import { expectBearable, expectInSight, NARROW, survey } from './survey.ts';
 
 let findings: Awaited<ReturnType<typeof survey>>;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 /** Every page in every state without JavaScript: axe finds nothing, nothing overflows, and the keyboard reaches everything. */
 import { describe, it } from 'vitest';
-import { NARROW, expectBearable, expectReached, survey } from './survey.ts';
+import { expectBearable, expectReached, NARROW, survey } from './survey.ts';
 
 describe('every page', { timeout: 900_000 }, () => {
   it('passes axe at every width, light and dark, without scrolling sideways, without JavaScript', async () => {

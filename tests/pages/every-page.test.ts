@@ -4,7 +4,10 @@ import { DIAGONAL, expectBearable, expectInSight, expectReached, survey } from '
 
 let findings: Awaited<ReturnType<typeof survey>>;
 beforeAll(async () => {
-  findings = await survey({ javaScriptEnabled: true, locale: 'en-GB' }, { checked: DIAGONAL, keyboard: true });
+  findings = await survey(
+    { javaScriptEnabled: true, locale: 'en-GB' },
+    { checked: DIAGONAL, keyboard: true },
+  );
 }, 900_000);
 
 describe('every page', () => {
