@@ -1,19 +1,24 @@
-/** The program of another commit, in a folder of its own beside this one. */
+/** The program of another commit, or of another folder, beside this one. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newFolder } from '../authorization/portcullis.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface OtherProgram {
+  /** The commit; of a folder its name. */
   readonly commit: string;
   readonly folder: string;
 }
 
-/** Extracts a commit and installs what its lock file names; what is installed here serves where both lock files are equal. */
+/**
+ * Extracts a commit and installs what its lock file names; what is installed here serves where both lock files are equal.
+ * @param name a commit, or a folder in which a program is installed
+ */
 export function extractProgram(name: string): OtherProgram {
+  if (existsSync(join(name, 'package-lock.json'))) return { commit: name, folder: resolve(name) };
   const commit = git('rev-parse', '--short', '--verify', `${name}^{commit}`).trim();
   const folder = newFolder();
   const archive = join(folder, 'program.tar');

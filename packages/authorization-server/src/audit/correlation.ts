@@ -105,14 +105,17 @@ export function createEventCorrelation(clock: () => number): EventCorrelation {
       const discovery = findDiscovery(correlated.network);
       return discovery === null ? correlated : { ...correlated, discovery };
     },
-    watchFirstUse: (isLive, events) => async (claims) => {
-      const live = await isLive(claims);
-      const grant = live && claims.grant_id !== undefined ? unusedGrants.get(claims.grant_id) : undefined;
-      if (grant?.grantId !== undefined) {
-        unusedGrants.delete(grant.grantId);
+    watchFirstUse: (isLive, events) => (claims) => {
+      const grantId = claims.grant_id;
+      // Most tokens have been used before.
+      if (grantId === undefined || unusedGrants.get(grantId) === undefined) return isLive(claims);
+      return isLive(claims).then((live) => {
+        const grant = live ? unusedGrants.get(grantId) : undefined;
+        if (grant === undefined) return live;
+        unusedGrants.delete(grantId);
         events({ type: 'token.first_used', ...grant });
-      }
-      return live;
+        return live;
+      });
     },
   };
 }

@@ -8,6 +8,9 @@ import { MAX_RESPONSE_HEADER } from '../limits.ts';
 
 const INTERIM = /^HTTP\/1\.[01] 100[ \r]/;
 const START = 'HTTP/1.1 100 '.length;
+/** The first digit of the status. */
+const STATUS = 'HTTP/1.1 '.length;
+const ONE = 0x31;
 const END = '\r\n\r\n';
 /** Ends the first line of each request that undici writes. */
 const REQUEST = ' HTTP/1.1\r\n';
@@ -63,5 +66,6 @@ function mayBeContinue(bytes: Buffer): boolean {
 }
 
 function isContinue(bytes: Buffer): boolean {
-  return INTERIM.test(bytes.toString('latin1', 0, START));
+  // Of most responses this digit decides.
+  return bytes[STATUS] === ONE && INTERIM.test(bytes.toString('latin1', 0, START));
 }

@@ -318,11 +318,12 @@ class Exchange implements BackendRequestListener {
 
   #end(end: ExchangeEnd): void {
     const { outgoing } = this.#request;
-    outgoing.off('close', this.#onClose);
     this.#release();
     const backendMs = performance.now() - this.#sentAt;
     this.#resolve({ ...end, backendMs, responseBytes: this.#responseBytes });
     if (end.kind === 'answered') outgoing.end();
+    // Another exchange may follow.
+    else outgoing.off('close', this.#onClose);
   }
 }
 

@@ -17,9 +17,10 @@ export function allowLongBody({ socket }: IncomingMessage, outgoing: ServerRespo
 export function keepLongBodies<T extends Server>(server: T): T {
   const { emit } = server;
   return Object.assign(server, {
-    emit(name: string, ...details: readonly unknown[]): boolean {
-      const isExempt = name === 'clientError' && isTimeout(details[0]) && exempt.has(Object(details[1]));
-      return isExempt || Reflect.apply(emit, server, [name, ...details]);
+    emit(...event: readonly [name: string, ...details: unknown[]]): boolean {
+      const [name, error, socket] = event;
+      const isExempt = name === 'clientError' && isTimeout(error) && exempt.has(Object(socket));
+      return isExempt || Reflect.apply(emit, server, event);
     },
   });
 }

@@ -57,5 +57,6 @@ function readReference(parameters: OperationParameters): Partial<OperationTarget
  * @throws the error of `parameters` if a parameter that decides about it is missing or of another type: a server might convert it
  */
 export function readOperationTarget(method: string, parameters: OperationParameters): OperationTarget {
-  return { ...NO_TARGET, ...TARGETS.get(method)?.(parameters) };
+  const read = TARGETS.get(method);
+  return read === undefined ? NO_TARGET : { ...NO_TARGET, ...read(parameters) };
 }

@@ -122,8 +122,12 @@ async function authorizeAsync(
 ): Promise<GuardDecision> {
   const { settings, proofOfPossession, chargeBody } = services;
   try {
-    const verifiedToken = await found;
-    if (!isProven) await checkStillValid(services, resource, verifiedToken, requestInfo);
+    const verifiedToken = found instanceof Promise ? await found : found;
+    // Neither can be cached.
+    if (!isProven && resource.verifier.isLive !== undefined)
+      await checkNotRevoked(resource, verifiedToken.claims);
+    if (!isProven && verifiedToken.binding !== null)
+      await checkPossession(services, resource, verifiedToken, requestInfo);
     const { scopes, authentication } = await findRequirements(resource, requestInfo, {
       limit: settings.bodyLimit,
       charge: (bytes) => chargeBody?.(verifiedToken.principal, bytes, settings.clock()),
@@ -143,21 +147,16 @@ async function authorizeAsync(
   }
 }
 
-/**
- * Checks what cannot be cached: whether the token has been revoked, and possession of the key or certificate that it
- * is bound to.
- */
-async function checkStillValid(
+/** Checks possession of the key or certificate that the token is bound to. */
+async function checkPossession(
   { settings: { certificates }, proofOfPossession }: AuthorizationServices,
   resource: ProtectedResource,
-  { accessToken: token, binding, claims }: VerifiedToken,
+  { accessToken: token, binding }: VerifiedToken,
   requestInfo: RequestInfo,
 ): Promise<void> {
-  if (resource.verifier.isLive !== undefined) await checkNotRevoked(resource, claims);
-  if (binding === null) return;
-  if (binding.certificate !== null && certificates !== null)
+  if (binding !== null && binding.certificate !== null && certificates !== null)
     await checkClientCertificate(binding.certificate, certificates, requestInfo);
-  if (binding.key !== null)
+  if (binding !== null && binding.key !== null)
     await proofOfPossession?.check({ token, thumbprint: binding.key }, resource, requestInfo);
 }
 

@@ -14,7 +14,7 @@ const BUCKET_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 
 /** Statistics of one server. Its path is configured, so requests cannot create any. */
 interface ServerStatistics {
-  /** By decision and outcome, as formatted labels. */
+  /** By decision and outcome, with a space between. */
   readonly ends: Map<string, number>;
   readonly whole: Durations;
   readonly backend: Durations;
@@ -26,6 +26,13 @@ export function createCallMetrics(): CallMetrics {
   const servers = new Map<string, ServerStatistics>();
   const distributions = (which: 'whole' | 'backend') =>
     [...servers].map(([server, statistics]) => ({ labels: { server }, ...statistics[which] }));
+  const ends = () =>
+    [...servers].flatMap(([server, statistics]) =>
+      [...statistics.ends].map(([end, count]) => {
+        const [decision = '', outcome = ''] = end.split(' ');
+        return [labelsOf({ server, decision, outcome }), count] as const;
+      }),
+    );
   const bytes = (which: 'received' | 'sent') =>
     new Map([...servers].map(([server, statistics]) => [labelsOf({ server }), statistics[which]]));
 
@@ -34,8 +41,8 @@ export function createCallMetrics(): CallMetrics {
       const name = String(server);
       const statistics = servers.get(name) ?? createStatistics();
       servers.set(name, statistics);
-      const labels = labelsOf({ server: name, decision: String(decision), outcome: String(outcome) });
-      statistics.ends.set(labels, (statistics.ends.get(labels) ?? 0) + 1);
+      const end = `${decision} ${outcome}`;
+      statistics.ends.set(end, (statistics.ends.get(end) ?? 0) + 1);
       statistics.whole.record(Number(duration) / 1000);
       statistics.backend.record(Number(backendDuration) / 1000);
       statistics.received += Number(requestBytes);
@@ -46,7 +53,7 @@ export function createCallMetrics(): CallMetrics {
         'portcullis_gateway_calls_total',
         'counter',
         'Requests through the gateway, by server, decision and outcome.',
-        new Map([...servers.values()].flatMap(({ ends }) => [...ends])),
+        new Map(ends()),
       ),
       ...histogram(
         'portcullis_gateway_call_duration_seconds',
