@@ -22,11 +22,11 @@ interface Scim {
 }
 
 /** A server whose users sign in at oidc-provider, which verifies `<login>@third.example`, and its provisioning service. */
-async function setScene(scim: Scim = {}) {
+async function setScene(scim: Scim = {}, options: { readonly sendsMail?: boolean } = {}) {
   const files = await startFiles();
   const scopes = ['openid', 'offline_access', 'email', 'files:read'];
   const resources = RESOURCES.map((one) => ({ ...one, claims: ['groups'] as const }));
-  const t = await setFederationScene([openId(files, { scim, scopes })], { resources });
+  const t = await setFederationScene([openId(files, { scim, scopes })], { resources, ...options });
   const service = await connectService(t, 'files');
   const refresh = async (token: unknown) => {
     const fields = { grant_type: 'refresh_token', refresh_token: String(token) };
@@ -163,6 +163,26 @@ describe('provisioned groups', () => {
     expect(await groups()).toEqual([{ name: 'Makers', origin: 'scim' }]);
     await service.patch(`/Groups/${group}`, { op: 'remove', path: `members[value eq "${id}"]` });
     expect(await groups()).toEqual([]);
+  });
+
+  it('name the users who decide about a call by them, beside groups of other origins', async () => {
+    const { t, service, logIn } = await setScene({}, { sendsMail: true });
+    const id = await service.addUser('ada@third.example', { externalId: 'ada' });
+    const group = await service.addGroup('Approvers', [id]);
+    await service.addGroup('approvers', [await service.addUser('eve@third.example')]);
+    await logIn();
+    const accounts = accountsOf(t);
+    const local = await accounts.add('bob@example.org');
+    if ('refused' in local) throw new Error(local.refused);
+    await t.store.saveProfile(local.accountId, { email: null, name: null, groups: ['Approvers', 'Makers'] });
+    const ada = (await accounts.find('ada@third.example'))?.id ?? '';
+    const find = async (...groups: readonly string[]) =>
+      (await t.server.mailedLinks?.findApprovers(groups))?.toSorted();
+    expect(await find('Approvers', 'Others')).toEqual([ada, local.accountId].toSorted());
+    expect(await find('Makers')).toEqual([local.accountId]);
+    expect(await find('approvers', 'Others')).toEqual([]);
+    await service.patch(`/Groups/${group}`, { op: 'remove', path: `members[value eq "${id}"]` });
+    expect(await find('Approvers')).toEqual([local.accountId]);
   });
 
   it('end access tokens that name a group that the user lost, at the next call', async () => {

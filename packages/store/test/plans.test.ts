@@ -162,6 +162,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.findAccountsByVerifiedEmail(account.emailKey);
   await store.saveProfile(account.id, { email: null, name: 'Ada', groups: ['engineers'] });
   await store.findProfile(account.id);
+  await store.listProfileGroups('', 10);
   await store.replacePasswordHash(account.id, account.passwordHash, account.passwordHash);
   await store.changePassword(account.id, account.passwordHash, account.passwordHash, 'session');
   await store.saveSession(newSession(account.id, { hash: 'session' }));

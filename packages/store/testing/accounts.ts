@@ -44,6 +44,23 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findProfile(account.id)).toBeNull();
     });
 
+    it('lists the groups of profiles in the order of accounts, page by page', async () => {
+      const [account, other] = [newAccount(), newAccount()];
+      await store().createFirstAccount(account, null);
+      expect(await store().createAccount(other, newAccountLink(other.id))).toBe(true);
+      const profiles = [account, other].map(({ id }, index) => ({
+        accountId: id,
+        groups: [`größe ${index}`],
+      }));
+      for (const { accountId, groups } of profiles)
+        await store().saveProfile(accountId, { email: null, name: null, groups });
+      const [first, second] = profiles.toSorted((a, b) => (a.accountId < b.accountId ? -1 : 1));
+      expect(await store().listProfileGroups('', 9)).toEqual([first, second]);
+      expect(await store().listProfileGroups('', 1)).toEqual([first]);
+      expect(await store().listProfileGroups(first?.accountId ?? '', 9)).toEqual([second]);
+      expect(await store().listProfileGroups(second?.accountId ?? '', 9)).toEqual([]);
+    });
+
     it('finds accounts by the address that their identity provider verified', async () => {
       const [account, other] = [newAccount(), newAccount()];
       await store().createFirstAccount(account, null);

@@ -12,6 +12,7 @@ export type MailKind =
   | 'passkey'
   | 'credentials'
   | 'approval'
+  | 'group-approval'
   | 'test';
 
 interface KindTexts {
@@ -23,7 +24,7 @@ interface KindTexts {
 
 export interface MailTexts {
   readonly kinds: Readonly<Record<MailKind, KindTexts>>;
-  readonly facts: Readonly<Record<'time' | 'app' | 'network' | 'server' | 'tool' | 'until', string>>;
+  readonly facts: Readonly<Record<'time' | 'user' | 'app' | 'network' | 'server' | 'tool' | 'until', string>>;
   /** Below a link. */
   readonly paste: string;
   /** Why the recipient gets the mail. */
@@ -75,6 +76,11 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: 'An app wants to do something on your behalf that you decide about. Open the page to see what it is.',
         action: 'See and decide',
       },
+      'group-approval': {
+        heading: 'A call needs your approval',
+        what: 'An app wants to call a tool for a user, and a group that you are in decides about it. Open the page to see what it is.',
+        action: 'See and decide',
+      },
       test: {
         heading: 'A test',
         what: 'This server can send mail to this address.',
@@ -83,6 +89,7 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
     },
     facts: {
       time: 'Time',
+      user: 'User',
       app: 'App',
       network: 'Network',
       server: 'Server',
@@ -135,10 +142,16 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: 'Eine App möchte in Ihrem Namen etwas tun, worüber Sie entscheiden. Öffnen Sie die Seite, um es zu sehen.',
         action: 'Ansehen und entscheiden',
       },
+      'group-approval': {
+        heading: 'Ein Aufruf braucht Ihre Zustimmung',
+        what: 'Eine App möchte für einen Benutzer ein Werkzeug aufrufen, und eine Gruppe, in der Sie sind, entscheidet darüber. Öffnen Sie die Seite, um es zu sehen.',
+        action: 'Ansehen und entscheiden',
+      },
       test: { heading: 'Ein Test', what: 'Dieser Server kann E-Mails an diese Adresse senden.', action: '' },
     },
     facts: {
       time: 'Zeit',
+      user: 'Benutzer',
       app: 'App',
       network: 'Netz',
       server: 'Server',
@@ -191,10 +204,16 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: 'Une application veut faire en votre nom quelque chose dont vous décidez. Ouvrez la page pour le voir.',
         action: 'Voir et décider',
       },
+      'group-approval': {
+        heading: 'Un appel attend votre accord',
+        what: 'Une application veut appeler un outil pour un utilisateur, et un groupe dont vous faites partie en décide. Ouvrez la page pour le voir.',
+        action: 'Voir et décider',
+      },
       test: { heading: 'Un essai', what: 'Ce serveur peut envoyer des e-mails à cette adresse.', action: '' },
     },
     facts: {
       time: 'Heure',
+      user: 'Utilisateur',
       app: 'Application',
       network: 'Réseau',
       server: 'Serveur',
@@ -247,6 +266,11 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: 'Una aplicación quiere hacer en su nombre algo que decide usted. Abra la página para verlo.',
         action: 'Ver y decidir',
       },
+      'group-approval': {
+        heading: 'Una llamada necesita su aprobación',
+        what: 'Una aplicación quiere llamar a una herramienta para un usuario, y lo decide un grupo al que usted pertenece. Abra la página para verlo.',
+        action: 'Ver y decidir',
+      },
       test: {
         heading: 'Una prueba',
         what: 'Este servidor puede enviar correo a esta dirección.',
@@ -255,6 +279,7 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
     },
     facts: {
       time: 'Hora',
+      user: 'Usuario',
       app: 'Aplicación',
       network: 'Red',
       server: 'Servidor',
@@ -307,10 +332,16 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: 'アプリが、あなたの判断が必要な操作を行おうとしています。ページを開いて内容を確認してください。',
         action: '確認して決める',
       },
+      'group-approval': {
+        heading: '承認が必要な呼び出しがあります',
+        what: 'アプリがユーザーのためにツールを呼び出そうとしており、あなたが所属するグループの判断が必要です。ページを開いて内容を確認してください。',
+        action: '確認して決める',
+      },
       test: { heading: 'テスト', what: 'このサーバーはこのアドレスにメールを送信できます。', action: '' },
     },
     facts: {
       time: '日時',
+      user: 'ユーザー',
       app: 'アプリ',
       network: 'ネットワーク',
       server: 'サーバー',
@@ -363,9 +394,22 @@ export const mailTexts: Readonly<Record<MailLanguage, MailTexts>> = {
         what: '某个应用想代表您执行需要您决定的操作。请打开页面查看。',
         action: '查看并决定',
       },
+      'group-approval': {
+        heading: '有一个调用需要您批准',
+        what: '某个应用想为一位用户调用工具，需要由您所在的组决定。请打开页面查看。',
+        action: '查看并决定',
+      },
       test: { heading: '测试', what: '此服务器可以向此地址发送邮件。', action: '' },
     },
-    facts: { time: '时间', app: '应用', network: '网络', server: '服务器', tool: '工具', until: '有效期至' },
+    facts: {
+      time: '时间',
+      user: '用户',
+      app: '应用',
+      network: '网络',
+      server: '服务器',
+      tool: '工具',
+      until: '有效期至',
+    },
     paste: '如果按钮无法使用，请打开此地址：',
     why: '此邮件因涉及您的帐户而自动发送。',
     unexpected: '如果您没有预料到，请忽略此邮件：不会有任何更改。',

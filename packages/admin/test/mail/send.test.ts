@@ -186,26 +186,7 @@ describe('a mail about an event', () => {
 
   it('asks the user of a call for approval, at most once in five minutes', async () => {
     const { scene, store, deliver, id } = await setOneProcess();
-    const approval = (name: string, approverGroups: readonly string[] | null) => ({
-      ...{ id: name, subject: id, clientId: 'app', grantId: null, server: '/files', tool: 'delete_file' },
-      ...{
-        argumentsHash: name,
-        definition: null,
-        rule: 'r',
-        approverGroups,
-        reusableFor: null,
-        arguments: '{}',
-      },
-      ...{ createdAt: 0, expiresAt: 4_000_000_000 },
-    });
-    const limits = { bySubject: 10, byServer: 10 };
-    const asked = ['a', 'b', 'c'] as const;
-    for (const name of asked)
-      await store.requestApproval(approval(name, name === 'a' ? ['admins'] : null), limits);
-    const events = asked.map((name) => ({
-      ...{ type: 'approval.requested', accountId: id, clientId: 'app', details: { approvalId: name } },
-    }));
-    await append(store, ...events);
+    for (const name of ['b', 'c']) await requestApproval(store, name, id, null);
     await deliver();
     expect(scene.mailServer.mails.map(({ text }) => text)).toEqual([
       expect.stringContaining(`${ISSUER}/approvals/b`),
@@ -216,7 +197,53 @@ describe('a mail about an event', () => {
     await deliver();
     expect(scene.mailServer.mails).toHaveLength(2);
   });
+
+  it('asks those for approval who are in a group that decides, each once in five minutes, and no others', async () => {
+    const { scene, server, store, deliver, id } = await setOneProcess();
+    const join = async (email: string, ...groups: readonly string[]) => {
+      const accountId = await addAccount({ server }, email);
+      await store.saveProfile(accountId, { email: null, name: null, groups });
+      return accountId;
+    };
+    await join('grace@example.org', 'admins');
+    await join('joan@example.org', 'others', 'owners');
+    await join('eve@example.org', 'others');
+    await store.disableAccount(await join('bob@example.org', 'admins'), 0);
+    await requestApproval(store, 'a', id, ['admins', 'owners']);
+    await deliver();
+    const recipients = () => scene.mailServer.mails.flatMap((mail) => mail.recipients).toSorted();
+    expect(recipients()).toEqual(['grace@example.org', 'joan@example.org']);
+    for (const { text } of scene.mailServer.mails) {
+      expect(text).toContain(`${ISSUER}/approvals/a`);
+      expect(text).toContain('User: ada@example.org');
+      expect(text).toContain('a group that you are in decides');
+    }
+    expect(new Set(scene.mailServer.mails.map(({ messageId }) => messageId)).size).toBe(2);
+    // A client that acts for itself has no user.
+    await requestApproval(store, 'b', null, ['owners', 'leads']);
+    await join('hedy@example.org', 'leads');
+    await deliver();
+    expect(recipients()).toEqual(['grace@example.org', 'hedy@example.org', 'joan@example.org']);
+  });
 });
+
+/** An approval that waits for a decision, and its event. @param accountId `null`: the client acts for itself */
+async function requestApproval(
+  store: FullStore,
+  approvalId: string,
+  accountId: string | null,
+  approverGroups: readonly string[] | null,
+): Promise<void> {
+  const call = { clientId: 'app', grantId: null, server: '/files', tool: 'delete_file', definition: null };
+  const rule = { rule: 'r', approverGroups, reusableFor: null, arguments: '{}', argumentsHash: approvalId };
+  const limits = { bySubject: 10, byServer: 10 };
+  const times = { createdAt: 0, expiresAt: 4_000_000_000 };
+  await store.requestApproval(
+    { ...{ id: approvalId, subject: accountId ?? 'app' }, ...call, ...rule, ...times },
+    limits,
+  );
+  await append(store, { type: 'approval.requested', accountId, clientId: 'app', details: { approvalId } });
+}
 
 describe('a mail that cannot be sent', () => {
   it('is given up after three attempts if its mailbox rejects it, and others are sent once', async () => {
@@ -264,6 +291,24 @@ describe('a mail that cannot be sent', () => {
     await append(store, notice);
     await deliver();
     expect(subjects().slice(1)).toEqual(['Your way of signing in was changed · Gate']);
+  });
+
+  it('is given up for an approver whose mailbox rejects it, and reaches the other approvers once', async () => {
+    const { scene, server, store, deliver, reports, id } = await setOneProcess();
+    for (const email of ['grace@example.org', 'joan@example.org']) {
+      const accountId = await addAccount({ server }, email);
+      await store.saveProfile(accountId, { email: null, name: null, groups: ['admins'] });
+    }
+    scene.mailServer.behavior.recipient = (address) =>
+      address.startsWith('grace') ? [550, '5.1.1 unknown'] : null;
+    await requestApproval(store, 'a', id, ['admins']);
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await deliver();
+      scene.ahead += 60_000;
+    }
+    await deliver();
+    expect(scene.mailServer.mails.map(({ recipients }) => recipients)).toEqual([['joan@example.org']]);
+    expect(reports.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'rejected']);
   });
 
   it('is given up although the mailbox of another rejects it in another way', async () => {

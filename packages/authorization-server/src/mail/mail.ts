@@ -1,6 +1,8 @@
 /** Mail put together: links for the program that sends it, and the pages behind them. Loaded only if the option `sendsMail` is on. */
 import type { AuthorizationContext, PageRouter } from '../authorization/page-context.ts';
 import type { FindClient } from '../clients/find-client.ts';
+import type { ServerContext } from '../context.ts';
+import type { FederationOptions } from '../federation/provider/identity-provider.ts';
 import type { Route } from '../http/router.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
 import { createLinkRequestRoutes } from './link-requests.ts';
@@ -13,7 +15,10 @@ export interface MailFeature {
   routes(pages: PageRouter, completeLogin: CompleteLogin): readonly Route[];
 }
 
-export function createMail(context: AuthorizationContext, findClient: FindClient): MailFeature {
+export function createMail(
+  context: AuthorizationContext & ServerContext<FederationOptions>,
+  findClient: FindClient,
+): MailFeature {
   const tokens = createNoticeTokens(context);
   const signInLinks = createSignInLinks(context);
   const { localAccounts, signInLinks: hasSignInLinks } = context.options;

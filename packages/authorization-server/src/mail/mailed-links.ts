@@ -4,8 +4,10 @@ import type { ServerContext } from '../context.ts';
 import { displayName } from '../display-name.ts';
 import { createEncryptedJson, type EncryptedJson } from '../encryption/encrypted-json.ts';
 import { createEncryptor } from '../encryption/encryptor.ts';
+import type { FederationOptions } from '../federation/provider/identity-provider.ts';
 import type { AuditEventRecord } from '../store/index.ts';
 import { type AccountLink, createAccountAdministration } from '../users/administer-accounts.ts';
+import { findApprovers } from './find-approvers.ts';
 import { type Notice, type NoticeKind, noticeOf } from './notices.ts';
 import { SIGN_IN_LINK_PATH, type SignInLinks, signInLinkOf } from './sign-in-links.ts';
 
@@ -18,6 +20,8 @@ export interface MailedLinks {
    * @param except a session that may be that of an attacker
    */
   findLanguage(accountId: string, except: string | null): Promise<string | null>;
+  /** The accounts of users who decide about a call by one of some groups, at most 100. Reads all profiles. */
+  findApprovers(groups: readonly string[]): Promise<readonly string[]>;
   /** A one-time link; it replaces earlier ones of the account. @returns `null`: the account is disabled or gone */
   createAccountLink(accountId: string, purpose: 'invitation' | 'reset'): Promise<AccountLink | null>;
   /** What its user is told of an event, and the link "this was not me"; `null`: nothing. */
@@ -31,6 +35,8 @@ export interface MailedLinks {
 /** Seconds for which "this was not me" works. */
 export const NOTICE_LIFETIME = 7 * 86_400;
 const MAX_TOKEN_LENGTH = 1024;
+/** Mails about one approval. */
+const MAX_APPROVERS = 100;
 
 export const NOTICE_PATH = '/notice';
 
@@ -60,7 +66,7 @@ export function createNoticeTokens({
 }
 
 export function createMailedLinks(
-  context: ServerContext,
+  context: ServerContext<FederationOptions>,
   findClient: FindClient,
   { tokens, signInLinks }: { readonly tokens: NoticeTokens; readonly signInLinks: SignInLinks },
 ): MailedLinks {
@@ -80,6 +86,7 @@ export function createMailedLinks(
         sessions.find(({ hash, language }) => hash !== except && language !== undefined)?.language ?? null
       );
     },
+    findApprovers: (groups) => findApprovers(store, groups, options.identityProviders.keys(), MAX_APPROVERS),
     async createAccountLink(accountId, purpose) {
       const made = await (purpose === 'reset' ? accounts.reset(accountId, true) : accounts.invite(accountId));
       return 'refused' in made ? null : made;

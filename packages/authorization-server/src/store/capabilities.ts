@@ -21,6 +21,7 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     findAccountsByVerifiedEmail: [],
     findProfile: null,
     saveProfile: false,
+    listProfileGroups: [],
     saveSetupLink: UNAVAILABLE,
     isSetupLink: false,
     createFirstAccount: UNAVAILABLE,

@@ -93,6 +93,12 @@ export interface UserStore {
   /** Saves the profile, replacing the previous one, without provisioned groups. @returns `false` when there is no such account */
   saveProfile(accountId: string, profile: UserProfile): Promise<boolean>;
 
+  /** Groups in the profiles of accounts, without provisioned ones: a page ordered by account, after the account `after`. */
+  listProfileGroups(
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly accountId: string; readonly groups: readonly string[] }[]>;
+
   /** Saves the hash of a setup link. Several may be valid until the first account is created. */
   saveSetupLink(hash: string, createdAt: number): Promise<void>;
   /** Whether the link can still create the first account: it is known, and there is no local account. */

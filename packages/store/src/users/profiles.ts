@@ -15,6 +15,10 @@ const profileOf = defineQuery(
     WHERE a.id = ?`,
 );
 
+const groupsPage = defineQuery(
+  'SELECT account_id AS "accountId", user_groups AS groups FROM user_profiles WHERE account_id > ? ORDER BY account_id LIMIT ?',
+);
+
 interface ProfileRow {
   readonly email: string | null;
   readonly name: string | null;
@@ -23,7 +27,7 @@ interface ProfileRow {
   readonly provisioned: string | null;
 }
 
-export type ProfileOperations = Pick<UserStore, 'findProfile' | 'saveProfile'>;
+export type ProfileOperations = Pick<UserStore, 'findProfile' | 'saveProfile' | 'listProfileGroups'>;
 
 export function createProfileOperations(database: Database): ProfileOperations {
   return {
@@ -36,6 +40,15 @@ export function createProfileOperations(database: Database): ProfileOperations {
       if (row.provisioned === null) return { email, name, groups };
       const provisionedGroups = new Set(rows.flatMap(({ provisioned }) => provisioned ?? []));
       return { email, name, groups, provisionedGroups: [...provisionedGroups].toSorted() };
+    },
+    async listProfileGroups(after, limit) {
+      const rows = await database.read<{ readonly accountId: string; readonly groups: string }>(
+        groupsPage(after, limit),
+      );
+      return rows.map(({ accountId, groups }) => ({
+        accountId,
+        groups: readJson<readonly string[]>(groups),
+      }));
     },
     async saveProfile(accountId, { email, name, groups }: UserProfile) {
       const saved = await database.write(sql`INSERT INTO user_profiles (account_id, email, name, user_groups)
