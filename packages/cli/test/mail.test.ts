@@ -8,6 +8,7 @@ import { launchChromium } from '../../../tests/support/browser.ts';
 import { type MailServer, startMailServer } from '../../../tests/support/mail-server.ts';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
+import { createUser } from '../../../tests/support/user.ts';
 import { runHere } from './support/in-process.ts';
 
 let mailServer: MailServer;
@@ -114,6 +115,48 @@ it('`users add` invites the owner by mail and prints no link', async () => {
   expect(mail?.recipients).toEqual(['bob@example.com']);
   const page = await open(/https?:\S+\/invitation\?token=\S+/.exec(mail?.text ?? '')?.[0] ?? '');
   expect(await page.textContent('h1')).toBe('Choose how to sign in');
+});
+
+it('a mail and its page show a hostile name of an app as text, and end its connection', async () => {
+  const name = '<img src=x onerror="document.title=1"><b>Notes</b>';
+  const redirect = 'https://app.example/callback';
+  const registered = await fetch(`${portcullis.url}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      client_name: name,
+      redirect_uris: [redirect],
+      token_endpoint_auth_method: 'none',
+    }),
+  });
+  const { client_id: clientId } = (await registered.json()) as { readonly client_id: string };
+  const request = new URL(`${portcullis.url}/authorize`);
+  request.search = String(
+    new URLSearchParams({
+      ...{
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: redirect,
+        resource: portcullis.resource,
+      },
+      ...{ scope: 'notes:read', code_challenge: 'A'.repeat(43), code_challenge_method: 'S256' },
+    }),
+  );
+  const user = createUser({ ...owner, password: 'a bridge of rope' });
+  expect((await user.authorize(request)).searchParams.has('code')).toBe(true);
+  const mail = await waitForMail('A new app is connected · Gate');
+  const page = await open('/login');
+  await page.setContent(mail?.html ?? '');
+  expect(await page.locator('img, b').count()).toBe(0);
+  expect(await page.textContent('table')).toContain('<img src=x onerror="document.title=1"><b>Notes</b>');
+  await page.click('a >> nth=0');
+  await page.waitForURL('**/notice?token=*');
+  expect(await page.locator('main img, main b').count()).toBe(0);
+  await page.click('button >> text=Disconnect');
+  await page.waitForSelector('text=Done: it has ended');
+  // What the app was given is of no use any more.
+  const again = await user.authorize(request, 'deny');
+  expect(again.searchParams.get('error')).toBe('access_denied');
 });
 
 it('`mail status` says why no mail is sent while the server responds as usual, and the log says when it is again', async () => {

@@ -54,6 +54,8 @@ export interface AdminSources {
       readonly types: readonly string[] | null;
     }[];
   };
+  /** Whether invitations are mailed: then their links are shown to their recipients only. */
+  readonly sendsMail: boolean;
   /** For requests to addresses that an operator names. */
   readonly outbound: OutboundSettings;
   /** The servers behind the gateway. */

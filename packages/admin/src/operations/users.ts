@@ -32,12 +32,19 @@ export async function showUser(admin: Administration, named: string): Promise<Us
   return { ...account, name, groups, verifiedEmail: email, secondFactors };
 }
 
-/** Creates an account and the link for its owner. */
+/** An account that was created. */
+export interface InvitedUser {
+  readonly account: ListedAccount;
+  /** For its owner; `null`: it is mailed. */
+  readonly link: AccountLink | null;
+}
+
+/** Creates an account and the link for its owner, which is mailed if mail is configured. */
 export async function inviteUser(
   { admin, operator, reason }: AdminRequest,
   { email, role }: { readonly email: string; readonly role: AccountRole | null },
-): Promise<AccountLink & { readonly account: ListedAccount }> {
-  const created = await admin.accounts.add(email);
+): Promise<InvitedUser> {
+  const created = await admin.accounts.add(email, admin.sendsMail);
   if ('refused' in created) {
     throw created.refused === 'exists'
       ? new OperationError(
@@ -57,7 +64,7 @@ export async function inviteUser(
     after: { email: account.email, role },
     reason,
   });
-  return { ...link, account };
+  return { link: admin.sendsMail ? null : link, account };
 }
 
 /** What an operator may change of an account. */

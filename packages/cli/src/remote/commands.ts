@@ -18,7 +18,7 @@ const userCommands: readonly RemoteCommand[] = [
   },
   {
     words: 'users add',
-    summary: 'create an account and a one-time sign-in link for its owner',
+    summary: 'create an account and a one-time sign-in link for its owner, or mail it',
     args: USER,
     options: [['--role <role>', 'operator or viewer']],
     isChange: true,

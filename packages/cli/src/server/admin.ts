@@ -56,6 +56,7 @@ export async function createAdmin(
       redirects: createRedirectPolicy(settings.privateUseSchemes, issuer),
       configuredClients: settings.clients,
       rateLimits: rateLimits === false ? {} : rateLimits,
+      sendsMail: settings.mail !== null,
       outbound: settings.outbound,
       configuration: {
         file: prepared.configFile,

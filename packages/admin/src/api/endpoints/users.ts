@@ -75,13 +75,17 @@ export const userEndpoints: readonly Endpoint[] = [
     id: 'inviteUser',
     tag: 'Users',
     summary: 'Create an account and a one-time link for its owner',
+    description:
+      'Where the setting `mail` is, the link is mailed to the owner, and is not part of the response.',
     scope: 'admin:write',
     status: 201,
     body: { email: z.string().max(300), role: roleSchema.nullable().default(null) },
-    response: z.object({ user: userSchema, link: linkSchema }).meta({ id: 'InvitedUser' }),
+    response: z
+      .object({ user: userSchema, link: linkSchema.nullable().describe('null: it is mailed') })
+      .meta({ id: 'InvitedUser' }),
     async handle({ body, ...task }) {
-      const { account, ...link } = await inviteUser(task, body);
-      return { user: userJson(account), link: linkJson(link) };
+      const { account, link } = await inviteUser(task, body);
+      return { user: userJson(account), link: link && linkJson(link) };
     },
   }),
   defineEndpoint({

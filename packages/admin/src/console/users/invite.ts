@@ -11,25 +11,29 @@ import { ROLES, readRole } from './roles.ts';
 export const inviteRoutes: readonly ConsoleRoute[] = defineAction({
   path: `${links.users}/invite`,
   fields: ['email', 'role'],
-  describe: async ({ form }) => ({
+  describe: async ({ form, admin }) => ({
     section: 'users',
     title: 'Invite a user',
     back: { label: 'Users', href: links.users },
     effects: [],
     button: 'Create the invitation',
-    fields: html`${field({ name: 'email', label: 'Email address', type: 'email', isRequired: true, maxLength: 300, value: form['email'] ?? '', hint: 'Creates an account and a one-time link for its owner.' })}
+    fields: html`${field({ name: 'email', label: 'Email address', type: 'email', isRequired: true, maxLength: 300, value: form['email'] ?? '', hint: admin.sendsMail ? 'Creates an account, and mails a one-time link to its owner.' : 'Creates an account and a one-time link for its owner.' })}
 ${field({ name: 'role', label: 'Role in the administration', choices: ROLES, value: form['role'] ?? '' })}`,
   }),
   async perform(request) {
     const email = request.form['email'] ?? '';
     if (email.length > 300) throw new OperationError('invalid', 'The email address is too long.');
-    const { account, link, expiresAt } = await inviteUser(request, { email, role: readRole(request) });
+    const { account, link } = await inviteUser(request, { email, role: readRole(request) });
+    const owner = html`<a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>`;
     return {
       section: 'users',
       title: 'The invitation is ready',
       back: { label: 'Users', href: links.users },
-      body: html`<p>Send this link to <a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>. It is shown once, works once, and expires ${time(expiresAt, request.admin.clock())}.</p>
-${copyText(link)}`,
+      body:
+        link === null
+          ? html`<p>A mail with a link is on its way to ${owner}.</p>`
+          : html`<p>Send this link to ${owner}. It is shown once, works once, and expires ${time(link.expiresAt, request.admin.clock())}.</p>
+${copyText(link.link)}`,
     };
   },
 });

@@ -1,0 +1,41 @@
+/** Invitations by the admin API and the console of an installation with mail: the link is in the mail alone. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type MailServer, startMailServer } from '../../../../tests/support/mail-server.ts';
+import { visitConsole } from '../console/visitor.ts';
+import { call, type Installation, startInstallation } from '../installation.ts';
+
+let mailServer: MailServer;
+let t: Installation;
+
+beforeAll(async () => {
+  mailServer = await startMailServer();
+  t = await startInstallation({ mail: { server: mailServer.url, from: 'gate@example.com' } });
+});
+afterAll(async () => {
+  await t.stop();
+  await mailServer.close();
+});
+
+async function waitForInvitation(recipient: string): Promise<string> {
+  const find = () => mailServer.mails.find(({ recipients }) => recipients.includes(recipient))?.text ?? '';
+  await expect.poll(find).toMatch(/\/invitation\?token=\S+/);
+  return find();
+}
+
+describe('an installation with mail', () => {
+  it('mails the link of an account that the API creates, and does not respond with it', async () => {
+    const token = await t.machineToken('ops');
+    const { status, body } = await call(t, token, 'POST /users', { email: 'api@example.com' });
+    expect([status, body]).toMatchObject([201, { user: { email: 'api@example.com' }, link: null }]);
+    await waitForInvitation('api@example.com');
+  });
+
+  it('mails the link of an account that the console creates, and does not show it', async () => {
+    const visitor = await visitConsole(t);
+    expect((await visitor.open('/admin/users/invite')).html).toContain('mails a one-time link to its owner');
+    const { html } = await visitor.post('/admin/users/invite', { email: 'console@example.com' });
+    expect(html).toContain('A mail with a link is on its way to');
+    expect(html).not.toContain('token=');
+    await waitForInvitation('console@example.com');
+  });
+});
