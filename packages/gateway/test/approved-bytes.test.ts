@@ -15,6 +15,13 @@ import {
 } from './support/connections.ts';
 import { defineTestServers } from './support/gateway.ts';
 
+interface CallOptions {
+  readonly token?: string;
+  /** Further members of `params._meta`, and of `params`. */
+  readonly meta?: string;
+  readonly more?: string;
+}
+
 interface Scene {
   readonly gateway: Side;
   readonly backend: TestBackend;
@@ -24,7 +31,7 @@ interface Scene {
   /** A new token of the same grant. */
   refresh(): Promise<string>;
   /** Sends a call with arguments as they are written. */
-  call(given: string, options?: { readonly token?: string; readonly more?: string }): Promise<Response>;
+  call(given: string, options?: CallOptions): Promise<Response>;
   /** The arguments of the calls that reached the backend. */
   readonly executed: () => readonly string[];
 }
@@ -85,7 +92,7 @@ async function setScene(rule: Rule, respond: Parameters<typeof startBackend>[0] 
       tokens = (await response.json()) as typeof tokens;
       return String(tokens['access_token']);
     },
-    call: (given, { token = String(tokens['access_token']), more = '' } = {}) =>
+    call: (given, { token = String(tokens['access_token']), meta = '', more = '' } = {}) =>
       fetch(`${gateway.origin}/mcp`, {
         method: 'POST',
         headers: {
@@ -96,7 +103,7 @@ async function setScene(rule: Rule, respond: Parameters<typeof startBackend>[0] 
           'mcp-method': 'tools/call',
           'mcp-name': 'remove',
         },
-        body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":${given},${META}${more}}}`,
+        body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":${given},${META.slice(0, -1)}${meta}}${more}}}`,
       }),
     executed: () =>
       backend.received.flatMap(({ body }) => /"arguments":(.*),"_meta"/.exec(body)?.slice(1) ?? []),
@@ -293,6 +300,24 @@ describe('the page of an approval', () => {
     expect(html).toContain('x'.repeat(5000));
     expect(html).toContain('5,002 characters');
     for (const known of ['App', 'Files', 'remove', 'ada@example.org']) expect(html).toContain(known);
+  });
+
+  it('shows what else is sent, which a call sent otherwise has not been allowed', async () => {
+    const scene = await setScene(BY_USER);
+    const call = (isForced: boolean) =>
+      scene.call('{"path":"/a"}', { meta: `,"com.example/force":${isForced}`, more: ',"priority":1.0' });
+    const url = await requested(call(true));
+    const page = await scene.ada.allow(url);
+    expect(page.html).toContain('<code class="given">params._meta</code>');
+    expect(page.html).toMatch(/com\.example\/force.*true/);
+    expect(page.html).toMatch(/params\.priority.*1\.0/);
+    expect(page.html).not.toContain('clientInfo');
+    await scene.ada.submit(page, { decision: 'once' });
+    const before = await recordOf(scene, url);
+    expect(await requested(call(false))).not.toBe(url);
+    expect([scene.executed(), await recordOf(scene, url)]).toEqual([[], before]);
+    expect((await call(true)).status).toBe(200);
+    expect(scene.executed()).toHaveLength(1);
   });
 
   it('may not be framed, and allows forms to this server only', async () => {

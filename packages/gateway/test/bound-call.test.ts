@@ -89,7 +89,27 @@ describe('an approval', () => {
   it('is not requested for parameters that parsers read differently', async () => {
     const request = setGate();
     await expect(request(`{${CALL},"priority":1,"priority":2}`)).rejects.toThrow('cannot be shown');
-    expect((await request(`{${CALL},"priority":2}`)).arguments).toBe('{"path":"/a"}');
+    expect((await request(`{${CALL},"priority":2}`)).arguments).toBe('[{"path":"/a"},{"priority":2}]');
+  });
+
+  it.each([
+    ['the arguments alone', `{${CALL}}`, '{"path":"/a"}'],
+    ['no arguments', '{"name":"remove"}', ''],
+    ['what is sent beside them', `{${CALL},"task":{"ttl":1.0}}`, '[{"path":"/a"},{"task":{"ttl":1.0}}]'],
+    [
+      'members of `_meta` with an effect',
+      '{"name":"remove","_meta":{"progressToken":7,"com.example/force":true}}',
+      '[{},{"_meta":{"com.example/force":true}}]',
+    ],
+  ])('shows its approver %s', async (_what, params, expected) => {
+    expect((await setGate()(params)).arguments).toBe(expected);
+  });
+
+  it('is not requested for parameters that are too long to be shown', async () => {
+    const request = setGate();
+    const withMeta = (length: number) => `{${CALL},"_meta":{"com.example/note":"${'x'.repeat(length)}"}}`;
+    await expect(request(withMeta(256 * 1024))).rejects.toThrow('too long to be shown');
+    expect((await request(withMeta(250 * 1024))).arguments).toContain('com.example/note');
   });
 
   it('is bound to the definition of the tool that was approved last, and to the issuer', async () => {

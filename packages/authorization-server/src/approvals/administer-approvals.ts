@@ -23,7 +23,7 @@ export interface ListedApproval
   > {
   /** The user of the call, by address; `null`: the client acts for itself. */
   readonly account: string | null;
-  /** Name and value of each argument; characters that are not seen are written as `<U+202E>`. */
+  /** Name and value of each argument, and of other parameters with an effect (`params._meta`); characters that are not seen are written as `<U+202E>`. */
   readonly shownArguments: readonly (readonly [name: string, text: string])[];
   /** What its server says about the tool; `null`: nothing. */
   readonly description: string | null;

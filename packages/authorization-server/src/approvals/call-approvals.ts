@@ -12,7 +12,7 @@ interface ApprovableCall extends Omit<ApprovedCall, 'rule' | 'approverGroups' | 
   readonly issuer: string;
   /** The approvals that it needs, each by a rule. */
   readonly needed: readonly RequiredApproval[];
-  /** JSON text, for the approver; empty: it has none. */
+  /** JSON text, for the approver: an object, or a list of it and the other parameters with an effect; empty: it has none. */
   readonly arguments: string;
 }
 

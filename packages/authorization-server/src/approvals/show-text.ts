@@ -43,7 +43,7 @@ export function foldedText(layout: Layout, text: string): Markup {
 ${whole}</details>`;
 }
 
-/** An argument of a call, by its name. */
+/** An argument of a call, by its name, or another parameter that is sent with it: `params._meta`. */
 export interface ShownArgument {
   readonly name: string;
   /** JSON on several lines; a text between quotes, with its line ends. */
@@ -52,13 +52,18 @@ export interface ShownArgument {
 
 /**
  * The arguments as they are written: numbers with their digits.
- * @param json of an object without repeated members; empty: none
+ * @param json of an object without repeated members, or of a list of it and the other parameters; empty: none
  */
 export function readShownArguments(json: string): readonly ShownArgument[] {
   if (json === '') return [];
   const given = parseExactly(json);
-  return Object.entries(Object(given)).map(([name, value]) => ({
-    name,
+  const [own, others] = Array.isArray(given) ? given : [given];
+  return [...showMembers(own, ''), ...showMembers(others, 'params.')];
+}
+
+function showMembers(members: unknown, path: string): readonly ShownArgument[] {
+  return Object.entries(Object(members)).map(([member, value]) => ({
+    name: path + member,
     text: typeof value === 'string' ? `"${value}"` : JSON.stringify(value, null, 2),
   }));
 }

@@ -26,7 +26,7 @@ export interface ApprovedCall {
 export interface NewApproval extends ApprovedCall {
   /** Unguessable, but no secret: the page asks who the approver is. */
   readonly id: string;
-  /** The arguments as JSON text; empty once it is decided. */
+  /** The arguments as JSON text, or a list of them and of other parameters with an effect; empty once it is decided. */
   readonly arguments: string;
   readonly createdAt: number;
   /** When it ends unless it is decided before. */

@@ -6,7 +6,10 @@ import { MessageError } from '../messages/message-error.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
 
 interface BoundCall {
-  /** As they are sent, for the approver; empty: it has none. */
+  /**
+   * JSON for the approver: the arguments as they are sent, empty without any; where other parameters with an effect are sent as well,
+   * a list of both.
+   */
   readonly arguments: string;
   /** Base64url SHA-256. */
   readonly hash: string;
@@ -19,11 +22,13 @@ interface BoundCall {
 export function readBoundCall(message: ScannedMessage, body: Buffer): BoundCall {
   const { arguments: range, id } = message;
   const bytes = range === null ? Buffer.alloc(0) : body.subarray(range.start, range.end);
-  if (bytes.length > MAX_APPROVAL_ARGUMENTS)
-    throw new MessageError(INVALID_PARAMS, 'The arguments are too long to be shown for approval.', { id });
-  if (range !== null) readStrictly(bytes.toString(), 'arguments', id);
+  const text = bytes.toString();
+  if (range !== null) readStrictly(text, 'arguments', id);
   const others = readOthers(body.toString(), id);
-  return { arguments: bytes.toString(), hash: sha256(others === '{}' ? bytes : sha256(bytes) + others) };
+  if (bytes.length + Buffer.byteLength(others) > MAX_APPROVAL_ARGUMENTS)
+    throw new MessageError(INVALID_PARAMS, 'The arguments are too long to be shown for approval.', { id });
+  if (others === '{}') return { arguments: text, hash: sha256(bytes) };
+  return { arguments: `[${text || '{}'},${others}]`, hash: sha256(sha256(bytes) + others) };
 }
 
 const INVALID_PARAMS = -32_602;
