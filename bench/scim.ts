@@ -1,6 +1,6 @@
 /**
  * A whole synchronization of users and groups by SCIM, as Microsoft Entra ID does it, with kills in between, and what refreshes wait
- * meanwhile. `node --conditions=portcullis-source bench/scim.ts sqlite|postgres [users=100000] [groups=5000] [kills=5] [rate=50]
+ * meanwhile. `node --conditions=portcullis-source bench/scim.ts sqlite|postgres [users=100000] [groups=5000] [kills=5] [concurrency=8] [rate=50]
  * [sessions=100] [alone=20] [limited]`; without `limited`, the rate limit of the connection is off. PostgreSQL has its own defaults.
  */
 
@@ -31,6 +31,7 @@ const plan = {
   users: number('users', 100_000),
   groups: number('groups', 5000),
   kills: number('kills', 5),
+  concurrency: number('concurrency', 8),
   sessions: number('sessions', 100),
   rate: number('rate', 50),
   alone: number('alone', 20),

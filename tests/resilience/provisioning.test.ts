@@ -8,7 +8,7 @@ describe.each(kinds)('$name', (kind) => {
   it(
     `keeps each user and each membership of a synchronization of ${sizes.directory.users} users when its server is killed`,
     async ({ onTestFinished: atEnd }) => {
-      const plan = { ...sizes.directory, sessions: 20, rate: 20, alone: 1, isLimited: false };
+      const plan = { ...sizes.directory, concurrency: 8, sessions: 20, rate: 20, alone: 1, isLimited: false };
       const report = await runSynchronization(await kind.make(atEnd), plan, atEnd);
       expect(report.kills).toBe(2 * sizes.directory.kills);
       const { whole, changes } = report.refreshes;

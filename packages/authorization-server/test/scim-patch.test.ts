@@ -46,6 +46,11 @@ describe('a PATCH request of a user', () => {
       { op: 'add', path: 'emails[type eq "other"].value', value: 'x@y.example' },
       { ...babs, emails: [work, home, { type: 'other', value: 'x@y.example' }] },
     ],
+    [
+      '[SCIM-PATCH-12] adds the value of a single-valued attribute in place of the one that is there',
+      { op: 'add', path: 'displayName', value: 'Barbara' },
+      { ...babs, displayName: 'Barbara' },
+    ],
     // §3.5.2.2
     [
       'removes values that meet a filter',
@@ -53,7 +58,7 @@ describe('a PATCH request of a user', () => {
       { ...babs, emails: [home] },
     ],
     [
-      'removes an attribute whose last value goes',
+      '[SCIM-PATCH-11] removes an attribute whose last value goes',
       { op: 'remove', path: 'emails[value pr]' },
       { userName: 'bjensen', displayName: 'Babs', active: true },
     ],
@@ -79,6 +84,11 @@ describe('a PATCH request of a user', () => {
       'replaces a sub-attribute of a value',
       { op: 'replace', path: 'emails[type eq "work"].value', value: 'x' },
       { ...babs, emails: [{ ...work, value: 'x' }, home] },
+    ],
+    [
+      '[SCIM-PATCH-9] replaces what is not there as if it were added',
+      { op: 'replace', path: 'name', value: { givenName: 'Barbara' } },
+      { ...babs, name: { givenName: 'Barbara' } },
     ],
     [
       'replaces without a path',
@@ -161,6 +171,15 @@ describe('a PATCH request of a user', () => {
     const id = await service.addUser('ada', { displayName: 'Ada' });
     const { headers } = await service.patch(`/Users/${id}`, { op: 'add', path: 'displayName', value: 'Ada' });
     expect(headers.get('etag')).toBe('W/"1"');
+  });
+
+  it('[SCIM-PATCH-10] replaces the sub-attributes that are named, and no others', () => {
+    const name = { familyName: 'Jensen', givenName: 'Barbara' };
+    const operation = { op: 'replace', path: 'name', value: { familyName: 'Smith' } };
+    expect(patched({ ...babs, name }, operation)).toEqual({
+      ...babs,
+      name: { ...name, familyName: 'Smith' },
+    });
   });
 
   it('leaves what a naive model leaves, for random operations', () => {
@@ -291,7 +310,7 @@ describe('a PATCH request of a group', () => {
 });
 
 describe('PUT', () => {
-  it('[SCIM-PUT-1 SCIM-PUT-2] replaces what is writable, and creates nothing', async () => {
+  it('[SCIM-PUT-1 SCIM-PUT-2 SCIM-PUT-3] replaces what is writable, and creates nothing', async () => {
     const t = await setScimScene();
     const id = await t.service.addUser('bjensen', { displayName: 'Babs', emails: [work] });
     const whole = {
@@ -309,6 +328,8 @@ describe('PUT', () => {
     expect(body).not.toHaveProperty('groups');
     const before = t.snapshot();
     expect((await t.service.send('PUT', '/Users/scim_none', whole)).status).toBe(404);
+    const unnamed = await t.service.send('PUT', `/Users/${id}`, { ...whole, userName: null });
+    expect([unnamed.status, unnamed.body['scimType']]).toEqual([400, 'invalidValue']);
     expect(t.snapshot()).toBe(before);
   });
 

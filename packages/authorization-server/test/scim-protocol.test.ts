@@ -1,6 +1,7 @@
 /** The SCIM endpoint: requests of RFC 7644, their refusals, and the border between two connections. */
 import { describe, expect, it } from 'vitest';
 import { createProvisioningTokenAdministration } from '../src/index.ts';
+import { createTurns } from '../src/scim/turns.ts';
 import { BULK, GROUP, PATCH, SEARCH, setScimScene, USER } from './scim-scene.ts';
 import { ISSUER } from './server-under-test.ts';
 
@@ -29,6 +30,20 @@ describe('a SCIM request without authority', () => {
     expect(await response.json()).toMatchObject({ schemas: [ERROR], status: '401' });
     expect(t.snapshot()).toBe(before);
     expect((await t.service.send('POST', '/Users', { schemas, userName: 'ada' })).status).toBe(201);
+  });
+
+  it('[SCIM-AUTH-2] is refused with its token in the address', async () => {
+    const t = await setScimScene();
+    const tokens = createProvisioningTokenAdministration({
+      ...t,
+      clock: () => t.clock.now,
+      events: () => {},
+    });
+    const { token } = await tokens.create('acme', '', 60);
+    const open = (query: string, headers: Record<string, string>) =>
+      t.server.handle(new Request(`${BASE}/Users${query}`, { headers }));
+    expect((await open(`?access_token=${token}`, {})).status).toBe(401);
+    expect((await open('', { authorization: `Bearer ${token}` })).status).toBe(200);
   });
 
   it('is refused with an expired, revoked or no longer configured token', async () => {
@@ -87,7 +102,7 @@ describe('what a connection reads and changes', () => {
 });
 
 describe('creating', () => {
-  it('[SCIM-CRE-1 SCIM-CRE-2 SCIM-CRE-3 SCIM-MEDIA-1] responds 201 with the resource, its location and version', async () => {
+  it('[SCIM-CRE-1 SCIM-CRE-2 SCIM-CRE-3 SCIM-CRE-6 SCIM-MEDIA-1] responds 201 with the resource, its location and version', async () => {
     const { service } = await setScimScene();
     const given = {
       schemas: [USER],
@@ -199,7 +214,7 @@ describe('creating', () => {
     ['the user of the token', '/Me', { schemas: [USER], userName: 'b' }, 501],
   ];
 
-  it('[SCIM-CRE-4 SCIM-SCH-1 SCIM-ME-1] refuses what cannot be created, and stores nothing', async () => {
+  it('[SCIM-CRE-4 SCIM-CRE-5 SCIM-SCH-1 SCIM-ME-1 SCIM-ERR-1] refuses what cannot be created, and stores nothing', async () => {
     const t = await setScimScene();
     await t.service.addUser('ada', { externalId: 'x1' });
     const before = t.snapshot();
@@ -215,6 +230,34 @@ describe('creating', () => {
           ...(scimType !== undefined && { scimType }),
         },
       ]);
+    }
+    expect(t.snapshot()).toBe(before);
+  });
+
+  it('[SCIM-MEDIA-2] accepts and returns UTF-8, and plain JSON to who accepts nothing else', async () => {
+    const { service } = await setScimScene();
+    const userName = 'Größe 名前 \u{1f600}';
+    const id = await service.addUser(userName);
+    for (const [accept, type] of [
+      ['application/json', 'application/json'],
+      ['application/json, application/scim+json;q=0.9', 'application/scim+json'],
+      ['*/*', 'application/scim+json'],
+    ] as const) {
+      const { headers, body } = await service.send('GET', `/Users/${id}`, undefined, { accept });
+      expect([headers.get('content-type'), body['userName']]).toEqual([type, userName]);
+    }
+    const missing = await service.send('GET', '/Users/none', undefined, { accept: 'application/json' });
+    expect([missing.status, missing.headers.get('content-type')]).toEqual([404, 'application/json']);
+  });
+
+  it('[SCIM-VERS-1] is refused in another version of the protocol', async () => {
+    const t = await setScimScene();
+    const before = t.snapshot();
+    const body = JSON.stringify({ schemas: [USER], userName: 'ada' });
+    const headers = { 'content-type': 'application/scim+json' };
+    for (const version of ['v1', 'v3']) {
+      const request = new Request(`${ISSUER}/scim/${version}/Users`, { method: 'POST', headers, body });
+      expect((await t.server.handle(request)).status).toBe(404);
     }
     expect(t.snapshot()).toBe(before);
   });
@@ -411,6 +454,21 @@ describe('listing', () => {
     expect(await show('attributes=unknown')).toEqual({ schemas: [USER], id: ada });
   });
 
+  it('[SCIM-ATTR-3] finds attributes by their names with the URN of the schema', async () => {
+    const { service, ada } = await setUsers();
+    const { body } = await service.send('GET', `/Users/${ada}?attributes=${USER}:name.givenName`);
+    expect(body).toEqual({ schemas: [USER], id: ada, name: { givenName: 'Ada' } });
+    expect(await namesOf(service, filtered(`${USER}:userName eq "ada@example.com"`))).toEqual([
+      'ada@example.com',
+      1,
+    ]);
+  });
+
+  it('[SCIM-SORT-1] lists all resources although it does not sort them', async () => {
+    const { service } = await setUsers();
+    expect(await namesOf(service, '/Users?sortBy=userName&sortOrder=descending')).toHaveLength(4);
+  });
+
   it('[SCIM-SEARCH-1] searches by POST as by GET', async () => {
     const { service } = await setUsers();
     const search = {
@@ -515,7 +573,7 @@ describe('bulk requests', () => {
     expect(group?.members).toHaveLength(1);
   });
 
-  it('[SCIM-BULK-3] end after failOnErrors, and report each failure', async () => {
+  it('[SCIM-BULK-3 SCIM-BULK-5] end after failOnErrors, and report each failure', async () => {
     const { service } = await setScimScene();
     const user = (userName: string, bulkId: string) => ({
       method: 'POST',
@@ -549,11 +607,40 @@ describe('bulk requests', () => {
     ['a GET', bulk({ method: 'GET', path: '/Users' }), 400],
     ['a POST without bulkId', bulk({ method: 'POST', path: '/Users', data: {} }), 400],
     ['another schema', { schemas: [PATCH], Operations: [] }, 400],
+    [
+      'a bulkId twice',
+      bulk(
+        ...['ada', 'bob'].map((userName) => ({
+          ...{ method: 'POST', path: '/Users', bulkId: 'one', data: { schemas: [USER], userName } },
+        })),
+      ),
+      400,
+    ],
   ])('[SCIM-BULK-4] are refused with %s', async (_case, body, status) => {
     const t = await setScimScene();
     const before = t.snapshot();
     expect((await t.service.send('POST', '/Bulk', body)).status).toBe(status);
     expect(t.snapshot()).toBe(before);
+  });
+});
+
+describe('an operation of a bulk request', () => {
+  it('[SCIM-BULK-6] without data fails alone, with its error and its location', async () => {
+    const { service } = await setScimScene();
+    const id = await service.addUser('ada');
+    const path = `/Users/${id}`;
+    const Operations = [
+      { method: 'PATCH', path },
+      { method: 'PUT', path },
+      { method: 'DELETE', path },
+    ];
+    const { status, body } = await service.send('POST', '/Bulk', { schemas: [BULK], Operations });
+    const failed = {
+      location: `${BASE}${path}`,
+      status: '400',
+      response: { schemas: [ERROR], status: '400' },
+    };
+    expect([status, body['Operations']]).toMatchObject([200, [failed, failed, { status: '204' }]]);
   });
 });
 
@@ -601,6 +688,25 @@ describe('bounds', () => {
     expect(await namesOf(service, filtered('userName eq "\\u0041da"'))).toEqual(['ada', 1]);
   });
 
+  it('let two requests work at a time, so that others find the database free', async () => {
+    const t = await setScimScene();
+    const userNames = Array.from({ length: 30 }, (_, index) => `user${index}`);
+    let most = 0;
+    const inTurn = createTurns();
+    let running = 0;
+    const add = (userName: string) =>
+      inTurn(async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await t.service.addUser(userName);
+        running -= 1;
+      });
+    await Promise.all(userNames.map(add));
+    expect(most).toBe(2);
+    await expect(inTurn(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    expect((await t.service.send('GET', '/Users')).body).toMatchObject({ totalResults: 30 });
+  });
+
   it('refuse to list more than 100,000 members in one response', async () => {
     const t = await setScimScene();
     t.execute(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
@@ -646,6 +752,15 @@ describe('the service describes itself', () => {
     expect((await service.send('GET', '/Schemas/none')).status).toBe(404);
     expect((await service.send('GET', '/Schemas?filter=id%20pr')).status).toBe(403);
     expect((await service.send('POST', '/Schemas', {})).status).toBe(404);
+  });
+
+  it('[SCIM-DISC-3] in the same way whatever is sent to sort, page and select by', async () => {
+    const { service } = await setScimScene();
+    for (const path of ['/Schemas', '/ResourceTypes', '/ServiceProviderConfig']) {
+      const { body } = await service.send('GET', path);
+      const query = '?startIndex=2&count=1&sortBy=id&attributes=id&excludedAttributes=name';
+      expect((await service.send('GET', `${path}${query}`)).body).toEqual(body);
+    }
   });
 
   it('a server without a provider that provisions has no such endpoint', async () => {

@@ -21,6 +21,8 @@ export interface SynchronizationPlan {
   readonly groups: number;
   /** Of each of the two synchronizations. */
   readonly kills: number;
+  /** Requests of the provisioning service at the same time. */
+  readonly concurrency: number;
   /** Sessions that refresh, and how often in a second in all. */
   readonly sessions: number;
   readonly rate: number;
@@ -49,7 +51,7 @@ export async function runSynchronization(
   const token = await createToken(place.location);
   const start = () =>
     startProcess(place.location, atEnd, 5, plan.isLimited ? 'provisioning' : 'provisioning-unlimited');
-  const service = createService(await start(), token);
+  const service = createService(await start(), token, plan.concurrency);
   const load = startRefreshLoad(plan.rate, atEnd);
   load.send({ port: service.server().port, tokens });
   const alone = () => new Promise((resolve) => setTimeout(resolve, plan.alone * 1000));
@@ -123,7 +125,7 @@ interface RunningService extends ScimService {
   replace(start: () => Promise<ServerProcess>): Promise<void>;
 }
 
-function createService(first: ServerProcess, token: string): RunningService {
+function createService(first: ServerProcess, token: string, concurrency: number): RunningService {
   let server = first;
   let requests = 0;
   let kills = 0;
@@ -135,6 +137,7 @@ function createService(first: ServerProcess, token: string): RunningService {
     return { status, body: text === '' ? {} : (JSON.parse(text) as Readonly<Record<string, unknown>>) };
   };
   return {
+    concurrency,
     server: () => server,
     requests: () => requests,
     kills: () => kills,

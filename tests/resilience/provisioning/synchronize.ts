@@ -15,14 +15,14 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** The SCIM endpoint of the server that runs at the time. */
 export interface ScimService {
+  /** Requests at the same time. */
+  readonly concurrency: number;
   /** Rejects without a response. */
   send(method: string, path: string, body?: Json): Promise<{ readonly status: number; readonly body: Json }>;
   /** Resolves when there is a server again. */
   back(): Promise<void>;
 }
 
-/** Requests at the same time. */
-const CONCURRENCY = 8;
 /** Members in one request. */
 const MEMBERS = 100;
 /** Every fifth user is created by bulk requests, and every fifth group changed by them. */
@@ -71,7 +71,7 @@ async function each<Item>(
       }
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  await Promise.all(Array.from({ length: service.concurrency }, work));
 }
 
 function batchesOf<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {

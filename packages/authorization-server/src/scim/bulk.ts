@@ -37,6 +37,10 @@ export async function handleBulk(
     throw new ScimError(413, null, `Send at most ${MAX_BULK_OPERATIONS} operations in one bulk request.`);
   const mostErrors = typeof failOnErrors === 'number' && failOnErrors >= 1 ? failOnErrors : Infinity;
   const operations = given.map((one) => readOperation(asObject(one, 'An operation')));
+  const bulkIds = operations.flatMap(({ method, bulkId }) => (method === 'POST' ? [bulkId] : []));
+  // References to one of two resources would be to either.
+  if (new Set(bulkIds).size < bulkIds.length)
+    throw new ScimError(400, 'invalidSyntax', 'Each operation that creates needs a bulkId of its own.');
   const results = await performAll(service, operations, mostErrors, charge);
   return { schemas: [BULK_RESPONSE], Operations: results.map(({ document }) => document) };
 }
@@ -129,14 +133,15 @@ async function performOne(
   };
   try {
     const segments = path.split('/').map((segment) => replaceReferences(segment, resolve));
-    const outcome = await handleScimRequest(service, {
+    const request = {
       method,
       path: segments.join('/'),
       parameters: new URLSearchParams(),
       ifMatch: version,
       ifNoneMatch: null,
       body: async () => replaceReferences(data, resolve),
-    });
+    };
+    const outcome = await service.inTurn(() => handleScimRequest(service, request));
     const { location } = outcome.headers;
     if (bulkId !== null && method === 'POST') created.set(bulkId, location?.split('/').at(-1) ?? '');
     return {

@@ -16,8 +16,11 @@ import { handleScimRequest, type ScimOutcome, type ScimRequest, type ScimService
 import { ScimError, scimErrorDocument } from './scim-error.ts';
 import { findServiceDocument, MAX_PAYLOAD } from './service-documents.ts';
 import { authenticateConnection } from './tokens.ts';
+import { createTurns } from './turns.ts';
 
 const ENDPOINT = '/scim/v2';
+/** Methods with a body. */
+const BODIES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** What a body of members may have: 20,000 members of a group would exceed the bytes. */
@@ -30,17 +33,23 @@ const BODY = {
 /** Nothing unless an identity provider has `scim`. */
 export function createScimEndpoint(context: ScimContext): readonly Route[] {
   const checkRate = createRateLimitCheck(context, 'scim');
+  const inTurn = createTurns();
   const base = `${new URL(context.options.issuer).origin}${ENDPOINT}`;
   const handle = async (request: HttpRequest): Promise<HttpResponse> => {
+    const type = responseTypeOf(request);
     try {
       const connection = await authenticateConnection(context, request);
       const charge = () => checkRate(connection.identityProvider.id);
       await charge();
       const operations = createOperations(context, connection);
-      const outcome = await dispatch({ context, connection, operations, base }, readRequest(request), charge);
-      return respondScim(outcome);
+      const outcome = await dispatch(
+        { context, connection, operations, base, inTurn },
+        readRequest(request),
+        charge,
+      );
+      return respondScim(outcome, type);
     } catch (error) {
-      return respondScimError(context, error);
+      return respondScimError(context, error, type);
     }
   };
   return METHODS.map((method) => ({ method, path: `${ENDPOINT}/*`, handle }));
@@ -72,24 +81,33 @@ async function dispatch(
   }
   const document =
     method === 'GET' ? findServiceDocument(path, parameters.get('filter') !== null, service.base) : null;
-  return document === null ? handleScimRequest(service, request) : { status: 200, headers: {}, document };
+  if (document !== null) return { status: 200, headers: {}, document };
+  // Its body is read before: it may arrive slowly.
+  const body = BODIES.has(method) ? await request.body() : null;
+  return service.inTurn(() => handleScimRequest(service, { ...request, body: async () => body }));
 }
 
 const HEADERS = { 'cache-control': 'no-store' };
 
-function respondScim({ status, headers, document }: ScimOutcome): HttpResponse {
+/** JSON for services that accept nothing of SCIM, as OneLogin does. @see RFC 7644 §3.8 */
+function responseTypeOf({ headers }: HttpRequest): string {
+  const accepted = headers.get('accept')?.toLowerCase() ?? '';
+  const isPlain = accepted.includes('application/json') && !accepted.includes('application/scim+json');
+  return isPlain ? 'application/json' : 'application/scim+json';
+}
+
+function respondScim({ status, headers, document }: ScimOutcome, type: string): HttpResponse {
   if (document === null) return respond(status, { ...HEADERS, ...headers });
-  const type = { 'content-type': 'application/scim+json' };
-  return respond(status, { ...type, ...HEADERS, ...headers }, JSON.stringify(document));
+  return respond(status, { 'content-type': type, ...HEADERS, ...headers }, JSON.stringify(document));
 }
 
 /** The rejection is recorded as at every endpoint; the service learns what it can fix. */
-function respondScimError({ events }: ScimContext, error: unknown): HttpResponse {
+function respondScimError({ events }: ScimContext, error: unknown, type: string): HttpResponse {
   const endpoint = ENDPOINT;
   if (error instanceof ScimError) {
     const { status, scimType, detail } = error;
     events({ type: 'request.rejected', endpoint, error: scimType ?? String(status), reason: detail });
-    return respondScim({ status, headers: {}, document: scimErrorDocument(error) });
+    return respondScim({ status, headers: {}, document: scimErrorDocument(error) }, type);
   }
   if (error instanceof OAuthError) {
     const { status, code, description, reason = description, retryAfter } = error;
@@ -99,18 +117,12 @@ function respondScimError({ events }: ScimContext, error: unknown): HttpResponse
       ...(code === 'invalid_token' && { 'www-authenticate': 'Bearer error="invalid_token"' }),
       ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
     };
-    return respondScim({
-      status,
-      headers,
-      document: scimErrorDocument({ status, scimType, detail: description }),
-    });
+    const document = scimErrorDocument({ status, scimType, detail: description });
+    return respondScim({ status, headers, document }, type);
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   events({ type: 'request.failed', endpoint, reason });
   const detail = 'The server met an unexpected condition.';
-  return respondScim({
-    status: 500,
-    headers: {},
-    document: scimErrorDocument({ status: 500, scimType: null, detail }),
-  });
+  const document = scimErrorDocument({ status: 500, scimType: null, detail });
+  return respondScim({ status: 500, headers: {}, document }, type);
 }

@@ -15,6 +15,7 @@ import {
 import { RESOURCE_TYPES, type ResourceType } from './schema.ts';
 import { ScimError } from './scim-error.ts';
 import { LIST_SCHEMA } from './service-documents.ts';
+import type { InTurn } from './turns.ts';
 
 /** A request below the endpoint. */
 export interface ScimRequest {
@@ -56,6 +57,7 @@ export interface ScimService {
   readonly operations: Operations;
   /** The URL of the endpoint. */
   readonly base: string;
+  readonly inTurn: InTurn;
 }
 
 /** @throws ScimError, also for paths that are of nothing */
