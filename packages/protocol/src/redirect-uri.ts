@@ -3,6 +3,7 @@
  * match (open redirect).
  */
 import { OAuthError } from './errors.ts';
+import { createLruCache, type LruCache } from './lru-cache.ts';
 import { isLoopbackHost, readUrl } from './parsing/web-url.ts';
 
 /** What the operator allows in addition to https and loopback. */
@@ -171,6 +172,8 @@ export function checkRedirectUri(
       'Send the redirect_uri: this client has not registered exactly one.',
     );
   }
+  const known = httpsTargets.get(policy)?.get(uri);
+  if (known !== undefined && registered.includes(uri)) return known;
   const validation = validateRedirectUri(uri, policy);
   // A refused one was dropped at registration: the reason is more helpful than that it is not registered.
   if (validation.kind !== 'refused' && !registered.some((known) => matchesRedirectUri(known, uri))) {
@@ -179,7 +182,19 @@ export function checkRedirectUri(
   if ('reason' in validation) {
     throw new OAuthError('invalid_request', `The redirect_uri ${validation.reason}.`);
   }
-  return { uri, kind: validation.kind, display: displayOf(uri, validation.kind) } as RedirectTarget;
+  const target = { uri, kind: validation.kind, display: displayOf(uri, validation.kind) } as RedirectTarget;
+  if (target.kind === 'https') retainTarget(policy, target);
+  return target;
+}
+
+/** The https targets of a policy, by URI: an application uses the same one for all its users. Whose it is, is checked each time. */
+const httpsTargets = new WeakMap<RedirectPolicy, LruCache<RedirectTarget>>();
+const MAX_RETAINED_TARGETS = 200;
+
+function retainTarget(policy: RedirectPolicy, target: RedirectTarget): void {
+  const targets = httpsTargets.get(policy) ?? createLruCache({ entries: MAX_RETAINED_TARGETS });
+  targets.set(target.uri, target);
+  httpsTargets.set(policy, targets);
 }
 
 function displayOf(uri: string, kind: RedirectTarget['kind']): string {

@@ -55,6 +55,17 @@ describe('successResponse', () => {
     expect(codeResponseUrl(target(given), 'c', { state: 's', issuer: null })).toBe(expected);
   });
 
+  it('encodes code, state and issuer as URLSearchParams does', () => {
+    const text = fc.oneof(wholeText, fc.string({ unit: 'binary' }), fc.constant("a b+c!'()*~-._%\ud800"));
+    fc.assert(
+      fc.property(text, text, text, (code, state, iss) => {
+        const query = new URLSearchParams({ code, state, iss });
+        const sent = codeResponseUrl(target('https://c.example/cb'), code, { state, issuer: iss });
+        expect(sent).toBe(`https://c.example/cb?${query}`);
+      }),
+    );
+  });
+
   it('successResponse writes to a private-use URI', () => {
     const uri = 'com.example.app:/cb';
     expect(codeResponseUrl(target(uri, ['com.example.app']), 'c', { state: undefined, issuer: null })).toBe(

@@ -586,6 +586,17 @@ describe('checkRedirectUri', () => {
     expect(answerOf(() => checkRedirectUri(registered, 'https://c.example/cb'))).toBe('invalid_request');
   });
 
+  it('checkRedirectUri rejects what another client registered, and what another policy allows, after it was accepted', () => {
+    const [uri, policy] = ['https://app.example/callback', { privateUseSchemes: [] }];
+    expect(checkRedirectUri([uri], uri, policy)).toEqual(checkRedirectUri([uri], uri, policy));
+    expect(answerOf(() => checkRedirectUri(['https://other.example/callback'], uri, policy))).toBe(
+      'invalid_request',
+    );
+    const own = { privateUseSchemes: [], ownOrigin: 'https://app.example' };
+    expect(answerOf(() => checkRedirectUri([uri], uri, own))).toBe('invalid_request');
+    expect(checkRedirectUri([uri], uri, policy).uri).toBe(uri);
+  });
+
   it('checkRedirectUri tells a developer what to send when no redirect URI is named', () => {
     const refusal = refusalOf(() =>
       checkRedirectUri(['https://a.example/', 'https://b.example/'], undefined),

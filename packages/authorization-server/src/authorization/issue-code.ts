@@ -14,7 +14,7 @@ import { toOAuthError } from './error-response.ts';
 import type { ConsentDecision } from './next-step.ts';
 import type { PageContext } from './page-context.ts';
 import { consentDigestOf } from './remembered-consent.ts';
-import { DEVICE_CODE_LIFETIME, deviceTarget } from './resolve-client.ts';
+import { DEVICE_CODE_LIFETIME, isDeviceTarget } from './resolve-client.ts';
 import type { AuthorizationTransaction } from './transactions.ts';
 
 /** What a user granted, and the grant that the code will create. */
@@ -84,8 +84,7 @@ function createCodeRecord(
 ): AuthorizationCodeRecord {
   const issuedAt = clock();
   // A device polls for it at its own pace. Once it had expired, ending all access of the user would no longer find it.
-  const isForDevice = target.uri === deviceTarget(options.issuer).uri;
-  const lifetime = isForDevice ? DEVICE_CODE_LIFETIME : options.lifetimes.code;
+  const lifetime = isDeviceTarget(target, options.issuer) ? DEVICE_CODE_LIFETIME : options.lifetimes.code;
   return {
     hash: lookupKeyOf(code),
     grantId,

@@ -186,6 +186,23 @@ export function consentDigestOf(
   { uri }: RedirectTarget,
   resource: ResourceDefinition | undefined,
 ): string {
+  const known = digests.get(metadata);
+  if (known !== undefined && known.uri === uri && known.resource === resource && known.digest === digest)
+    return known.consentDigest;
   const rules = resource === undefined ? [] : [serializeClaimRules(resource), serializeScopeLimits(resource)];
-  return hashSecret(JSON.stringify([uri, digest ?? metadata, ...rules.filter((rule) => rule !== null)]));
+  const parts = [uri, digest ?? metadata, ...rules.filter((rule) => rule !== null)];
+  const consentDigest = hashSecret(JSON.stringify(parts));
+  digests.set(metadata, { uri, resource, digest, consentDigest });
+  return consentDigest;
 }
+
+/** The last digest of each client: a request needs it twice, and the next one is mostly of the same kind. */
+const digests = new WeakMap<
+  ResolvedClient['metadata'],
+  {
+    readonly uri: string;
+    readonly resource: ResourceDefinition | undefined;
+    readonly digest: string | null;
+    readonly consentDigest: string;
+  }
+>();

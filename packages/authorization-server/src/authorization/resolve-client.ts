@@ -75,6 +75,11 @@ export function deviceTarget(issuer: string): RedirectTarget {
   return checkRedirectUri([uri], uri);
 }
 
+/** Whether a transaction is of a device. */
+export function isDeviceTarget({ uri }: RedirectTarget, issuer: string): boolean {
+  return uri.endsWith(DEVICE_CALLBACK) && uri === new URL(issuer).origin + DEVICE_CALLBACK;
+}
+
 /** The target of a stored transaction, proven again. */
 export function restoreTarget(
   client: ResolvedClient,

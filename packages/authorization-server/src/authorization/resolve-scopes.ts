@@ -25,7 +25,9 @@ export function resolveScopes(
   const resource = resolveResource(resources, requested.resources);
   const maximum = maximumScopeOf(client, registration?.scope ?? 'hint');
   const offered = Object.keys(resource.scopes);
-  const candidates = intersectScopes(requested.scopes ?? resource.defaultScopes ?? offered, offered);
+  const candidates = (requested.scopes ?? resource.defaultScopes ?? offered).filter((scope) =>
+    Object.hasOwn(resource.scopes, scope),
+  );
   const possible = maximum === null ? candidates : intersectScopes(candidates, maximum);
   const limit = limitByClient(resource, client.id);
   const isNothingGrantable = limit.grantable(possible).length === 0;

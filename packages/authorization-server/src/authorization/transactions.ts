@@ -97,8 +97,8 @@ export async function openTransaction(
   { client, target, identityProvider, decision, ...checked }: CheckedRequest,
 ): Promise<{ readonly transaction: AuthorizationTransaction; readonly cookies: readonly string[] }> {
   const { events, options, browserCookies } = context;
-  const secret = browserCookies.read(request)[0] ?? newSecret();
-  const record = createRecord(context, { client, target, ...checked }, hashSecret(secret));
+  const secret = decision === null ? (browserCookies.read(request)[0] ?? newSecret()) : null;
+  const record = createRecord(context, { client, target, ...checked }, secret);
   const { state } = checked.authorizationRequest;
   if (decision === null) {
     const encryptedState = state === undefined ? null : encryptState(context, record.id, state);
@@ -124,7 +124,7 @@ export async function openTransaction(
       decision,
       authentication: authenticationOf(checked.user),
     },
-    cookies: decision === null ? browserCookies.write(request, secret, options.lifetimes.transaction) : [],
+    cookies: secret === null ? [] : browserCookies.write(request, secret, options.lifetimes.transaction),
   };
 }
 
@@ -151,17 +151,18 @@ async function save(
   settle(true);
 }
 
+/** @param secret of the browser that the transaction is bound to; `null`: it ends within its request */
 function createRecord(
   { clock, options }: Pick<PageContext, 'clock' | 'options'>,
   checked: Omit<CheckedRequest, 'identityProvider' | 'decision'>,
-  browserHash: string,
+  secret: string | null,
 ): AuthorizationTransactionRecord {
   const { client, target, parameters, authorizationRequest, resource, scopes, user } = checked;
   const forceLogin = requiresFreshLogin(authorizationRequest, user, clock());
   const createdAt = clock();
   return {
     id: newIdentifier('flow'),
-    browserHash,
+    browserHash: secret === null ? '' : hashSecret(secret),
     clientId: client.id,
     redirectUri: target.uri,
     redirectUriSent: parameters.one('redirect_uri') !== undefined,

@@ -4,7 +4,7 @@
  */
 import type { HttpRequest } from '@portcullis/http';
 import { hashSecret } from '../secrets.ts';
-import { defineCookie, readCookies } from './cookies.ts';
+import { defineCookie, defineCookieReader } from './cookies.ts';
 
 export interface BrowserCookies {
   /** The secrets that the browser sent, the oldest first. */
@@ -18,7 +18,7 @@ const MAX_COOKIES = 8;
 
 export function createBrowserCookies(issuer: string): BrowserCookies {
   const cookieOf = (secret: string) => defineCookie(issuer, `browser-${hashSecret(secret).slice(0, 8)}`);
-  const read = (request: HttpRequest): readonly string[] => readCookies(request, issuer, 'browser');
+  const read = defineCookieReader(issuer, 'browser');
   return {
     read,
     write(request, secret, maxAge) {

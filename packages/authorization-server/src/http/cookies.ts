@@ -55,10 +55,13 @@ function readCookie(header: string, name: string, format: RegExp): string | null
   return valuesIn(header, (key) => key === name, format)[0] ?? null;
 }
 
-/** The secrets in all cookies whose purpose begins so, in the order in which the browser sent them: the oldest first. @see RFC 6265 §5.4 */
-export function readCookies({ headers }: HttpRequest, issuer: string, purpose: string): readonly string[] {
+/** Reads the secrets in all cookies whose purpose begins so, in the order in which the browser sent them: the oldest first. @see RFC 6265 §5.4 */
+export function defineCookieReader(
+  issuer: string,
+  purpose: string,
+): (request: HttpRequest) => readonly string[] {
   const beginning = nameOf(issuer, purpose);
-  return valuesIn(headers.get('cookie') ?? '', (key) => key.startsWith(beginning), SECRET);
+  return ({ headers }) => valuesIn(headers.get('cookie') ?? '', (key) => key.startsWith(beginning), SECRET);
 }
 
 function valuesIn(header: string, isWanted: (name: string) => boolean, format: RegExp): readonly string[] {

@@ -24,8 +24,14 @@ export function languageOf(request: HttpRequest): Language {
 
 /** What the language switch has set in this browser. */
 function chosenLanguage({ headers }: HttpRequest): Language | null {
-  const sent = headers.get('cookie')?.split(';') ?? [];
-  return readLanguage(sent.map((pair) => pair.trim().split('=')).find(([name]) => name === COOKIE)?.[1]);
+  const sent = headers.get('cookie') ?? '';
+  if (!sent.includes(COOKIE)) return null;
+  return readLanguage(
+    sent
+      .split(';')
+      .map((pair) => pair.trim().split('='))
+      .find(([name]) => name === COOKIE)?.[1],
+  );
 }
 
 function uiLocaleOf(request: HttpRequest): Language | null {

@@ -17,6 +17,7 @@ export function claimsToRelease(
   { claims = [], scopeClaims = {} }: ClaimRules,
   scopes: Scopes,
 ): readonly UserClaim[] {
+  if (claims.length === 0 && Object.keys(scopeClaims).length === 0) return claims;
   const wanted = new Set([
     ...claims,
     ...scopes.flatMap((scope) => (Object.hasOwn(scopeClaims, scope) ? (scopeClaims[scope] ?? []) : [])),

@@ -98,12 +98,19 @@ export async function inSpan<T>(span: Span | null, work: () => Promise<T>): Prom
  * @param failing the status from which on the response is a failure: for a client also those that blame the request
  * @see OpenTelemetry semantic conventions, HTTP spans, status
  */
-export async function inHttpSpan<T extends { readonly status: number }>(
+export function inHttpSpan<T extends { readonly status: number }>(
   span: Span | null,
   failing: 400 | 500,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (span === null) return work();
+  return span === null ? work() : runInHttpSpan(span, failing, work);
+}
+
+async function runInHttpSpan<T extends { readonly status: number }>(
+  span: Span,
+  failing: 400 | 500,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     const response = await span.run(work);
     span.set({ 'http.response.status_code': response.status });

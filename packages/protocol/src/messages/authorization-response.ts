@@ -33,10 +33,24 @@ function responseUrl(
   parameters: Readonly<Record<string, string>>,
   context: AuthorizationResponseContext,
 ): string {
-  const query = new URLSearchParams(parameters);
-  if (context.state !== undefined) query.set('state', context.state);
-  if (context.issuer !== null) query.set('iss', context.issuer);
-  return `${target.uri}${joint(target.uri)}${query}`;
+  const { state, issuer } = context;
+  const all = {
+    ...parameters,
+    ...(state !== undefined && { state }),
+    ...(issuer !== null && { iss: issuer }),
+  };
+  const query = Object.entries(all).map(([name, value]) => `${name}=${encodeFormValue(value)}`);
+  return `${target.uri}${joint(target.uri)}${query.join('&')}`;
+}
+
+/** What `encodeURIComponent` leaves and the form encoding does not. */
+const UNENCODED = /[!'()~]/g;
+
+/** As `URLSearchParams` would, in a fraction of the time. @see URL Standard §5.2 */
+function encodeFormValue(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+    .replaceAll('%20', '+')
+    .replace(UNENCODED, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** The separator between a URI and further parameters. */
