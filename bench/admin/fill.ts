@@ -11,7 +11,10 @@ import { fillSqlite } from './fill-sqlite.ts';
 const DAY = 86_400_000;
 const RESOURCE = 'http://localhost:9000/mcp';
 
-/** Rare events that a filter looks for, over the whole time. */
+/**
+ * Rare events that a filter looks for, over the whole time: at each time of the day, since hours that are alike have the same filter, in
+ * which one value that is found in vain would be found in each of them.
+ */
 function rareEvents(): readonly AuditEventRecord[] {
   const base = {
     clientId: 'rare_client',
@@ -21,7 +24,7 @@ function rareEvents(): readonly AuditEventRecord[] {
     transactionId: null,
   };
   return Array.from({ length: 80 }, (_, index) => {
-    const at = Date.now() - (index + 1) * DAY;
+    const at = Date.now() - (index + 1) * DAY - index * 1_000_003;
     const call = {
       method: 'tools/call',
       server: '/rare',

@@ -57,28 +57,43 @@ export function toOcsf(event: AuditEventRecord): object {
       user: userOf(event),
       service: { name: 'Portcullis' },
       is_remote: true,
+      src_endpoint: endpointOf(event.details),
     });
   if (ACCOUNT.test(type))
-    return build(event, CLASSES.accountChange, ACCOUNT_ACTIVITIES[type] ?? OTHER, { user: userOf(event) });
+    return build(event, CLASSES.accountChange, ACCOUNT_ACTIVITIES[type] ?? OTHER, {
+      user: userOf(event),
+      actor: actorOf(event),
+      src_endpoint: endpointOf(event.details),
+    });
   const entity = ENTITY.exec(type)?.[1];
   if (entity !== undefined) {
     const [, activity = OTHER] = ENTITY_ACTIVITIES.find(([pattern]) => pattern.test(type)) ?? [];
     const { tool, target, keyId, resourceId } = event.details;
     const uid = tool ?? target ?? keyId ?? resourceId ?? event.clientId;
-    return build(event, CLASSES.entityManagement, activity, {
+    const members = {
       entity: { type: entity, ...(uid == null ? { name: entity } : { uid: String(uid) }) },
       actor: actorOf(event),
-    });
+    };
+    // The class has its actor from the profile.
+    return build(event, CLASSES.entityManagement, activity, members, ['host']);
   }
   return build(event, CLASSES.apiActivity, activityOf(event), {
     actor: actorOf(event),
     api: apiOf(event),
+    src_endpoint: endpointOf(event.details),
     ...resourcesOf(event),
     ...responseOf(event),
   });
 }
 
-function build(event: AuditEventRecord, classUid: number, activity: number, specific: Members): object {
+/** @param profiles that the class is extended by */
+function build(
+  event: AuditEventRecord,
+  classUid: number,
+  activity: number,
+  specific: Members,
+  profiles: readonly string[] = [],
+): object {
   const { id, at, type, grantId, transactionId, details } = event;
   const correlation = transactionId ?? grantId;
   return {
@@ -98,8 +113,8 @@ function build(event: AuditEventRecord, classUid: number, activity: number, spec
       event_code: type,
       product: { name: 'Portcullis', vendor_name: 'Portcullis' },
       ...(correlation !== null && { correlation_uid: correlation }),
+      ...(profiles.length > 0 && { profiles }),
     },
-    src_endpoint: endpointOf(details),
     ...specific,
     unmapped: membersOf(event),
   };
@@ -113,7 +128,7 @@ function userOf({ accountId }: AuditEventRecord): Members {
 function actorOf({ accountId, clientId, details }: AuditEventRecord): Members {
   return {
     ...(accountId === null ? {} : { user: { uid: accountId } }),
-    app_name: clientId ?? String(details['site'] ?? 'Portcullis'),
+    invoked_by: clientId ?? String(details['site'] ?? 'Portcullis'),
   };
 }
 
@@ -143,7 +158,7 @@ function resourcesOf({ details: { tool, target } }: AuditEventRecord): Members {
 
 function responseOf({ details: { status, duration } }: AuditEventRecord): Members {
   return {
-    ...(typeof status === 'number' && { http_response: { code: status } }),
+    ...(typeof status === 'number' && { status_code: String(status) }),
     ...(typeof duration === 'number' && { duration: Math.round(duration) }),
   };
 }
