@@ -30,6 +30,7 @@ import { partsOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { createSealer } from './sessions/sealer.ts';
 import { readsToolChallenge, toolChallengeResult } from './tool-challenges/tool-challenge.ts';
+import { traceRefusal } from './tracing/call-span.ts';
 import { createUserActionRetries } from './user-action-retries.ts';
 
 /** The event, for the log: `backend.failed`, … */
@@ -194,7 +195,10 @@ function createHandler(
 
   return (decision, incoming, outgoing, address) => {
     if (!decision.authorized) {
-      sendGuardResponse(outgoing, decision.response, commonHeaders);
+      const { response } = decision;
+      if (response.status >= 400)
+        traceRefusal(incoming, () => pathOfServer(incoming, served), response.status);
+      sendGuardResponse(outgoing, response, commonHeaders);
       return;
     }
     const { principal, headers } = decision;
@@ -208,6 +212,13 @@ function createHandler(
     found.open.add(incoming, outgoing);
     handleRequest(services, found, createRequest(found.server, principal, address, incoming, outgoing));
   };
+}
+
+/** The path of the server that a request is for: other paths are of any number. */
+function pathOfServer({ url = '' }: IncomingMessage, served: ServedServers): string | null {
+  const path = pathOf(url);
+  for (const { server } of served.values()) if (server.path === path) return path;
+  return null;
 }
 
 function findRetained(

@@ -55,7 +55,7 @@ import {
   type MessageHandles,
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
-import { endCallSpan, startBackendSpan, startCallSpan } from './tracing/call-span.ts';
+import { endCallSpan, startBackendSpan, startCallSpan, startRequestSpan } from './tracing/call-span.ts';
 import { withTraceContext } from './tracing/trace-in-body.ts';
 import type { UserActionRetries } from './user-action-retries.ts';
 
@@ -163,6 +163,8 @@ class Handling {
   #performTraced(effect: RequestEffect): void {
     if (this.#span === null && (effect.do === 'preview' || effect.do === 'checkRules'))
       this.#span = startCallSpan(this.#request, effect.body.scanned);
+    else if (this.#span === null && effect.do === 'authorize' && effect.body === null)
+      this.#span = startRequestSpan(this.#request);
     if (this.#span === null) this.#perform(effect);
     else this.#span.run(() => this.#perform(effect));
   }
@@ -437,6 +439,8 @@ class Handling {
   ): void {
     const { outgoing, incoming } = this.#request;
     const status = outgoing.headersSent ? outgoing.statusCode : null;
+    // What is refused before its body is read has no span yet.
+    this.#span ??= startRequestSpan(this.#request);
     const requestBytes = lengthOf(known);
     const common = {
       request: this.#request,

@@ -111,6 +111,54 @@ describe('the spans of a call', () => {
   });
 });
 
+describe('the spans of other requests', () => {
+  const finished = async () => {
+    await expect.poll(() => spans.getFinishedSpans().length).toBe(1);
+    return spans.getFinishedSpans()[0] ?? expect.fail();
+  };
+
+  it('name one that the guard refuses, linked to the trace of its client, and nothing of its path elsewhere', async () => {
+    const { backend, gateway } = await behind(answerAll);
+    const { status } = await gateway.send(null, { message: callWith(), headers: { traceparent } });
+    const span = await finished();
+    expect([status, span.name]).toEqual([401, 'POST /mcp']);
+    expect(span.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/mcp',
+      'portcullis.server': '/mcp',
+      'http.response.status_code': 401,
+    });
+    expect(span.links).toMatchObject([{ context: { traceId: TRACE } }]);
+    expect(span.spanContext().traceId).not.toBe(TRACE);
+    expect(backend.received).toEqual([]);
+  });
+
+  it('name a stream, which ends with it, and pass the trace on', async () => {
+    const { backend, gateway } = await behind((_received, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': one\n\n');
+    });
+    const response = await gateway.send('alice', {
+      method: 'GET',
+      headers: { traceparent, accept: 'text/event-stream' },
+    });
+    await response.text();
+    const span = await finished();
+    expect(span.name).toBe('GET /mcp');
+    expect(span.attributes).toMatchObject({ 'http.route': '/mcp', 'portcullis.outcome': 'answered' });
+    expect(span.spanContext().traceId).toBe(TRACE);
+    const sent = `00-${TRACE}-${span.spanContext().spanId}-01`;
+    expect(backend.received).toMatchObject([{ headers: { traceparent: sent } }]);
+  });
+
+  it('name one that is refused before its body is read', async () => {
+    const { backend, gateway } = await behind(answerAll);
+    await gateway.send('alice', { message: callWith(), headers: { 'content-type': 'text/plain' } });
+    const span = await finished();
+    expect([span.name, span.attributes['http.response.status_code']]).toEqual(['POST /mcp', 415]);
+    expect(backend.received).toEqual([]);
+  });
+});
+
 describe('the trace of a call', () => {
   it.each([
     ['the message', { traceparent, tracestate: 'vendor=1' }, { traceparent: `00-${OTHER}-${PARENT}-01` }],

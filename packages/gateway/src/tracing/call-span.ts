@@ -3,6 +3,7 @@
  * @see OpenTelemetry semantic conventions for MCP
  */
 import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import {
   readTraceContext,
   type Span,
@@ -30,6 +31,42 @@ export function startCallSpan(request: GatewayRequest, { messages: [message] }: 
       },
     }),
   );
+}
+
+/** Starts the span of a request without a known call: a stream of `GET`, the end of a session, or what is refused before its body is read. */
+export function startRequestSpan(request: GatewayRequest): Span | null {
+  const { server, incoming } = request;
+  return startSpan(
+    () => `${incoming.method} ${server.path}`,
+    () => ({
+      kind: 'server',
+      attributes: { ...httpAttributesOf(incoming, server.path), ...sessionOf(incoming) },
+      startedAt: performance.timeOrigin + request.startedAt,
+      received: {
+        context: readTraceContext((name) => incoming.headers[name]),
+        isTrusted: request.owner.isAnonymous !== true,
+      },
+    }),
+  );
+}
+
+/** Traces a request that the guard refuses. @param findPath of its server; `null`: there is none */
+export function traceRefusal(incoming: IncomingMessage, findPath: () => string | null, status: number): void {
+  startSpan(
+    () => [incoming.method, findPath() ?? ''].join(' ').trimEnd(),
+    () => ({
+      kind: 'server',
+      attributes: { ...httpAttributesOf(incoming, findPath()), 'http.response.status_code': status },
+      received: { context: readTraceContext((name) => incoming.headers[name]), isTrusted: false },
+    }),
+  )?.end(status >= 500 ? String(status) : null);
+}
+
+function httpAttributesOf({ method = '' }: IncomingMessage, path: string | null) {
+  return {
+    'http.request.method': method,
+    ...(path !== null && { 'http.route': path, 'portcullis.server': path }),
+  };
 }
 
 /** Starts the span of its exchange with the backend. */
@@ -69,9 +106,9 @@ function nameOf({ method, tool, prompt }: ScannedMessage): string {
 /** Nothing of the arguments, nor the URI of a resource, which is one. */
 function attributesOf(
   { method, tool, prompt, id, protocolVersion }: ScannedMessage,
-  { server, incoming: { headers } }: GatewayRequest,
+  { server, incoming }: GatewayRequest,
 ): NonNullable<SpanStart['attributes']> {
-  const session = headers['mcp-session-id'];
+  const { headers } = incoming;
   const version = headers['mcp-protocol-version'] ?? protocolVersion;
   return {
     'mcp.method.name': shorten(method),
@@ -80,10 +117,16 @@ function attributesOf(
     ...(prompt !== null && { 'gen_ai.prompt.name': shorten(prompt) }),
     ...(id !== null && { 'jsonrpc.request.id': shorten(id) }),
     ...(typeof version === 'string' && { 'mcp.protocol.version': shorten(version) }),
-    ...(typeof session === 'string' && {
-      'mcp.session.id': hash('sha256', session, 'base64url').slice(0, 22),
-    }),
+    ...sessionOf(incoming),
   };
+}
+
+/** As a hash: the identifier itself is a credential. */
+function sessionOf({ headers }: IncomingMessage) {
+  const session = headers['mcp-session-id'];
+  return typeof session === 'string'
+    ? { 'mcp.session.id': hash('sha256', session, 'base64url').slice(0, 22) }
+    : {};
 }
 
 function shorten(text: string): string {
