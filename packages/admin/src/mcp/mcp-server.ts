@@ -84,7 +84,10 @@ function createServer(options: McpOptions, caller: TracedCaller): McpServer {
  */
 async function inToolSpan(
   { name }: AdminTool,
-  { id, _meta: meta }: { readonly id: unknown; readonly _meta?: Readonly<Record<string, unknown>> | undefined },
+  {
+    id,
+    _meta: meta,
+  }: { readonly id: unknown; readonly _meta?: Readonly<Record<string, unknown>> | undefined },
   trace: TraceContext | null,
   work: () => Promise<CallToolResult>,
 ): Promise<CallToolResult> {
