@@ -1,7 +1,9 @@
 /** Builds every package into its dist folder, dependencies first, and checks that each can be published. `npm run build` */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, globSync, rmSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type PublishedPackage, publishedPackages } from './packages.ts';
 
 function run(command: string, ...args: string[]): boolean {
@@ -18,16 +20,34 @@ function build({ folder, bin }: PublishedPackage): boolean {
   return true;
 }
 
-function publishable({ folder }: PublishedPackage): boolean {
-  // Packages are ESM only, so problems of CommonJS resolvers are ignored.
-  const types = () => run('attw', '--pack', folder, '--profile', 'esm-only', '--format', 'ascii', '--quiet');
-  return run('publint', folder, '--strict') && types();
+const execute = promisify(execFile);
+
+/** What is wrong with a package as it would be published; empty if nothing is. @param packs the folder of the packed files */
+async function problemsOf({ folder }: PublishedPackage, packs: string): Promise<string> {
+  try {
+    const { stdout } = await execute('npm', ['pack', `./${folder}`, '--silent', '--pack-destination', packs]);
+    const file = join(packs, stdout.trim());
+    await execute('publint', [file, '--strict']);
+    // Packages are ESM only, so problems of CommonJS resolvers are ignored.
+    await execute('attw', [file, '--profile', 'esm-only', '--format', 'ascii']);
+    return '';
+  } catch (error) {
+    return error instanceof Error && 'stdout' in error ? `${error.message}\n${error.stdout}` : String(error);
+  }
+}
+
+async function publishable(one: PublishedPackage, packs: string): Promise<boolean> {
+  const problems = await problemsOf(one, packs);
+  console.log(`${one.name}: ${problems === '' ? 'publishable' : `not publishable\n${problems}`}`);
+  return problems === '';
 }
 
 const packages = publishedPackages('.');
 const broken = packages.filter((one) => !build(one));
-const unpublishable = broken.length > 0 ? [] : packages.filter((one) => !publishable(one));
-const bad = [...broken, ...unpublishable];
-for (const { name } of bad) console.error(`not publishable: ${name}`);
-console.log(`${packages.length - bad.length} passed, ${bad.length} failed`);
-process.exitCode = bad.length === 0 ? 0 : 1;
+for (const { name } of broken) console.error(`${name}: not built`);
+const packs = mkdtempSync(join(tmpdir(), 'portcullis-packs-'));
+const checked = broken.length > 0 ? [] : await Promise.all(packages.map((one) => publishable(one, packs)));
+rmSync(packs, { recursive: true, force: true });
+const good = checked.filter((isGood) => isGood).length;
+console.log(`${good} passed, ${packages.length - good} failed`);
+process.exitCode = good === packages.length ? 0 : 1;
