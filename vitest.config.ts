@@ -13,7 +13,7 @@ const EXHAUSTIVE = [
   'tests/federation/{provider-token-lifecycle,remote-protected-server,federated-login.browser}.test.ts',
   'tests/interop/{expiry,status-lists,command,device,enterprise,mcp-remote,postgres,openid-client-methods,refusals,step-up-authentication}.test.ts',
   'tests/interop/gateway/{doctor,rolling-restart}.test.ts',
-  'tests/interop/{admin,agents,backends,decision-points,frameworks,peers}/*.test.ts',
+  'tests/interop/{admin,agents,backends,decision-points,frameworks,peers,scim}/*.test.ts',
   'tests/fuzz/sockets.test.ts',
   'tests/performance/*.test.ts',
   'tests/proxies/*.test.ts',

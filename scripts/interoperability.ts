@@ -126,6 +126,13 @@ const GROUPS: Readonly<Record<string, readonly Peer[]>> = {
       what: 'each endpoint, strictly validated',
       file: 'tests/interop/oauth4webapi.test.ts',
     },
+    {
+      name: 'SCIMMY',
+      package: 'scimmy',
+      manifest: 'tests/interop/scim',
+      what: 'reads users, groups and schemas of SCIM, and makes the same of PATCH',
+      file: 'tests/interop/scim/scimmy.test.ts',
+    },
     library('openid-client', 'DPoP, pushed requests', 'bound-and-pushed'),
     library('oauth4webapi', 'DPoP, pushed and signed requests', 'bound-and-pushed'),
     library('openid-client', 'device codes, ID-JAGs, tokens of workloads, signed requests', 'enterprise'),
