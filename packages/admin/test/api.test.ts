@@ -82,6 +82,31 @@ describe('requests to the admin API', () => {
     expect([await end({}), await end({ now: true })]).toEqual([1, 0]);
   });
 
+  it('verifies a client that registered itself, refuses one that an operator added, and takes it back', async () => {
+    const registration = await fetch(`${t.url}/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: ['https://app.example/cb'] }),
+    });
+    const { client_id: id } = (await registration.json()) as { readonly client_id: string };
+    const etag = (await call(t, token, `GET /clients/${id}`)).headers.get('etag') ?? '';
+    await addClient('trusted');
+    const before = await stateOf(t);
+    expect((await call(t, token, 'POST /clients/trusted/verify')).status).toBe(409);
+    expect((await call(t, token, 'POST /clients/ops/verify')).status).toBe(409);
+    expect((await call(t, token, `POST /clients/${id}/verify`, {}, { 'if-match': '"stale"' })).status).toBe(
+      412,
+    );
+    expect(await stateOf(t)).toEqual(before);
+    expect((await call(t, token, `POST /clients/${id}/verify`, {}, { 'if-match': etag })).body).toMatchObject(
+      {
+        verifiedAt: expect.any(String),
+      },
+    );
+    await expect.poll(latestChange).toMatchObject({ details: { operation: 'clients.verify', target: id } });
+    expect((await call(t, token, `POST /clients/${id}/unverify`)).body).toMatchObject({ verifiedAt: null });
+  });
+
   it('refuses unknown members, and names each', async () => {
     const before = await stateOf(t);
     const refused = await call(t, token, 'POST /users', {

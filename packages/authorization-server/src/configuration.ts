@@ -1,6 +1,7 @@
 /** Entry point `options`: the schema of the options and its reader, for programs that configure a server. */
 
 export { createRedirectPolicy } from './clients/known-hosts.ts';
+export { completeEntry } from './federation/provider/complete-entry.ts';
 export {
   accessConditionMembers,
   accessConditionNames,

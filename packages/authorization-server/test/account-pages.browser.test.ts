@@ -318,6 +318,7 @@ async function registered(): Promise<string> {
     previousSecret: null,
     managementHash: null,
     disabledAt: null,
+    verifiedAt: null,
     createdAt: 0,
     lastUsedAt: null,
     expiresAt: null,

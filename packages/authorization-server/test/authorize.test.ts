@@ -175,6 +175,7 @@ describe('client and redirect URI', () => {
       previousSecret: null,
       managementHash: null,
       disabledAt: null,
+      verifiedAt: null,
       lastUsedAt: null,
       expiresAt: null,
       createdAt: t.clock.now,

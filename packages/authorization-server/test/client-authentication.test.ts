@@ -126,7 +126,13 @@ describe('only the registered authentication method', () => {
         response_types: ['code'],
         application_type: 'web',
       } as const;
-      const times = { createdAt: t.clock.now, lastUsedAt: null, disabledAt: null, expiresAt: null };
+      const times = {
+        createdAt: t.clock.now,
+        lastUsedAt: null,
+        disabledAt: null,
+        verifiedAt: null,
+        expiresAt: null,
+      };
       for (const [id, way] of [
         ['client_bare', method],
         ['client_open', 'none'],

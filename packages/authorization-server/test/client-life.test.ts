@@ -607,4 +607,32 @@ describe('metadata that a client claims', () => {
     expect(textOf(consent)).toContain('This app is not verified. It chose its own name.');
     expect(consent.html).not.toContain('claude.ai');
   });
+
+  it('the consent page of a client that an administrator verified has no warning, until its metadata changes', async () => {
+    const t = await setScene();
+    const redirect_uri = 'http://127.0.0.1:51004/cb';
+    const client_id = await t.registerClient({
+      ...METADATA,
+      client_name: 'Claude',
+      redirect_uris: [redirect_uri],
+    });
+    const seen = async () => textOf(await t.newVisitor().signIn(requestOf({ client_id, redirect_uri })));
+    expect(await seen()).toContain('could impersonate this app');
+    const listed = await t.server.clients.find(client_id);
+    if (listed === null) throw new Error('not registered');
+    const before = t.snapshot();
+    const other = { ...listed.metadata, client_name: 'Other' };
+    expect(await t.server.clients.verify(client_id, other)).toBe(false);
+    expect(await t.server.clients.verify('unknown', listed.metadata)).toBe(false);
+    expect(t.snapshot()).toBe(before);
+    expect(await t.server.clients.verify(client_id, listed.metadata)).toBe(true);
+    const verified = await seen();
+    expect(verified).toContain('The administrators of as.example have verified this app.');
+    expect(verified).not.toMatch(/not verified|could impersonate/);
+    expect(await t.server.clients.update(client_id, { client_name: 'Claude Desktop' })).not.toBeNull();
+    expect(await seen()).toContain('Verified by your administrators');
+    await t.store.updateClient(client_id, { metadata: { ...listed.metadata, client_name: 'Bank' } });
+    expect(await seen()).toContain('Unverified app');
+    expect(t.events.filter(({ type }) => type === 'client.verified')).toHaveLength(1);
+  });
 });

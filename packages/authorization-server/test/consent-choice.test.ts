@@ -406,6 +406,7 @@ describe('remembered consent', () => {
       previousSecret: null,
       managementHash: null,
       disabledAt: null,
+      verifiedAt: null,
     } as const;
     const times = { createdAt: t.clock.now, lastUsedAt: null, expiresAt: null };
     await t.store.saveClient({ ...record, ...times, metadata });

@@ -132,6 +132,7 @@ describe('reading a registration', () => {
       createdAt: t.clock.now,
       lastUsedAt: null,
       disabledAt: null,
+      verifiedAt: null,
       expiresAt: null,
     });
     const bearer = { headers: { authorization: `Bearer ${client.token}` } };

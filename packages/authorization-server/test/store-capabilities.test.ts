@@ -20,6 +20,7 @@ const coreMethods = {
   recordClientUse: true,
   disableClient: true,
   enableClient: true,
+  saveClientVerification: true,
   removeClient: true,
   consumeClientAssertion: true,
   openTransaction: true,

@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   servers: async () => (await import('./admin/servers.ts')).defineServersCommand,
   policy: async () => (await import('./admin/policy.ts')).definePolicy,
   access: async () => (await import('./admin/policy/access.ts')).defineAccess,
+  'identity-providers': async () => (await import('./admin/identity-providers.ts')).defineIdentityProviders,
   groups: async () => (await import('./admin/groups.ts')).defineGroups,
   users: async () => (await import('./admin/users.ts')).defineUsers,
   scim: async () => (await import('./admin/scim.ts')).defineScim,

@@ -307,6 +307,26 @@ describe('the other subcommands', () => {
     }
   });
 
+  it('`clients verify` and `unverify` mark a client that registered itself, and reject one that was added', async () => {
+    const response = await fetch(`${portcullis.url}/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: ['https://app.example/cb'], token_endpoint_auth_method: 'none' }),
+    });
+    const { client_id: id } = (await response.json()) as { readonly client_id: string };
+    const shown = async () => JSON.parse((await clients('show', id, '--json')).output) as object;
+    expect(await clients('verify', id)).toMatchObject({ code: 0 });
+    expect(await shown()).toMatchObject({ verifiedAt: expect.any(String) });
+    expect((await clients('list')).output).toContain('registered, verified');
+    expect(await clients('unverify', id)).toMatchObject({ code: 0 });
+    expect(await shown()).toMatchObject({ verifiedAt: null });
+    for (const verb of ['verify', 'unverify']) {
+      const refused = await clients(verb, 'taken');
+      expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining('needs no verification')]);
+    }
+    expect(JSON.parse((await clients('show', 'taken', '--json')).output)).toMatchObject({ verifiedAt: null });
+  });
+
   it('`clients update` changes what is given on a running server, and nothing else', async () => {
     const secret = (
       await clients('add', '--id', 'changing', '--client-name', 'One', ...MACHINE)
@@ -373,8 +393,8 @@ describe('the other subcommands', () => {
     expect([bad.code, bad.errors]).toEqual([expect.any(Number), expect.stringContaining('30m, 12h or 7d')]);
   });
 
-  it('`clients disable`, `enable`, `remove`, `update` and `rotate-secret` reject a configured or unknown client', async () => {
-    for (const verb of ['disable', 'enable', 'remove', 'update', 'rotate-secret']) {
+  it('`clients disable`, `enable`, `remove`, `verify`, `update` and `rotate-secret` reject a configured or unknown client', async () => {
+    for (const verb of ['disable', 'enable', 'remove', 'verify', 'unverify', 'update', 'rotate-secret']) {
       const change = verb === 'update' ? ['--client-name', 'New'] : [];
       const fixed = await clients(verb, 'configured', ...change);
       expect([fixed.code, fixed.errors]).toEqual([

@@ -9,6 +9,7 @@ import { type ProtectedProcess, startCommand } from '../../../tests/support/prot
 import { defineClients } from '../src/admin/clients.ts';
 import { defineConnections } from '../src/admin/connections.ts';
 import { defineEvents } from '../src/admin/events.ts';
+import { defineIdentityProviders } from '../src/admin/identity-providers.ts';
 import { defineKeys } from '../src/admin/keys.ts';
 import { defineMail } from '../src/admin/mail.ts';
 import { defineMigrate } from '../src/admin/migrate.ts';
@@ -104,11 +105,14 @@ const COMMANDS: Readonly<Record<string, readonly [words: readonly string[], code
   'users enable': [[owner.email], 0],
   'users role': [[owner.email, 'viewer'], 0],
   'users remove': [[owner.email], 0],
+  'identity-providers': [[], 0],
   'clients add': [['--id', 'app', '--redirect-uri', 'https://app.example/'], 0],
   'clients list': [[], 0],
   'clients show': [['app'], 0],
   'clients update': [['app', '--client-name', 'App'], 0],
   'clients rotate-secret': [['job'], 1],
+  'clients verify': [['app'], 1],
+  'clients unverify': [['app'], 1],
   'clients disable': [['app'], 0],
   'clients enable': [['app'], 0],
   'clients remove': [['app'], 0],
@@ -155,6 +159,7 @@ function administrationCommands(): readonly string[] {
     defineServersCommand,
     defineWebhooks,
     defineMail,
+    defineIdentityProviders,
   ];
   for (const define of groups) define(program, context);
   return program.commands.flatMap((group) =>

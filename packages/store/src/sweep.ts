@@ -33,7 +33,7 @@ interface Rule {
 const HAS_LIVE_GRANT = (id: string): string =>
   `EXISTS (SELECT 1 FROM grants g WHERE g.client_id = ${id} AND g.revoked_at IS NULL AND g.id <> '' AND g.expires_at > ?)`;
 
-/** A client with a live grant is never deleted. */
+/** A client with a live grant is never deleted, nor a metadata document that is verified. */
 const clientRules: readonly Rule[] = [
   {
     table: 'clients',
@@ -43,7 +43,7 @@ const clientRules: readonly Rule[] = [
     where: 'last_used_at IS NULL',
   },
   { table: 'clients', key: 'id', column: 'expires_at', where: 'last_used_at IS NOT NULL' },
-  { table: 'client_metadata_documents', key: 'url', column: 'expires_at' },
+  { table: 'client_metadata_documents', key: 'url', column: 'expires_at', unless: 'verified_at IS NOT NULL' },
 ];
 
 const rules: readonly Rule[] = [
@@ -105,11 +105,12 @@ const deletions: readonly Deletion[] = rules.map((rule) => {
  */
 const clientDeletions: readonly Deletion[] = clientRules.map((rule) => {
   const hasLiveGrant = HAS_LIVE_GRANT(`${rule.table}.${rule.key}`);
+  const isRetained = rule.unless === undefined ? hasLiveGrant : `(${hasLiveGrant} OR ${rule.unless})`;
   const extend = defineQuery(
-    `UPDATE ${rule.table} SET expires_at = ? WHERE ${obsolete(rule)} AND ${hasLiveGrant}`,
+    `UPDATE ${rule.table} SET expires_at = ? WHERE ${obsolete(rule)} AND ${isRetained}`,
   );
   const remove = defineQuery(
-    `DELETE FROM ${rule.table} WHERE ${obsolete(rule)} AND NOT ${hasLiveGrant} RETURNING 1 AS one`,
+    `DELETE FROM ${rule.table} WHERE ${obsolete(rule)} AND NOT ${isRetained} RETURNING 1 AS one`,
   );
   const { retention = 0 } = rule;
   return async (database, now, limit) => {

@@ -226,6 +226,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.recordClientUse(client.id, NOW, null);
   await store.disableClient(client.id, NOW);
   await store.enableClient(client.id);
+  await store.saveClientVerification(client.id, client.metadata, NOW);
   await store.removeClient(client.id, NOW);
   const initialAccessToken = newInitialAccessToken();
   await store.saveInitialAccessToken(initialAccessToken);
@@ -236,6 +237,8 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   const copy = newClientDocument();
   await store.saveClientMetadataDocument(copy);
   await store.findClientMetadataDocument(copy.url);
+  await store.listClientMetadataDocuments('', 10);
+  await store.saveClientMetadataDocumentVerification(copy.url, copy.digest, NOW);
   await store.recordClientMetadataDocumentUse(copy.url, NOW, NOW);
   await store.consumeClientAssertion('assertion', NOW);
   await store.openTransaction(newTransaction());

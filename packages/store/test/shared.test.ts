@@ -85,6 +85,7 @@ describe.each([
       [() => there.updateClient(client.id, change), change],
       [() => here.disableClient(client.id, NOW), { ...change, disabledAt: NOW }],
       [() => there.enableClient(client.id), { disabledAt: null }],
+      [() => here.saveClientVerification(client.id, change.metadata, NOW), { verifiedAt: NOW }],
       [() => there.recordClientUse(client.id, NOW + 1, NOW + 2), { lastUsedAt: NOW + 1, expiresAt: NOW + 2 }],
       [() => there.sweep(NOW + 2, 100), null],
     ];

@@ -186,6 +186,22 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().enableClient('client_unknown')).toBe(false);
     });
 
+    it('verifies a client with exactly the metadata that was looked at, until it changes', async () => {
+      const client = newClient();
+      await store().saveClient(client);
+      const changed = { ...client.metadata, client_name: 'Another' };
+      expect(await store().saveClientVerification(client.id, changed, NOW)).toBe(false);
+      expect(await store().saveClientVerification('client_unknown', client.metadata, NOW)).toBe(false);
+      expect(await store().findClient(client.id)).toEqual(client);
+      expect(await store().saveClientVerification(client.id, client.metadata, NOW)).toBe(true);
+      expect(await store().findClient(client.id)).toEqual({ ...client, verifiedAt: NOW });
+      expect(await store().saveClientVerification(client.id, client.metadata, null)).toBe(true);
+      expect(await store().findClient(client.id)).toEqual(client);
+      await store().saveClientVerification(client.id, client.metadata, NOW);
+      await store().updateClient(client.id, { metadata: changed });
+      expect(await store().findClient(client.id)).toEqual({ ...client, metadata: changed });
+    });
+
     it(`leaves no live grant when ${RACERS} codes are redeemed while their client is removed`, async () => {
       const client = newClient();
       await store().saveClient(client);

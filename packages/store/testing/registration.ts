@@ -173,6 +173,34 @@ export function describeClientMetadataDocuments(store: StoreOfTest): void {
       expect((await store().findClientMetadataDocument(copy.url))?.fetchedAt).toBe(NOW + 19);
     });
 
+    it('lists client metadata documents page by page, ordered by URL', async () => {
+      const copies = times(3, () => newClientDocument()).toSorted((one, other) =>
+        one.url < other.url ? -1 : 1,
+      );
+      for (const copy of copies.toReversed()) await store().saveClientMetadataDocument(copy);
+      const [first, second, third] = copies;
+      expect(await store().listClientMetadataDocuments('', 2)).toEqual([first, second]);
+      expect(await store().listClientMetadataDocuments(second?.url ?? '', 2)).toEqual([third]);
+    });
+
+    it('verifies the client of a metadata document until its digest changes, and does not sweep it', async () => {
+      const copy = newClientDocument();
+      await store().saveClientMetadataDocument(copy);
+      expect(await store().saveClientMetadataDocumentVerification(copy.url, newHash(), NOW)).toBe(false);
+      expect(await store().findClientMetadataDocument(copy.url)).toEqual(copy);
+      expect(await store().saveClientMetadataDocumentVerification(copy.url, copy.digest, NOW)).toBe(true);
+      const renewed = { ...copy, fetchedAt: NOW + 10 };
+      await store().saveClientMetadataDocument(renewed);
+      expect(await store().findClientMetadataDocument(copy.url)).toEqual({ ...renewed, verifiedAt: NOW });
+      await store().sweep(NOW + 86_400, 100);
+      const retained = await store().findClientMetadataDocument(copy.url);
+      expect(retained).toMatchObject({ verifiedAt: NOW, digest: copy.digest });
+      await store().saveClientMetadataDocument({ ...renewed, digest: newHash(), fetchedAt: NOW + 20 });
+      expect((await store().findClientMetadataDocument(copy.url))?.verifiedAt).toBeNull();
+      await store().sweep((retained?.expiresAt ?? 0) + 1, 100);
+      expect(await store().findClientMetadataDocument(copy.url)).toBeNull();
+    });
+
     it('T143: sweeps an expired client metadata document, but never while its client has a live grant', async () => {
       const [idle, granted] = [newClientDocument(), newClientDocument()];
       for (const copy of [idle, granted]) await store().saveClientMetadataDocument(copy);

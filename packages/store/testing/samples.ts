@@ -107,6 +107,7 @@ export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
     createdAt: NOW,
     lastUsedAt: null,
     disabledAt: null,
+    verifiedAt: null,
     expiresAt: NOW + 86_400,
     ...changes,
   };
@@ -139,6 +140,7 @@ export function newClientDocument(
     freshUntil: NOW + 300,
     lastUsedAt: null,
     expiresAt: NOW + 86_400,
+    verifiedAt: null,
     ...changes,
   };
 }

@@ -61,12 +61,17 @@ export const listedClientSchema = z
   .object({
     id: z.string().describe('the `client_id`'),
     origin: z
-      .enum(['registered', 'administered', 'configured'])
-      .describe('registered itself, was added by an operator, or is in the configuration'),
+      .enum(['registered', 'administered', 'configured', 'metadata-document'])
+      .describe(
+        'registered itself, was added by an operator, is in the configuration, or has a client metadata document',
+      ),
     name: z.string().nullable().describe('as the client calls itself, unverified'),
     createdAt: optionalTimeSchema(),
     lastUsedAt: optionalTimeSchema(),
     disabledAt: optionalTimeSchema(),
+    verifiedAt: optionalTimeSchema().describe(
+      'when an operator verified a client that registered itself; ISO 8601',
+    ),
     expiresAt: optionalTimeSchema(),
     metadata: z.record(z.string(), z.unknown()).describe('client metadata (RFC 7591)'),
   })

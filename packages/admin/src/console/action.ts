@@ -2,7 +2,6 @@
 import { html, type Markup, respondRedirect } from '@portcullis/authorization-server/pages';
 import { toResponse } from '@portcullis/http';
 import { OperationError } from '../operations/errors.ts';
-import { withQuery } from './links.ts';
 import {
   type ConsoleLink,
   type ConsolePage,
@@ -72,20 +71,4 @@ ${reason}
 ${effects.length > 0 && html`<ul class="effects">${effects.map((effect) => html`<li>${effect}</li>`)}</ul>`}
 ${postForm(request, request.path, content)}`,
   };
-}
-
-/** The address of a page that says what was done, by a name of its own texts. */
-export function doneAt(href: string, name: string): string {
-  return href.includes('?')
-    ? `${href}&${new URLSearchParams({ done: name })}`
-    : withQuery(href, { done: name });
-}
-
-/** The sentence for the name in the address; `null`: nothing was done. */
-export function doneIn(
-  { query }: ConsoleRequest,
-  sentences: Readonly<Record<string, string>>,
-): string | null {
-  const name = query.get('done') ?? '';
-  return Object.hasOwn(sentences, name) ? (sentences[name] ?? null) : null;
 }

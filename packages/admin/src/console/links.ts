@@ -11,6 +11,11 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
+/** The address of an action of an app. */
+export function appAction(id: string, name: string, more: Readonly<Record<string, string>> = {}): string {
+  return withQuery(`${CONSOLE_PATH}/app/${name}`, { id, ...more });
+}
+
 /** Identifiers of clients and paths of servers have slashes, so they stand in the query. */
 export const links = {
   overview: CONSOLE_PATH,
@@ -28,6 +33,7 @@ export const links = {
   app: (id: string): string => withQuery(`${CONSOLE_PATH}/app`, { id }),
   server: (path: string): string => withQuery(`${CONSOLE_PATH}/server`, { path }),
   grant: (id: string): string => `${CONSOLE_PATH}/connections/${encodeURIComponent(id)}`,
+  provider: (id: string): string => `${CONSOLE_PATH}/settings/providers/${encodeURIComponent(id)}`,
   event: (id: string): string => `${CONSOLE_PATH}/activity/events/${encodeURIComponent(id)}`,
   eventStream: `${CONSOLE_PATH}/activity/stream`,
   /** Of a transaction or grant in the query. */

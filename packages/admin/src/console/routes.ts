@@ -15,6 +15,7 @@ import { serverListPage } from './servers/list.ts';
 import { reviewRoutes } from './servers/review.ts';
 import { serverPage } from './servers/server.ts';
 import { settingsActions } from './settings/actions.ts';
+import { providerPage } from './settings/provider.ts';
 import { settingsPage } from './settings/settings.ts';
 import { providerSetupRoutes } from './setup/provider.ts';
 import { serverSetupRoutes } from './setup/server.ts';
@@ -43,6 +44,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...approvalRoutes,
   policyPage,
   settingsPage,
+  providerPage,
   ...settingsActions,
   ...serverSetupRoutes,
   ...providerSetupRoutes,

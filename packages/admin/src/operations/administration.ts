@@ -23,10 +23,18 @@ import type { ServerHealth } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
 import type { ChangeEvent } from './change-event.ts';
+import type { LifecycleEvent } from './lifecycle-event.ts';
 import { createStatistics, type Statistics } from './statistics/statistics.ts';
 
 /** Client metadata of the configuration. */
 type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };
+
+/** An identity provider of the configuration. */
+export interface ConfiguredProvider {
+  readonly id: string;
+  readonly name: string;
+  readonly provider: { readonly protocol: 'openid' | 'oauth'; readonly issuer: string };
+}
 
 /** What the process that serves the API knows. */
 export interface AdminSources {
@@ -35,12 +43,16 @@ export interface AdminSources {
   /** Epoch seconds. */
   readonly clock: () => number;
   /** Records events of the authorization server, and of other components. */
-  readonly events: (event: Parameters<EventSink>[0] | ChangeEvent | ToolDecisionEvent) => void;
+  readonly events: (
+    event: Parameters<EventSink>[0] | ChangeEvent | LifecycleEvent | ToolDecisionEvent,
+  ) => void;
   readonly keys: KeyAdministration;
   readonly redirects: RedirectPolicy;
   /** The clients of the configuration. */
   readonly configuredClients: readonly ConfiguredClient[];
-  readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
+  readonly identityProviders: readonly ConfiguredProvider[];
+  /** Seconds after which signing keys are replaced; `null`: only by command. */
+  readonly keyRotation: number | null;
   /** Rate limits in effect, by name. */
   readonly rateLimits: Readonly<Record<string, { readonly burst: number; readonly perMinute: number }>>;
   readonly configuration: {

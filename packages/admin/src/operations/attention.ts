@@ -1,12 +1,14 @@
 /** What needs the attention of an operator, in sentences. */
 import type { Administration } from './administration.ts';
+import { type DescribedClient, describeStored, isKnownClient } from './clients.ts';
 import { listEvents } from './events.ts';
 import { MAIL_PROGRESS } from './mail-event.ts';
+import { findProviderLogins } from './provider-status.ts';
 
 /** One thing that waits for an operator. */
 export interface Attention {
-  readonly about: 'approvals' | 'tools' | 'server' | 'keys' | 'delivery' | 'clock' | 'apps';
-  /** Path of a server; empty for the others. */
+  readonly about: 'approvals' | 'tools' | 'server' | 'provider' | 'keys' | 'delivery' | 'clock' | 'apps';
+  /** Path of a server, an identity provider, or the only app; empty for the others. */
   readonly target: string;
   readonly sentence: string;
   /** Whether something does not work until it is solved. */
@@ -17,12 +19,18 @@ export interface Attention {
 const MAX_PENDING = 1000;
 /** Seconds that clocks may differ. */
 const MAX_SKEW = 5;
-/** Seconds after which a signing key should be rotated. */
-const OLD_KEY = 400 * 86_400;
+/** Seconds after which a signing key should be replaced where nothing replaces it, and by which a replacement may be late. */
+const OLD_KEY = 365 * 86_400;
+const LATE_ROTATION = 86_400;
+/** Milliseconds for which a failed sign-in at an identity provider counts, unless one succeeds. */
+const RECENT_FAILURE = 3_600_000;
 const DAY = 86_400_000;
 /** Milliseconds to search for apps that registered. */
 const PATIENCE = 50;
 const MAX_APPS = 50;
+/** Rejected requests that are read, and from how many on a clock is suspected. */
+const MAX_REJECTED = 500;
+const MIN_REJECTED = 3;
 /** Failures in a row of a delivery that is more than a restart of its receiver. */
 const MIN_FAILURES = 3;
 /** Seconds after which no process tries it any more: it is not configured. */
@@ -30,18 +38,16 @@ const LONGEST_PAUSE = 3600;
 
 /** The urgent ones first. */
 export async function findAttention(admin: Administration): Promise<readonly Attention[]> {
-  const [approvals, pins, keys, deliveries, skew, apps] = await Promise.all([
+  const [approvals, pins, keys, deliveries, skew, apps, logins, late] = await Promise.all([
     admin.approvals.list(),
     admin.store.listPendingPins(MAX_PENDING),
     admin.keys.list(),
     admin.store.listWebhooks(),
     readSkew(admin),
-    listEvents(admin, { type: 'client.registered', since: Date.now() - DAY }, '', MAX_APPS, PATIENCE),
+    findUnverified(admin),
+    findProviderLogins(admin, PATIENCE),
+    findLateClocks(admin),
   ]);
-  const old = keys.filter(
-    ({ state, createdAt }) => state === 'signing' && admin.clock() - createdAt > OLD_KEY,
-  );
-  const registered = apps.events.length;
   const failing = deliveries.filter(
     ({ attempts, nextAttemptAt }) =>
       attempts >= MIN_FAILURES && nextAttemptAt > admin.clock() - LONGEST_PAUSE,
@@ -53,6 +59,7 @@ export async function findAttention(admin: Administration): Promise<readonly Att
     ...down.map(({ server }) =>
       attention('server', server, `The server ${server} is down: calls to it fail.`, true),
     ),
+    ...sayFailingProviders(admin, logins),
     ...failing.map(({ name, lastError }) => {
       const what = name === MAIL_PROGRESS ? 'No mail is sent' : `${name} accepts no events`;
       return attention('delivery', name, `${what}: ${lastError ?? ''}.`, true);
@@ -93,24 +100,101 @@ export async function findAttention(admin: Administration): Promise<readonly Att
         `${sayCount(tools.length, 'tool')} of ${server} changed or ${tools.length === 1 ? 'is' : 'are'} new, and ${tools.length === 1 ? 'stays' : 'stay'} hidden until reviewed.`,
       ),
     ),
-    ...(old.length > 0
+    ...sayKeyAge(admin, keys),
+    ...late,
+    ...sayUnverified(apps),
+  ];
+}
+
+/** By the setting `keys.rotateEvery`, at which a running process replaces the key. */
+function sayKeyAge(
+  { clock, keyRotation }: Administration,
+  keys: Awaited<ReturnType<Administration['keys']['list']>>,
+): readonly Attention[] {
+  const signing = keys.find(({ state }) => state === 'signing');
+  if (signing === undefined) return [];
+  const age = clock() - signing.signsFrom;
+  const days = sayCount(Math.floor(age / 86_400), 'day');
+  if (keyRotation === null)
+    return age > OLD_KEY
       ? [
           attention(
             'keys',
             '',
-            'The signing key is more than a year old: rotate it, without any interruption.',
+            `The signing key signs for ${days}, and keys.rotateEvery is off: rotate it, without any interruption.`,
           ),
         ]
-      : []),
-    ...(registered > 0
+      : [];
+  const isReplaced = keys.some(({ state }) => state === 'next');
+  return age > keyRotation + LATE_ROTATION && !isReplaced
+    ? [
+        attention(
+          'keys',
+          '',
+          `The signing key signs for ${days}, although keys.rotateEvery is ${sayCount(Math.round(keyRotation / 86_400), 'day')}: no process could replace it. Rotate it.`,
+          true,
+        ),
+      ]
+    : [];
+}
+
+function sayFailingProviders(
+  { identityProviders }: Administration,
+  logins: Awaited<ReturnType<typeof findProviderLogins>>,
+): readonly Attention[] {
+  return identityProviders.flatMap(({ id, name }) => {
+    const { lastSuccess = null, lastFailure = null } = logins.get(id) ?? {};
+    if (lastFailure === null || lastFailure.at < Math.max(lastSuccess ?? 0, Date.now() - RECENT_FAILURE))
+      return [];
+    return [attention('provider', id, `The last sign-in at ${name} failed: ${lastFailure.reason}.`, true)];
+  });
+}
+
+/** Reasons of refusals that a wrong clock causes: of an app, an issuer or an identity provider. */
+const CLOCK_REASONS = /issued in the future|iat is missing or too far off/;
+
+/** Clients whose assertions or DPoP proofs had a time that cannot be, in the last day. */
+async function findLateClocks(admin: Administration): Promise<readonly Attention[]> {
+  const criteria = { type: 'request.rejected', since: Date.now() - DAY };
+  const { events } = await listEvents(admin, criteria, '', MAX_REJECTED, PATIENCE);
+  const rejected = events.filter(({ details }) => CLOCK_REASONS.test(String(details['reason'])));
+  const clients = new Set(rejected.flatMap(({ clientId }) => clientId ?? []));
+  if (rejected.length < MIN_REJECTED) return [];
+  const whose = clients.size === 0 ? 'a client' : sayCount(clients.size, 'app');
+  return [
+    attention(
+      'clock',
+      'request.rejected',
+      `${sayCount(rejected.length, 'request')} of ${whose} had an assertion or proof from the future or the distant past in the last day: a clock there drifts, or the one here.`,
+    ),
+  ];
+}
+
+/** Apps that registered in the last day, and are still there, enabled and unverified. */
+async function findUnverified(admin: Administration): Promise<readonly DescribedClient[]> {
+  const criteria = { type: 'client.registered', since: Date.now() - DAY };
+  const { events } = await listEvents(admin, criteria, '', MAX_APPS, PATIENCE);
+  const found = await Promise.all(events.map(({ clientId }) => admin.clients.find(clientId ?? '')));
+  return found
+    .filter((client) => client !== null)
+    .map(describeStored)
+    .filter((client) => client.disabledAt === null && !isKnownClient(client));
+}
+
+function sayUnverified(apps: readonly DescribedClient[]): readonly Attention[] {
+  const [first] = apps;
+  if (first === undefined) return [];
+  const { client_name: name } = first.metadata;
+  const [what, target] =
+    apps.length === 1
       ? [
-          attention(
-            'apps',
-            '',
-            `${registered === MAX_APPS ? `${MAX_APPS} or more apps` : sayCount(registered, 'app')} registered in the last day, and no operator has verified ${registered === 1 ? 'it' : 'them'}.`,
-          ),
+          typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 60) : 'An app without a name',
+          first.id,
         ]
-      : []),
+      : [apps.length === MAX_APPS ? `${MAX_APPS} or more apps` : sayCount(apps.length, 'app'), ''];
+  const them = apps.length === 1 ? 'it' : 'them';
+  return [
+    attention('apps', target, `${what} registered in the last day, and no operator has verified ${them}.`),
   ];
 }
 

@@ -1,4 +1,5 @@
 /** Operations on clients and initial access tokens: those of the store, and those of the configuration, which only it changes. */
+import { hash } from 'node:crypto';
 import type { ListedClient, RotatedSecret } from '@portcullis/authorization-server';
 import { OAuthError } from '@portcullis/protocol';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
@@ -6,19 +7,20 @@ import { found, OperationError } from './errors.ts';
 
 /** A client wherever it is defined. Times in epoch seconds. */
 export interface DescribedClient
-  extends Pick<ListedClient, 'id' | 'createdAt' | 'lastUsedAt' | 'disabledAt' | 'expiresAt'> {
+  extends Pick<ListedClient, 'id' | 'createdAt' | 'lastUsedAt' | 'disabledAt' | 'expiresAt' | 'verifiedAt'> {
   readonly origin: ListedClient['origin'] | 'configured';
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
 export function describeStored(client: ListedClient): DescribedClient {
-  const { id, origin, createdAt, lastUsedAt, disabledAt, expiresAt, metadata } = client;
-  return { id, origin, createdAt, lastUsedAt, disabledAt, expiresAt, metadata: { ...metadata } };
+  const { id, origin, createdAt, lastUsedAt, disabledAt, expiresAt, verifiedAt, metadata } = client;
+  const times = { createdAt, lastUsedAt, disabledAt, expiresAt, verifiedAt };
+  return { id, origin, ...times, metadata: { ...metadata } };
 }
 
 function describeConfigured(document: Administration['configuredClients'][number]): DescribedClient {
   const { client_id: id, client_secret: _secret, previous_client_secret: _previous, ...metadata } = document;
-  const times = { createdAt: 0, lastUsedAt: null, disabledAt: null, expiresAt: null };
+  const times = { createdAt: 0, lastUsedAt: null, disabledAt: null, expiresAt: null, verifiedAt: null };
   return { id, origin: 'configured', ...times, metadata };
 }
 
@@ -63,8 +65,13 @@ export async function rotateClientSecret(
   return found(rotated, `client ${id}`);
 }
 
-/** @throws OperationError for a client of the configuration */
+/** @throws OperationError for a client that only the configuration, or its metadata document, changes */
 function checkStored({ origin }: DescribedClient): void {
+  if (origin === 'metadata-document')
+    throw new OperationError(
+      'conflict',
+      'The app publishes its metadata document itself: refuse its host in the configuration (metadataDocuments.refusedHosts), and end its connections.',
+    );
   if (origin === 'configured')
     throw new OperationError(
       'conflict',
@@ -122,6 +129,49 @@ function changesOf(before: DescribedClient['metadata'], after: DescribedClient['
   const pick = (metadata: DescribedClient['metadata']) =>
     Object.fromEntries(names.map((name) => [name, metadata[name] ?? null]));
   return { before: pick(before), after: pick(after) };
+}
+
+/** Whether an operator defined the client, or has verified it. */
+export function isKnownClient({ origin, verifiedAt }: DescribedClient): boolean {
+  return origin === 'configured' || origin === 'administered' || verifiedAt !== null;
+}
+
+/** What is verified: the metadata of a client, hashed. */
+export function metadataHashOf({ metadata }: Pick<DescribedClient, 'metadata'>): string {
+  return hash('sha256', JSON.stringify(metadata), 'base64url').slice(0, 22);
+}
+
+/**
+ * Marks a client that registered itself, or publishes a metadata document, as verified, or takes that back.
+ * @param looked the hash of the metadata that the operator looked at; `null`: the current metadata
+ */
+export async function changeClientVerification(
+  { admin, operator, reason }: AdminRequest,
+  id: string,
+  change: 'verify' | 'unverify',
+  looked: string | null = null,
+): Promise<DescribedClient> {
+  const before = await describeClient(admin, id);
+  if (before.origin === 'configured' || before.origin === 'administered')
+    throw new OperationError('conflict', 'An operator defined this client: it needs no verification.');
+  if (looked !== null && looked !== metadataHashOf(before)) throw changedMeanwhile();
+  const metadata = before.metadata as unknown as ListedClient['metadata'];
+  const isChanged =
+    change === 'verify' ? await admin.clients.verify(id, metadata) : await admin.clients.unverify(id);
+  if (!isChanged) throw changedMeanwhile();
+  const after = await describeClient(admin, id);
+  recordChange(admin, operator, {
+    operation: `clients.${change}`,
+    target: id,
+    before: { verifiedAt: before.verifiedAt },
+    after: { verifiedAt: after.verifiedAt, metadata: metadataHashOf(after) },
+    reason,
+  });
+  return after;
+}
+
+function changedMeanwhile(): OperationError {
+  return new OperationError('conflict', 'The app has changed its metadata meanwhile: look at it again.');
 }
 
 export async function changeClientState(

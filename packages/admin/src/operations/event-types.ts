@@ -4,12 +4,23 @@ import type { GatewayAuditEvent } from '@portcullis/gateway';
 import { suggestName } from '@portcullis/protocol';
 import type { ChangeEvent } from './change-event.ts';
 import { OperationError } from './errors.ts';
+import type { LifecycleEvent } from './lifecycle-event.ts';
 import type { MailEvent } from './mail-event.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
 /** The compiler ensures that none is missing. */
 const TYPES: Readonly<
-  Record<(AuthorizationEvent | GatewayAuditEvent | ChangeEvent | MailEvent | WebhookEvent)['type'], true>
+  Record<
+    (
+      | AuthorizationEvent
+      | GatewayAuditEvent
+      | ChangeEvent
+      | MailEvent
+      | LifecycleEvent
+      | WebhookEvent
+    )['type'],
+    true
+  >
 > = {
   'account.created': true,
   'account.disabled': true,
@@ -43,7 +54,10 @@ const TYPES: Readonly<
   'client.registered': true,
   'client.removed': true,
   'client.secret_rotated': true,
+  'client.unverified': true,
+  'client.verified': true,
   'client_metadata_document.rejected': true,
+  'configuration.reloaded': true,
   'consent.allowed': true,
   'consent.denied': true,
   'consent.remembered': true,
@@ -98,6 +112,7 @@ const TYPES: Readonly<
   'security_event_stream.failed': true,
   'security_event_stream.updated': true,
   'security_event_stream.verified': true,
+  'server.started': true,
   'session.ended': true,
   'token.exchanged': true,
   'token.first_used': true,

@@ -17,7 +17,7 @@ interface EventPage {
 
 /** The latest events that match before one. @param before empty: the latest of all */
 export async function listEvents(
-  { store }: Administration,
+  { store }: Pick<Administration, 'store'>,
   criteria: EventCriteria,
   before: string,
   limit: number,

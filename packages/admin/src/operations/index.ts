@@ -18,6 +18,7 @@ export {
   type SupposedPrincipal,
   type SupposedToken,
 } from './policy/principal.ts';
+export { describeProviderStatus, listProviderStatus } from './provider-status.ts';
 export { findReference, readReference } from './refusals.ts';
 export {
   createFilter,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestBackend } from '../../../gateway/test/support/backend.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { type Installation, startInstallation } from '../installation.ts';
-import { consoleState, type Furniture, filesServer, furnish, startBackends } from './furnished.ts';
+import { consoleState, type Furniture, furnish, furnishedConfiguration, startBackends } from './furnished.ts';
 import { NO_PAGES, samplesFor, WITHOUT_ID } from './samples.ts';
 import { tokenIn, type Visitor, visitConsole, visitWith } from './visitor.ts';
 
@@ -14,7 +14,7 @@ let samples: ReturnType<typeof samplesFor>;
 
 beforeAll(async () => {
   backend = await startBackends();
-  t = await startInstallation({ servers: [filesServer(backend.url) as never] });
+  t = await startInstallation(furnishedConfiguration(backend.url));
   furniture = await furnish(t, backend.url);
   samples = samplesFor(furniture, new URL(backend.url).origin);
 });

@@ -57,7 +57,7 @@ export const FILES = '/files';
 const DAY = 86_400;
 
 /** The configuration of a server behind the gateway, with rules. @param url of its backend */
-export function filesServer(url: string): object {
+function filesServer(url: string): object {
   return {
     path: FILES,
     name: 'Files',
@@ -68,6 +68,22 @@ export function filesServer(url: string): object {
       'delete_*': { scopes: ['files:write'], groups: ['editors'], approval: { by: 'user', lasts: 'call' } },
       '*': ['files:write'],
     },
+  };
+}
+
+/** The configuration with this server, and with an identity provider at the same backend. */
+export function furnishedConfiguration(url: string): object {
+  const issuer = `${new URL(url).origin}/idp`;
+  const company = {
+    id: 'company',
+    name: 'Company',
+    kind: { issuer },
+    clientId: 'portcullis',
+    scopes: ['openid'],
+  };
+  return {
+    servers: [filesServer(url)],
+    identityProviders: [{ ...company, clientSecret: 'a secret of the tests, 32 characters' }],
   };
 }
 
@@ -203,6 +219,7 @@ export function startBackends(): Promise<TestBackend> {
   return startBackend((received, response) => {
     const { host = '' } = received.headers;
     const issuer = `http://${host}/idp`;
+    if (received.url === '/idp/jwks') return json(response, { keys: [{ kty: 'EC', use: 'sig' }] });
     if (received.url.startsWith('/idp/'))
       return json(response, {
         ...{ issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },

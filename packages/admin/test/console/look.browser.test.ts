@@ -6,7 +6,7 @@ import { launchChromium } from '../../../../tests/support/browser.ts';
 import type { TestBackend } from '../../../gateway/test/support/backend.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { type Installation, signIn, startInstallation } from '../installation.ts';
-import { filesServer, furnish, startBackends } from './furnished.ts';
+import { furnish, furnishedConfiguration, startBackends } from './furnished.ts';
 import { NO_PAGES, samplesFor } from './samples.ts';
 import { TWO_FACTORS_USED, visitConsole } from './visitor.ts';
 
@@ -26,7 +26,7 @@ const errors: string[] = [];
 
 beforeAll(async () => {
   backend = await startBackends();
-  t = await startInstallation({ servers: [filesServer(backend.url) as never] });
+  t = await startInstallation(furnishedConfiguration(backend.url));
   samples = samplesFor(await furnish(t, backend.url), new URL(backend.url).origin);
   browser = await launchChromium();
   const context = await browser.newContext({ reducedMotion: 'reduce' });

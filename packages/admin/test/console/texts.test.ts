@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestBackend } from '../../../gateway/test/support/backend.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { type Installation, startInstallation } from '../installation.ts';
-import { type ChosenTexts, filesServer, furnish, startBackends } from './furnished.ts';
+import { type ChosenTexts, furnish, furnishedConfiguration, startBackends } from './furnished.ts';
 import { NO_PAGES, samplesFor } from './samples.ts';
 import { type Visitor, visitConsole } from './visitor.ts';
 
@@ -28,7 +28,7 @@ let visitor: Visitor;
 let samples: ReturnType<typeof samplesFor>;
 beforeAll(async () => {
   backend = await startBackends();
-  t = await startInstallation({ servers: [filesServer(backend.url) as never] });
+  t = await startInstallation(furnishedConfiguration(backend.url));
   samples = samplesFor(await furnish(t, backend.url, TEXTS), new URL(backend.url).origin);
   visitor = await visitConsole(t);
 });

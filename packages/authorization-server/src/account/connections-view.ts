@@ -15,7 +15,12 @@ export interface ListedGrant {
   /** Path of its logo; `null`: a monogram. */
   readonly logoPath: string | null;
   /** Who verified the app's name. */
-  readonly publisher: 'operator' | { readonly host: string } | 'unverified' | PersonalAccessToken;
+  readonly publisher:
+    | 'operator'
+    | 'verified'
+    | { readonly host: string }
+    | 'unverified'
+    | PersonalAccessToken;
   readonly server: { readonly name: string; readonly address: string };
   /** A sentence for each scope. */
   readonly permissions: readonly string[];
@@ -178,7 +183,7 @@ ${connection.connected.map((one) => html`<p class="fact">${describeLinkedProvide
 }
 
 function publisher(layout: Layout, { publisher: by, clientId }: ListedGrant): Markup {
-  if (by === 'operator') return html`${layout.text('connections.by-operator')}`;
+  if (by === 'operator' || by === 'verified') return html`${layout.text(`connections.by-${by}`)}`;
   if (typeof by === 'object' && 'tokenUntil' in by) {
     return layout.say('tokens.listed', { time: dateAndTime(layout, by.tokenUntil) });
   }

@@ -148,7 +148,7 @@ export type AuthorizationEvent = EventContext &
     | { readonly type: 'client.added' | 'client.removed' }
     /** `previousUntil`: epoch seconds until which the replaced secret is accepted. */
     | { readonly type: 'client.secret_rotated'; readonly previousUntil: number }
-    | { readonly type: 'client.disabled' | 'client.enabled' }
+    | { readonly type: 'client.disabled' | 'client.enabled' | 'client.verified' | 'client.unverified' }
     | {
         readonly type: 'initial_access_token.created' | 'initial_access_token.revoked';
         readonly initialAccessTokenId: string;

@@ -1,7 +1,7 @@
 /** Authorization error responses: by redirect, or on a page when the client is untrusted (open redirect). */
 import type { HttpResponse } from '@portcullis/http';
 import { errorResponseUrl, OAuthError, type RedirectTarget } from '@portcullis/protocol';
-import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
+import { isVerifiedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName } from '../display-name.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -42,7 +42,7 @@ export async function rejectRequest(
     reference,
   });
   const location = errorResponseUrl(target, error, { state, issuer: options.issuer });
-  if (isTrustedClient(client) || (isSilent && user !== null)) return respondRedirect(location);
+  if (isVerifiedClient(client) || (isSilent && user !== null)) return respondRedirect(location);
 
   const name = clientDisplayName(client, layout);
   const notice = messagePage(layout, {

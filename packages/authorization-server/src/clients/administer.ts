@@ -2,13 +2,18 @@
 import { OAuthError, type RedirectPolicy } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
-import type { ClientRecord, ClientUpdate } from '../store/index.ts';
+import type { ClientMetadataDocumentRecord, ClientRecord, ClientUpdate } from '../store/index.ts';
 import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
 import type { ClientsContext } from './options.ts';
 import { createRegistrationResponse } from './registration-metadata.ts';
 
-/** A stored client without its hashes. */
-export type ListedClient = Omit<ClientRecord, 'secretHash' | 'previousSecret' | 'managementHash'> & {
+/** A stored client without its hashes, or the client of a cached metadata document. */
+export type ListedClient = Omit<
+  ClientRecord,
+  'origin' | 'secretHash' | 'previousSecret' | 'managementHash'
+> & {
+  /** The `createdAt` of a metadata document is when it was fetched. */
+  readonly origin: ClientRecord['origin'] | 'metadata-document';
   /** Epoch seconds until which the secret before a rotation is accepted; `null`: there is none. */
   readonly previousSecretExpiresAt: number | null;
 };
@@ -42,7 +47,7 @@ export interface ClientAdministration {
    * @throws OAuthError `invalid_client_metadata` when it does not authenticate by a secret
    */
   rotateSecret(id: string, overlap: number): Promise<RotatedSecret | null>;
-  /** Registered and added clients, ordered by identifier: at most `limit` after `after`. */
+  /** Registered and added clients, and those of cached metadata documents, ordered by identifier: at most `limit` after `after`. */
   list(after?: string, limit?: number): Promise<readonly ListedClient[]>;
   /** `null` when the client is unknown. */
   find(id: string): Promise<ListedClient | null>;
@@ -53,6 +58,14 @@ export interface ClientAdministration {
   disable(id: string): Promise<boolean>;
   /** @returns `false` when the client is unknown */
   enable(id: string): Promise<boolean>;
+  /**
+   * Marks a client that registered itself or has a metadata document as verified: users are not warned that it is unverified. This
+   * ends when its metadata changes. @param metadata as it was looked at
+   * @returns `false` when the client is unknown, or its metadata is not this any more: nothing has changed then
+   */
+  verify(id: string, metadata: ListedClient['metadata']): Promise<boolean>;
+  /** Takes `verify` back. @returns `false` when the client is unknown, or changes at the moment: nothing has changed then */
+  unverify(id: string): Promise<boolean>;
   /** Removes a client with its grants, codes and transactions. @returns `false` when the client is unknown */
   remove(id: string): Promise<boolean>;
 }
@@ -88,6 +101,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
         createdAt: clock(),
         lastUsedAt: null,
         disabledAt: null,
+        verifiedAt: null,
         expiresAt: null,
       };
       if (!(await store.saveClient(client))) throw identifierTaken();
@@ -102,6 +116,8 @@ export function createClientAdministration(configuration: ClientAdministrationCo
       const secret = needsSecret && client.secretHash === null ? newSecret() : null;
       const secrets = describeChange(client, needsSecret, secret);
       if (!(await store.updateClient(id, { metadata, ...secrets }))) return null;
+      // Who verified the client changes it now.
+      if (client.verifiedAt !== null) await store.saveClientVerification(id, metadata, client.verifiedAt);
       events({ type: 'client.changed', clientId: id });
       return { ...describeWhole({ ...client, metadata }, { secret, managementToken: null }) };
     },
@@ -116,12 +132,20 @@ export function createClientAdministration(configuration: ClientAdministrationCo
       return { secret, previousUntil };
     },
     async list(after = '', limit = 100) {
-      const records = await store.listClients(after, limit);
-      return records.map(describeClient);
+      const [records, documents] = await Promise.all([
+        store.listClients(after, limit),
+        store.listClientMetadataDocuments(after, limit),
+      ]);
+      if (documents.length === 0) return records.map(describeClient);
+      return [...records.map(describeClient), ...documents.map(describeDocument)]
+        .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+        .slice(0, limit);
     },
     async find(id) {
       const record = await store.findClient(id);
-      return record === null ? null : describeClient(record);
+      if (record !== null) return describeClient(record);
+      const document = await store.findClientMetadataDocument(id);
+      return document === null ? null : describeDocument(document);
     },
     async disable(id) {
       const disabled = await store.disableClient(id, clock());
@@ -133,12 +157,38 @@ export function createClientAdministration(configuration: ClientAdministrationCo
       if (enabled) events({ type: 'client.enabled', clientId: id });
       return enabled;
     },
+    async verify(id, metadata) {
+      const verified = await saveVerification(id, metadata, clock());
+      if (verified) events({ type: 'client.verified', clientId: id });
+      return verified;
+    },
+    async unverify(id) {
+      const unverified = await saveVerification(id, null, null);
+      if (unverified) events({ type: 'client.unverified', clientId: id });
+      return unverified;
+    },
     async remove(id) {
       const removed = await store.removeClient(id, clock());
       if (removed) events({ type: 'client.removed', clientId: id });
       return removed;
     },
   };
+
+  /** @param expected `null`: whatever it is */
+  async function saveVerification(
+    id: string,
+    expected: ClientRecord['metadata'] | null,
+    at: number | null,
+  ): Promise<boolean> {
+    const client = await store.findClient(id);
+    if (client?.origin === 'administered') return false;
+    if (client !== null) return store.saveClientVerification(id, expected ?? client.metadata, at);
+    const document = await store.findClientMetadataDocument(id);
+    const isExpected = expected === null || JSON.stringify(expected) === JSON.stringify(document?.metadata);
+    return document !== null && isExpected
+      ? store.saveClientMetadataDocumentVerification(id, document.digest, at)
+      : false;
+  }
 
   function checkFree(id: string): string {
     if (clients.has(id)) throw identifierTaken();
@@ -153,6 +203,25 @@ function describeClient({
   ...listed
 }: ClientRecord): ListedClient {
   return { ...listed, previousSecretExpiresAt: previous?.expiresAt ?? null };
+}
+
+function describeDocument({
+  url: id,
+  metadata,
+  fetchedAt: createdAt,
+  lastUsedAt,
+  expiresAt,
+  verifiedAt,
+}: ClientMetadataDocumentRecord): ListedClient {
+  const times = {
+    createdAt,
+    lastUsedAt,
+    disabledAt: null,
+    expiresAt,
+    verifiedAt,
+    previousSecretExpiresAt: null,
+  };
+  return { id, origin: 'metadata-document', metadata, ...times };
 }
 
 /** The metadata with its changes. Members that were derived from changed ones are derived again. */

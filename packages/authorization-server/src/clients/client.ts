@@ -17,6 +17,8 @@ export interface ResolvedClient {
   readonly registeredAt: number | null;
   /** Epoch seconds of its last recorded token. */
   readonly lastUsedAt: number | null;
+  /** Whether an administrator verified a client that registered itself or has a metadata document. */
+  readonly isVerified: boolean;
 }
 
 /** The `client_id` of personal access tokens, which no client has. */
@@ -25,6 +27,11 @@ export const PERSONAL_ACCESS_TOKEN_CLIENT = 'personal-access-token';
 /** Whether the operator or an administrator is responsible for the client's metadata. */
 export function isTrustedClient({ origin }: Pick<ResolvedClient, 'origin'>): boolean {
   return origin === 'configured' || origin === 'administered';
+}
+
+/** Whether the operator or an administrator knows who the client is. */
+export function isVerifiedClient(client: Pick<ResolvedClient, 'origin' | 'isVerified'>): boolean {
+  return isTrustedClient(client) || client.isVerified;
 }
 
 /** The authentication methods of a client: the registered one, or those that its metadata document lists. */

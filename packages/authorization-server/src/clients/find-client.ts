@@ -44,7 +44,17 @@ export function createFindClient(
       if (record.disabledAt !== null || (purpose === 'start' && isExpired(record, clock()))) return null;
       const { origin, metadata, secretHash, previousSecret, lastUsedAt, createdAt: registeredAt } = record;
       const secrets = { secretHash, previousSecret };
-      return { id: record.id, origin, metadata, ...secrets, digest: null, registeredAt, lastUsedAt };
+      const isVerified = record.verifiedAt !== null;
+      return {
+        id: record.id,
+        origin,
+        metadata,
+        ...secrets,
+        digest: null,
+        registeredAt,
+        lastUsedAt,
+        isVerified,
+      };
     }
     return resolveDocumentClient === null || !looksLikeUrl(id)
       ? null
@@ -67,6 +77,7 @@ function resolveConfigured({ id, metadata, secretHash, previousSecret }: Configu
     digest: null,
     registeredAt: null,
     lastUsedAt: null,
+    isVerified: false,
   };
 }
 

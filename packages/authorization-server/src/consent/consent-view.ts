@@ -21,8 +21,8 @@ export interface ConsentPage extends ConsentPermissions {
   readonly clientId: string;
   /** Epoch seconds; `null`: the app did not register itself. */
   readonly registeredAt: number | null;
-  /** Who verified the app's name: the operator, or the host of its metadata document. */
-  readonly verifiedBy: 'operator' | { readonly host: string } | 'unverified';
+  /** Who verified the app's name: the operator who set it up (`operator`) or looked at it (`verified`), or the host of its metadata document. */
+  readonly verifiedBy: 'operator' | 'verified' | { readonly host: string } | 'unverified';
   /** Whether the user has no connection of this app yet. */
   readonly isFirstUse: boolean;
   readonly workspace: WorkspaceChoice;
@@ -146,6 +146,11 @@ ${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${layout.te
 </div>`;
 }
 
+/** Whether the operator set the app up, or looked at it. */
+function isByOperator({ verifiedBy }: Pick<ConsentPage, 'verifiedBy'>): boolean {
+  return verifiedBy === 'operator' || verifiedBy === 'verified';
+}
+
 /** Who the app is and where the browser goes afterwards: in one sentence, and in whole sentences on demand. */
 function aboutApp(layout: Layout, page: ConsentPage): Markup {
   const { verifiedBy, returnTo } = page;
@@ -154,7 +159,7 @@ function aboutApp(layout: Layout, page: ConsentPage): Markup {
     typeof verifiedBy === 'object'
       ? layout.say('consent.fact.host', { host: code(verifiedBy.host) })
       : layout.text(`consent.fact.${verifiedBy}`);
-  const isImpersonable = verifiedBy !== 'operator' && returnTo.kind !== 'https';
+  const isImpersonable = !isByOperator(page) && returnTo.kind !== 'https';
   return html`<details class="about">
 <summary class="fact">${who} · ${layout.say(`consent.fact.returns.${returnTo.kind}`, { target })} <span class="link">${layout.text('consent.about')}</span></summary>
 <div class="head fact">
@@ -167,8 +172,8 @@ ${isImpersonable && html`<p>${layout.text('consent.impersonation')}</p>`}
 
 /** Who verified the app. A host verifies only itself: the name is still the app's own choice. */
 function publisher(layout: Layout, { verifiedBy, registeredAt, clientId, now }: ConsentPage): Markup {
-  if (verifiedBy === 'operator')
-    return layout.say('consent.by-operator', { operator: html`<bdi>${layout.serverName}</bdi>` });
+  if (verifiedBy === 'operator' || verifiedBy === 'verified')
+    return layout.say(`consent.by-${verifiedBy}`, { operator: html`<bdi>${layout.serverName}</bdi>` });
   if (verifiedBy !== 'unverified') return layout.say('consent.by-host', { host: code(verifiedBy.host) });
   // Two apps may have the same name: the registration distinguishes them.
   const registration =
@@ -195,7 +200,7 @@ function findConsentWarning({
   | 'here'
   | 'elsewhere'
   | null {
-  if (verifiedBy === 'operator') return null;
+  if (isByOperator({ verifiedBy })) return null;
   // Warnings that are shown every time are not read.
   if (returnTo.kind !== 'https') return isFirstUse ? 'here' : null;
   return isElsewhere ? 'elsewhere' : null;

@@ -75,9 +75,10 @@ function named({ id, name }: { readonly id: string; readonly name: string }): { 
   return { id, name: displayName(name) || id };
 }
 
-/** Who verified the client's name: the operator, the host of its metadata document, or only the client itself. */
+/** Who verified the client's name: the operator who set it up or looked at it, the host of its metadata document, or only the client itself. */
 export function verifierOf(client: ResolvedClient): ConsentPage['verifiedBy'] {
   if (isTrustedClient(client)) return 'operator';
+  if (client.isVerified) return 'verified';
   return client.origin === 'metadata-document' ? { host: new URL(client.id).host } : 'unverified';
 }
 

@@ -117,6 +117,8 @@ const absentResults: { readonly [C in StoreCapability]: AbsentResults<StoreCapab
     revokeInitialAccessToken: 'unknown',
     findClientMetadataDocument: null,
     saveClientMetadataDocument: UNAVAILABLE,
+    listClientMetadataDocuments: [],
+    saveClientMetadataDocumentVerification: false,
     recordClientMetadataDocumentUse: UNAVAILABLE,
   },
   audit: {

@@ -29,6 +29,8 @@ export interface ClientRecord {
   readonly lastUsedAt: number | null;
   /** When an administrator disabled it; `null`: it is enabled. */
   readonly disabledAt: number | null;
+  /** When an administrator verified it with this metadata; `null`: not. */
+  readonly verifiedAt: number | null;
   /** From then on it may be swept, unless it has a live grant; one that was never used, an hour later; `null`: never. */
   readonly expiresAt: number | null;
 }
@@ -44,8 +46,16 @@ export interface ClientStore {
   findClient(id: string): Promise<ClientRecord | null>;
   /** A page of clients, ordered by identifier, after the identifier `after`. */
   listClients(after: string, limit: number): Promise<readonly ClientRecord[]>;
-  /** Replaces the metadata of a client, and its secret if one is given. @returns `false` when there is no such client @see RFC 7592 §2.2 */
+  /**
+   * Replaces the metadata of a client, and its secret if one is given. It is not verified any more.
+   * @returns `false` when there is no such client @see RFC 7592 §2.2
+   */
   updateClient(id: string, update: ClientUpdate): Promise<boolean>;
+  /**
+   * Marks a client as verified with exactly this metadata, or not any more (`null`). Atomic: of a concurrent `updateClient` the new
+   * metadata is never verified. @returns `false` when there is no such client, or its metadata has changed: nothing has changed then
+   */
+  saveClientVerification(id: string, metadata: ClientMetadata, verifiedAt: number | null): Promise<boolean>;
   /**
    * Replaces the secret of a client; the replaced one becomes the previous secret. Atomic: of concurrent rotations each replaces
    * the secret of another.

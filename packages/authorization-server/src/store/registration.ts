@@ -32,8 +32,10 @@ export interface ClientMetadataDocumentRecord {
   readonly freshUntil: number;
   /** When the client was last issued a token, as far as that was recorded; `null`: never. */
   readonly lastUsedAt: number | null;
-  /** From then on it may be swept, unless the client has a live grant. */
+  /** From then on it may be swept, unless the client has a live grant or is verified. */
   readonly expiresAt: number;
+  /** When an administrator verified the client with this metadata; `null`: not. */
+  readonly verifiedAt: number | null;
 }
 
 interface DynamicRegistrationStore {
@@ -78,9 +80,20 @@ interface ClientMetadataDocumentStore {
   findClientMetadataDocument(url: string): Promise<ClientMetadataDocumentRecord | null>;
   /**
    * Replaces the cached copy. Of concurrent calls the copy that was fetched last remains. `lastUsedAt` is unchanged, and `expiresAt`
-   * never moves backwards.
+   * never moves backwards. With another digest the client is not verified any more; with the same, `verifiedAt` is unchanged.
    */
   saveClientMetadataDocument(copy: ClientMetadataDocumentRecord): Promise<void>;
+  /** A page of cached copies, ordered by URL, after the URL `after`. */
+  listClientMetadataDocuments(after: string, limit: number): Promise<readonly ClientMetadataDocumentRecord[]>;
+  /**
+   * Marks the client of a document as verified with exactly this metadata, or not any more (`null`). Atomic.
+   * @returns `false` when there is no such document, or its digest is another: nothing has changed then
+   */
+  saveClientMetadataDocumentVerification(
+    url: string,
+    digest: string,
+    verifiedAt: number | null,
+  ): Promise<boolean>;
   /** Records that the client was issued a token, and its new expiry. Does nothing when it is gone. */
   recordClientMetadataDocumentUse(url: string, at: number, expiresAt: number): Promise<void>;
 }

@@ -16,7 +16,7 @@ import { issuerOf, withStore } from './with-store.ts';
 export function defineClients(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('clients')
-    .summary('add, invite, list, show, update, disable, enable and remove clients');
+    .summary('add, invite, list, show, update, verify, disable, enable and remove clients');
   const define = (name: string, summary: string, act: Act) => {
     const command = addSubcommand(group, name, summary);
     return command.action(() => perform(command.opts(), command.args[0] ?? '', processContext, act));
@@ -49,6 +49,16 @@ export function defineClients(program: Command, processContext: ProcessContext):
     change('enable', 'is enabled; revoked tokens and grants stay revoked'),
   );
   one(
+    'verify',
+    'mark a client that registered itself as verified: users are not warned about it any more',
+    verification('verify', 'is verified, until it changes its metadata'),
+  );
+  one(
+    'unverify',
+    'take the verification of a client back',
+    verification('unverify', 'is not verified any more'),
+  );
+  one(
     'remove',
     'remove a client and revoke all its tokens and grants',
     change('remove', 'is removed; all its tokens and grants are revoked', REVOCATION_DELAY_NOTICE),
@@ -72,6 +82,19 @@ function change(verb: 'disable' | 'enable' | 'remove', what: string, more = ''):
   return unlessConfigured(async (task) => {
     if (!(await task.clients[verb](task.id))) throw unknownClient(task);
     return `The client ${task.id} ${what}.\n${more === '' ? '' : `${more}\n`}`;
+  });
+}
+
+function verification(verb: 'verify' | 'unverify', what: string): Act {
+  return unlessConfigured(async (task) => {
+    const { clients, id } = task;
+    const client = await clients.find(id);
+    if (client === null) throw unknownClient(task);
+    if (client.origin === 'administered')
+      throw new Error(`The client ${id} was added by an administrator: it needs no verification`);
+    if (!(await (verb === 'verify' ? clients.verify(id, client.metadata) : clients.unverify(id))))
+      throw new Error(`The client ${id} has changed its metadata meanwhile: look at it again`);
+    return `The client ${id} ${what}.\n`;
   });
 }
 

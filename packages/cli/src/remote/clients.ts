@@ -14,7 +14,7 @@ export const clientCommands: readonly RemoteCommand[] = [
   {
     words: 'clients list',
     summary: 'list registered, added and configured clients',
-    columns: ['origin', 'disabledAt', 'lastUsedAt', 'id', 'name'],
+    columns: ['origin', 'verifiedAt', 'disabledAt', 'lastUsedAt', 'id', 'name'],
     request: () => ({ method: 'GET', path: '/clients' }),
   },
   requestAbout('clients show', 'show a client', CLIENT, ['GET', (id) => `/clients/${id}`]),
@@ -71,15 +71,15 @@ export const clientCommands: readonly RemoteCommand[] = [
         };
       }),
   },
-  ...(['disable', 'enable'] as const).map((verb) =>
-    requestAbout(
-      `clients ${verb}`,
-      verb === 'disable'
-        ? 'revoke all tokens and grants of a client, and reject it'
-        : 'accept a disabled client again',
-      CLIENT,
-      ['POST', (id) => `/clients/${id}/${verb}`],
-    ),
+  ...(
+    [
+      ['disable', 'revoke all tokens and grants of a client, and reject it'],
+      ['enable', 'accept a disabled client again'],
+      ['verify', 'mark a client that registered itself as verified'],
+      ['unverify', 'take the verification of a client back'],
+    ] as const
+  ).map(([verb, summary]) =>
+    requestAbout(`clients ${verb}`, summary, CLIENT, ['POST', (id) => `/clients/${id}/${verb}`]),
   ),
   requestAbout('clients remove', 'remove a client and revoke all its tokens and grants', CLIENT, [
     'DELETE',

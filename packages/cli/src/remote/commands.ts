@@ -73,6 +73,12 @@ const userCommands: readonly RemoteCommand[] = [
     (id) => `/users/${id}/reset-link`,
   ]),
   {
+    words: 'identity-providers',
+    summary: 'read the metadata and keys of each identity provider, and when users last signed in there',
+    columns: ['id', 'metadata', 'keys', 'lastSuccessAt', 'lastFailureAt', 'error'],
+    request: () => ({ method: 'GET', path: '/identity-providers/status' }),
+  },
+  {
     words: 'groups',
     summary: 'list the groups that users are in',
     columns: ['name', 'members'],

@@ -27,13 +27,19 @@ export async function decideAdminScopes({
   };
 }
 
+/** The admin server of this process. */
+export interface Admin extends AdminServer {
+  /** Records that the servers were replaced. @param servers how many there are */
+  recordReload(servers: number): void;
+}
+
 /** @param gateway the current one @returns `null`: it is off */
 export async function createAdmin(
   parts: Parts,
   server: LastingServer,
   createGuard: (resources: readonly ResourceOptions[]) => Guard,
   gateway: () => Gateway | null,
-): Promise<AdminServer | null> {
+): Promise<Admin | null> {
   const { prepared, issuer, storage, masterKey, previousMasterKeys, log } = parts;
   const { settings, identityProviders } = prepared;
   if (settings.admin === null) return null;
@@ -42,8 +48,13 @@ export async function createAdmin(
   const clock = () => Math.floor(Date.now() / 1000);
   const recorded = { isRoutine: () => false, isBulk: () => false, listener: log };
   const events: AdminSources['events'] = (event) => server.recordOf(recorded, { ...event });
+  // The log has lines of its own about these.
+  const isFirst = parts.membership?.slot.isFirst ?? true;
+  const recordOnce = (event: Parameters<AdminSources['events']>[0]) => {
+    if (isFirst) server.recordOf({ ...recorded, listener: () => {} }, { ...event });
+  };
   const { keys, lifetimes, rateLimits } = settings;
-  return createAdminServer({
+  const admin = createAdminServer({
     settings: settings.admin,
     version,
     findRole: createFindRole(store, settings.admin),
@@ -53,6 +64,7 @@ export async function createAdmin(
     sources: {
       ...{ issuer, store, clock, events, identityProviders },
       keys: createKeyAdministration({ store, masterKey, previousMasterKeys, keys, lifetimes, events, clock }),
+      keyRotation: keys.rotateEvery,
       redirects: createRedirectPolicy(settings.privateUseSchemes, issuer),
       configuredClients: settings.clients,
       rateLimits: rateLimits === false ? {} : rateLimits,
@@ -69,4 +81,6 @@ export async function createAdmin(
       health: () => gateway()?.health() ?? [],
     },
   });
+  recordOnce({ type: 'server.started', version });
+  return { ...admin, recordReload: (servers) => recordOnce({ type: 'configuration.reloaded', servers }) };
 }

@@ -1,5 +1,4 @@
 /** Composes one process: the authorization server and, at the same origin, the guard with the application behind it. */
-import type { AdminServer } from '@portcullis/admin';
 import {
   type AuthorizationServer,
   ConfigurationError,
@@ -24,7 +23,7 @@ import { limitedReplayStore } from '@portcullis/resource-server/replays';
 import { localUpstreamTokens } from '@portcullis/resource-server/upstream';
 import { reasonOf, SettingsError } from '../errors.ts';
 import type { Settings } from '../settings/schema.ts';
-import { createAdmin, decideAdminScopes } from './admin.ts';
+import { type Admin, createAdmin, decideAdminScopes } from './admin.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
 import { createDecideScopes } from './decision-point.ts';
 import { type CreateGatewayOf, createGatewayFactory, needsApprovals, userBackendsOf } from './gateway.ts';
@@ -65,7 +64,7 @@ interface Lasting {
   readonly readiness: Readiness;
   readonly own: OwnServer | null;
   /** `null`: it is off. */
-  readonly admin: AdminServer | null;
+  readonly admin: Admin | null;
   readonly lastingServer: LastingServer;
   readonly createGatewayOf: CreateGatewayOf;
 }
@@ -127,6 +126,7 @@ export async function compose(given: Parts): Promise<Composition> {
         current = await composeServers(next, lasting, server, before.gateway);
         serving = server;
         replaced.add(before);
+        admin?.recordReload(prepared.settings.servers.length);
       } catch (error) {
         await server.close();
         throw error;

@@ -39,7 +39,11 @@ export interface Prepared {
   /** The servers behind the gateway at a public URL. */
   readonly serversAt: (issuer: string) => readonly GatewayServer[];
   readonly findWorkspaces: FindWorkspaces | null;
-  readonly identityProviders: readonly { readonly id: string; readonly name: string }[];
+  readonly identityProviders: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly provider: { readonly protocol: 'openid' | 'oauth'; readonly issuer: string };
+  }[];
   /** About settings that are valid but probably not intended. */
   readonly warnings: readonly string[];
   readonly nameOf: NameOf;

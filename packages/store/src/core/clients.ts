@@ -15,11 +15,12 @@ interface ClientRow {
   readonly created_at: number;
   readonly last_used_at: number | null;
   readonly disabled_at: number | null;
+  readonly verified_at: number | null;
   readonly expires_at: number | null;
 }
 
 const COLUMNS =
-  'id, origin, metadata, secret_hash, previous_secret_hash, previous_secret_expires_at, management_hash, created_at, last_used_at, disabled_at, expires_at';
+  'id, origin, metadata, secret_hash, previous_secret_hash, previous_secret_expires_at, management_hash, created_at, last_used_at, disabled_at, verified_at, expires_at';
 
 const clientById = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id = ?`);
 const clientsAfter = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id > ? ORDER BY id LIMIT ?`);
@@ -39,12 +40,19 @@ export function createClientStore(database: Database): ClientStore {
     async updateClient(id, { metadata, secretHash }) {
       const changed = await database.write(
         secretHash === undefined
-          ? sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)} WHERE id = ${id} RETURNING 1 AS one`
+          ? sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, verified_at = NULL WHERE id = ${id} RETURNING 1 AS one`
           : sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, secret_hash = ${secretHash},
-              previous_secret_hash = NULL, previous_secret_expires_at = NULL
+              previous_secret_hash = NULL, previous_secret_expires_at = NULL, verified_at = NULL
             WHERE id = ${id} RETURNING 1 AS one`,
       );
       return changed.length > 0;
+    },
+    async saveClientVerification(id, metadata, verifiedAt) {
+      const saved = await database.write(
+        sql`UPDATE clients SET verified_at = ${verifiedAt} WHERE id = ${id} AND metadata = ${JSON.stringify(metadata)}
+          RETURNING 1 AS one`,
+      );
+      return saved.length > 0;
     },
     async rotateClientSecret(id, secretHash, previousUntil) {
       const rotated = await database.write(
@@ -85,9 +93,9 @@ export function insertClient(
   network: string | null = null,
 ): Query {
   return sql`INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at,
-      expires_at, network)
+      verified_at, expires_at, network)
     VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
-      ${times.lastUsedAt}, ${times.disabledAt}, ${times.expiresAt}, ${network})
+      ${times.lastUsedAt}, ${times.disabledAt}, ${times.verifiedAt}, ${times.expiresAt}, ${network})
     ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`;
 }
 
@@ -136,6 +144,7 @@ function readClient(row: ClientRow): ClientRecord {
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     disabledAt: row.disabled_at,
+    verifiedAt: row.verified_at,
     expiresAt: row.expires_at,
   };
 }

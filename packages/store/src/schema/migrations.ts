@@ -260,6 +260,14 @@ export const migrations: readonly Migration[] = [
     name: 'languages of sessions',
     statements: ({ text }) => [`ALTER TABLE sessions ADD COLUMN language ${text}`],
   },
+  {
+    number: 30,
+    name: 'verified clients',
+    statements: ({ integer }) =>
+      ['clients', 'client_metadata_documents'].map(
+        (table) => `ALTER TABLE ${table} ADD COLUMN verified_at ${integer}`,
+      ),
+  },
 ];
 
 /**

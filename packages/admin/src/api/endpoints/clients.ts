@@ -5,6 +5,7 @@ import { listClientConnections } from '../../operations/client-grants.ts';
 import {
   addTrustedClient,
   changeClientState,
+  changeClientVerification,
   configuredClients,
   type DescribedClient,
   describeClient,
@@ -22,7 +23,8 @@ const params = {
   clientId: z.string().min(1).max(2000).describe('the `client_id`; one with a slash cannot be named here'),
 };
 
-function clientJson({ id, origin, createdAt, lastUsedAt, disabledAt, expiresAt, metadata }: DescribedClient) {
+function clientJson({ id, origin, createdAt, metadata, ...times }: DescribedClient) {
+  const { lastUsedAt, disabledAt, verifiedAt, expiresAt } = times;
   const { client_name: name } = metadata;
   return {
     id,
@@ -31,6 +33,7 @@ function clientJson({ id, origin, createdAt, lastUsedAt, disabledAt, expiresAt, 
     createdAt: origin === 'configured' ? null : isoTime(createdAt),
     lastUsedAt: isoTimeOrNull(lastUsedAt),
     disabledAt: isoTimeOrNull(disabledAt),
+    verifiedAt: isoTimeOrNull(verifiedAt),
     expiresAt: isoTimeOrNull(expiresAt),
     metadata,
   };
@@ -156,6 +159,26 @@ export const clientEndpoints: readonly Endpoint[] = [
     summary: 'Accept a disabled client again',
     handle: async ({ params: { clientId }, ...task }) =>
       clientJson(await changeClientState(task, clientId, 'enable')),
+  }),
+  defineEndpoint({
+    ...change,
+    method: 'POST',
+    path: '/clients/{clientId}/verify',
+    id: 'verifyClient',
+    summary: 'Mark a client that registered itself as verified: users are not warned about it any more',
+    description:
+      'This ends when the client changes its metadata. Send `If-Match` with the ETag of what you looked at.',
+    handle: async ({ params: { clientId }, ...task }) =>
+      clientJson(await changeClientVerification(task, clientId, 'verify')),
+  }),
+  defineEndpoint({
+    ...change,
+    method: 'POST',
+    path: '/clients/{clientId}/unverify',
+    id: 'unverifyClient',
+    summary: 'Take the verification of a client back',
+    handle: async ({ params: { clientId }, ...task }) =>
+      clientJson(await changeClientVerification(task, clientId, 'unverify')),
   }),
   defineEndpoint({
     ...change,

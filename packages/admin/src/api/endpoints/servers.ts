@@ -1,9 +1,11 @@
 /** `/servers`, `/tools`, `/identity-providers`, `/rate-limits`: what this installation serves, and the review of tools. */
 import * as z from 'zod';
 import { findGroups } from '../../operations/accounts.ts';
+import { describeProviderStatus, listProviderStatus } from '../../operations/provider-status.ts';
 import { backendOf, credentialsOf } from '../../operations/servers.ts';
 import { decideTool, listPendingTools } from '../../operations/tools.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
+import { providerStatusSchema } from '../provider-status-schema.ts';
 import { isoTime, timeSchema } from '../schemas.ts';
 
 const serverSchema = z
@@ -121,6 +123,16 @@ export const serverEndpoints: readonly Endpoint[] = [
       'IdentityProviderList',
     ),
     handle: async ({ admin }) => ({ items: admin.identityProviders.map(({ id, name }) => ({ id, name })) }),
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/identity-providers/status',
+    id: 'listIdentityProviderStatus',
+    tag: 'Installation',
+    summary: 'Read the metadata and keys of each identity provider now, and when users last signed in there',
+    scope: 'admin:read',
+    response: listOf(providerStatusSchema, 'IdentityProviderStatusList'),
+    handle: async ({ admin }) => ({ items: (await listProviderStatus(admin)).map(describeProviderStatus) }),
   }),
   defineEndpoint({
     method: 'GET',

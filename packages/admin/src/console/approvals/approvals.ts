@@ -2,11 +2,12 @@
 import type { ListedApproval } from '@portcullis/authorization-server';
 import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import { allowOrDeny, showApproval } from '../../operations/approvals.ts';
-import { defineAction, doneAt, doneIn } from '../action.ts';
+import { defineAction } from '../action.ts';
+import { doneAt, doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { findAppNames } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { countOf, done, empty, facts, section, table, time } from '../ui/parts.ts';
+import { countOf, empty, facts, section, table, time } from '../ui/parts.ts';
 
 const DONE = {
   allow: 'The call is allowed once, with exactly these arguments.',
@@ -35,7 +36,7 @@ const listPage = definePage(links.approvals, async (request) => {
     section: 'approvals',
     title: 'Approvals',
     lead: 'Calls that a rule holds back until they are allowed.',
-    body: html`${done(doneIn(request, DONE))}
+    body: html`${doneNotice(request, DONE)}
 ${
   rows.length === 0
     ? empty(

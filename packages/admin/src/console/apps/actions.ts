@@ -1,17 +1,21 @@
 /** What an operator can change of an app, and how one is added. */
 import { html } from '@portcullis/authorization-server/pages';
+import { isLoopbackHost } from '@portcullis/protocol';
 import type { Administration } from '../../operations/administration.ts';
 import { countClientAccess } from '../../operations/client-grants.ts';
 import {
   addTrustedClient,
   changeClientState,
+  changeClientVerification,
   type DescribedClient,
   describeClient,
+  metadataHashOf,
   rotateClientSecret,
 } from '../../operations/clients.ts';
 import { OperationError } from '../../operations/errors.ts';
-import { type Action, type ActionPage, defineAction, doneAt } from '../action.ts';
-import { links } from '../links.ts';
+import { type Action, type ActionPage, defineAction } from '../action.ts';
+import { doneAt, undoableAt } from '../done.ts';
+import { appAction, links } from '../links.ts';
 import { appName } from '../names.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { copyText, countOf, field, time } from '../ui/parts.ts';
@@ -56,7 +60,9 @@ const stateActions = [
     }),
     async (request) => {
       await changeClientState(request, idIn(request), 'disable');
-      return doneAt(links.app(idIn(request)), 'disabled');
+      return undoableAt(request, links.app(idIn(request)), 'disabled', {
+        path: appAction(idIn(request), 'enable'),
+      });
     },
   ),
   ...clientAction(
@@ -87,6 +93,55 @@ const stateActions = [
     async (request) => {
       await changeClientState(request, idIn(request), 'remove');
       return doneAt(links.apps, 'removed');
+    },
+  ),
+];
+
+/** Where a redirect URI leads, in words. */
+function sayTarget(uri: string): string {
+  const { protocol, hostname, host } = new URL(uri);
+  if (isLoopbackHost(hostname)) return 'a program on the computer of the user';
+  return protocol === 'https:' ? host : `the app for ${protocol} links on the device of the user`;
+}
+
+const verifyActions = [
+  ...clientAction(
+    'verify',
+    async (client) => {
+      const { redirect_uris: uris = [] } = client.metadata as { readonly redirect_uris?: readonly string[] };
+      const targets = [...new Set(uris.map(sayTarget))];
+      return {
+        title: `Verify ${appName(client)}`,
+        effects: [
+          'Says to users on the consent page that their administrators verified the app, without a warning.',
+          targets.length === 0
+            ? 'The app redirects users nowhere.'
+            : `Users return from here to ${targets.join(', ')}: check that this is where the app of this name lives.`,
+          'Ends by itself when the app changes its metadata.',
+        ],
+        button: 'Verify the app',
+      };
+    },
+    async (request) => {
+      const id = idIn(request);
+      const looked = request.query.get('metadata');
+      await changeClientVerification(request, id, 'verify', looked);
+      return undoableAt(request, links.app(id), 'verified', { path: appAction(id, 'unverify') });
+    },
+  ),
+  ...clientAction(
+    'unverify',
+    async (client) => ({
+      title: `Take the verification of ${appName(client)} back`,
+      effects: ['Users are warned again that the app is unverified. Their connections stay.'],
+      button: 'Take it back',
+    }),
+    async (request) => {
+      const id = idIn(request);
+      const client = await changeClientVerification(request, id, 'unverify');
+      return undoableAt(request, links.app(id), 'unverified', {
+        path: appAction(id, 'verify', { metadata: metadataHashOf(client) }),
+      });
     },
   ),
 ];
@@ -153,4 +208,9 @@ ${secret !== undefined && html`<h2>Client secret</h2><p>It is shown once: copy i
   },
 });
 
-export const appActions: readonly ConsoleRoute[] = [...addAction, ...stateActions, ...rotateAction];
+export const appActions: readonly ConsoleRoute[] = [
+  ...addAction,
+  ...verifyActions,
+  ...stateActions,
+  ...rotateAction,
+];

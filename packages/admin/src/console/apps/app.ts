@@ -1,17 +1,23 @@
 /** The page of an app: what it says of itself, who allowed it what, and what an operator can change. */
 import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import { type ClientGrant, listClientGrants } from '../../operations/client-grants.ts';
-import { type DescribedClient, describeClient } from '../../operations/clients.ts';
-import { doneIn } from '../action.ts';
-import { links, withQuery } from '../links.ts';
+import { type DescribedClient, describeClient, metadataHashOf } from '../../operations/clients.ts';
+import { doneNotice } from '../done.ts';
+import { appAction, links } from '../links.ts';
 import { appName, permissionOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { done, empty, facts, section, table, tag, time } from '../ui/parts.ts';
-import { ORIGINS } from './list.ts';
+import { relationsOf } from '../relations/grant-relations.ts';
+import { recentPlots } from '../relations/recent-plots.ts';
+import { relationsDrawing } from '../relations/relations.ts';
+import { empty, facts, section, table, tag, time } from '../ui/parts.ts';
+import { ORIGINS, trustOf, trustTag } from './list.ts';
 
 const DONE = {
-  disabled: 'The app is disabled, and everything that it held has ended.',
+  disabled:
+    'The app is disabled, and everything that it held has ended. Undo accepts it again; what has ended stays so.',
   enabled: 'The app is accepted again.',
+  verified: 'The app is verified: users are not warned about it any more.',
+  unverified: 'The verification was taken back: users are warned again.',
 };
 
 /** Connections that the page lists. */
@@ -20,18 +26,27 @@ const MAX_LISTED = 50;
 export const appPage: ConsoleRoute = definePage('/admin/app', async (request) => {
   const { admin, query, role } = request;
   const client = await describeClient(admin, query.get('id') ?? '');
-  const grants = await listClientGrants(admin, client.id, MAX_LISTED);
+  const [grants, plots] = await Promise.all([
+    listClientGrants(admin, client.id, MAX_LISTED),
+    recentPlots(admin, { client: client.id }),
+  ]);
   return {
     section: 'apps',
     title: appName(client),
-    lead:
-      client.origin === 'registered'
-        ? 'The app registered itself under this name: nothing verified it.'
-        : 'Trusted: the app was defined by an operator.',
+    lead: LEADS[trustOf(client)](client),
+    ...(trustOf(client) === 'unverified' && {
+      action: {
+        label: 'Verify',
+        href: appAction(client.id, 'verify', { metadata: metadataHashOf(client) }),
+        isForOperators: true,
+      },
+    }),
     back: { label: 'Apps', href: links.apps },
-    body: html`${done(doneIn(request, DONE))}
+    scripts: ['overview'],
+    body: html`${doneNotice(request, DONE)}
 <div class="columns"><div>
-${section('Connections', connections(request, grants))}
+${section('Connections', connections(request, client, grants))}
+${plots}
 ${section('Client metadata', metadata(client))}
 </div><div>
 ${section('App', appFacts(request, client))}
@@ -40,7 +55,20 @@ ${role === 'operator' && section('Change', changes(client))}
   };
 });
 
-function connections({ admin }: ConsoleRequest, grants: readonly ClientGrant[]): Markup {
+const LEADS: Readonly<Record<ReturnType<typeof trustOf>, (client: DescribedClient) => string>> = {
+  trusted: () => 'Trusted: the app was defined by an operator.',
+  verified: () => 'Verified by an operator, with the metadata that it has now.',
+  unverified: ({ origin, id }) =>
+    origin === 'metadata-document'
+      ? `Published at ${new URL(id).host}, under a name that it chose itself: no operator verified it.`
+      : 'The app registered itself under this name: no operator verified it.',
+};
+
+function connections(
+  { admin }: ConsoleRequest,
+  client: DescribedClient,
+  grants: readonly ClientGrant[],
+): Markup {
   if (grants.length === 0)
     return empty(
       'No user has allowed this app anything',
@@ -60,7 +88,16 @@ function connections({ admin }: ConsoleRequest, grants: readonly ClientGrant[]):
     { heading: 'Used', kind: 'time' },
     { heading: 'Actions', kind: 'acts' },
   ] as const;
-  return html`${table('Connections', columns, rows)}
+  const drawing = relationsDrawing(
+    'Who has access through the app, to what',
+    relationsOf(
+      admin,
+      grants.map((grant) => ({ ...grant, clientId: client.id })),
+      new Map([[client.id, appName(client)]]),
+    ),
+  );
+  return html`${drawing}
+${table('Connections', columns, rows)}
 ${grants.length === MAX_LISTED && html`<p class="fact">Some of the connections: ${MAX_LISTED} are shown.</p>`}`;
 }
 
@@ -73,8 +110,13 @@ function appFacts({ admin }: ConsoleRequest, client: DescribedClient): Markup {
   const at = (seconds: number | null) => (seconds === null ? null : time(seconds, now));
   return facts([
     ['State', client.disabledAt === null ? tag('Active', 'good') : tag('Disabled', 'bad')],
+    ['Trust', trustTag(client)],
+    ['Verified', at(client.verifiedAt)],
     ['Origin', ORIGINS[client.origin]],
-    ['Created', client.origin === 'configured' ? null : time(client.createdAt, now)],
+    [
+      client.origin === 'metadata-document' ? 'Fetched' : 'Created',
+      client.origin === 'configured' ? null : time(client.createdAt, now),
+    ],
     ['Used', at(client.lastUsedAt)],
     ['Expires', at(client.expiresAt)],
     ['Disabled', at(client.disabledAt)],
@@ -83,17 +125,17 @@ function appFacts({ admin }: ConsoleRequest, client: DescribedClient): Markup {
   ]);
 }
 
-/** The address of an action of an app. */
-function appAction(id: string, name: string): string {
-  return withQuery(`/admin/app/${name}`, { id });
-}
-
 function changes(client: DescribedClient): Markup {
   if (client.origin === 'configured')
     return html`<p class="quiet">The configuration file defines this app: change it there, and reload the server.</p>`;
   const to = (name: string, label: string, kind = '') =>
     html`<a class="button${kind}" href="${appAction(client.id, name)}">${label}</a>`;
+  const unverify = client.verifiedAt !== null && to('unverify', 'Take verification back');
+  if (client.origin === 'metadata-document')
+    return html`<div class="buttons">${unverify}</div>
+<p class="quiet">The app publishes its metadata itself. To keep it out, add its host to <code>refusedHosts</code> of <code>metadataDocuments</code> in the configuration.</p>`;
   return html`<div class="buttons">
+${unverify}
 ${usesSecret(client) && to('rotate-secret', 'Rotate secret')}
 ${client.disabledAt === null ? to('disable', 'Disable', ' grave') : to('enable', 'Enable')}
 ${to('remove', 'Remove', ' grave')}

@@ -1,12 +1,17 @@
 /** The list of apps: clients of the configuration, those that operators added, and those that registered themselves. */
 import { html, type Markup, monogram } from '@portcullis/authorization-server/pages';
-import { configuredClients, type DescribedClient, describeStored } from '../../operations/clients.ts';
+import {
+  configuredClients,
+  type DescribedClient,
+  describeStored,
+  isKnownClient,
+} from '../../operations/clients.ts';
 import { searchList } from '../../operations/search-lists.ts';
-import { doneIn } from '../action.ts';
+import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { appName } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { done, empty, filterBar, pageLinks, table, tag, time } from '../ui/parts.ts';
+import { empty, filterBar, pageLinks, table, tag, time } from '../ui/parts.ts';
 
 /** Rows of a page. */
 const LIMIT = 50;
@@ -16,6 +21,7 @@ export const ORIGINS: Readonly<Record<DescribedClient['origin'], string>> = {
   configured: 'Configuration file',
   administered: 'Added by an operator',
   registered: 'Registered itself',
+  'metadata-document': 'Metadata document',
 };
 
 const FILTERS = [
@@ -24,6 +30,7 @@ const FILTERS = [
     choices: [
       ['', 'All'],
       ['trusted', 'Trusted'],
+      ['unverified', 'Unverified'],
       ['registered', 'Registered themselves'],
       ['unused', 'Never used'],
       ['disabled', 'Disabled'],
@@ -49,12 +56,24 @@ export const appListPage: ConsoleRoute = definePage(links.apps, async (request) 
     title: 'Apps',
     lead: 'Clients that users allow access, and clients that act for themselves.',
     action: { label: 'Add an app', href: `${links.apps}/add`, isForOperators: true },
-    body: html`${done(doneIn(request, { removed: 'The app was removed with all that it held.' }))}
+    body: html`${doneNotice(request, { removed: 'The app was removed with all that it held.' })}
 ${filterBar(request, 'Search by name or identifier', FILTERS)}
 ${all.length === 0 ? nothingFound(request) : appTable(request, all)}
 ${pageLinks(request, next)}`,
   };
 });
+
+/** Who knows that the app is what its name says. */
+export function trustOf(client: DescribedClient): 'trusted' | 'verified' | 'unverified' {
+  if (client.verifiedAt !== null) return 'verified';
+  return isKnownClient(client) ? 'trusted' : 'unverified';
+}
+
+export function trustTag(client: DescribedClient): Markup {
+  const trust = trustOf(client);
+  if (trust === 'unverified') return tag('Unverified name', 'warn');
+  return tag(trust === 'trusted' ? 'Trusted' : 'Verified', 'good');
+}
 
 /** `null`: all match. */
 function matcherOf(query: URLSearchParams): ((client: DescribedClient) => boolean) | null {
@@ -62,8 +81,9 @@ function matcherOf(query: URLSearchParams): ((client: DescribedClient) => boolea
   if (text === '' && show === '') return null;
   return (client) =>
     (client.id.toLowerCase().includes(text) || appName(client).toLowerCase().includes(text)) &&
-    (show !== 'trusted' || client.origin !== 'registered') &&
-    (show !== 'registered' || client.origin === 'registered') &&
+    (show !== 'trusted' || isKnownClient(client)) &&
+    (show !== 'unverified' || !isKnownClient(client)) &&
+    (show !== 'registered' || ['registered', 'metadata-document'].includes(client.origin)) &&
     (show !== 'unused' || (client.lastUsedAt === null && client.origin !== 'configured')) &&
     (show !== 'disabled' || client.disabledAt !== null);
 }
@@ -83,7 +103,7 @@ function nothingFound({ query }: ConsoleRequest): Markup {
 function appTable({ admin }: ConsoleRequest, all: readonly DescribedClient[]): Markup {
   const rows = all.map((client) => [
     html`<a href="${links.app(client.id)}">${monogram(appName(client), client.id)}<bdi>${appName(client)}</bdi></a>`,
-    client.origin === 'registered' ? tag('Unverified name', 'warn') : tag('Trusted', 'good'),
+    trustTag(client),
     ORIGINS[client.origin],
     client.disabledAt === null ? 'Active' : tag('Disabled', 'bad'),
     client.lastUsedAt === null

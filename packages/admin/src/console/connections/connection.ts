@@ -1,10 +1,14 @@
 /** The page of a connection (a grant): what one user allowed one app, and its end. */
 import { html } from '@portcullis/authorization-server/pages';
 import { endGrant, listGrantAccounts, showGrant } from '../../operations/grants.ts';
-import { defineAction, doneAt } from '../action.ts';
+import { defineAction } from '../action.ts';
+import { doneAt } from '../done.ts';
 import { links } from '../links.ts';
 import { findAppNames, permissionOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
+import { relationsOf } from '../relations/grant-relations.ts';
+import { recentPlots } from '../relations/recent-plots.ts';
+import { relationsDrawing } from '../relations/relations.ts';
 import { facts, section, table, time } from '../ui/parts.ts';
 
 const PATH = '/admin/connections/{grantId}';
@@ -14,9 +18,10 @@ const idIn = ({ params }: ConsoleRequest) => params['grantId'] ?? '';
 const connectionPage = definePage(PATH, async (request) => {
   const { admin } = request;
   const grant = await showGrant(admin, idIn(request));
-  const [names, accounts] = await Promise.all([
+  const [names, accounts, plots] = await Promise.all([
     findAppNames(admin, [grant.clientId]),
     listGrantAccounts(admin, grant.id),
+    recentPlots(admin, { grant: grant.id }),
   ]);
   const app = names.get(grant.clientId) ?? grant.clientId;
   const now = admin.clock();
@@ -27,7 +32,9 @@ const connectionPage = definePage(PATH, async (request) => {
     lead: 'What one user allowed one app.',
     back: { label: grant.account.email, href: links.user(grant.account.id) },
     action: { label: 'End access', href: `${links.grant(grant.id)}/end`, isForOperators: true },
+    scripts: ['overview'],
     body: html`<div class="columns"><div>
+${section('Access', relationsDrawing('Who has access to what through the app', relationsOf(admin, [grant], names)))}
 ${section('Permissions', html`<ul class="permissions">${grant.scopes.map((scope) => html`<li>${permissionOf(admin, scope, grant.resources)} <code>${scope}</code></li>`)}</ul>`)}
 ${
   accounts.length > 0 &&
@@ -44,6 +51,7 @@ ${
     ),
   )
 }
+${plots}
 </div><div>
 ${section(
   'Connection',

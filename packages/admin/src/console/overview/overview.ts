@@ -1,14 +1,14 @@
 /** The overview: what needs attention, in sentences with the link that solves it, and what happened, as plots over time. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { type Attention, findAttention } from '../../operations/attention.ts';
-import { listEvents } from '../../operations/events.ts';
 import { type Counts, sumCounts } from '../../operations/statistics/counts.ts';
 import { addHistograms, type Histogram, quantileOf } from '../../operations/statistics/histogram.ts';
 import { links, withQuery } from '../links.ts';
-import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
+import { type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
 import { icons } from '../ui/icons.ts';
 import { figure, formatCount, section, table } from '../ui/parts.ts';
+import { findMarks } from './marks.ts';
 import { type Plot, type PlotMark, plotMarkup } from './plot.ts';
 import {
   compareCounts,
@@ -17,6 +17,7 @@ import {
   type Point,
   pointLabel,
   readOverview,
+  timeText,
   VIEWS,
   type ViewName,
 } from './views.ts';
@@ -30,7 +31,7 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
       findAttention(admin),
       readOverview(admin.statistics, view, now),
     ]);
-    const marks = await findMarks(request, overview.points);
+    const marks = await findMarks(admin, overview.points);
     return {
       section: 'overview',
       title: 'Overview',
@@ -39,7 +40,7 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
 ${section(TITLES[view], figures(overview, view, now), viewLinks(view))}
 ${overview.isComplete ? '' : html`<p class="fact">Older hours are still being counted: figures grow until that is done.</p>`}
 <div class="plots">${plotsOf(overview, view, marks).map(plotMarkup)}</div>
-${marks.length > 0 && html`<p class="fact">Marked: ${marks.map(({ label, href }, index) => html`${index > 0 && ', '}<a href="${href}">${label}</a>`)}</p>`}
+${marks.length > 0 && html`<p class="fact">Marked: ${marks.map(({ letter, label, href }, index) => html`${index > 0 && ', '}<b>${letter}</b> <a href="${href}">${label}</a>`)}</p>`}
 ${section('Refusals by reason', refusals(overview, view, now))}`,
     };
   }),
@@ -78,9 +79,10 @@ const LABELS: Readonly<Record<Attention['about'], string>> = {
   tools: 'Review',
   server: 'Open the server',
   keys: 'Open keys',
-  clock: 'See late events',
+  provider: 'Open the provider',
+  clock: 'See its events',
   delivery: 'Open settings',
-  apps: 'See the apps',
+  apps: 'Verify',
 };
 
 function linkOf({ about, target }: Attention): string {
@@ -91,9 +93,11 @@ function linkOf({ about, target }: Attention): string {
     case 'delivery':
       return links.settings;
     case 'clock':
-      return links.events({ type: 'audit.*' });
+      return links.events({ type: target || 'audit.*' });
+    case 'provider':
+      return links.provider(target);
     case 'apps':
-      return withQuery(links.apps, { show: 'registered' });
+      return target === '' ? withQuery(links.apps, { show: 'unverified' }) : links.app(target);
     default:
       return links.server(target);
   }
@@ -125,11 +129,6 @@ function figures({ points, earlier }: Overview, view: ViewName, now: number): Ma
       label === 'Refusals' ? '#refusals' : links.events({ type, since }),
     ),
   )}</div>`;
-}
-
-/** Without seconds. */
-function timeText(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16)}Z`;
 }
 
 function plotsOf({ points }: Overview, view: ViewName, marks: readonly PlotMark[]): readonly Plot[] {
@@ -211,29 +210,6 @@ function plotsOf({ points }: Overview, view: ViewName, marks: readonly PlotMark[
 
 function backendsOf({ servers }: Counts): Histogram {
   return Object.values(servers).reduce<Histogram>((sum, { backend }) => addHistograms(sum, backend), {});
-}
-
-/** Milliseconds that marks are searched for, and how many there are at most. */
-const PATIENCE = 50;
-const MAX_MARKS = 8;
-
-/** When keys were rotated, and operators changed something. */
-async function findMarks({ admin }: ConsoleRequest, points: readonly Point[]): Promise<readonly PlotMark[]> {
-  const [begin, end] = [points[0]?.from ?? 0, points.at(-1)?.before ?? 1];
-  const found = await Promise.all(
-    ['key.rotated', 'admin.changed'].map(
-      async (type) => (await listEvents(admin, { type, since: begin }, '', MAX_MARKS, PATIENCE)).events,
-    ),
-  );
-  return found
-    .flat()
-    .toSorted((one, other) => one.at - other.at)
-    .slice(-MAX_MARKS)
-    .map(({ id, at, type, details }) => ({
-      label: `${type === 'key.rotated' ? 'key rotation' : String(details['operation'])} at ${new Date(at).toISOString().slice(5, 16).replace('T', ' ')}`,
-      position: Math.min(1, (at - begin) / (end - begin)),
-      href: links.event(id),
-    }));
 }
 
 /** What a reason means, where its name does not say it. */

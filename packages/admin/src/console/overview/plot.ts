@@ -20,6 +20,8 @@ export interface PlotMark {
   readonly label: string;
   /** From 0 to 1. */
   readonly position: number;
+  /** What stands at its line. */
+  readonly letter: string;
   readonly href: string;
 }
 
@@ -45,11 +47,12 @@ export function plotMarkup({ title, unit, series, points, marks }: Plot): Markup
   return html`<figure class="plot" data-plot>
 <figcaption><h3>${title}</h3><ul>${series.map(({ label, look, isBad, values }) => html`<li class="${look}${isBad === true && ' bad'}"><span>${label}</span> <b data-value>${formatValue(summaryOf(look, values), unit)}</b></li>`)}</ul></figcaption>
 <div class="axis"><span>${formatValue(top, unit)}</span></div>
+${marks.length > 0 && html`<svg class="letters" height="13" aria-hidden="true" focusable="false">${marks.map(({ position, letter }) => html`<text x="${String(tenths(position * 100))}%" y="11">${letter}</text>`)}</svg>`}
 <svg viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" preserveAspectRatio="none" aria-hidden="true" focusable="false">
 <path class="grid" d="M0 0.5H${String(WIDTH)}M0 ${String(HEIGHT / 2)}H${String(WIDTH)}M0 ${String(HEIGHT - 0.5)}H${String(WIDTH)}"/>
 ${barPaths(bars, top, points.length)}
 ${lines.map((one) => html`<path class="${one.look}${one.isBad === true && ' bad'}" d="${linePath(one.values, top)}"/>`)}
-${marks.map(({ position }) => html`<path class="mark" d="M${String(tenths(position * WIDTH))} 0V${String(HEIGHT)}"/>`)}
+${marks.length > 0 && html`<path class="mark" d="${marks.map(({ position }) => `M${tenths(position * WIDTH)} 0V${HEIGHT}`).join('')}"/>`}
 </svg>
 <div class="times" aria-hidden="true"><span>${points[0]?.label}</span><span>${points[Math.floor(last / 2)]?.label}</span><span>${points[last]?.label}</span></div>
 <details><summary>As a table<span class="unseen">: ${title}</span></summary><div class="scroll"><table><thead><tr><th scope="col">From (UTC)</th>${series.map(({ label }) => html`<th scope="col" class="number">${label}${unit !== '' && html` (${unit})`}</th>`)}</tr></thead>
@@ -57,7 +60,7 @@ ${marks.map(({ position }) => html`<path class="mark" d="M${String(tenths(positi
     (
       { label, href },
       index,
-    ) => html`<tr><th scope="row"><a href="${href}">${label}</a></th>${series.map(({ values }) => html`<td class="number">${formatValue(values[index] ?? null, '')}</td>`)}</tr>
+    ) => html`<tr><th scope="row"><a href="${href}">${label}</a></th>${series.map(({ values }) => html`<td>${formatValue(values[index] ?? null, '')}</td>`)}</tr>
 `,
   )}</tbody></table></div></details>
 </figure>`;

@@ -100,6 +100,11 @@ export function compareCounts(count: number, earlier: number | null, than: strin
   return `${Math.abs(percent)} % ${percent > 0 ? 'more' : 'fewer'} than ${than}`;
 }
 
+/** Of an address; without seconds. */
+export function timeText(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16)}Z`;
+}
+
 /** When a point begins, as short as the view permits. */
 export function pointLabel(name: ViewName, at: number): string {
   const iso = new Date(at).toISOString();

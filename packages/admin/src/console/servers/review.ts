@@ -2,7 +2,8 @@
 import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import { OperationError } from '../../operations/errors.ts';
 import { decideTool, listPendingTools, type PendingTool } from '../../operations/tools.ts';
-import { defineAction, doneAt } from '../action.ts';
+import { defineAction } from '../action.ts';
+import { doneAt } from '../done.ts';
 import { links, withQuery } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { facts, section, time } from '../ui/parts.ts';

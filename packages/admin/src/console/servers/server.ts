@@ -3,13 +3,14 @@ import { escapedText, html, type Markup } from '@portcullis/authorization-server
 import type { GatewayServer } from '@portcullis/gateway/options';
 import { type ApprovedTool, backendOf, listApprovedTools, showServer } from '../../operations/servers.ts';
 import { listPendingTools, type PendingTool } from '../../operations/tools.ts';
-import { doneIn } from '../action.ts';
+import { doneNotice } from '../done.ts';
 import { links, withQuery } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { rulesTable } from '../policy/rules.ts';
-import { copyText, done, empty, facts, formatCount, section, table, tag, time } from '../ui/parts.ts';
+import { copyText, empty, facts, formatCount, section, table, tag, time } from '../ui/parts.ts';
 import { connectInstructions } from './connect.ts';
 import { healthTag } from './list.ts';
+import { serverPlots, serverUse } from './use.ts';
 
 const DONE = {
   approve: 'The tool is approved: apps see it as it was reviewed.',
@@ -19,17 +20,22 @@ const DONE = {
 export const serverPage: ConsoleRoute = definePage('/admin/server', async (request) => {
   const { admin, query } = request;
   const server = showServer(admin, query.get('path') ?? '');
-  const [tools, pending] = await Promise.all([
+  const [tools, pending, plots, use] = await Promise.all([
     listApprovedTools(admin, server),
     listPendingTools(admin, server.path),
+    serverPlots(admin, server),
+    serverUse(admin, server),
   ]);
   return {
     section: 'servers',
     title: server.name,
     back: { label: 'Servers', href: links.servers },
-    body: html`${done(doneIn(request, DONE))}
+    scripts: ['overview'],
+    body: html`${doneNotice(request, DONE)}
 <div class="columns"><div>
 ${pending.length > 0 && html`<div id="review">${section('To review', pendingList(pending))}</div>`}
+${plots}
+${use}
 ${section('Tools', toolTable(request, server, tools))}
 ${section('Rules', rulesTable(server), html`<a href="${withQuery(links.policy, { server: server.path })}">Explain a call</a>`)}
 </div><div>

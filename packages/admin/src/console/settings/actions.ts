@@ -7,7 +7,8 @@ import {
 } from '../../operations/initial-access-tokens.ts';
 import { rotateKey } from '../../operations/keys.ts';
 import { searchList } from '../../operations/search-lists.ts';
-import { defineAction, doneAt } from '../action.ts';
+import { defineAction } from '../action.ts';
+import { doneAt } from '../done.ts';
 import { links } from '../links.ts';
 import type { ConsoleRoute } from '../page.ts';
 import { copyText, field, time } from '../ui/parts.ts';

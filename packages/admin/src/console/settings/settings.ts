@@ -2,10 +2,10 @@
 import { redirectUriOf } from '@portcullis/authorization-server';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { Administration } from '../../operations/administration.ts';
-import { doneIn } from '../action.ts';
+import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { done, empty, formatCount, section, table, tag, time } from '../ui/parts.ts';
+import { empty, formatCount, section, table, tag, time } from '../ui/parts.ts';
 
 const DONE = {
   rotated: 'A new signing key was created. All processes use it within half a minute.',
@@ -22,7 +22,7 @@ export const settingsPage: ConsoleRoute = definePage(links.settings, async (requ
     section: 'settings',
     title: 'Settings',
     lead: html`What is in effect. ${originOf(admin)}`,
-    body: html`${done(doneIn(request, DONE))}
+    body: html`${doneNotice(request, DONE)}
 ${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key'))}
 ${section('Identity providers', providerTable(admin), link(links.setupProvider, 'Add a provider'))}
 ${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
@@ -67,7 +67,7 @@ function providerTable({ identityProviders, issuer }: Administration): Markup {
       'No identity provider is configured: accounts are invited and have a password or passkey.',
     );
   const rows = identityProviders.map(({ id, name }) => [
-    name,
+    html`<a href="${links.provider(id)}">${name}</a>`,
     html`<code>${id}</code>`,
     html`<code>${redirectUriOf(issuer, id)}</code>`,
   ]);

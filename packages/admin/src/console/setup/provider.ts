@@ -2,10 +2,11 @@
 import { redirectUriOf } from '@portcullis/authorization-server';
 import { html } from '@portcullis/authorization-server/pages';
 import { OperationError } from '../../operations/errors.ts';
-import { type TriedProvider, tryProvider } from '../../operations/try-provider.ts';
+import type { PublishedProvider } from '../../operations/read-provider.ts';
+import { tryProvider } from '../../operations/try-provider.ts';
 import { links } from '../links.ts';
 import { type ConsolePage, type ConsoleRequest, type ConsoleRoute, defineForm } from '../page.ts';
-import { copyText, errorNotice, facts, field, postForm, section } from '../ui/parts.ts';
+import { copyText, countOf, errorNotice, facts, field, postForm, section } from '../ui/parts.ts';
 import { exportSection } from './export.ts';
 
 const PATH = links.setupProvider;
@@ -32,7 +33,7 @@ function variableOf(id: string): string {
   return `${id.toUpperCase().replaceAll('-', '_')}_CLIENT_SECRET`;
 }
 
-function resultPage({ admin, form }: ConsoleRequest, tried: TriedProvider): ConsolePage {
+function resultPage({ admin, form }: ConsoleRequest, tried: PublishedProvider): ConsolePage {
   const { id = '', name = '', clientId = '', issuer = '' } = form;
   const variable = variableOf(id);
   const entry = {
@@ -54,6 +55,7 @@ ${section(
     ['Issuer', html`<code>${tried.issuer}</code>`],
     ['Sign-in', html`<code>${tried.authorization_endpoint}</code>`],
     ['Tokens', html`<code>${tried.token_endpoint}</code>`],
+    ['Keys', countOf(tried.keys, 'key')],
     ['PKCE', tried.code_challenge_methods_supported.includes('S256') ? 'S256' : 'not stated'],
     ['Scopes', tried.scopes_supported.length === 0 ? 'not stated' : tried.scopes_supported.join(', ')],
   ]),

@@ -122,9 +122,9 @@ export function section(heading: string, body: Markup, aside: Markup | null = nu
   return html`<section><div class="head"><h2>${heading}</h2>${aside}</div>${body}</section>`;
 }
 
-/** What was done, announced by screen readers. */
-export function done(sentence: string | null | undefined): Markup {
-  return html`${sentence != null && html`<p class="notice" role="status">${icons.done}<span>${sentence}</span></p>`}`;
+/** What was done, announced by screen readers. @param undo the form that takes it back */
+export function done(sentence: string | undefined, undo: Markup | null = null): Markup {
+  return html`<div class="notice">${icons.done}<p role="status">${sentence}</p>${undo}</div>`;
 }
 
 /** Why nothing was changed. */

@@ -80,6 +80,8 @@ section { display: grid; grid-template-columns: minmax(0, 1fr); gap: 12px; }
 .notice.warn { background: var(--warn); color: var(--warn-ink); }
 .notice.bad { background: none; border: 1px solid var(--bad); color: var(--bad); }
 .notice .icon { margin-top: 2px; }
+.notice form { margin-inline-start: auto; }
+.notice .button { min-height: 28px; margin: -3px -4px; }
 .notice a { color: inherit; }
 
 .panel { display: grid; grid-template-columns: minmax(0, 1fr); gap: 12px; padding: 16px; border: 1px solid var(--line); border-radius: 10px; }
@@ -161,6 +163,7 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
 .drawing svg { display: block; width: 100%; min-width: 480px; max-width: 600px; height: auto; }
 .node { fill: var(--rise); stroke: var(--edge); }
 .drawing text { fill: var(--ink); font-size: 13px; }
+.drawing a:hover .node, .drawing a:focus-visible .node { stroke: var(--accent); }
 .edge { fill: none; stroke: var(--field-edge); stroke-width: 1.25; }
 .steps { display: flex; flex-wrap: wrap; gap: 8px 24px; counter-reset: step; color: var(--quiet); font-size: 13px; }
 .steps li { counter-increment: step; }
@@ -187,6 +190,7 @@ details > summary { cursor: pointer; }
 details.panel { display: block; }
 details.panel[open] > summary { margin-bottom: 12px; }
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 420px), 1fr)); gap: 32px; }
+.columns .plots { grid-template-columns: repeat(auto-fill, minmax(min(100%, 280px), 1fr)); gap: 24px; }
 .plot { position: relative; display: grid; grid-template-columns: minmax(0, 1fr); gap: 4px; }
 .plot figcaption { display: flex; flex-wrap: wrap; gap: 0 16px; justify-content: space-between; }
 .plot h3 { color: var(--ink); }
@@ -206,11 +210,14 @@ details.panel[open] > summary { margin-bottom: 12px; }
 .plot .outline.bad { stroke: var(--bad); }
 .plot .line, .plot .dashed { fill: none; stroke: var(--accent); stroke-width: 2; stroke-linejoin: round; }
 .plot .dashed { stroke-dasharray: 5 4; }
+.plot .letters { height: 13px; margin-bottom: -4px; overflow: visible; }
+.plot .letters text { fill: var(--quiet); font-size: 10px; text-anchor: middle; }
 .plot .mark { stroke: var(--warn-mark); stroke-dasharray: 2 3; }
 .plot .cursor { stroke: var(--ink); stroke-width: 1; }
 .plot .axis, .plot .times { display: flex; justify-content: space-between; color: var(--quiet); font-size: 12px; line-height: 16px; }
 .plot .at { position: absolute; inset: auto 0 auto auto; top: 22px; padding: 0 6px; background: var(--card); font-size: 12px; line-height: 16px; }
 .plot summary { color: var(--quiet); font-size: 13px; }
+.plot td { text-align: end; font-variant-numeric: tabular-nums; }
 .plot td, .plot tbody th { height: 28px; padding: 2px 12px; font-size: 13px; }
 .plot tbody th { position: static; background: none; font-weight: 400; }
 .plot .scroll { max-height: 240px; overflow-y: auto; margin-top: 8px; }

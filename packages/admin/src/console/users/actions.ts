@@ -13,7 +13,8 @@ import {
   type UserDetails,
   updateUser,
 } from '../../operations/users.ts';
-import { type Action, type ActionPage, defineAction, doneAt } from '../action.ts';
+import { type Action, type ActionPage, defineAction } from '../action.ts';
+import { doneAt, undoableAt } from '../done.ts';
 import { links } from '../links.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { copyText, countOf, field, time } from '../ui/parts.ts';
@@ -63,7 +64,7 @@ const stateActions: readonly ConsoleRoute[] = [
     }),
     async (request) => {
       const { id } = await changeUserState(request, idIn(request), 'disable');
-      return doneAt(links.user(id), 'disabled');
+      return undoableAt(request, links.user(id), 'disabled', { path: `${links.user(id)}/enable` });
     },
   ),
   ...userAction(
@@ -188,8 +189,10 @@ const profileActions: readonly ConsoleRoute[] = [
       }),
     }),
     async (request) => {
+      const { role } = await showUser(request.admin, idIn(request));
       const { id } = await updateUser(request, idIn(request), { role: readRole(request) });
-      return doneAt(links.user(id), 'role');
+      const inverse = { path: `${links.user(id)}/role`, fields: { role: role ?? '' } };
+      return undoableAt(request, links.user(id), 'role', inverse);
     },
     ['role'],
   ),
@@ -219,10 +222,12 @@ const profileActions: readonly ConsoleRoute[] = [
         .filter(Boolean);
       if (groups.length > 100 || groups.some((group) => group.length > 200))
         throw new OperationError('invalid', 'A user has at most 100 groups of at most 200 characters.');
+      const before = await showUser(request.admin, idIn(request));
       const { id } = await updateUser(request, idIn(request), {
         ...{ groups, now: request.form['ends'] === 'now' },
       });
-      return doneAt(links.user(id), 'groups');
+      const inverse = { path: `${links.user(id)}/groups`, fields: { groups: before.groups.join('\n') } };
+      return undoableAt(request, links.user(id), 'groups', inverse);
     },
     ['groups', 'ends'],
   ),

@@ -2,10 +2,10 @@
 import type { ListedAccount } from '@portcullis/authorization-server';
 import { html, type Markup, monogram } from '@portcullis/authorization-server/pages';
 import { searchList } from '../../operations/search-lists.ts';
-import { doneIn } from '../action.ts';
+import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { done, empty, filterBar, pageLinks, table, tag, time } from '../ui/parts.ts';
+import { empty, filterBar, pageLinks, table, tag, time } from '../ui/parts.ts';
 
 /** Rows of a page. */
 const LIMIT = 50;
@@ -37,7 +37,7 @@ export const userRoutes: readonly ConsoleRoute[] = [
       title: 'Users',
       lead: 'Accounts that sign in here or at an identity provider.',
       action: { label: 'Invite a user', href: `${links.users}/invite`, isForOperators: true },
-      body: html`${done(doneIn(request, { removed: 'The account was removed.' }))}
+      body: html`${doneNotice(request, { removed: 'The account was removed.' })}
 ${filterBar(request, 'Search by address', FILTERS)}
 ${items.length === 0 ? nothingFound(request) : userTable(request, items)}
 ${pageLinks(request, next)}`,

@@ -5,12 +5,14 @@ import type { SessionRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from '../../operations/administration.ts';
 import { listUserGrants } from '../../operations/grants.ts';
 import { listUserSessions, showUser, type UserDetails } from '../../operations/users.ts';
-import { doneIn } from '../action.ts';
+import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { findAppNames, permissionOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { countOf, done, empty, facts, section, table, tag, time } from '../ui/parts.ts';
-import { relationsDrawing } from './relations.ts';
+import { relationsOf } from '../relations/grant-relations.ts';
+import { recentPlots } from '../relations/recent-plots.ts';
+import { relationsDrawing } from '../relations/relations.ts';
+import { countOf, empty, facts, section, table, tag, time } from '../ui/parts.ts';
 
 const DONE = {
   disabled: 'The account is disabled, and everything that it allowed has ended.',
@@ -28,9 +30,10 @@ const MAX_DRAWN = 40;
 export const userPage: ConsoleRoute = definePage(`${links.users}/{userId}`, async (request) => {
   const { admin, params } = request;
   const user = await showUser(admin, params['userId'] ?? '');
-  const [sessions, connections] = await Promise.all([
+  const [sessions, connections, plots] = await Promise.all([
     listUserSessions(admin, user.id),
     listUserGrants(admin, user.id),
+    recentPlots(admin, { user: user.id }),
   ]);
   const names = await findAppNames(
     admin,
@@ -41,9 +44,11 @@ export const userPage: ConsoleRoute = definePage(`${links.users}/{userId}`, asyn
     title: user.name ?? user.email,
     ...(user.name !== null && { lead: user.email }),
     back: { label: 'Users', href: links.users },
-    body: html`${done(doneIn(request, DONE))}
+    scripts: ['overview'],
+    body: html`${doneNotice(request, DONE)}
 <div class="columns"><div>
-${section('Access', access(admin, user, connections, names))}
+${section('Access', access(admin, connections, names))}
+${plots}
 ${section('Signed in', sessionTable(request, sessions))}
 </div><div>
 ${section('Account', accountFacts(request, user))}
@@ -54,7 +59,6 @@ ${request.role === 'operator' && section('Change', changes(user))}
 
 function access(
   admin: Administration,
-  user: UserDetails,
   connections: readonly ListedConnection[],
   names: ReadonlyMap<string, string>,
 ): Markup {
@@ -66,10 +70,10 @@ function access(
     html`<span class="tags">${scopes.map((scope) => tag(permissionOf(admin, scope, resources)))}</span>`,
     time(lastUsedAt, admin.clock()),
   ]);
-  const drawing = relationsDrawing(user.email, connections.slice(0, MAX_DRAWN), {
-    app: (id) => names.get(id) ?? id,
-    server: (resource) => serverOf(admin, resource).name,
-  });
+  const drawing = relationsDrawing(
+    'What the user has access to, through which app',
+    relationsOf(admin, connections.slice(0, MAX_DRAWN), names),
+  );
   return html`${drawing}
 ${table('Connections', [{ heading: 'App' }, { heading: 'Server' }, { heading: 'Permissions' }, { heading: 'Used', kind: 'time' }], rows)}`;
 }

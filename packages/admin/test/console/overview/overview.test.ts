@@ -44,12 +44,26 @@ describe('the overview', () => {
       const { status, html } = await visitor.open(`/admin?view=${view}`);
       expect(status).toBe(200);
       expect(html).toMatch(/Calls<\/span><span class="value">2<\/span>/);
-      expect(html).toContain('1 app registered in the last day');
+      expect(html).not.toContain('registered in the last day');
       expect(html).not.toContain('<img src=x');
       const [, href = ''] = /<th scope="row"><a href="([^"]+)"/.exec(html) ?? [];
       expect((await visitor.open(href.replaceAll('&amp;', '&'))).status).toBe(200);
     },
   );
+
+  it('marks starts, deployments and reloads of the server in each plot, each with its letter and event', async () => {
+    const started = (version: string, after: number) =>
+      eventOf('server.started', Date.now() - Date.UTC(2026, 2, 1, 4) - after, {
+        ...{ expiresAt: Math.floor(Date.now() / 1000) + 999, details: { version } },
+      });
+    await t.onStore((store) =>
+      store.appendEvents([started('0.1.0', 7_200_000), started('0.2.0', 3_600_000)]),
+    );
+    const { html } = await visitor.open('/admin?view=day');
+    expect(html).toMatch(/<b>A<\/b> <a href="[^"]+">start of 0\.1\.0 at/);
+    expect(html).toMatch(/<b>B<\/b> <a href="[^"]+">deployment of 0\.2\.0 at/);
+    expect(html.match(/<text x="[\d.]+%" y="11">B<\/text>/g)?.length).toBe(html.match(/data-plot/g)?.length);
+  });
 
   it('says which views there are', async () => {
     const { status, html } = await visitor.open('/admin?view=__proto__');

@@ -80,12 +80,12 @@ describe('a plot', () => {
         unit: '',
         series,
         points,
-        marks: [{ label: 'x', position: 0.5, href: '/' }],
+        marks: [{ label: 'x', letter: 'A', position: 0.5, href: '/' }],
       }),
     );
     expect(markup.match(/<tr>/g)).toHaveLength(4);
     expect(markup).toContain(
-      '<th scope="row"><a href="/admin/activity?since=06:00">06:00</a></th><td class="number">9</td><td class="number">3</td>',
+      '<th scope="row"><a href="/admin/activity?since=06:00">06:00</a></th><td>9</td><td>3</td>',
     );
     expect(markup).toContain('class="mark" d="M240 0');
     expect(markup).not.toMatch(/NaN|undefined|style=/);

@@ -122,11 +122,21 @@ export function createResolveDocumentClient(
       freshUntil: now + freshnessLifetime(result.headers, FRESHNESS, now),
       lastUsedAt: copy?.lastUsedAt ?? null,
       expiresAt: now + UNUSED_LIFETIME,
+      verifiedAt: copy?.verifiedAt ?? null,
     };
     if (result.kind === 'unchanged' && copy !== null) return { ...copy, ...times };
     const json = result.kind === 'found' ? result.json : null;
     const metadata = readClientDocument(url, json, { redirects, loopback: trust.loopback });
-    return { url, metadata, digest: digestOf(metadata), ...readValidators(result.headers), ...times };
+    const digest = digestOf(metadata);
+    const isSame = copy?.digest === digest;
+    return {
+      url,
+      metadata,
+      digest,
+      ...readValidators(result.headers),
+      ...times,
+      ...(!isSame && { verifiedAt: null }),
+    };
   }
 }
 
@@ -140,7 +150,13 @@ function digestOf(metadata: ClientMetadata): string {
 
 /** A pinned document has no row in the store, so its use is recorded nowhere. */
 function pinnedCopy(url: string, metadata: ClientMetadata) {
-  return { url, metadata, digest: digestOf(metadata), lastUsedAt: Number.POSITIVE_INFINITY };
+  return {
+    url,
+    metadata,
+    digest: digestOf(metadata),
+    lastUsedAt: Number.POSITIVE_INFINITY,
+    verifiedAt: null,
+  };
 }
 
 function toResolvedClient({
@@ -148,10 +164,15 @@ function toResolvedClient({
   metadata,
   digest,
   lastUsedAt,
-}: Pick<ClientMetadataDocumentRecord, 'url' | 'metadata' | 'digest' | 'lastUsedAt'>): ResolvedClient {
+  verifiedAt,
+}: Pick<
+  ClientMetadataDocumentRecord,
+  'url' | 'metadata' | 'digest' | 'lastUsedAt' | 'verifiedAt'
+>): ResolvedClient {
   const origin = 'metadata-document';
   const secrets = { secretHash: null, previousSecret: null };
-  return { id: url, origin, metadata, ...secrets, digest, registeredAt: null, lastUsedAt };
+  const isVerified = verifiedAt !== null;
+  return { id: url, origin, metadata, ...secrets, digest, registeredAt: null, lastUsedAt, isVerified };
 }
 
 function readValidators(headers: Headers): Pick<ClientMetadataDocumentRecord, 'etag' | 'lastModified'> {

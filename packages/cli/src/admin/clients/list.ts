@@ -14,9 +14,9 @@ export const listClients: Act = async ({ clients, settings, flags }) => {
   const all = [...settings.clients.map(configuredClient), ...stored.map(storedClient)];
   if (flags.json) return `${cleanJson(all)}\n`;
   if (all.length === 0) return 'There are no clients yet.\n';
-  const rows = all.map(({ id, origin, state, lastUsedAt, metadata }) => [
+  const rows = all.map(({ id, origin, state, lastUsedAt, verifiedAt, metadata }) => [
     state,
-    origin,
+    verifiedAt === null ? origin : `${origin}, verified`,
     lastUsedAt === null ? 'never used' : `used ${String(lastUsedAt).slice(0, 10)}`,
     id,
     printable(metadata['client_name']),
@@ -31,6 +31,8 @@ interface Described {
   /** ISO 8601. */
   readonly createdAt: string | null;
   readonly lastUsedAt: string | null;
+  /** `null`: not verified, or not in need of it. */
+  readonly verifiedAt: string | null;
   /** `null`: never. */
   readonly expiresAt: string | null;
   /** Expiry of the previous secret after a rotation. */
@@ -45,6 +47,7 @@ function storedClient({ id, origin, metadata, ...times }: ListedClient): Describ
     state: times.disabledAt === null ? 'enabled' : 'disabled',
     createdAt: timeOrNull(times.createdAt),
     lastUsedAt: timeOrNull(times.lastUsedAt),
+    verifiedAt: timeOrNull(times.verifiedAt),
     expiresAt: timeOrNull(times.expiresAt),
     ...(times.previousSecretExpiresAt !== null && {
       previousSecretExpiresAt: timeOf(times.previousSecretExpiresAt),
@@ -55,7 +58,7 @@ function storedClient({ id, origin, metadata, ...times }: ListedClient): Describ
 
 function configuredClient(document: Settings['clients'][number]): Described {
   const { client_id: id, client_secret: _secret, previous_client_secret: _previous, ...metadata } = document;
-  const times = { createdAt: null, lastUsedAt: null, expiresAt: null };
+  const times = { createdAt: null, lastUsedAt: null, verifiedAt: null, expiresAt: null };
   return { id, origin: 'configured', state: 'enabled', ...times, metadata };
 }
 

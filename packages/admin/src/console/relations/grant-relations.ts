@@ -1,0 +1,31 @@
+/** The relations of connections: what users allowed apps at servers. */
+import type { Administration } from '../../operations/administration.ts';
+import { links } from '../links.ts';
+import { serverOf } from '../names.ts';
+import type { Relation } from './relations.ts';
+
+interface RelatedGrant {
+  readonly account: { readonly id: string; readonly email: string };
+  readonly clientId: string;
+  readonly resources: readonly string[];
+}
+
+/** One for each server of a connection. @param names of apps, by identifier */
+export function relationsOf(
+  admin: Pick<Administration, 'servers'>,
+  grants: readonly RelatedGrant[],
+  names: ReadonlyMap<string, string>,
+): readonly Relation[] {
+  return grants.flatMap(({ account, clientId, resources }) =>
+    resources.map((resource) => ({
+      user: { id: account.id, label: account.email, href: links.user(account.id) },
+      app: { id: clientId, label: names.get(clientId) ?? clientId, href: links.app(clientId) },
+      server: serverNode(admin, resource),
+    })),
+  );
+}
+
+function serverNode(admin: Pick<Administration, 'servers'>, resource: string): Relation['server'] {
+  const { name, path } = serverOf(admin, resource);
+  return { id: resource, label: name, href: path === null ? null : links.server(path) };
+}

@@ -1,0 +1,87 @@
+/** Draws who has access to what through which app: users, apps, servers, each a link to its page. */
+import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
+
+/** A box of the drawing. */
+interface RelationNode {
+  readonly id: string;
+  readonly label: string;
+  /** `null`: it has no page. */
+  readonly href: string | null;
+}
+
+/** One access: a user, the app that acts for it, and a server. */
+export interface Relation {
+  /** `null`: the app acts for itself. */
+  readonly user: RelationNode | null;
+  readonly app: RelationNode;
+  readonly server: RelationNode;
+}
+
+const [WIDTH, HEIGHT, GAP] = [168, 34, 10];
+const COLUMNS = [0, 216, 432] as const;
+/** Characters that fit into a box. */
+const MAX_LABEL = 21;
+/** Boxes of a column; more would not be read. */
+const MAX_ROWS = 12;
+
+type Placed = RelationNode & { readonly y: number };
+
+/** The drawing; a table beside it has the same in text. @param about what it shows, for screen readers */
+export function relationsDrawing(about: string, all: readonly Relation[]): Markup {
+  const columns = [
+    distinct(all.flatMap(({ user }) => user ?? [])),
+    distinct(all.map(({ app }) => app)),
+    distinct(all.map(({ server }) => server)),
+  ] as const;
+  const rows = Math.max(1, ...columns.map(({ length }) => Math.min(length, MAX_ROWS)));
+  const height = rows * (HEIGHT + GAP) - GAP;
+  const [users, apps, servers] = columns.map((nodes) => positionsOf(nodes.slice(0, MAX_ROWS), height)) as [
+    readonly Placed[],
+    readonly Placed[],
+    readonly Placed[],
+  ];
+  const left = all.flatMap(({ user, app }) => (user === null ? [] : [[user.id, app.id] as const]));
+  const right = all.map(({ app, server }) => [app.id, server.id] as const);
+  const hidden = columns.reduce((sum, { length }) => sum + Math.max(0, length - MAX_ROWS), 0);
+  return html`<div class="drawing" role="group" aria-label="${about}" tabindex="0"><svg viewBox="0 0 600 ${height}" aria-hidden="true" focusable="false">
+${curves(left, users, COLUMNS[0], apps, COLUMNS[1])}
+${curves(right, apps, COLUMNS[1], servers, COLUMNS[2])}
+${[users, apps, servers].map((nodes, index) => nodes.map((node) => box(node, COLUMNS[index] ?? 0)))}
+</svg></div>
+${hidden > 0 && html`<p class="fact">${hidden} more are not drawn.</p>`}`;
+}
+
+function distinct(nodes: readonly RelationNode[]): readonly RelationNode[] {
+  return [...new Map(nodes.map((node) => [node.id, node])).values()];
+}
+
+function positionsOf(nodes: readonly RelationNode[], height: number): readonly Placed[] {
+  const top = (height - (nodes.length * (HEIGHT + GAP) - GAP)) / 2;
+  return nodes.map((node, index) => ({ ...node, y: top + index * (HEIGHT + GAP) + HEIGHT / 2 }));
+}
+
+function curves(
+  pairs: readonly (readonly [string, string])[],
+  from: readonly Placed[],
+  x: number,
+  to: readonly Placed[],
+  targetX: number,
+): Markup {
+  const [begin, end] = [x + WIDTH, targetX];
+  const middle = (begin + end) / 2;
+  const paths = pairs.flatMap(([one, other]) => {
+    const [source, target] = [from.find(({ id }) => id === one), to.find(({ id }) => id === other)];
+    return source === undefined || target === undefined
+      ? []
+      : [`M${begin} ${source.y}C${middle} ${source.y} ${middle} ${target.y} ${end} ${target.y}`];
+  });
+  return html`<path class="edge" d="${[...new Set(paths)].join('')}"/>`;
+}
+
+/** The links of a drawing are not in the tab order: the table beside it has them. */
+function box({ label, href, y }: Placed, x: number): Markup {
+  const characters = [...label];
+  const shown = characters.length > MAX_LABEL ? `${characters.slice(0, MAX_LABEL - 1).join('')}…` : label;
+  const content = html`<rect class="node" x="${x + 0.5}" y="${y - HEIGHT / 2 + 0.5}" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="7"/><text x="${x + 12}" y="${y + 4.5}">${escapedText(shown)}</text>`;
+  return href === null ? content : html`<a href="${href}" tabindex="-1">${content}</a>`;
+}

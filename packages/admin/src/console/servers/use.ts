@@ -1,0 +1,105 @@
+/** How a server is used: plots of its calls and latency, and who called it through which app. */
+import { html, type Markup } from '@portcullis/authorization-server/pages';
+import type { GatewayServer } from '@portcullis/gateway/options';
+import type { Administration } from '../../operations/administration.ts';
+import { findRecentCallers } from '../../operations/recent-callers.ts';
+import { quantileOf } from '../../operations/statistics/histogram.ts';
+import { links } from '../links.ts';
+import { findAppNames } from '../names.ts';
+import { type Plot, plotMarkup } from '../overview/plot.ts';
+import { pointLabel, readOverview, timeText } from '../overview/views.ts';
+import { type Relation, relationsDrawing } from '../relations/relations.ts';
+import { empty, formatCount, section, table, time } from '../ui/parts.ts';
+
+/** Plots of the last day. */
+export async function serverPlots(admin: Administration, { path }: GatewayServer): Promise<Markup> {
+  const { points } = await readOverview(admin.statistics, 'day', Date.now());
+  const own = points.map(({ counts }) => counts.servers[path]);
+  const plot = (title: string, series: Plot['series'], unit = ''): Plot => ({
+    ...{ title, unit, series, marks: [] },
+    points: points.map(({ from, before }) => ({
+      label: pointLabel('day', from),
+      href: links.events({ server: path, since: timeText(from), until: timeText(before) }),
+    })),
+  });
+  const plots = [
+    plot('Calls', [
+      {
+        ...{ label: 'Allowed', look: 'solid' },
+        values: own.map((counts) => (counts?.calls ?? 0) - (counts?.refused ?? 0)),
+      },
+      { label: 'Refused', look: 'outline', isBad: true, values: own.map((counts) => counts?.refused ?? 0) },
+    ]),
+    plot(
+      'Latency of the backend',
+      [
+        ...([0.5, 0.95] as const).map((share) => ({
+          label: share === 0.5 ? 'Half of the calls' : '95 %',
+          look: share === 0.5 ? ('line' as const) : ('dashed' as const),
+          values: own.map((counts) => quantileOf(counts?.backend ?? {}, share)),
+        })),
+      ],
+      'ms',
+    ),
+  ];
+  return section('The last 24 hours', html`<div class="plots">${plots.map(plotMarkup)}</div>`);
+}
+
+/** Who called it in the last day. */
+export async function serverUse(admin: Administration, server: GatewayServer): Promise<Markup> {
+  const callers = await findRecentCallers(admin, server.path);
+  if (callers.length === 0)
+    return section(
+      'Who uses it',
+      empty('No call in the last day', 'Users and apps appear here with their calls.'),
+    );
+  const names = await findAppNames(
+    admin,
+    callers.map(({ clientId }) => clientId),
+  );
+  const emails = await findEmails(
+    admin,
+    callers.flatMap(({ accountId }) => accountId ?? []),
+  );
+  const shown = callers.map(({ accountId, clientId, ...rest }) => ({
+    ...rest,
+    user:
+      accountId === null
+        ? null
+        : { id: accountId, label: emails.get(accountId) ?? accountId, href: links.user(accountId) },
+    app: { id: clientId, label: names.get(clientId) ?? clientId, href: links.app(clientId) },
+  }));
+  const node = { id: server.path, label: server.name, href: null };
+  const relations: readonly Relation[] = shown.map(({ user, app }) => ({ user, app, server: node }));
+  const rows = shown
+    .slice(0, 20)
+    .map(({ user, app, calls, refused, lastAt }) => [
+      user === null ? 'the app itself' : html`<a href="${user.href}"><bdi>${user.label}</bdi></a>`,
+      html`<a href="${app.href}"><bdi>${app.label}</bdi></a>`,
+      formatCount(calls),
+      formatCount(refused),
+      time(Math.floor(lastAt / 1000), admin.clock()),
+    ]);
+  const columns = [
+    { heading: 'User' },
+    { heading: 'App' },
+    { heading: 'Calls', kind: 'number' },
+    { heading: 'Refused', kind: 'number' },
+    { heading: 'Last', kind: 'time' },
+  ] as const;
+  return section(
+    'Who uses it',
+    html`${relationsDrawing('Who called the server in the last day, through which app', relations)}
+${table('Callers of the last day, of its latest 500 calls', columns, rows)}`,
+  );
+}
+
+async function findEmails(
+  { store }: Pick<Administration, 'store'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = await Promise.all(
+    [...new Set(ids)].map(async (id) => [id, (await store.findAccount(id))?.email ?? id] as const),
+  );
+  return new Map(found);
+}
