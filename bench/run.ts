@@ -5,7 +5,7 @@
  *
  * `npm run bench pair <commit> [part of the name of a flow…] [--rounds=<number>]`: the program of another commit and this one in turns, with
  * the processor time of each flow. Fails when a flow costs more than 1.25 times what it cost, beyond the spread. `npm run bench flat [flow…]`: a new user and one of a year, in turns.
- * `npm run bench rules`: a call by plain rules, and with conditions, in turns.
+ * `npm run bench rules [part of their name…]`: a call by plain rules, and with conditions, in turns.
  *
  * `npm run bench filled [--grants=10000000 --users=1000000 --events=70000000] [--flow=…] [--database=<URL>]`: a filled PostgreSQL, 100,000 grants, 10,000 users and a
  * million events by default. A grant needs 0.6 KB on disk and a user 1.8 KB with sessions and clients; an event 0.4 KB.
@@ -60,7 +60,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
   postgres: () => measurePostgres(effort),
   pair: () => measurePair(named[1] ?? 'HEAD', named.slice(2), pairEffort()),
   flat: () => measureFlatness(named.slice(1), pairEffort()),
-  rules: () => measureRules(pairEffort()),
+  rules: () => measureRules(named[0] === 'rules' ? named.slice(1) : [], pairEffort()),
   policy: () => runScript('What a decision costs', 'bench/policy.ts'),
   costs: () => measureCosts(effort, flags.get('flow')),
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
@@ -72,7 +72,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
 
 /** Parts that run only when they are named. */
 const UNASKED: readonly string[] = ['store', 'filled', 'pair', 'flat', 'rules'];
-const asked = ['pair', 'flat'].includes(named[0] ?? '') ? named.slice(0, 1) : named;
+const asked = ['pair', 'flat', 'rules'].includes(named[0] ?? '') ? named.slice(0, 1) : named;
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {
   console.error(`There is no ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`);
@@ -97,7 +97,7 @@ process.exit(done.some(({ issues }) => issues.length > 0) ? 1 : 0);
 /** Short turns, because the speed of a machine that does other work changes within seconds. */
 function pairEffort(): Effort {
   const rounds = Number(flags.get('rounds') ?? (flags.has('quick') ? 12 : 24));
-  return { ...effort, seconds: 0.25, rounds };
+  return { ...effort, seconds: 0.25, rounds, warmUp: effort.warmUp / 2 };
 }
 
 function readFlag(word: string): [string, string] {

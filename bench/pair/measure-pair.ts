@@ -3,8 +3,8 @@ import { flowNames } from '../authorization/flows.ts';
 import type { Effort } from '../authorization/measure-flows.ts';
 import { type RunningInstance, startPortcullis } from '../authorization/portcullis.ts';
 import { median, type Part, spread } from '../harness/figures.ts';
-import { load } from '../harness/load.ts';
-import { type Measurement, measure } from '../harness/measure.ts';
+import { type Begin, load } from '../harness/load.ts';
+import { measure } from '../harness/measure.ts';
 import { extractProgram } from './other-program.ts';
 import {
   type History,
@@ -76,8 +76,9 @@ export async function measureFlatness(wanted: readonly string[], effort: Effort)
 /** Rules that are compared with plain ones, for calls of the tool `echo`. */
 const RULES: Readonly<Record<string, ToolRules>> = {
   'the same rules again': PLAIN_RULES,
-  'a condition and an approval of other tools': {
+  'a public tool, a condition and an approval, of other tools': {
     ...PLAIN_RULES,
+    search: { public: true },
     transfer: { scopes: ['notes:read'], when: 'call.arguments.amount < 100' },
     remove: { scopes: ['notes:read'], approval: { by: 'user' } },
   },
@@ -87,8 +88,8 @@ const RULES: Readonly<Record<string, ToolRules>> = {
   },
 };
 
-/** What rules of tools cost a call, beside a server with plain ones. */
-export async function measureRules(effort: Effort): Promise<Part> {
+/** What rules of tools cost a call, beside a server with plain ones. @param wanted parts of the names of rules; all by default */
+export async function measureRules(wanted: readonly string[], effort: Effort): Promise<Part> {
   const { backend, settingsFor } = await startBackend();
   const programWith = (tools: ToolRules): Program => ({
     history: NEW,
@@ -96,6 +97,7 @@ export async function measureRules(effort: Effort): Promise<Part> {
   });
   const samples: Sample[] = [];
   for (const [name, tools] of Object.entries(RULES)) {
+    if (wanted.length > 0 && !wanted.some((text) => name.includes(text))) continue;
     const programs = [programWith(PLAIN_RULES), programWith(tools)] as const;
     const found = await measureInTurns(programs, 'gateway call', effort);
     samples.push(...found.map((sample) => ({ ...sample, flow: name })));
@@ -121,50 +123,39 @@ async function measureAll(
   return samples;
 }
 
-/** Processes differ by chance, so each program gets several; the one that starts first in one session is the second in the next. */
-const SESSIONS = 2;
+/** Processes of the same program differ by chance, in what V8 compiles and when: each program gets several, in pairs. */
+const INSTANCES = 4;
 
+interface Instance {
+  readonly server: RunningInstance;
+  readonly begin: Begin;
+}
+
+/** @param effort its rounds are those of all pairs together */
 async function measureInTurns(
   programs: readonly [Program, Program],
   flow: LoadedFlow,
-  effort: Effort,
-): Promise<readonly Sample[]> {
-  const samples: Sample[] = [];
-  for (let session = 0; session < SESSIONS; session += 1) {
-    const [first, second] = await measureSession(
-      session === 0 ? programs : [programs[1], programs[0]],
-      flow,
-      effort,
-    );
-    const [before, now] = session === 0 ? [first, second] : [second, first];
-    for (const [round, other] of before.entries()) {
-      const own = now[round];
-      if (own !== undefined)
-        samples.push({ flow, before: other.cost, now: own.cost, issue: other.issue ?? own.issue });
-    }
-  }
-  return samples;
-}
-
-type Measurements = readonly Measurement[];
-
-async function measureSession(
-  programs: readonly [Program, Program],
-  flow: LoadedFlow,
   { rounds, seconds, warmUp }: Effort,
-): Promise<readonly [Measurements, Measurements]> {
-  const servers = [await programs[0].start(), await programs[1].start()] as const;
-  const begins = [
-    await prepare(servers[0], flow, programs[0].history),
-    await prepare(servers[1], flow, programs[1].history),
-  ] as const;
-  const found: [Measurement[], Measurement[]] = [[], []];
-  for (const at of [0, 1] as const) await load([servers[at].port], begins[at], { seconds: warmUp });
-  for (let round = 0; round < rounds / SESSIONS; round += 1)
-    for (const at of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
-      found[at].push(await measure([servers[at]], begins[at], seconds));
-  await Promise.all(servers.map((server) => server.stop()));
-  return found;
+): Promise<readonly Sample[]> {
+  const startOne = async (program: Program): Promise<Instance> => {
+    const server = await program.start();
+    return { server, begin: await prepare(server, flow, program.history) };
+  };
+  const pairs: (readonly [Instance, Instance])[] = [];
+  while (pairs.length < INSTANCES) pairs.push([await startOne(programs[0]), await startOne(programs[1])]);
+  const all = pairs.flat();
+  for (const { server, begin } of all) await load([server.port], begin, { seconds: warmUp });
+  const measureOne = ({ server, begin }: Instance) => measure([server], begin, seconds);
+  const samples: Sample[] = [];
+  for (let round = 0; round < rounds / INSTANCES; round += 1)
+    for (const [other, own] of pairs) {
+      const first = await measureOne(round % 2 === 0 ? other : own);
+      const second = await measureOne(round % 2 === 0 ? own : other);
+      const [before, now] = round % 2 === 0 ? [first, second] : [second, first];
+      samples.push({ flow, before: before.cost, now: now.cost, issue: before.issue ?? now.issue });
+    }
+  await Promise.all(all.map(({ server }) => server.stop()));
+  return samples;
 }
 
 /** Processor time until the first response, with an empty data folder; the first round fills the compile cache. */
@@ -192,8 +183,8 @@ function report(title: string, note: string, other: string, samples: readonly Sa
   return {
     title,
     notes: [
-      'µs of processor time of one flow: median (range) of all rounds, in which both programs were measured in turns. Times: now by ' +
-        `before in each round, median and its confidence interval of 95 %. ${note}`,
+      `µs of processor time of one flow: median (range) of all rounds, in which ${INSTANCES} processes of both programs were measured in turns, in pairs. ` +
+        `Times: now by before in each round, median and its confidence interval of 95 %. ${note}`,
     ],
     columns: ['flow', 'before, µs', 'now, µs', 'times'],
     rows: groups.map(rowsOf),

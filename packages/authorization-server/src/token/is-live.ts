@@ -38,12 +38,14 @@ export function requireCurrentGroups(
   }: Pick<ServerContext<{ readonly servesUsers: boolean }>, 'store' | 'options'>,
 ): IsLive {
   if (!servesUsers) return isLive;
-  return async (claims) => {
-    if (!(await isLive(claims))) return false;
-    const { sub, groups = [], grant_id: grantId } = claims;
-    if (grantId === undefined || groups.length === 0) return true;
+  async function areCurrent(sub: string, groups: readonly string[]): Promise<boolean> {
     const { groups: current = [] } = await readUserClaims(store, sub, ['groups']);
     return groups.every((group) => current.includes(group));
+  }
+  return (claims) => {
+    const { sub, groups = [], grant_id: grantId } = claims;
+    if (grantId === undefined || groups.length === 0) return isLive(claims);
+    return isLive(claims).then((live) => live && areCurrent(sub, groups));
   };
 }
 

@@ -128,13 +128,15 @@ async function authorizeAsync(
       await checkNotRevoked(resource, verifiedToken.claims);
     if (!isProven && verifiedToken.binding !== null)
       await checkPossession(services, resource, verifiedToken, requestInfo);
-    const { scopes, authentication } = await findRequirements(resource, requestInfo, {
-      limit: settings.bodyLimit,
-      charge: (bytes) => chargeBody?.(verifiedToken.principal, bytes, settings.clock()),
-    });
-    checkScopes(settings, verifiedToken, scopes);
-    const { clock, clockTolerance } = settings;
-    checkUserAuthentication(verifiedToken.claims, authentication, clock(), clockTolerance);
+    if (!readsBody(resource, requestInfo))
+      checkScopes(settings, verifiedToken, staticScopes(resource, requestInfo.scopes));
+    else {
+      const { clock, clockTolerance, bodyLimit: limit } = settings;
+      const charge = (bytes: number) => chargeBody?.(verifiedToken.principal, bytes, clock());
+      const { scopes, authentication } = await findRequirements(resource, requestInfo, { limit, charge });
+      checkScopes(settings, verifiedToken, scopes);
+      checkUserAuthentication(verifiedToken.claims, authentication, clock(), clockTolerance);
+    }
     const headers = corsHeaders(settings.origins, requestInfo);
     const isNonceDue = typeof verifiedToken.binding?.key === 'string' && proofOfPossession !== null;
     return {

@@ -49,7 +49,7 @@ export function readsBody(
 }
 
 /**
- * Returns all that a request requires.
+ * Returns all that a request requires whose body is read.
  * @throws OAuthError `invalid_request` if the body is not JSON or too long, 429 if the user sends too much
  * @throws TypeError if the caller of the guard has not passed the body: unread operations would pass unchecked
  */
@@ -59,7 +59,6 @@ export async function findRequirements(
   { limit, charge }: BodyLimits,
 ): Promise<Requirements> {
   const known = staticScopes(resource, request.scopes);
-  if (!readsBody(resource, request)) return { scopes: known, authentication: [] };
   if (request.body === undefined)
     throw new TypeError('scopesFor and authenticationFor need the body: pass it to guard.authorize.');
   const body = await request.body(limit);
