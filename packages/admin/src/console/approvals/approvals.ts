@@ -7,7 +7,8 @@ import { doneAt, doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { findAppNames } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { countOf, empty, facts, section, table, time } from '../ui/parts.ts';
+import { countOf, empty, facts, section, time } from '../ui/parts.ts';
+import { sortedTable } from '../ui/sorted-table.ts';
 
 const DONE = {
   allow: 'The call is allowed once, with exactly these arguments.',
@@ -23,7 +24,7 @@ const listPage = definePage(links.approvals, async (request) => {
     admin,
     waiting.map(({ clientId }) => clientId),
   );
-  const rows = waiting.map((one) => [
+  const rowOf = (one: ListedApproval) => [
     html`<a href="${links.approvals}/${one.id}"><code>${one.tool}</code></a>`,
     html`<code>${one.server}</code>`,
     html`<bdi>${one.account ?? 'the app itself'}</bdi>`,
@@ -31,30 +32,32 @@ const listPage = definePage(links.approvals, async (request) => {
     time(one.createdAt, admin.clock()),
     time(one.expiresAt, admin.clock()),
     html`<a class="button" href="${links.approvals}/${one.id}">Decide<span class="unseen"> about ${one.tool}</span></a>`,
-  ]);
+  ];
   return {
     section: 'approvals',
     title: 'Approvals',
     lead: 'Calls that a rule holds back until they are allowed.',
     body: html`${doneNotice(request, DONE)}
 ${
-  rows.length === 0
+  waiting.length === 0
     ? empty(
         'Nothing waits',
         'When a rule demands an approval of a call, the call appears here until it is decided or expires.',
       )
-    : table(
-        countOf(rows.length, 'call'),
+    : sortedTable(
+        request,
+        countOf(waiting.length, 'call'),
         [
-          { heading: 'Tool' },
-          { heading: 'Server' },
-          { heading: 'For' },
-          { heading: 'App' },
-          { heading: 'Since', kind: 'time' },
-          { heading: 'Expires', kind: 'time' },
+          { heading: 'Tool', sort: ['tool', ({ tool }) => tool] },
+          { heading: 'Server', sort: ['server', ({ server }) => server] },
+          { heading: 'For', sort: ['for', ({ account }) => account ?? ''] },
+          { heading: 'App', sort: ['app', ({ clientId }) => names.get(clientId) ?? clientId] },
+          { heading: 'Since', kind: 'time', sort: ['since', ({ createdAt }) => createdAt] },
+          { heading: 'Expires', kind: 'time', sort: ['expires', ({ expiresAt }) => expiresAt] },
           { heading: 'Actions', kind: 'acts' },
         ],
-        rows,
+        waiting,
+        rowOf,
       )
 }`,
   };

@@ -11,7 +11,8 @@ import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { appName } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { empty, filterBar, pageLinks, table, tag, time } from '../ui/parts.ts';
+import { empty, filterBar, pageLinks, tag, time } from '../ui/parts.ts';
+import { sortedTable } from '../ui/sorted-table.ts';
 
 /** Rows of a page. */
 const LIMIT = 50;
@@ -58,7 +59,7 @@ export const appListPage: ConsoleRoute = definePage(links.apps, async (request) 
     action: { label: 'Add an app', href: `${links.apps}/add`, isForOperators: true },
     body: html`${doneNotice(request, { removed: 'The app was removed with all that it held.' })}
 ${filterBar(request, 'Search by name or identifier', FILTERS)}
-${all.length === 0 ? nothingFound(request) : appTable(request, all)}
+${all.length === 0 ? nothingFound(request) : appTable(request, all, next === null && after === '')}
 ${pageLinks(request, next)}`,
   };
 });
@@ -100,22 +101,26 @@ function nothingFound({ query }: ConsoleRequest): Markup {
       );
 }
 
-function appTable({ admin }: ConsoleRequest, all: readonly DescribedClient[]): Markup {
-  const rows = all.map((client) => [
+function appTable(request: ConsoleRequest, all: readonly DescribedClient[], isWhole: boolean): Markup {
+  const rowOf = (client: DescribedClient) => [
     html`<a href="${links.app(client.id)}">${monogram(appName(client), client.id)}<bdi>${appName(client)}</bdi></a>`,
     trustTag(client),
     ORIGINS[client.origin],
     client.disabledAt === null ? 'Active' : tag('Disabled', 'bad'),
     client.lastUsedAt === null
       ? html`<span class="quiet">not recorded</span>`
-      : time(client.lastUsedAt, admin.clock()),
-  ]);
+      : time(client.lastUsedAt, request.admin.clock()),
+  ];
   const columns = [
-    { heading: 'App' },
-    { heading: 'Trust' },
-    { heading: 'Origin' },
+    { heading: 'App', sort: ['app', appName] },
+    { heading: 'Trust', sort: ['trust', trustOf] },
+    { heading: 'Origin', sort: ['origin', ({ origin }: DescribedClient) => origin] },
     { heading: 'State' },
-    { heading: 'Used', kind: 'time' },
+    {
+      heading: 'Used',
+      kind: 'time',
+      sort: ['used', ({ lastUsedAt }: DescribedClient) => lastUsedAt ?? 0],
+    },
   ] as const;
-  return table('Apps', columns, rows);
+  return sortedTable(request, 'Apps', columns, all, rowOf, isWhole);
 }

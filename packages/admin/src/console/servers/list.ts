@@ -1,11 +1,13 @@
 /** The list of servers behind the gateway, with health and what waits for review. */
 import { html, type Markup, monogram } from '@portcullis/authorization-server/pages';
+import type { GatewayServer } from '@portcullis/gateway/options';
 import type { Administration } from '../../operations/administration.ts';
 import { backendOf, credentialsOf, healthOf } from '../../operations/servers.ts';
 import { listPendingTools } from '../../operations/tools.ts';
 import { links } from '../links.ts';
 import { type ConsoleRoute, definePage } from '../page.ts';
-import { countOf, empty, table, tag } from '../ui/parts.ts';
+import { countOf, empty, tag } from '../ui/parts.ts';
+import { sortedTable } from '../ui/sorted-table.ts';
 
 /** The health of a server in a word. */
 export function healthTag(admin: Administration, path: string): Markup {
@@ -25,45 +27,51 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   static: 'a fixed secret',
 };
 
-export const serverListPage: ConsoleRoute = definePage(links.servers, async ({ admin }) => {
+const HEALTH = { down: 0, up: 1 } as const;
+
+export const serverListPage: ConsoleRoute = definePage(links.servers, async (request) => {
+  const { admin } = request;
   const [servers, pending] = [admin.servers(), await listPendingTools(admin)];
-  const rows = servers.map((server) => {
-    const waiting = pending.filter((one) => one.server === server.path).length;
-    const credentials = credentialsOf(server);
-    return [
-      html`<a href="${links.server(server.path)}">${monogram(server.name, server.resource, 'server')}<bdi>${server.name}</bdi></a>`,
-      html`<code>${server.path}</code>`,
-      healthTag(admin, server.path),
-      html`<bdi>${backendOf(server) ?? 'merges other servers'}</bdi>`,
-      CREDENTIALS[credentials] ?? credentials,
-      waiting === 0
-        ? ''
-        : html`<a href="${links.server(server.path)}#review">${countOf(waiting, 'tool')} to review</a>`,
-    ];
-  });
+  const waitingAt = (path: string) => pending.filter(({ server }) => server === path).length;
+  const credentialsAt = (server: GatewayServer) =>
+    CREDENTIALS[credentialsOf(server)] ?? credentialsOf(server);
+  const backendAt = (server: GatewayServer) => backendOf(server) ?? 'merges other servers';
+  const rowOf = (server: GatewayServer) => [
+    html`<a href="${links.server(server.path)}">${monogram(server.name, server.resource, 'server')}<bdi>${server.name}</bdi></a>`,
+    html`<code>${server.path}</code>`,
+    healthTag(admin, server.path),
+    html`<bdi>${backendAt(server)}</bdi>`,
+    credentialsAt(server),
+    waitingAt(server.path) === 0
+      ? ''
+      : html`<a href="${links.server(server.path)}#review">${countOf(waitingAt(server.path), 'tool')} to review</a>`,
+  ];
+  const healthAt = ({ path }: GatewayServer) => HEALTH[healthOf(admin, path) ?? 'up'];
   return {
     section: 'servers',
     title: 'Servers',
     lead: 'MCP servers behind the gateway. They are defined in the configuration file.',
     action: { label: 'Protect a server', href: links.setup, isForOperators: true },
     body:
-      rows.length === 0
+      servers.length === 0
         ? empty(
             'No server behind the gateway',
             'Name the address of an MCP server, choose who may use it, and export the configuration that protects it.',
             { label: 'Protect a server', href: links.setup },
           )
-        : table(
+        : sortedTable(
+            request,
             'Servers',
             [
-              { heading: 'Server' },
-              { heading: 'Path' },
-              { heading: 'Health' },
-              { heading: 'Backend' },
-              { heading: 'Credential there' },
-              { heading: 'Review' },
+              { heading: 'Server', sort: ['server', ({ name }) => name] },
+              { heading: 'Path', sort: ['path', ({ path }) => path] },
+              { heading: 'Health', sort: ['health', healthAt] },
+              { heading: 'Backend', sort: ['backend', backendAt] },
+              { heading: 'Credential there', sort: ['credential', credentialsAt] },
+              { heading: 'Review', sort: ['review', ({ path }) => -waitingAt(path)] },
             ],
-            rows,
+            servers,
+            rowOf,
           ),
   };
 });

@@ -41,12 +41,15 @@ export function tag(word: string, kind: 'plain' | 'good' | 'warn' | 'bad' = 'pla
 }
 
 /** A cell of a table. */
-type Cell = Markup | string | null;
+export type Cell = Markup | string | null;
 
 /** A column: its heading, and what its cells are. */
 export interface Column {
   readonly heading: string;
   readonly kind?: 'number' | 'time' | 'short' | 'acts';
+  /** The heading as a link that sorts by it, and the order in which the rows are by it now. */
+  readonly link?: Markup;
+  readonly order?: 'ascending' | 'descending';
 }
 
 /**
@@ -61,7 +64,7 @@ export function table(
   const classOf = ({ kind }: Column) => kind !== undefined && html` class="${kind}"`;
   return html`<div class="scroll"><table class="fold">
 <caption class="unseen">${caption}</caption>
-<thead><tr>${columns.map((column) => html`<th scope="col"${classOf(column)}>${column.kind === 'acts' ? html`<span class="unseen">${column.heading}</span>` : column.heading}</th>`)}</tr></thead>
+<thead><tr>${columns.map((column) => html`<th scope="col"${classOf(column)}${column.order !== undefined && html` aria-sort="${column.order}"`}>${column.kind === 'acts' ? html`<span class="unseen">${column.heading}</span>` : (column.link ?? column.heading)}</th>`)}</tr></thead>
 <tbody>
 ${rows.map(
   (cells) =>

@@ -106,6 +106,8 @@ table { width: 100%; border-collapse: collapse; }
 th { position: sticky; top: 0; padding: 8px 12px; background: var(--rise); color: var(--quiet); font-size: 13px; font-weight: 500; text-align: start; white-space: nowrap; }
 td { height: 36px; padding: 6px 12px; border-top: 1px solid var(--line); vertical-align: middle; }
 tbody tr:hover, tbody tr:focus-within { background: var(--hover); }
+th a { color: inherit; text-decoration: none; }
+th a:hover { text-decoration: underline; }
 td.number, th.number { text-align: end; }
 td.time, td.short { white-space: nowrap; }
 td > a:first-child { font-weight: 500; color: var(--ink); text-decoration: none; }
@@ -260,6 +262,7 @@ dialog .keys { padding: 20px 24px; }
   .copyable .button { align-self: start; }
   table.fold, .fold tbody, .fold tr, .fold td { display: block; }
   .fold thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .fold thead a { visibility: hidden; }
   .fold tr { display: flex; flex-wrap: wrap; gap: 2px 12px; align-items: center; padding: 10px 12px; }
   .fold tr + tr { border-top: 1px solid var(--line); }
   .fold td { height: auto; padding: 0; border: 0; font-size: 13px; text-align: start; }

@@ -5,7 +5,8 @@ import { searchList } from '../../operations/search-lists.ts';
 import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { empty, filterBar, pageLinks, table, tag, time } from '../ui/parts.ts';
+import { empty, filterBar, pageLinks, tag, time } from '../ui/parts.ts';
+import { sortedTable } from '../ui/sorted-table.ts';
 
 /** Rows of a page. */
 const LIMIT = 50;
@@ -39,7 +40,7 @@ export const userRoutes: readonly ConsoleRoute[] = [
       action: { label: 'Invite a user', href: `${links.users}/invite`, isForOperators: true },
       body: html`${doneNotice(request, { removed: 'The account was removed.' })}
 ${filterBar(request, 'Search by address', FILTERS)}
-${items.length === 0 ? nothingFound(request) : userTable(request, items)}
+${items.length === 0 ? nothingFound(request) : userTable(request, items, next === null && !query.has('after'))}
 ${pageLinks(request, next)}`,
     };
   }),
@@ -71,20 +72,20 @@ function nothingFound({ query, role }: ConsoleRequest): Markup {
   );
 }
 
-function userTable({ admin }: ConsoleRequest, users: readonly ListedAccount[]): Markup {
-  const rows = users.map((user) => [
+function userTable(request: ConsoleRequest, users: readonly ListedAccount[], isWhole: boolean): Markup {
+  const rowOf = (user: ListedAccount) => [
     html`<a href="${links.user(user.id)}">${monogram(user.email.replace(/@.*/, ''), user.id)}<bdi>${user.email}</bdi></a>`,
     user.role === null ? '' : tag(user.role === 'operator' ? 'Operator' : 'Viewer'),
     user.disabledAt === null ? 'Active' : tag('Disabled', 'bad'),
     user.emailKey.includes('@') ? 'Here' : 'Identity provider',
-    time(user.createdAt, admin.clock()),
-  ]);
+    time(user.createdAt, request.admin.clock()),
+  ];
   const columns = [
-    { heading: 'Account' },
-    { heading: 'Role' },
+    { heading: 'Account', sort: ['account', ({ email }: ListedAccount) => email] },
+    { heading: 'Role', sort: ['role', ({ role }: ListedAccount) => role ?? '~'] },
     { heading: 'State' },
     { heading: 'Signs in' },
-    { heading: 'Created', kind: 'time' },
+    { heading: 'Created', kind: 'time', sort: ['created', ({ createdAt }: ListedAccount) => createdAt] },
   ] as const;
-  return table('Accounts', columns, rows);
+  return sortedTable(request, 'Accounts', columns, users, rowOf, isWhole);
 }
