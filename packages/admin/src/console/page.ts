@@ -29,7 +29,7 @@ export interface ConsolePage {
   /** The list that the page belongs to. */
   readonly back?: ConsoleLink;
   /** The primary action. Viewers do not see one that is for operators. */
-  readonly action?: ConsoleLink & { readonly isForOperators?: boolean };
+  readonly action?: ConsoleLink & { readonly isForOperators?: boolean; readonly isDangerous?: boolean };
   readonly body: Markup;
   /** Default: 200. */
   readonly status?: number;

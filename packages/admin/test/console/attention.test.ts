@@ -1,5 +1,8 @@
-/** What the overview of the console says about deliveries that fail: webhooks and mail. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+/** What the overview of the console says about deliveries that fail, and about signing keys. */
+import { openStore } from '@portcullis/store';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Administration } from '../../src/operations/administration.ts';
+import { findAttention } from '../../src/operations/attention.ts';
 import { type Installation, startInstallation } from '../installation.ts';
 import { visitConsole } from './visitor.ts';
 
@@ -27,4 +30,49 @@ it('the overview says why no mail is sent, until it is sent again or nothing tri
   expect(await read()).not.toContain('No mail is sent');
   await save(0, 0);
   expect(await read()).not.toContain('No mail is sent');
+});
+
+describe('a signing key needs attention', () => {
+  const DAY = 86_400;
+  const now = Math.floor(Date.now() / 1000);
+  const key = (state: string, days: number) => ({
+    id: state,
+    state,
+    signsFrom: now - days * DAY,
+    canDecrypt: true,
+  });
+
+  it.each([
+    {
+      description: 'is due and not replaced',
+      rotation: 90,
+      keys: [key('signing', 92)],
+      expect: 'no process could',
+    },
+    {
+      description: 'is due, and the next one is there',
+      rotation: 90,
+      keys: [key('next', -1), key('signing', 92)],
+    },
+    { description: 'is not due', rotation: 90, keys: [key('signing', 89)] },
+    {
+      description: 'is old, and nothing replaces it',
+      rotation: null,
+      keys: [key('signing', 400)],
+      expect: 'is off',
+    },
+    { description: 'is young, and nothing replaces it', rotation: null, keys: [key('signing', 300)] },
+  ])('if it $description: $expect', async ({ rotation, keys, expect: expected }) => {
+    const store = await openStore(':memory:');
+    const admin = {
+      ...{ store, clock: () => now, health: () => [], identityProviders: [] },
+      ...{ keys: { list: async () => keys }, approvals: { list: async () => [] } },
+      keyRotation: rotation === null ? null : rotation * DAY,
+    };
+    const sentences = (await findAttention(admin as unknown as Administration)).map(
+      ({ sentence }) => sentence,
+    );
+    await store.close();
+    expect(sentences).toEqual(expected === undefined ? [] : [expect.stringContaining(expected)]);
+  });
 });

@@ -89,7 +89,8 @@ const FIELDS: readonly (readonly [name: FilterName, label: string])[] = [
 ];
 
 function filters(filter: ActivityFilter): Markup {
-  const chips = chipsOf(filter);
+  // A chip above says it already.
+  const chips = QUICK.some(([, values]) => isSame(filter, values)) ? [] : chipsOf(filter);
   const stream = addressOf(filter).replace(links.activity, links.eventStream);
   return html`<div class="filters">
 ${QUICK.map(([label, values]) => html`<a class="chip" href="${addressOf({ values, since: null, until: null })}"${isSame(filter, values) && html` aria-current="true"`}>${label}</a>`)}

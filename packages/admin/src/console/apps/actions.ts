@@ -116,7 +116,7 @@ const verifyActions = [
           'Says to users on the consent page that their administrators verified the app, without a warning.',
           targets.length === 0
             ? 'The app redirects users nowhere.'
-            : `Users return from here to ${targets.join(', ')}: check that this is where the app of this name lives.`,
+            : `Users return from here to ${new Intl.ListFormat('en', { type: 'disjunction' }).format(targets)}: check that this is where the app of this name lives.`,
           'Ends by itself when the app changes its metadata.',
         ],
         button: 'Verify the app',

@@ -70,6 +70,11 @@ export function trustOf(client: DescribedClient): 'trusted' | 'verified' | 'unve
   return isKnownClient(client) ? 'trusted' : 'unverified';
 }
 
+/** Two apps may have the same name: the end of the identifier tells them apart, as on the consent page. */
+function shortIdOf({ id, origin }: DescribedClient): string {
+  return origin === 'metadata-document' ? new URL(id).host : `…${id.slice(-6)}`;
+}
+
 export function trustTag(client: DescribedClient): Markup {
   const trust = trustOf(client);
   if (trust === 'unverified') return tag('Unverified name', 'warn');
@@ -103,7 +108,7 @@ function nothingFound({ query }: ConsoleRequest): Markup {
 
 function appTable(request: ConsoleRequest, all: readonly DescribedClient[], isWhole: boolean): Markup {
   const rowOf = (client: DescribedClient) => [
-    html`<a href="${links.app(client.id)}">${monogram(appName(client), client.id)}<bdi>${appName(client)}</bdi></a>`,
+    html`<a href="${links.app(client.id)}">${monogram(appName(client), client.id)}<bdi>${appName(client)}</bdi></a>${trustOf(client) === 'unverified' && html` <code class="quiet">${shortIdOf(client)}</code>`}`,
     trustTag(client),
     ORIGINS[client.origin],
     client.disabledAt === null ? 'Active' : tag('Disabled', 'bad'),

@@ -31,7 +31,12 @@ const connectionPage = definePage(PATH, async (request) => {
     title: `${app} and ${grant.account.email}`,
     lead: 'What one user allowed one app.',
     back: { label: grant.account.email, href: links.user(grant.account.id) },
-    action: { label: 'End access', href: `${links.grant(grant.id)}/end`, isForOperators: true },
+    action: {
+      label: 'End access',
+      href: `${links.grant(grant.id)}/end`,
+      isForOperators: true,
+      isDangerous: true,
+    },
     scripts: ['overview'],
     body: html`<div class="columns"><div>
 ${section('Access', relationsDrawing('Who has access to what through the app', relationsOf(admin, [grant], names)))}

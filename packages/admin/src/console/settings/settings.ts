@@ -2,6 +2,7 @@
 import { redirectUriOf } from '@portcullis/authorization-server';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { Administration } from '../../operations/administration.ts';
+import { findProviderLogins } from '../../operations/provider-status.ts';
 import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
@@ -15,7 +16,11 @@ const DONE = {
 export const settingsPage: ConsoleRoute = definePage(links.settings, async (request) => {
   const { admin, role } = request;
   const isOperator = role === 'operator';
-  const [keys, tokens] = await Promise.all([keyTable(admin), tokenTable(request)]);
+  const [keys, providers, tokens] = await Promise.all([
+    keyTable(admin),
+    providerTable(admin),
+    tokenTable(request),
+  ]);
   const link = (href: string, label: string) =>
     isOperator ? html`<a class="button" href="${href}">${label}</a>` : null;
   return {
@@ -24,7 +29,7 @@ export const settingsPage: ConsoleRoute = definePage(links.settings, async (requ
     lead: html`What is in effect. ${originOf(admin)}`,
     body: html`${doneNotice(request, DONE)}
 ${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key'))}
-${section('Identity providers', providerTable(admin), link(links.setupProvider, 'Add a provider'))}
+${section('Identity providers', providers, link(links.setupProvider, 'Add a provider'))}
 ${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
 ${section('Webhooks', webhookTable(admin))}
 ${section('Rate limits', limitTable(admin))}`,
@@ -60,22 +65,36 @@ async function keyTable(admin: Administration): Promise<Markup> {
   return table('Signing keys', columns, rows);
 }
 
-function providerTable({ identityProviders, issuer }: Administration): Markup {
+async function providerTable(admin: Administration): Promise<Markup> {
+  const { identityProviders, issuer } = admin;
   if (identityProviders.length === 0)
     return empty(
       'Users sign in here',
       'No identity provider is configured: accounts are invited and have a password or passkey.',
     );
-  const rows = identityProviders.map(({ id, name }) => [
-    html`<a href="${links.provider(id)}">${name}</a>`,
-    html`<code>${id}</code>`,
-    html`<code>${redirectUriOf(issuer, id)}</code>`,
-  ]);
-  return table(
-    'Identity providers',
-    [{ heading: 'Provider' }, { heading: 'Identifier' }, { heading: 'Redirect URI' }],
-    rows,
-  );
+  const logins = await findProviderLogins(admin);
+  const seconds = (at: number) => Math.floor(at / 1000);
+  const rows = identityProviders.map(({ id, name }) => {
+    const { lastSuccess = null, lastFailure = null } = logins.get(id) ?? {};
+    const isFailing = lastFailure !== null && lastFailure.at > (lastSuccess ?? 0);
+    return [
+      html`<a href="${links.provider(id)}">${name}</a>`,
+      isFailing
+        ? html`${tag('Failed', 'bad')} ${time(seconds(lastFailure.at), admin.clock())}`
+        : lastSuccess === null
+          ? html`<span class="quiet">none found lately</span>`
+          : time(seconds(lastSuccess), admin.clock()),
+      html`<code>${id}</code>`,
+      html`<code>${redirectUriOf(issuer, id)}</code>`,
+    ];
+  });
+  const columns = [
+    { heading: 'Provider' },
+    { heading: 'Last sign-in' },
+    { heading: 'Identifier' },
+    { heading: 'Redirect URI' },
+  ];
+  return table('Identity providers', columns, rows);
 }
 
 /** Tokens that the page lists. */

@@ -63,7 +63,7 @@ ${back !== undefined && html`<p class="crumb"><a href="${back.href}">${back.labe
 <h1>${escapedText(title)}</h1>
 ${lead !== undefined && html`<p class="lead">${lead}</p>`}
 </div>
-${isOffered && html`<a class="button main" href="${action.href}">${action.label}</a>`}
+${isOffered && html`<a class="button ${action.isDangerous === true ? 'grave' : 'main'}" href="${action.href}">${action.label}</a>`}
 </header>`;
 }
 
