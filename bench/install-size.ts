@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bundlePackage } from '../scripts/bundle-package.ts';
 import { filesBelow, installClosure, manifestOf } from '../scripts/install-closure.ts';
 
 interface Size {
@@ -27,12 +28,13 @@ function filesOf(folder: string): readonly string[] {
   return [...there, ...filesBelow(join(folder, 'src')), ...filesBelow(dist)];
 }
 
-function build(folder: string): void {
+async function build(folder: string): Promise<void> {
   const { name } = manifestOf(folder);
   // Its dependencies may not be built here, and types are checked elsewhere.
   const args = ['--noCheck', '--project', join(folder, 'tsconfig.build.json'), '--outDir', join(built, name)];
   const { status, stdout } = spawnSync('tsc', args, { cwd: root, encoding: 'utf8' });
   if (status !== 0) throw new Error(`${name} cannot be built: ${stdout}`);
+  await bundlePackage(folder, join(built, name));
 }
 
 function measure(folder: string, optional: boolean): Size {
@@ -57,7 +59,7 @@ const contenders: readonly (readonly [string, string, boolean])[] = [
 
 try {
   for (const folder of installClosure(ours, false))
-    if (folder.startsWith(join(root, 'packages'))) build(folder);
+    if (folder.startsWith(join(root, 'packages'))) await build(folder);
   console.log(`${'client'.padEnd(38)} packages  files  KiB`);
   for (const [name, folder, optional] of contenders) {
     const { packages, files, bytes } = measure(realpathSync(folder), optional);

@@ -1,20 +1,22 @@
-/** Builds every package into its dist folder, dependencies first, and checks that each can be published. `npm run build` */
+/** Builds every package into its dist folder, dependencies first, joins its modules, and checks that each can be published. `npm run build` */
 import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { bundlePackage } from './bundle-package.ts';
 import { type PublishedPackage, publishedPackages } from './packages.ts';
 
 function run(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'inherit' }).status === 0;
 }
 
-function build({ folder, bin }: PublishedPackage): boolean {
+async function build({ folder, bin }: PublishedPackage): Promise<boolean> {
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
   copyFileSync('LICENSE', join(folder, 'LICENSE'));
   const projects = globSync(join(folder, '{tsconfig,testing/tsconfig}.build.json'));
   if (!projects.every((project) => run('tsc', '--project', project))) return false;
+  await bundlePackage(folder);
   // The compiler does not set file modes, and a linked command must stay executable.
   for (const file of Object.values(bin)) chmodSync(join(folder, file), 0o755);
   return true;
@@ -43,7 +45,8 @@ async function publishable(one: PublishedPackage, packs: string): Promise<boolea
 }
 
 const packages = publishedPackages('.');
-const broken = packages.filter((one) => !build(one));
+const broken: PublishedPackage[] = [];
+for (const one of packages) if (!(await build(one))) broken.push(one);
 for (const { name } of broken) console.error(`${name}: not built`);
 const packs = mkdtempSync(join(tmpdir(), 'portcullis-packs-'));
 const checked = broken.length > 0 ? [] : await Promise.all(packages.map((one) => publishable(one, packs)));

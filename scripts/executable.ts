@@ -1,5 +1,5 @@
 /**
- * Builds the command as one file for computers without Node, and beside it the licences of what it contains. After `npm run build`:
+ * Builds the command as one file for computers without Node, and beside it the licences of what it contains:
  * `npm run executable -- portcullis`. Node 26 is in it, because only that can build one by itself (`--build-sea`).
  */
 import { execFile } from 'node:child_process';
@@ -52,13 +52,14 @@ async function bundle(modules: string, outfile: string): Promise<readonly string
   const withVersion = {
     name: 'version',
     setup: ({ onLoad }: Plugin) =>
-      onLoad({ filter: /packages\/cli\/dist\/manifest\.js$/ }, () => ({
+      onLoad({ filter: /packages\/cli\/src\/manifest\.ts$/ }, () => ({
         contents: `export const version = ${JSON.stringify(version)};`,
       })),
   };
   const { metafile } = await esbuild.build({
     absWorkingDir: root,
-    entryPoints: ['packages/cli/dist/main.js'],
+    entryPoints: ['packages/cli/src/main.ts'],
+    conditions: ['portcullis-source'],
     outfile,
     bundle: true,
     metafile: true,

@@ -99,7 +99,7 @@ const gateIcon = html`<svg width="20" height="20" viewBox="0 0 20 20" fill="none
 
 /** The script of the pages; respond with the option `script`. */
 export function pageScript({ script }: Layout): Markup {
-  return html`<script src="${script}" defer></script>`;
+  return html`<script src="${script}" defer><\/script>`;
 }
 
 /** An input with its label, error and hint; both are announced with the field. */

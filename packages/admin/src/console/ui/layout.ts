@@ -40,7 +40,7 @@ export function renderConsole(frame: Frame, page: ConsolePage): Markup {
 <title>${escapedText(page.title)} · ${look.serverName}</title>
 <link rel="icon" href="${look.favicon}">
 <link rel="stylesheet" href="${stylesheet}">
-${scripts.map((path) => html`<script src="${path}" defer></script>`)}
+${scripts.map((path) => html`<script src="${path}" defer><\/script>`)}
 </head>
 <body${user === null && html` class="alone"`}>
 <a class="skip" href="#main">Skip to content</a>
