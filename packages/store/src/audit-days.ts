@@ -19,7 +19,7 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 const PARENT = 'audit_events';
 
 /**
- * Appends to the table of the day, which the first batch of a day creates.
+ * Appends each event to the table of its day, which the first batch of a day creates.
  * @param insertInto builds the statement for a table
  */
 export function createDailyAppend(
@@ -44,10 +44,7 @@ export function createDailyAppend(
     }
   }
 
-  return async (events) => {
-    const last = events.at(-1);
-    if (last === undefined) return;
-    const table = mayCreate ? tableOf(last) : PARENT;
+  async function appendTo(table: string, events: readonly AuditEventRecord[]): Promise<void> {
     try {
       await append(table, events);
     } catch (error) {
@@ -55,6 +52,12 @@ export function createDailyAppend(
       await createDay(table);
       await append(mayCreate ? table : PARENT, events);
     }
+  }
+
+  return async (events) => {
+    // Each event has one table, in whatever batch it is retried: identifiers are unique within a table.
+    const days = Map.groupBy(events, (event) => (mayCreate ? tableOf(event) : PARENT));
+    for (const [table, ofDay] of days) await appendTo(table, ofDay);
   };
 }
 

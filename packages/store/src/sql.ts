@@ -11,6 +11,8 @@ export interface Template {
   readonly postgres: string;
   /** Whether the rows that it returns only count changes. */
   readonly counts: boolean;
+  /** PostgreSQL: not prepared, as its text may be another each time. */
+  readonly isUnnamed?: true;
 }
 
 export interface Query {
@@ -60,5 +62,5 @@ export function defineRows(before: string, columns: number, rows: number, after:
 
 /** A query without values, composed at run time: for schemas only. */
 export function literal(text: string): Query {
-  return { template: { sqlite: text, postgres: text, counts: false }, values: [] };
+  return { template: { sqlite: text, postgres: text, counts: false, isUnnamed: true }, values: [] };
 }

@@ -4,8 +4,41 @@ import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
 import { createBatches } from '../src/postgres/batches.ts';
+import { createPostgresDatabase } from '../src/postgres/postgres-database.ts';
+import { literal, sql } from '../src/sql.ts';
 import { createGrant, NOW, newClient, newRefreshToken, successorOf } from '../testing/samples.ts';
 import { queryPostgres } from './databases.ts';
+
+it('prepares statements of the program, and none whose text is composed at run time', async () => {
+  const sent: (readonly [string, boolean])[] = [];
+  const database = createPostgresDatabase(
+    {
+      use: (work) =>
+        work(async (query) => {
+          const { text, name } = typeof query === 'string' ? { text: query } : query;
+          sent.push([text, name !== undefined]);
+          return { rows: [] };
+        }),
+      runBatch: async (statements) =>
+        statements.map(({ text, name }) => {
+          sent.push([text, name !== undefined]);
+          return [];
+        }),
+      close: async () => {},
+    },
+    true,
+  );
+  await database.write(sql`DELETE FROM events`);
+  await database.write(literal('DROP TABLE events_1'));
+  await database.read(sql`SELECT 1`);
+  await database.read(literal('SELECT MAX(id) FROM events_2'));
+  expect(sent).toEqual([
+    ['DELETE FROM events', true],
+    ['DROP TABLE events_1', false],
+    ['SELECT 1', true],
+    ['SELECT MAX(id) FROM events_2', false],
+  ]);
+});
 
 describe('batches', () => {
   /** Answers each statement with itself in capitals; `bad` fails. */

@@ -94,6 +94,18 @@ describe('audit events on PostgreSQL', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  it('are stored once when a batch that was stored is sent again together with events of the next day', async () => {
+    const store = await openStore(await create());
+    const midnight = Date.parse('2026-03-02T00:00:00Z') / 1000;
+    const [before, after] = [eventAt(midnight - 1, 'event_1'), eventAt(midnight, 'event_2')];
+    await store.appendEvents([before]);
+    // As after a lost confirmation.
+    await store.appendEvents([before, after]);
+    await store.appendEvents([before, after]);
+    expect((await store.listEvents('', 100)).map(({ id }) => id)).toEqual(['event_1', 'event_2']);
+    await store.close();
+  });
+
   it('of earlier versions stay readable in their table until they expire', async () => {
     const location = await create();
     const store = await openStore(location);

@@ -132,6 +132,7 @@ function createRunners(connections: Connections, isPrepared: boolean): Runners {
   let usesNames = isPrepared;
   const names = new WeakMap<Template, string>();
   const nameOf = (template: Template) => {
+    if (!usesNames || template.isUnnamed) return undefined;
     let name = names.get(template);
     if (name === undefined) {
       // From the text: two versions of this program behind one connection pooler never share a name for different statements.
@@ -147,14 +148,13 @@ function createRunners(connections: Connections, isPrepared: boolean): Runners {
   return {
     async run(connection, { template, values }) {
       const query = { text: template.postgres, values: [...values] };
-      const { rows } = await connection(usesNames ? { ...query, name: nameOf(template) } : query).catch(
-        noteLostNames,
-      );
+      const name = nameOf(template);
+      const { rows } = await connection(name === undefined ? query : { ...query, name }).catch(noteLostNames);
       return rows;
     },
     runBatch: (queries) => {
       const statements = queries.map(({ template, values }) => ({
-        name: usesNames ? nameOf(template) : undefined,
+        name: nameOf(template),
         text: template.postgres,
         values,
       }));
