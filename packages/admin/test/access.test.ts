@@ -140,6 +140,22 @@ describe('access to the admin API', () => {
     expect((await call(t, token, 'GET /users')).status).toBe(403);
   });
 
+  it('an operator takes away the role of another, and never the own role or the groups that may bring it', async () => {
+    const token = await userToken(t, MFA, { role: 'operator' });
+    const own = `PATCH /users/${owner.email}`;
+    const before = await stateOf(t);
+    for (const body of [{ role: null }, { role: 'viewer' }, { name: 'Ada', groups: [] }]) {
+      const { status, body: problem } = await call(t, token, own, body);
+      expect([status, problem]).toMatchObject([409, { detail: expect.stringContaining('another operator') }]);
+    }
+    expect(await stateOf(t)).toEqual(before);
+    expect((await call(t, token, own, { name: 'Ada', role: 'operator' })).status).toBe(200);
+    const invited = { email: 'second@example.com', role: 'operator' };
+    expect((await call(t, token, 'POST /users', invited)).status).toBe(201);
+    const changed = await call(t, token, `PATCH /users/${invited.email}`, { role: null });
+    expect([changed.status, changed.body]).toMatchObject([200, { role: null }]);
+  });
+
   it('a token ends what it may do when its user loses the role', async () => {
     const token = await userToken(t, MFA, { role: 'operator' });
     expect((await call(t, token, 'GET /users')).status).toBe(200);

@@ -82,6 +82,13 @@ export async function updateUser(
   { role, name, groups, now }: UserChanges,
 ): Promise<UserDetails> {
   const before = await showUser(admin, named);
+  const isOther = role !== undefined && role !== before.role;
+  // Only operators change this, so one always remains.
+  if (before.id === operator.accountId && (isOther || groups !== undefined))
+    throw new OperationError(
+      'conflict',
+      'You cannot change your own role or groups: another operator can do this.',
+    );
   const profile = { ...(name !== undefined && { name }), ...(groups !== undefined && { groups }) };
   if (Object.keys(profile).length > 0 && !(await admin.accounts.describe(before.id, profile, now)))
     throw new OperationError(
