@@ -92,6 +92,19 @@ describe('deactivation by SCIM', () => {
     expect(await errorOf('eve')).toBeNull();
   });
 
+  it('of the user who had an address before does not concern the one who has it now, where identifiers decide', async () => {
+    const former = { externalId: 'someone-else', emails: [{ value: 'ada@third.example' }], active: false };
+    const named = await setScene({ externalId: 'sub' });
+    const { body } = await redeemAt(named.t, await named.logIn());
+    await named.service.addUser('former', former);
+    expect(await named.refresh(body['refresh_token'])).toBe(200);
+    expect(await named.errorOf()).toBeNull();
+    const unnamed = await setScene();
+    await unnamed.logIn();
+    await unnamed.service.addUser('former', former);
+    expect(await unnamed.errorOf()).toBe('access_denied');
+  });
+
   it('never undoes what an operator decided', async () => {
     const { t, service, logIn, errorOf } = await setScene();
     const id = await service.addUser('ada@third.example', { externalId: 'ada' });

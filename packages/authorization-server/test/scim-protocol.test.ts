@@ -657,6 +657,21 @@ describe('bounds', () => {
     expect((await t.other.send('GET', '/Users')).status).toBe(200);
   });
 
+  it('refuse a bulk request that exceeds the rate limit as a whole, so that nothing of it is done', async () => {
+    const t = await setScimScene({ rateLimits: { scim: { burst: 4, perMinute: 1 } } });
+    const bulk = (service: typeof t.service, ...names: readonly string[]) => {
+      const data = (userName: string) => ({ schemas: [USER], userName });
+      const operations = names.map((one) => ({
+        ...{ method: 'POST', path: '/Users', bulkId: one, data: data(one) },
+      }));
+      return service.send('POST', '/Bulk', { schemas: [BULK], Operations: operations });
+    };
+    expect((await bulk(t.service, 'ada', 'bob', 'eve', 'max')).status).toBe(429);
+    expect(t.events.filter(({ type }) => type.startsWith('scim.user'))).toEqual([]);
+    expect((await bulk(t.other, 'ada', 'bob', 'eve')).status).toBe(200);
+    expect(t.events.filter(({ type }) => type === 'scim.user_created')).toHaveLength(3);
+  });
+
   it('hold for the values of a user whatever the operations that add them', async () => {
     const { service, snapshot } = await setScimScene();
     const id = await service.addUser('ada');

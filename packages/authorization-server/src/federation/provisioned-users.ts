@@ -26,6 +26,7 @@ export async function findProvisionedAccount(
   if (externalId !== null && scim?.externalId === 'sub') {
     const linked = await store.findLinkedIdentity(provider.issuer, externalId);
     if (linked !== null) return linked.accountId;
+    if (scim.isExternalIdNamed) return null;
   }
   const keys = addresses.slice(0, MAX_ADDRESSES).flatMap((address) => emailKey(address) ?? []);
   const found = new Set<string>();
@@ -57,7 +58,11 @@ async function findProvisionedUser(
   const { email } = readProfile(user, userClaims);
   const address = email === null ? null : emailKey(email);
   if (address === null) return null;
-  return (await find('userName', address)) ?? (await find('emails', address));
+  const found = (await find('userName', address)) ?? (await find('emails', address));
+  // Providers assign addresses again. Without the setting, `externalId` may be of their own making.
+  const other = found?.attributes['externalId'];
+  const isOther = scim.isExternalIdNamed && typeof claimed === 'string' && typeof other === 'string';
+  return isOther ? null : found;
 }
 
 /**

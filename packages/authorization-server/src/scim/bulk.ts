@@ -41,7 +41,9 @@ export async function handleBulk(
   // References to one of two resources would be to either.
   if (new Set(bulkIds).size < bulkIds.length)
     throw new ScimError(400, 'invalidSyntax', 'Each operation that creates needs a bulkId of its own.');
-  const results = await performAll(service, operations, mostErrors, charge);
+  // Before the first, so that a refused request has changed nothing.
+  for (const _ of operations) await charge();
+  const results = await performAll(service, operations, mostErrors);
   return { schemas: [BULK_RESPONSE], Operations: results.map(({ document }) => document) };
 }
 
@@ -73,7 +75,6 @@ async function performAll(
   service: ScimService,
   operations: readonly BulkOperation[],
   mostErrors: number,
-  charge: () => Promise<void> | undefined,
 ): Promise<readonly BulkResult[]> {
   const created = new Map<string, string>();
   const results = new Map<BulkOperation, BulkResult>();
@@ -85,7 +86,6 @@ async function performAll(
     const operation = ready ?? pending[0];
     if (operation === undefined) break;
     pending = pending.filter((one) => one !== operation);
-    await charge();
     const result = await performOne(service, operation, created);
     results.set(operation, result);
     if (done().filter(({ isError }) => isError).length >= mostErrors) break;

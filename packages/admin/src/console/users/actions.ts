@@ -91,8 +91,9 @@ const stateActions: readonly ConsoleRoute[] = [
       isDangerous: true,
     }),
     async (request) => {
-      await endUserGrants(request, idIn(request));
+      // Sessions first: none is left that allows something while grants end.
       await endUserSessions(request, idIn(request));
+      await endUserGrants(request, idIn(request));
       return doneAt(links.user(idIn(request)), 'ended');
     },
   ),

@@ -48,6 +48,8 @@ export interface IdentityProvider {
   readonly scim: {
     /** The claim that equals `externalId`. */
     readonly externalId: string;
+    /** Whether the operator named it: users with another identifier are other users, even at the same address. */
+    readonly isExternalIdNamed: boolean;
     readonly provisionedOnly: boolean;
   } | null;
 }

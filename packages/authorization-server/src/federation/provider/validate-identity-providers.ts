@@ -186,7 +186,7 @@ function readSharedSignals(
 function readProvisioning(given: IdentityProviderOptions['scim']): IdentityProvider['scim'] {
   if (given === undefined) return null;
   const { externalId = 'sub', provisionedOnly = false } = given;
-  return { externalId, provisionedOnly };
+  return { externalId, isExternalIdNamed: given.externalId !== undefined, provisionedOnly };
 }
 
 function checkScopes(
