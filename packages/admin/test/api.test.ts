@@ -5,7 +5,13 @@ import { call, type Installation, startInstallation, stateOf } from './installat
 let t: Installation;
 let token: string;
 beforeAll(async () => {
-  t = await startInstallation();
+  const files = {
+    path: '/files',
+    backend: { url: 'http://127.0.0.1:9/mcp' },
+    scopes: { 'files:read': 'Read your files' },
+    tools: { '*': ['files:read'] },
+  };
+  t = await startInstallation({ servers: [files] });
   token = await t.machineToken('ops');
 });
 afterAll(() => t.stop());
@@ -149,6 +155,28 @@ describe('requests to the admin API', () => {
     }
     const all = await t.onStore((store) => store.listAccounts('', 1000));
     expect(seen).toEqual(all.map(({ id }) => id));
+  });
+
+  it('pages of who may call a tool read so many accounts each, and list every user once', async () => {
+    for (let count = 0; count < 3; count += 1) await invite();
+    const ask = (query: string) => call(t, token, `GET /policy/who-can?server=/files&tool=read_page${query}`);
+    const read = async (query: string) =>
+      (await ask(query)).body as {
+        readonly users: readonly { readonly id: string }[];
+        readonly next: string | null;
+      };
+    const all = await read('');
+    const seen: string[] = [];
+    for (let next: string | null = ''; next !== null; ) {
+      const page: Awaited<ReturnType<typeof read>> = await read(
+        `&limit=2${next === '' ? '' : `&cursor=${next}`}`,
+      );
+      expect(page.users.length).toBeLessThanOrEqual(2);
+      seen.push(...page.users.map(({ id }) => id));
+      next = page.next;
+    }
+    expect([all.next, all.users.length > 2, seen]).toEqual([null, true, all.users.map(({ id }) => id)]);
+    expect((await ask('&cursor=none')).status).toBe(400);
   });
 
   it('a change that names a stale ETag is refused, and made with the current one', async () => {

@@ -63,7 +63,9 @@ it('a start loads no module that is needed only later, and keeps its compile cac
   expect(loaded.length).toBeLessThan(MOST_MODULES);
   expect(
     loaded.filter((url) =>
-      /\/node_modules\/(?:jose|nodemailer|undici|pg|@simplewebauthn|@modelcontextprotocol|@opentelemetry)\/|^node:(?:tls|https)$/.test(url),
+      /\/node_modules\/(?:jose|nodemailer|undici|pg|@simplewebauthn|@modelcontextprotocol|@opentelemetry)\/|^node:(?:tls|https)$/.test(
+        url,
+      ),
     ),
   ).toEqual([]);
   // Not in a shared or data folder: write access to the cache means control of the program.

@@ -17,7 +17,7 @@ it('prepares statements of the program, and none whose text is composed at run t
         work(async (query) => {
           const { text, name } = typeof query === 'string' ? { text: query } : query;
           sent.push([text, name !== undefined]);
-          return { rows: [] };
+          return { rows: [], command: '', rowCount: 0, oid: 0, fields: [] };
         }),
       runBatch: async (statements) =>
         statements.map(({ text, name }) => {

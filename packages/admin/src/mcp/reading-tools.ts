@@ -73,12 +73,13 @@ export const readingTools: readonly AdminTool[] = [
     name: 'who_can',
     title: 'Who can call a tool',
     description:
-      'Lists the users who may call a tool, with what remains to be done or met. Reads every account.',
+      'Lists the users who may call a tool, with what remains to be done or met, among the first 1,000 accounts.',
     scope: 'admin:read',
     input: { server, tool, client: client.optional() },
     async run({ admin }, named) {
-      const { users, withoutToken } = await findPermittedUsers(admin, named);
-      return { users: users.slice(0, MANY), count: users.length, withoutToken };
+      const { users, withoutToken, next } = await findPermittedUsers(admin, named);
+      const isComplete = next === null;
+      return { users: users.slice(0, MANY), count: users.length, isComplete, withoutToken };
     },
   }),
   defineTool({

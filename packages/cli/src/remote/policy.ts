@@ -35,8 +35,12 @@ export const policyCommands: readonly RemoteCommand[] = [
   {
     words: 'policy who-can',
     summary: 'list the users who may perform an operation',
-    options: OPERATION,
-    request: (_args, flags) => ({ method: 'GET', path: '/policy/who-can', query: textsOf(flags, ...NAMES) }),
+    options: [...OPERATION, ['--cursor <next>', '`next` of 1,000 accounts before']],
+    request: (_args, flags) => ({
+      method: 'GET',
+      path: '/policy/who-can',
+      query: textsOf(flags, ...NAMES, 'cursor'),
+    }),
   },
 ];
 

@@ -29,7 +29,8 @@ export function defineUp(program: Command, processContext: ProcessContext): void
         'remote servers, which the configuration file lists as resources.',
     );
   for (const name of settingNames.filter(hasFlag)) command.addOption(optionOf(name));
-  command.option(...VERBOSE).addHelpText('after', `\n${structuredHelp()}`);
+  // Composed when it is printed: it describes the schema of every setting.
+  command.option(...VERBOSE).addHelpText('after', () => `\n${structuredHelp()}`);
   command.action((flags: UpFlags) => up(flags, processContext));
 }
 

@@ -1,7 +1,8 @@
 /** `/policy`: what the rules of servers decide, and why. */
 import * as z from 'zod';
-import { explainCall, findPermittedUsers } from '../../operations/policy/explain.ts';
+import { explainCall, findPermittedUsers, MOST_ACCOUNTS } from '../../operations/policy/explain.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
+import { pageQuery, readCursor, writeCursor } from '../pages.ts';
 
 const text = (about: string) => z.string().max(2000).optional().describe(about);
 
@@ -12,6 +13,12 @@ const operation = {
   resource: text('URI of a resource'),
   method: text('a method such as `tools/list`'),
 };
+
+const accounts = z.coerce
+  .number()
+  .pipe(z.int().min(1).max(MOST_ACCOUNTS))
+  .default(MOST_ACCOUNTS)
+  .describe(`accounts that are read for a page, at most ${MOST_ACCOUNTS}`);
 
 const consideration = z
   .object({ rule: z.string(), outcome: z.string(), reason: z.string() })
@@ -86,9 +93,10 @@ export const policyEndpoints: readonly Endpoint[] = [
     id: 'whoCan',
     tag: 'Policy',
     summary: 'List the users who may perform an operation',
-    description: 'Reads each account that can sign in.',
+    description:
+      'A page reads so many accounts, in the order of their addresses, and lists those of them who may: it may be empty and not be the last.',
     scope: 'admin:read',
-    query: { ...operation, client: text('a `client_id`') },
+    query: { ...operation, client: text('a `client_id`'), cursor: pageQuery.cursor, limit: accounts },
     response: z
       .object({
         users: z.array(
@@ -102,8 +110,13 @@ export const policyEndpoints: readonly Endpoint[] = [
             .meta({ id: 'PermittedUser' }),
         ),
         withoutToken: z.string().nullable().describe('null: a request without a token may not'),
+        next: z.string().nullable().describe('cursor of the next page; null: this is the last'),
       })
       .meta({ id: 'WhoCan' }),
-    handle: ({ admin, query }) => findPermittedUsers(admin, query),
+    async handle({ admin, query: { cursor, limit, ...named } }) {
+      const after = cursor === undefined ? '' : readCursor(cursor);
+      const { next, ...found } = await findPermittedUsers(admin, named, { after, limit });
+      return { ...found, next: next === null ? null : writeCursor(next) };
+    },
   }),
 ];

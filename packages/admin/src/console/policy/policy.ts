@@ -127,7 +127,7 @@ const MAX_LISTED = 200;
 
 async function whoCan(request: ConsoleRequest): Promise<Markup> {
   const operation = operationIn(request);
-  const { users, withoutToken } = await findPermittedUsers(request.admin, operation);
+  const { users, withoutToken, next } = await findPermittedUsers(request.admin, operation);
   const rows = users
     .slice(0, MAX_LISTED)
     .map(({ id, email, groups, outcome }) => [
@@ -139,6 +139,7 @@ async function whoCan(request: ConsoleRequest): Promise<Markup> {
     `${countOf(users.length, 'user')} can call ${operation.tool}`,
     html`${withoutToken !== null && html`<p class="notice warn">${icons.warning}<span>A request without a token may call it: ${withoutToken}.</span></p>`}
 ${rows.length === 0 ? empty('No user may call it', 'The rules permit it to no account that can sign in.') : table('Users who may call it', [{ heading: 'User' }, { heading: 'Groups' }, { heading: 'Outcome' }], rows)}
-${users.length > MAX_LISTED && html`<p class="fact">The first ${MAX_LISTED} are shown.</p>`}`,
+${users.length > MAX_LISTED && html`<p class="fact">The first ${MAX_LISTED} are shown.</p>`}
+${next !== null && html`<p class="fact">Of the first 1,000 accounts; the command line and the API read all.</p>`}`,
   );
 }

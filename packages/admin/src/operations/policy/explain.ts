@@ -2,7 +2,6 @@
 import { findApprovedHints } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import { createCallArguments, NO_ARGUMENTS } from '@portcullis/policy';
-import { enabledAccounts } from '../accounts.ts';
 import type { Administration } from '../administration.ts';
 import { findUser } from '../users.ts';
 import {
@@ -69,11 +68,23 @@ interface PermittedUser {
   readonly outcome: string;
 }
 
-/** The users who may perform an operation. Reads each account that can sign in. */
+/** Accounts that are read for one page: several reads each. */
+export const MOST_ACCOUNTS = 1000;
+
+/**
+ * The users who may perform an operation, among the next accounts that can sign in, in the order of their addresses.
+ * @param page `after`: the key of the last account of the page before
+ */
 export async function findPermittedUsers(
   admin: Administration,
   named: NamedOperation & { readonly client?: string | undefined },
-): Promise<{ readonly users: readonly PermittedUser[]; readonly withoutToken: string | null }> {
+  { after = '', limit = MOST_ACCOUNTS }: { readonly after?: string; readonly limit?: number } = {},
+): Promise<{
+  readonly users: readonly PermittedUser[];
+  readonly withoutToken: string | null;
+  /** The key for the next page; `null`: this is the last. */
+  readonly next: string | null;
+}> {
   const servers = { servers: admin.servers() };
   const policy = (await createPolicyFinder(servers))(named);
   const { principalOf } = createPrincipals(servers, admin, admin.issuer);
@@ -81,10 +92,13 @@ export async function findPermittedUsers(
   const outcomeOf = (principal: Parameters<typeof explainWithoutArguments>[1]) =>
     outcomeText(explainWithoutArguments(policy, principal, null, admin.clock()));
   const users: PermittedUser[] = [];
-  for await (const account of enabledAccounts(admin.accounts)) {
+  const read = await admin.accounts.list(after, limit + 1);
+  for (const account of read.slice(0, limit)) {
+    if (account.disabledAt !== null) continue;
     const { principal, groups } = await principalOf(account, token);
     const outcome = outcomeOf(principal);
     if (outcome !== null) users.push({ id: account.id, email: account.email, groups, outcome });
   }
-  return { users, withoutToken: outcomeOf(null) };
+  const next = read.length > limit ? (read[limit - 1]?.emailKey ?? null) : null;
+  return { users, withoutToken: outcomeOf(null), next };
 }
