@@ -29,8 +29,6 @@ export interface GivenAnswers {
   readonly allow?: string | undefined;
   readonly location?: string | undefined;
   readonly port?: string | undefined;
-  /** Whether a user can be asked in a terminal. */
-  readonly isInteractive?: boolean;
 }
 
 export interface PromptStreams {
@@ -68,7 +66,7 @@ export async function promptForAnswers(given: GivenAnswers, terminal: PromptStre
   const isInteractive = terminal.input.isTTY && terminal.output.isTTY;
   const { read, close } = isInteractive ? openTerminal(terminal) : openPipe(terminal);
   try {
-    return await askAll({ ...given, isInteractive }, async (prompt) => {
+    return await askAll(given, isInteractive, async (prompt) => {
       if (prompt.given !== undefined) return withFlag(prompt.flag, () => prompt.parse(prompt.given ?? ''));
       for (;;) {
         const answer = await read(prompt);
@@ -85,7 +83,8 @@ export async function promptForAnswers(given: GivenAnswers, terminal: PromptStre
   }
 }
 
-async function askAll(given: GivenAnswers, ask: Ask): Promise<Answers> {
+/** @param isInteractive whether a user can be asked in a terminal */
+async function askAll(given: GivenAnswers, isInteractive: boolean, ask: Ask): Promise<Answers> {
   const backend = await ask({
     text: '1. What do you want to protect? The URL of an MCP server, or the command of one over stdio',
     flag: '--protect',
@@ -122,11 +121,16 @@ async function askAll(given: GivenAnswers, ask: Ask): Promise<Answers> {
     default: 'local',
     parse: parseLocation,
   });
-  return { backend, signIn, location, port: await askPort(location, given, ask) };
+  return { backend, signIn, location, port: await askPort(location, given.port, isInteractive, ask) };
 }
 
 /** Behind a proxy, and where nothing can be asked, the port is the usual one. */
-async function askPort({ kind }: Location, { port, isInteractive }: GivenAnswers, ask: Ask): Promise<number> {
+async function askPort(
+  { kind }: Location,
+  port: string | undefined,
+  isInteractive: boolean,
+  ask: Ask,
+): Promise<number> {
   if (kind === 'public' && port !== undefined)
     throw new AnswerError('--port is for a server on this computer: a public one is reached by its proxy');
   const given = kind === 'public' || !isInteractive ? (port ?? DEFAULT_PORT) : port;
