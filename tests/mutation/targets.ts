@@ -97,10 +97,17 @@ export const mutationTargets: Readonly<Record<string, MutationTarget>> = {
     ],
     tests: testFiles('authorization-server', 'authorize', 'consent', 'client-documents', 'client-life'),
   },
-  /** The evaluator of access rules. */
+  /** The evaluator of access rules, and what it reads. */
   policy: {
-    mutate: ['policy/src/decide-access.ts', 'policy/src/members.ts'],
-    tests: testFiles('policy', 'decide-access', 'access-condition'),
+    mutate: [
+      'policy/src/decide-access.ts',
+      'policy/src/members.ts',
+      'policy/src/access-condition.ts',
+      'policy/src/call-arguments.ts',
+      'policy/src/request.ts',
+      'policy/src/rule.ts',
+    ],
+    tests: testFiles('policy', 'decide-access', 'access-condition', 'call-arguments', 'conditions'),
   },
   /** Revocation and introspection. */
   revocation: {

@@ -78,6 +78,18 @@ describe('a condition of access', () => {
     expect(unmetByClient({ [name]: EXAMPLES[name].met }, SUBJECT.clientId)).toBeNull();
   });
 
+  it.each([
+    ['is missing', undefined],
+    ['is null', null],
+    ['is an object', {}],
+    ['is a list in a list', [['a']]],
+    ['is another one', 'b'],
+  ])('does not hold for a user whose claim %s', (_what, email) => {
+    const condition = { claims: { email: ['a', 'undefined', 'null', '[object Object]'] } };
+    expect(unmetCondition(condition, { ...SUBJECT, claims: { email } })?.member).toBe('claims');
+    expect(unmetCondition(condition, { ...SUBJECT, claims: { email: [email, 'a'] } })).toBeNull();
+  });
+
   it('names the claims about users that it depends on, and those that servers cannot learn', () => {
     expect(claimsOfConditions([{ groups: ['a'] }, { claims: { email: ['a'], phone: ['1'] } }])).toEqual([
       'email',
@@ -106,6 +118,12 @@ describe('joined conditions', () => {
     const condition: AccessCondition = { [name]: EXAMPLES[name].unmet };
     for (const joined of [joinConditions(condition, {}), joinConditions({}, condition)])
       expect(unmetCondition(joined, SUBJECT)?.reason).toBe(EXAMPLES[name].reason);
+  });
+
+  it('accept what both accept', () => {
+    const one: AccessCondition = { clients: ['a', 'b'], claims: { email: ['a', 'b'], name: ['c'] } };
+    const other: AccessCondition = { clients: ['b', 'c'], claims: { email: ['b', 'c'] } };
+    expect(joinConditions(one, other)).toEqual({ clients: ['b'], claims: { email: ['b'], name: ['c'] } });
   });
 
   it('hold where both do, for a subject with one value of each kind', () => {

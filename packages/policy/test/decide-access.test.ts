@@ -14,6 +14,8 @@ import {
   NO_ARGUMENTS,
   type PolicyDecision,
   type PolicyRule,
+  readRule,
+  rulePath,
   type WrittenRule,
 } from '../src/index.ts';
 
@@ -161,6 +163,11 @@ describe('a rule', () => {
     },
   );
 
+  it('has a path that names its pattern, and its members also where it forbids everything', () => {
+    expect(rulePath(1, 'tools', 'say "a"*')).toBe('servers[1].tools["say \\"a\\"*"]');
+    expect([readRule(false), readRule(['a'])]).toEqual([{ never: true }, { scopes: ['a'] }]);
+  });
+
   it('is read in its short forms, and named without a member then', () => {
     expect(decide(CALL, false)).toEqual({
       kind: 'deny',
@@ -208,7 +215,7 @@ describe('a rule', () => {
   });
 
   it('with a condition is not read without what compiles conditions', () => {
-    expect(() => locateRule(AT, { when: 'true' }, null)).toThrow(TypeError);
+    expect(() => locateRule(AT, { when: 'true' }, null)).toThrow('conditions are not loaded');
     expect(locateRule(AT, { scopes: ['read'] }, null).condition).toBeNull();
     const rule = { ...locateRule(AT, {}, null), rule: { when: 'true' } };
     expect(() => decideAccess([rule], CALL)).toThrow(`the condition of ${AT} is not compiled`);

@@ -1,0 +1,48 @@
+/** Arguments of calls as conditions read them: what is exact, what is counted, and what is refused. */
+import { describe, expect, it } from 'vitest';
+import { createCallArguments } from '../src/index.ts';
+
+const read = (text: string) => createCallArguments(() => text).read();
+
+describe('the arguments of a call', () => {
+  it.each(['null', '5', '"text"', 'true', '[]'])('are refused if they are %s, which is no object', (text) => {
+    expect(() => read(text)).toThrow('no object');
+    expect(read(`{"a":${text}}`).value).toEqual({ a: JSON.parse(text) });
+  });
+
+  it.each([
+    ['9007199254740991', 9_007_199_254_740_991],
+    ['-9007199254740991', -9_007_199_254_740_991],
+    ['9007199254740992', 9_007_199_254_740_992n],
+    ['9223372036854775807', 9_223_372_036_854_775_807n],
+    ['-9223372036854775807', -9_223_372_036_854_775_807n],
+  ])('keep the integer %s exact', (text, value) => {
+    expect(read(`{"a":${text}}`).value).toEqual({ a: value });
+  });
+
+  it.each(['9223372036854775808', '-9223372036854775808', '1e300'])(
+    'are refused with %s, which not every server represents',
+    (text) => {
+      expect(() => read(`{"a":${text}}`)).toThrow('too large to compare exactly');
+    },
+  );
+
+  it.each([
+    ['{}', 1],
+    ['{"a":1,"b":null,"c":false}', 4],
+    ['{"a":[1,2,3]}', 5],
+    ['{"a":{"b":1}}', 3],
+    [`{"a":"${'x'.repeat(255)}"}`, 2],
+    [`{"a":"${'x'.repeat(512)}"}`, 4],
+  ])('have a size: %s', (text, size) => {
+    expect(read(text).size).toBe(size);
+  });
+
+  it('have the names of all members as parsers read them that ignore case, each as it is written', () => {
+    expect([...read('{"ß":1,"A":[2,{"a":3}],"b":{"a":4}}').names]).toEqual([
+      ['ss', new Set(['ß'])],
+      ['a', new Set(['A', 'a'])],
+      ['b', new Set(['b'])],
+    ]);
+  });
+});
