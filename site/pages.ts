@@ -36,6 +36,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/console.md',
     'docs/guides/admin-api.md',
     'docs/guides/webhooks.md',
+    'docs/guides/shared-signals.md',
     'docs/guides/mail.md',
     'docs/guides/reverse-proxy.md',
     'docs/guides/revoke.md',

@@ -17,7 +17,7 @@ const testFiles = [
 ];
 
 export function readRequirements(): readonly Requirement[] {
-  return ['requirements', 'scim'].flatMap((name): readonly Requirement[] =>
+  return ['requirements', 'scim', 'ssf'].flatMap((name): readonly Requirement[] =>
     JSON.parse(readFileSync(join(root, `docs/requirements/${name}.json`), 'utf8')),
   );
 }

@@ -55,6 +55,7 @@ export {
   type KeyAdministration,
   type ListedKey,
 } from './keys/key-administration.ts';
+export type { SecurityEventKeys } from './keys/security-events.ts';
 export type { MailedLinks } from './mail/mailed-links.ts';
 export type { AuthorizationServerOptions } from './options.ts';
 export type { RateLimitOptions } from './rate-limit/policies.ts';

@@ -48,6 +48,7 @@ import { createIntrospection } from './introspection.ts';
 import { createJwksEndpoint, toJwks } from './jwks.ts';
 import { createAccessTokenFormat } from './keys/access-token-format.ts';
 import { type KeyRing, loadKeyRing } from './keys/key-ring.ts';
+import { createSecurityEventKeys, type SecurityEventKeys } from './keys/security-events.ts';
 import type { PublicJwk } from './keys/signing-algorithms.ts';
 import type { MailFeature } from './mail/mail.ts';
 import type { MailedLinks } from './mail/mailed-links.ts';
@@ -108,6 +109,8 @@ export interface AuthorizationServer {
   upstreamToken(claims: AccessTokenClaims, want?: ProviderTokenRequest): Promise<ProviderToken>;
   /** Signs an assertion about a user for token exchange at another authorization server. It is no access token. @see RFC 8693 §3 */
   readonly signUserAssertion: SignUserAssertion;
+  /** For a transmitter of security events at the same issuer. @see RFC 8417 */
+  readonly securityEventKeys: SecurityEventKeys;
   /**
    * The ID token with which the user of a grant logged in at their identity provider, for its token exchange (ID-JAG).
    * @throws OAuthError `invalid_grant`, `invalid_target` if there is none, `temporarily_unavailable`
@@ -259,6 +262,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     upstreamToken: services.getProviderToken,
     dpopNonceSecret: deriveNonceSecret(context.options.masterKey),
     signUserAssertion: createSignUserAssertion(context, keys),
+    securityEventKeys: createSecurityEventKeys(context, keys),
     upstreamIdToken: federation.providerTokens.idTokenFor,
     connectedAccounts: connectedAccounts?.accounts ?? noAccounts,
     approvals: approvals?.calls ?? noApprovals,

@@ -26,6 +26,7 @@ const commands: Readonly<Record<string, () => Promise<Define>>> = {
   keys: async () => (await import('./admin/keys.ts')).defineKeys,
   events: async () => (await import('./admin/events.ts')).defineEvents,
   statistics: async () => (await import('./admin/statistics.ts')).defineStatistics,
+  streams: async () => (await import('./admin/streams.ts')).defineStreams,
   webhooks: async () => (await import('./admin/webhooks.ts')).defineWebhooks,
   mail: async () => (await import('./admin/mail.ts')).defineMail,
   migrate: async () => (await import('./admin/migrate.ts')).defineMigrate,

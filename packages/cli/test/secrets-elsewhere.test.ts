@@ -16,6 +16,7 @@ import { defineMigrate } from '../src/admin/migrate.ts';
 import { definePolicy } from '../src/admin/policy.ts';
 import { defineServersCommand } from '../src/admin/servers.ts';
 import { defineStatistics } from '../src/admin/statistics.ts';
+import { defineStreams } from '../src/admin/streams.ts';
 import { defineUsers } from '../src/admin/users.ts';
 import { defineWebhooks } from '../src/admin/webhooks.ts';
 import type { ProcessContext } from '../src/process-context.ts';
@@ -136,6 +137,8 @@ const COMMANDS: Readonly<Record<string, readonly [words: readonly string[], code
   'servers approve': [['/search', '--all'], 1],
   'servers reject': [['/search', '--all'], 1],
   'mail status': [[], 0],
+  'streams list': [[], 0],
+  'streams remove': [['stream_x'], 1],
   'webhooks list': [[], 0],
   'webhooks replay': [['siem', '--since', '1h'], 0],
 };
@@ -157,6 +160,7 @@ function administrationCommands(): readonly string[] {
     defineMigrate,
     definePolicy,
     defineServersCommand,
+    defineStreams,
     defineWebhooks,
     defineMail,
     defineIdentityProviders,

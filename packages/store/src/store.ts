@@ -2,6 +2,7 @@
 import type {
   AuthorizationStore,
   EventHourStore,
+  EventStreamStore,
   WebhookStore,
 } from '@portcullis/authorization-server/store';
 import type { DefinitionPinStore } from '@portcullis/protocol';
@@ -17,6 +18,7 @@ import { createTransactionStore } from './core/transactions.ts';
 import type { Database } from './database.ts';
 import { createDefinitionPinStore } from './definition-pins.ts';
 import { createEventHourStore } from './event-hours.ts';
+import { createEventStreamStore } from './event-streams.ts';
 import { createFederationStore } from './federation/federated-logins.ts';
 import { createManagedGrantStore } from './managed-grants.ts';
 import { createMfaStore } from './mfa/totp.ts';
@@ -30,7 +32,12 @@ import { createUserStore } from './users/accounts.ts';
 import { createWebhookStore } from './webhooks.ts';
 
 /** A store for an authorization server, for a gateway and for what is read of events. */
-export interface FullStore extends AuthorizationStore, DefinitionPinStore, EventHourStore, WebhookStore {}
+export interface FullStore
+  extends AuthorizationStore,
+    DefinitionPinStore,
+    EventHourStore,
+    EventStreamStore,
+    WebhookStore {}
 
 export function createStore(database: Database): FullStore {
   return {
@@ -54,6 +61,7 @@ export function createStore(database: Database): FullStore {
     ...createProvisioningStore(database),
     ...createWebhookStore(database),
     ...createEventHourStore(database),
+    ...createEventStreamStore(database),
     ping: async () => void (await database.read(sql`SELECT 1 AS one`)),
     async checkWritable(now) {
       await database.check();

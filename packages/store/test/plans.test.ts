@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type {
   AuthorizationStore,
   EventHourStore,
+  EventStreamStore,
   GrantRecord,
   WebhookStore,
 } from '@portcullis/authorization-server/store';
@@ -20,6 +21,7 @@ import { createStatementCache, runSteps } from '../src/sqlite/statement-cache.ts
 import { createStore, type FullStore } from '../src/store.ts';
 import { approved, newApproval } from '../testing/approvals.ts';
 import { newDeviceAuthorization } from '../testing/device-authorizations.ts';
+import { newEventStream } from '../testing/event-streams.ts';
 import {
   newConnectedAccount,
   newDataKey,
@@ -51,7 +53,7 @@ import { type CreateDatabase, postgresDatabases, queryPostgres } from './databas
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|100-ROW VALUES CLAUSE|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused|webhooks)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|100-ROW VALUES CLAUSE|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused|webhooks|event_streams)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
@@ -140,7 +142,7 @@ const TABLES = `SELECT c.relname::text AS name, 'SELECT ' || string_agg(CASE WHE
  * rare; accounts when the first local one is made. What is live is counted once an hour. A search for one row among nearly all stops at the first.
  */
 const MAY_SCAN_POSTGRES =
-  /SELECT COUNT\(\*\) FROM grants|(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links|webhooks)|FROM scim_tokens WHERE expires_at|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
+  /SELECT COUNT\(\*\) FROM grants|(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links|webhooks|event_streams)|FROM scim_tokens WHERE expires_at|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
 /** The counter is one row; all revoked tokens are listed. */
 const SCANS_LARGE = /Seq Scan on (?!pg_|status_index_counter|revoked_access_tokens)/;
 
@@ -295,6 +297,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await callApprovals(store, grant.id);
   await callProvisioning(store);
   await callWebhooks(store);
+  await callEventStreams(store);
   await callEventHours(store);
   await store.sweep(NOW, 10);
   await store.ping();
@@ -339,6 +342,16 @@ async function callWebhooks(store: WebhookStore): Promise<void> {
   await store.releaseWebhook('siem', 'one');
   await store.listWebhooks();
   await store.rewindWebhook('siem', 'c1');
+}
+
+async function callEventStreams(store: EventStreamStore): Promise<void> {
+  const stream = newEventStream();
+  await store.createEventStream(stream);
+  await store.findEventStream(stream.id);
+  await store.listEventStreams();
+  await store.saveEventStream({ ...stream, version: 2 });
+  await store.listGrantedResources('user_ada', NOW);
+  await store.removeEventStream(stream.id);
 }
 
 async function callEventHours(store: EventHourStore): Promise<void> {

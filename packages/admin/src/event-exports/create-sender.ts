@@ -22,7 +22,7 @@ export function createExportSender(
   const write = FORMATS[format];
   const syslog = readSyslogUrl(url);
   if (syslog !== null) return createSyslogSender(syslog, write);
-  const post = createPost(url, outbound, format === 'otlp' ? findOtlpRejection : undefined);
+  const post = createPost(url, outbound, format === 'otlp' ? { findRejection: findOtlpRejection } : {});
   return {
     send: (event) => post({ ...headers, 'content-type': 'application/json' }, JSON.stringify(write(event))),
     close: async () => {},

@@ -17,6 +17,7 @@ import {
 import type {
   AuthorizationStore,
   EventHourStore,
+  EventStreamStore,
   WebhookStore,
 } from '@portcullis/authorization-server/store';
 import type { ServerHealth } from '@portcullis/gateway';
@@ -25,6 +26,7 @@ import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
 import type { ChangeEvent } from './change-event.ts';
 import type { LifecycleEvent } from './lifecycle-event.ts';
 import { createStatistics, type Statistics } from './statistics/statistics.ts';
+import type { StreamEvent } from './stream-event.ts';
 
 /** Client metadata of the configuration. */
 type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };
@@ -39,12 +41,12 @@ export interface ConfiguredProvider {
 /** What the process that serves the API knows. */
 export interface AdminSources {
   readonly issuer: string;
-  readonly store: AuthorizationStore & DefinitionPinStore & EventHourStore & WebhookStore;
+  readonly store: AuthorizationStore & DefinitionPinStore & EventHourStore & EventStreamStore & WebhookStore;
   /** Epoch seconds. */
   readonly clock: () => number;
   /** Records events of the authorization server, and of other components. */
   readonly events: (
-    event: Parameters<EventSink>[0] | ChangeEvent | LifecycleEvent | ToolDecisionEvent,
+    event: Parameters<EventSink>[0] | ChangeEvent | LifecycleEvent | StreamEvent | ToolDecisionEvent,
   ) => void;
   readonly keys: KeyAdministration;
   readonly redirects: RedirectPolicy;

@@ -6,6 +6,7 @@ import type { ChangeEvent } from './change-event.ts';
 import { OperationError } from './errors.ts';
 import type { LifecycleEvent } from './lifecycle-event.ts';
 import type { MailEvent } from './mail-event.ts';
+import type { StreamEvent } from './stream-event.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
 /** The compiler ensures that none is missing. */
@@ -17,6 +18,7 @@ const TYPES: Readonly<
       | ChangeEvent
       | MailEvent
       | LifecycleEvent
+      | StreamEvent
       | WebhookEvent
     )['type'],
     true
@@ -65,6 +67,11 @@ const TYPES: Readonly<
   'device_authorization.approved': true,
   'device_authorization.denied': true,
   'device_authorization.started': true,
+  'event_stream.changed': true,
+  'event_stream.created': true,
+  'event_stream.event_rejected': true,
+  'event_stream.removed': true,
+  'event_stream.verification_requested': true,
   'federated_login.failed': true,
   'federated_login.started': true,
   'grant.revoked': true,

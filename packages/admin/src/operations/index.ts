@@ -38,3 +38,4 @@ export {
 } from './statistics/read-statistics.ts';
 export { createStatistics } from './statistics/statistics.ts';
 export type { SeriesStep } from './statistics/steps.ts';
+export { type ListedStream, listEventStreams, removeStream } from './streams.ts';

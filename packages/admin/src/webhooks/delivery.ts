@@ -3,18 +3,14 @@
  * waits there until it is delivered, or expires by `auditRetention`.
  */
 import { randomBytes } from 'node:crypto';
-import type {
-  AuditEventRecord,
-  AuthorizationStore,
-  WebhookProgress,
-  WebhookStore,
-} from '@portcullis/authorization-server/store';
+import type { AuditEventRecord, WebhookProgress, WebhookStore } from '@portcullis/authorization-server/store';
 import { matchesType } from '../operations/event-types.ts';
 import { idPrefixOf } from '../operations/statistics/event-time.ts';
+import { createReadEvents, type EventItem, type EventReaderStore } from './event-reader.ts';
 import type { Webhook } from './options.ts';
 import type { DeliveryAttempt, SendEvent } from './send.ts';
 
-type DeliveryStore = WebhookStore & Pick<AuthorizationStore, 'listEvents' | 'readClock'>;
+type DeliveryStore = Omit<WebhookStore, 'listWebhooks' | 'rewindWebhook'> & EventReaderStore;
 
 export interface DeliveryOptions {
   readonly webhook: Pick<Webhook, 'name' | 'types'>;
@@ -22,6 +18,8 @@ export interface DeliveryOptions {
   readonly send: SendEvent;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Events of the same are delivered one after another: the grant, or the account, by default. */
+  readonly laneOf?: (event: AuditEventRecord) => string;
   /** Receives the outcome of each attempt. */
   readonly report: (report: DeliveryReport) => void;
 }
@@ -46,47 +44,44 @@ export interface Delivery {
 
 /** Seconds of a lease. It is renewed in a batch that lasts longer: late events may be many. */
 const LEASE = 300;
-/** Events of one batch. Its progress is saved at the end, so that a crash repeats this many at most. */
-const BATCH = 100;
 /** Events of different grants that are sent at once. */
 const CONCURRENCY = 8;
-/** Milliseconds after which only events that `audit.delayed` reports are still stored. */
-const SETTLED_AFTER = 3_000;
-/** The same where several computers store events: their clocks may differ. */
-const SHARED_SETTLED_AFTER = 8_000;
 /** Attempts in a row at an event that the receiver rejects with the same status, as opposed to a receiver that fails. */
 const MAX_REJECTIONS = 3;
 /** Seconds until the next attempt, by failures in a row. */
 const BACKOFF = [5, 15, 60, 300, 600];
 const LONGEST_BACKOFF = 600;
 
-/** An event to send, and the event of the log that the cursor passes with it. */
-interface Item {
-  readonly event: AuditEventRecord;
-  readonly position: string;
-}
-
 interface Sent {
-  readonly done: ReadonlySet<Item>;
+  readonly done: ReadonlySet<EventItem>;
   readonly failure: DeliveryAttempt | null;
 }
 
 /** Creates the delivery of one webhook in this process; processes that share the store deliver one at a time. */
-export function createDelivery({ webhook, store, send, clock, report }: DeliveryOptions): Delivery {
+export function createDelivery({
+  webhook,
+  store,
+  send,
+  clock,
+  report,
+  laneOf = ofGrant,
+}: DeliveryOptions): Delivery {
   const { name, types } = webhook;
   const holder = randomBytes(9).toString('base64url');
   // Events about webhooks would cause others.
   const isWanted = ({ type }: AuditEventRecord) =>
     !type.startsWith('webhook.') && (types?.some((pattern) => matchesType(type, pattern)) ?? true);
 
+  // A batch's progress is saved at its end, so that a crash repeats one at most.
+  const read = createReadEvents(store, clock, isWanted);
+
   return {
     async deliver() {
       const now = Math.floor(clock() / 1000);
       const progress = await store.leaseWebhook(name, holder, idPrefixOf(clock()), now, now + LEASE);
       if (progress === null || progress.nextAttemptAt > now) return false;
-      const settled = await findSettled(progress.cursor);
+      const { settled, items } = await read(progress.cursor);
       if (settled.length === 0) return false;
-      const items = await findItems(settled);
       const sent = await sendAll(items, progress, createRenewal(progress, holder, now, { store, clock }));
       if (sent === null) return false;
       const next = advance(progress, settled, items, sent, Math.floor(clock() / 1000));
@@ -95,43 +90,14 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
     release: () => store.releaseWebhook(name, holder),
   };
 
-  async function findSettled(cursor: string): Promise<readonly AuditEventRecord[]> {
-    const age = (await store.readClock()) === null ? SETTLED_AFTER : SHARED_SETTLED_AFTER;
-    const end = idPrefixOf(clock() - age);
-    return (await store.listEvents(cursor, BATCH)).filter(({ id }) => id < end);
-  }
-
-  /** Late events precede the one that reports them. Events of the same time are among them, and are sent again. */
-  async function findItems(settled: readonly AuditEventRecord[]): Promise<readonly Item[]> {
-    const items: Item[] = [];
-    for (const event of settled) {
-      const events = event.type === 'audit.delayed' ? [...(await findRange(event.details)), event] : [event];
-      items.push(...events.filter(isWanted).map((one) => ({ event: one, position: event.id })));
-    }
-    return items;
-  }
-
-  async function findRange(details: AuditEventRecord['details']): Promise<readonly AuditEventRecord[]> {
-    const [first, last] = [String(details['first']), String(details['last'])];
-    const found: AuditEventRecord[] = [];
-    // A list begins after an identifier, and a prefix sorts before the whole.
-    let page = await store.listEvents(first.slice(0, -1), BATCH);
-    while (page.length > 0) {
-      found.push(...page.filter(({ id }) => id >= first && id <= last));
-      const end = page.at(-1)?.id ?? last;
-      page = end < last ? await store.listEvents(end, BATCH) : [];
-    }
-    return found;
-  }
-
   /** Sends until an attempt fails: then what others send at that time is sent again, too. @returns `null`: the lease was lost */
   async function sendAll(
-    items: readonly Item[],
+    items: readonly EventItem[],
     { attempts: failures, lastError }: WebhookProgress,
     renew: () => Promise<boolean>,
   ): Promise<Sent | null> {
-    const lanes = Map.groupBy(items, ({ event }) => event.grantId ?? event.accountId ?? event.id).values();
-    const done = new Set<Item>();
+    const lanes = Map.groupBy(items, ({ event }) => laneOf(event)).values();
+    const done = new Set<EventItem>();
     let failure: DeliveryAttempt | null = null;
     let isLost = false;
     const sendLanes = async () => {
@@ -154,6 +120,10 @@ export function createDelivery({ webhook, store, send, clock, report }: Delivery
     await Promise.all(Array.from({ length: CONCURRENCY }, sendLanes));
     return isLost ? null : { done, failure };
   }
+}
+
+function ofGrant({ grantId, accountId, id }: AuditEventRecord): string {
+  return grantId ?? accountId ?? id;
 }
 
 /** Renews the lease when half of it is over. @returns whether this process may go on: no other leased or rewound the webhook */
@@ -180,7 +150,7 @@ function createRenewal(
 function advance(
   progress: WebhookProgress,
   settled: readonly AuditEventRecord[],
-  items: readonly Item[],
+  items: readonly EventItem[],
   { done, failure }: Sent,
   now: number,
 ): WebhookProgress {

@@ -31,21 +31,26 @@ const REJECTIONS: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 /** Sends a body to the address of a receiver. Never rejects. */
 type Post = (headers: Readonly<Record<string, string>>, body: string) => Promise<DeliveryAttempt>;
 
-/** @param findRejection reads the body of a response that says success. @returns why the event was rejected all the same */
+interface PostOptions {
+  /** Reads the body of a response that says success. @returns why the event was rejected all the same */
+  readonly findRejection?: (body: string) => string | null;
+  /** Whether the operator chose the address; `false`: it must be public. */
+  readonly isTrusted?: boolean;
+}
+
 export function createPost(
   url: string,
   { proxy, noProxy = [], ...outbound }: OutboundSettings,
-  findRejection?: (body: string) => string | null,
+  { findRejection, isTrusted = true }: PostOptions = {},
 ): Post {
   const fetch =
     outbound.fetch ??
     createOutboundFetch({
       timeout: TIMEOUT,
       maxBytes: MAX_RESPONSE_BYTES,
-      // The operator chose this address.
-      allowLoopback: true,
-      allowedPrivateOrigins: [new URL(url).origin],
-      ...(proxy !== undefined && { proxy: { url: proxy, bypass: noProxy, mayResolve: () => true } }),
+      allowLoopback: isTrusted || outbound.allowLoopback === true,
+      allowedPrivateOrigins: isTrusted ? [new URL(url).origin] : [],
+      ...(proxy !== undefined && { proxy: { url: proxy, bypass: noProxy, mayResolve: () => isTrusted } }),
     });
   return async (headers, body) => {
     try {

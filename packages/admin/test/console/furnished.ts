@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { json, startBackend, type TestBackend } from '../../../gateway/test/support/backend.ts';
 import { newApproval } from '../../../store/testing/approvals.ts';
+import { newEventStream } from '../../../store/testing/event-streams.ts';
 import {
   newAccount,
   newAccountLink,
@@ -49,6 +50,7 @@ export interface Furniture {
   readonly tool: string;
   readonly toolHash: string;
   readonly tokenId: string;
+  readonly streamId: string;
   /** Of a refused call of the connection. */
   readonly eventId: string;
 }
@@ -111,6 +113,7 @@ export async function furnish(
     arguments: JSON.stringify({ path: texts.argument }),
     ...{ createdAt: now - 60, expiresAt: now + 540 },
   });
+  const stream = newEventStream({ clientId: client.id });
   const token = newInitialAccessToken({ note: texts.note, createdAt: now, expiresAt: now + DAY });
   const grant = {
     ...{ id: `grant_${newHash()}`, clientId: client.id, accountId: userId, workspace: null },
@@ -138,6 +141,7 @@ export async function furnish(
     await store.savePendingPin(list(backend), changed, now - 3600);
     await store.requestApproval(approval, { bySubject: 9, byServer: 999 });
     await store.saveInitialAccessToken(token);
+    await store.createEventStream(stream);
     await store.appendEvents(events);
   });
   const ids = { userId, email, clientId: client.id, grantId: grant.id, approvalId: approval.id };
@@ -146,6 +150,7 @@ export async function furnish(
     tool: texts.tool,
     toolHash: changed.hash,
     tokenId: token.id,
+    streamId: stream.id,
     eventId: events.at(-1)?.id ?? '',
   };
 }

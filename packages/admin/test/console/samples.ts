@@ -11,7 +11,7 @@ const query = (values: Readonly<Record<string, string>>) => `?${new URLSearchPar
 
 /** By the path of the route. @param backend origin of an MCP server and of an identity provider */
 export function samplesFor(furniture: Furniture, backend: string): Readonly<Record<string, Sample>> {
-  const { userId, clientId, grantId, approvalId, toolHash, tokenId } = furniture;
+  const { userId, clientId, grantId, approvalId, toolHash, tokenId, streamId } = furniture;
   const user = (name: string, fields: Sample['fields'] = {}) => ({
     path: `/admin/users/${userId}${name}`,
     fields,
@@ -72,6 +72,7 @@ export function samplesFor(furniture: Furniture, backend: string): Readonly<Reco
     '/admin/settings/rotate-key': plain('/admin/settings/rotate-key', { replacement: 'at-once' }),
     '/admin/settings/create-token': plain('/admin/settings/create-token', { note: 'CI', days: '7' }),
     '/admin/settings/tokens/{tokenId}/revoke': plain(`/admin/settings/tokens/${tokenId}/revoke`),
+    '/admin/settings/streams/{streamId}/remove': plain(`/admin/settings/streams/${streamId}/remove`),
     '/admin/setup': plain('/admin/setup', {
       url: `${backend}/mcp`,
       name: 'New',

@@ -6,6 +6,7 @@ export type * from './connected-accounts.ts';
 export type * from './core.ts';
 export type * from './device-authorizations.ts';
 export type * from './event-hours.ts';
+export type * from './event-streams.ts';
 export type * from './federation.ts';
 export type * from './grants.ts';
 export type * from './managed-grants.ts';

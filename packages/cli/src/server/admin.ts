@@ -17,14 +17,12 @@ export async function decideAdminScopes({
   issuer,
   storage: { store },
   decisionPoint,
-}: Parts): Promise<Pick<AuthorizationServerOptions, 'decideScopesOf'>> {
+}: Parts): Promise<NonNullable<AuthorizationServerOptions['decideScopesOf']>> {
   if (settings.admin === null) return {};
   const { createDecideAdminScopes, createFindRole } = await import('@portcullis/admin');
   const others = decisionPoint === null ? null : createDecideScopes(decisionPoint);
   const decide = createDecideAdminScopes(createFindRole(store, settings.admin), others);
-  return {
-    decideScopesOf: Object.fromEntries(adminResourcesOf(issuer).map(({ resource }) => [resource, decide])),
-  };
+  return Object.fromEntries(adminResourcesOf(issuer).map(({ resource }) => [resource, decide]));
 }
 
 /** The admin server of this process. */

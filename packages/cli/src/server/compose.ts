@@ -1,4 +1,5 @@
 /** Composes one process: the authorization server and, at the same origin, the guard with the application behind it. */
+import type { EventTransmitter } from '@portcullis/admin/shared-signals';
 import {
   type AuthorizationServer,
   ConfigurationError,
@@ -37,6 +38,7 @@ import { type Prepared, serverOptions } from './prepare.ts';
 import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { createServiceRoutes } from './service-routes.ts';
+import { decideStreamScopes, loadTransmitter } from './shared-signals.ts';
 
 /** The composed process, ready to serve requests. */
 export interface Composition {
@@ -48,6 +50,8 @@ export interface Composition {
   readonly authorizationServer: AuthorizationServer;
   /** The metrics of this process. @see Metrics.expose */
   readonly exposeMetrics: Metrics['expose'];
+  /** `null`: it is off. */
+  readonly transmitter: EventTransmitter | null;
   /** @see Readiness */
   readonly drain: Readiness['drain'];
   /**
@@ -65,6 +69,7 @@ interface Lasting {
   readonly own: OwnServer | null;
   /** `null`: it is off. */
   readonly admin: Admin | null;
+  readonly transmitter: EventTransmitter | null;
   readonly lastingServer: LastingServer;
   readonly createGatewayOf: CreateGatewayOf;
 }
@@ -103,10 +108,11 @@ export async function compose(given: Parts): Promise<Composition> {
   const readiness = createReadiness(parts.storage.store, parts.log, health);
   const exposeMetrics = given.membership?.shareMetrics(metrics.expose) ?? metrics.expose;
   const createGatewayOf = createGatewayFactory(parts, lastingServer, tolerance.wrapPins(parts.storage.store));
-  const createAdminGuard = (resources: readonly ResourceOptions[]) =>
+  const createOwnGuard = (resources: readonly ResourceOptions[]) =>
     createGuard({ resources, ...guardOptions(parts, lastingServer) });
-  const admin = await createAdmin(parts, lastingServer, createAdminGuard, () => current.gateway);
-  const lasting = { exposeMetrics, readiness, own, admin, lastingServer, createGatewayOf };
+  const admin = await createAdmin(parts, lastingServer, createOwnGuard, () => current.gateway);
+  const transmitter = await loadTransmitter(parts, lastingServer, createOwnGuard);
+  const lasting = { exposeMetrics, readiness, own, admin, transmitter, lastingServer, createGatewayOf };
   let current = await composeServers(parts, lasting, authorizationServer, null);
   const replaced = createReplaced();
   return {
@@ -117,6 +123,7 @@ export async function compose(given: Parts): Promise<Composition> {
       return serving;
     },
     exposeMetrics: metrics.expose,
+    transmitter,
     drain: readiness.drain,
     async replaceServers(prepared) {
       const next = { ...parts, prepared };
@@ -135,6 +142,7 @@ export async function compose(given: Parts): Promise<Composition> {
     async close() {
       await own?.close();
       await admin?.close();
+      transmitter?.close();
       await current.gateway?.close();
       await replaced.close();
       await current.authorizationServer.close();
@@ -144,7 +152,7 @@ export async function compose(given: Parts): Promise<Composition> {
 
 async function composeServers(
   parts: Parts,
-  { exposeMetrics, readiness, own, admin, lastingServer, createGatewayOf }: Lasting,
+  { exposeMetrics, readiness, own, admin, transmitter, lastingServer, createGatewayOf }: Lasting,
   server: AuthorizationServer,
   previous: Gateway | null,
 ): Promise<Replaceable> {
@@ -160,7 +168,7 @@ async function composeServers(
     metricsToken: parts.prepared.settings.metricsToken,
   });
   return {
-    handle: route(server, { own, admin }, gateway, serviceRoutes),
+    handle: route(server, { own, admin, transmitter }, gateway, serviceRoutes),
     gateway,
     authorizationServer: server,
   };
@@ -201,7 +209,7 @@ async function createServer(parts: Parts, previous?: AuthorizationServer): Promi
       ...serverOptions(prepared, issuer),
       ...(backends !== null && { backends }),
       ...(decisionPoint !== null && { decideScopes: createDecideScopes(decisionPoint) }),
-      ...(await decideAdminScopes(parts)),
+      decideScopesOf: { ...(await decideAdminScopes(parts)), ...(await decideStreamScopes(parts)) },
       approvals: needsApprovals(parts),
       sendsMail: prepared.settings.mail !== null,
       signInLinks: prepared.settings.mail?.signInLinks ?? false,
@@ -330,7 +338,7 @@ function publishedDocuments({ prepared, issuer }: Parts): readonly string[] {
 
 function route(
   server: AuthorizationServer,
-  { own, admin }: Pick<Lasting, 'own' | 'admin'>,
+  { own, admin, transmitter }: Pick<Lasting, 'own' | 'admin' | 'transmitter'>,
   gateway: Gateway | null,
   serviceRoutes: PathHandler,
 ): HttpHandler {
@@ -338,6 +346,7 @@ function route(
     const path = pathOf(request);
     // Before the gateway, which responds to requests for the metadata of any other resource.
     if (admin?.belongs(path) === true) return Promise.resolve(admin);
+    if (transmitter?.belongs(path) === true) return Promise.resolve(transmitter);
     if (gateway?.belongs(path) === true) {
       const { address } = connection;
       return Promise.resolve({ node: (incoming, outgoing) => gateway.handle(incoming, outgoing, address) });

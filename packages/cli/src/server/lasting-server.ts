@@ -13,6 +13,7 @@ export type LastingServer = Pick<
   | 'approvals'
   | 'dpopNonceSecret'
   | 'recordOf'
+  | 'securityEventKeys'
   | 'componentPages'
 >;
 
@@ -40,6 +41,12 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
       redirectToLogin: (path, again) => current().componentPages.redirectToLogin(path, again),
       takeReturnPath: (request) => current().componentPages.takeReturnPath(request),
       look: current().componentPages.look,
+    },
+    securityEventKeys: {
+      sign: (claims) => current().securityEventKeys.sign(claims),
+      encrypt: (text, context) => current().securityEventKeys.encrypt(text, context),
+      isCurrent: (ciphertext) => current().securityEventKeys.isCurrent(ciphertext),
+      decrypt: (ciphertext, context) => current().securityEventKeys.decrypt(ciphertext, context),
     },
     recordOf: (events, event) => current().recordOf(events, event),
   };

@@ -1,7 +1,7 @@
 /** Validates the settings, the modules they name, and the rules between them, before opening anything. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { adminResourcesOf } from '@portcullis/admin/options';
+import { adminResourcesOf, transmitterResourceOf } from '@portcullis/admin/options';
 import {
   type AuthorizationServerOptions,
   type FindWorkspaces,
@@ -71,6 +71,11 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   checkReceivers(settings, report);
   if (settings.mail !== null && settings.auditRetention === false)
     report.add(['mail'], 'must not be set while auditRetention is false: it is sent from the audit log');
+  if (settings.sharedSignals !== null && settings.auditRetention === false)
+    report.add(
+      ['sharedSignals'],
+      'must not be set while auditRetention is false: it is sent from the audit log',
+    );
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
   serversAt('http://localhost', report);
@@ -192,6 +197,7 @@ export function serverOptions(
       ...resourcesOf(serversAt(issuer)),
       ...settings.resources,
       ...(settings.admin === null ? [] : adminResourcesOf(issuer)),
+      ...(settings.sharedSignals === null ? [] : [transmitterResourceOf(issuer)]),
     ],
     ...(findWorkspaces !== null && { workspaces: findWorkspaces }),
   };

@@ -119,6 +119,10 @@ export async function start(
     const { startWebhooks } = await import('./webhooks.ts');
     opened.defer(await startWebhooks(parts, composition));
   }
+  if (composition.transmitter !== null) {
+    const { startPushDelivery } = await import('./shared-signals.ts');
+    opened.defer(startPushDelivery(composition.transmitter));
+  }
   if (settings.mail !== null) {
     const { startMail } = await import('./mail.ts');
     opened.defer(startMail(settings.mail, parts, composition));

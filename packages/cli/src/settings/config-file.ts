@@ -3,7 +3,13 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { pathToFileURL } from 'node:url';
-import type { EventExport, GivenAdminOptions, GivenMailOptions, Webhook } from '@portcullis/admin/options';
+import type {
+  EventExport,
+  GivenAdminOptions,
+  GivenMailOptions,
+  GivenSharedSignalsOptions,
+  Webhook,
+} from '@portcullis/admin/options';
 import type {
   AuthorizationServerOptions,
   ClientKeyOptions,
@@ -88,6 +94,7 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly bootstrapPassword?: SecretReference;
   readonly metricsToken?: SecretReference;
   readonly mail?: WithSecrets<GivenMailOptions, 'password'>;
+  readonly sharedSignals?: GivenSharedSignalsOptions;
   readonly webhooks?: readonly WithSecrets<Webhook, 'secret'>[];
   readonly eventExports?: readonly (Omit<EventExport, 'headers' | 'format'> &
     Partial<Pick<EventExport, 'format'>> & { readonly headers?: SecretHeaders })[];

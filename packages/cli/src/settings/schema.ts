@@ -1,5 +1,11 @@
 /** The settings of the command line: the options of the authorization server, and those of the program itself. */
-import { adminSchema, eventExportsSchema, mailSchema, webhooksSchema } from '@portcullis/admin/options';
+import {
+  adminSchema,
+  eventExportsSchema,
+  mailSchema,
+  sharedSignalsSchema,
+  webhooksSchema,
+} from '@portcullis/admin/options';
 import type { FindWorkspaces } from '@portcullis/authorization-server';
 import {
   callback,
@@ -115,6 +121,12 @@ const programSettings = {
     default: [],
     description: 'other receivers of audit events: syslog, OCSF, OpenTelemetry logs',
     note: 'Delivered as webhooks are: [webhooks.md](guides/webhooks.md#syslog-ocsf-and-opentelemetry).',
+  }),
+  sharedSignals: option(sharedSignalsSchema, {
+    section: 'Operation',
+    description: 'clients that receive security events (CAEP, RISC) about ended access, by event streams',
+    defaultText: 'off',
+    note: 'The transmitter of the Shared Signals Framework: [shared-signals.md](guides/shared-signals.md).',
   }),
   resources: { ...optionDefinitions.resources, default: [] },
   /** A module, or in a configuration module the function itself. */

@@ -48,5 +48,5 @@ export const postgresDialect: Dialect = {
       'rate_limits', 'audit_events', 'user_profiles', 'sweep_lease', 'personal_access_tokens', 'backend_registrations',
       'asserted_identities', 'tool_pins', 'device_authorizations', 'connected_accounts', 'registrations_at_backends',
       'definition_pins', 'approvals', 'scim_resources', 'scim_keys', 'scim_tokens',
-      'webhooks', 'event_hours')`,
+      'webhooks', 'event_hours', 'event_streams')`,
 };

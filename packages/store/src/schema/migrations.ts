@@ -268,6 +268,28 @@ export const migrations: readonly Migration[] = [
         (table) => `ALTER TABLE ${table} ADD COLUMN verified_at ${integer}`,
       ),
   },
+  {
+    number: 31,
+    name: 'event streams of receivers',
+    statements: ({ text, integer, bytes, table }) => [
+      `CREATE TABLE event_streams (
+        id ${text} PRIMARY KEY NOT NULL,
+        client_id ${text} NOT NULL,
+        endpoint ${text},
+        encrypted_authorization ${bytes},
+        events_requested ${text} NOT NULL,
+        description ${text},
+        status ${text} NOT NULL,
+        reason ${text},
+        removed_accounts ${text} NOT NULL,
+        cursor ${text} NOT NULL,
+        acknowledged ${text},
+        verification_requested_at ${integer} NOT NULL,
+        created_at ${integer} NOT NULL,
+        version ${integer} NOT NULL
+      ) ${table}`,
+    ],
+  },
 ];
 
 /**

@@ -8,6 +8,7 @@ import { keyEndpoints } from './keys.ts';
 import { policyEndpoints } from './policy.ts';
 import { serverEndpoints } from './servers.ts';
 import { statisticsEndpoints } from './statistics.ts';
+import { streamEndpoints } from './streams.ts';
 import { userEndpoints } from './users.ts';
 
 export const endpoints: readonly Endpoint[] = [
@@ -18,6 +19,7 @@ export const endpoints: readonly Endpoint[] = [
   ...serverEndpoints,
   ...policyEndpoints,
   ...keyEndpoints,
+  ...streamEndpoints,
   ...eventEndpoints,
   ...statisticsEndpoints,
 ];

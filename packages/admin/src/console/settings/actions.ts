@@ -7,6 +7,7 @@ import {
 } from '../../operations/initial-access-tokens.ts';
 import { rotateKey } from '../../operations/keys.ts';
 import { searchList } from '../../operations/search-lists.ts';
+import { removeEventStream } from '../../operations/streams.ts';
 import { defineAction } from '../action.ts';
 import { doneAt } from '../done.ts';
 import { links } from '../links.ts';
@@ -112,4 +113,32 @@ const revokeRoutes = defineAction({
   },
 });
 
-export const settingsActions: readonly ConsoleRoute[] = [...rotateRoutes, ...createRoutes, ...revokeRoutes];
+const streamRoutes = defineAction({
+  path: `${links.settings}/streams/{streamId}/remove`,
+  async describe({ admin, params }) {
+    const id = params['streamId'] ?? '';
+    const { clientId } = found(await admin.store.findEventStream(id), `event stream ${id}`);
+    return {
+      section: 'settings',
+      title: `Remove the event stream of ${clientId}`,
+      back,
+      effects: [
+        'The receiver learns of no ended access any more, and of nothing that is still queued.',
+        'It may create another one while the setting `sharedSignals` names it.',
+      ],
+      button: 'Remove the stream',
+      isDangerous: true,
+    };
+  },
+  async perform(request) {
+    await removeEventStream(request, request.params['streamId'] ?? '');
+    return doneAt(links.settings, 'stream-removed');
+  },
+});
+
+export const settingsActions: readonly ConsoleRoute[] = [
+  ...rotateRoutes,
+  ...createRoutes,
+  ...revokeRoutes,
+  ...streamRoutes,
+];

@@ -3,6 +3,7 @@ import { redirectUriOf } from '@portcullis/authorization-server';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { Administration } from '../../operations/administration.ts';
 import { findProviderLogins } from '../../operations/provider-status.ts';
+import { type ListedStream, listEventStreams } from '../../operations/streams.ts';
 import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
@@ -11,15 +12,17 @@ import { empty, formatCount, section, table, tag, time } from '../ui/parts.ts';
 const DONE = {
   rotated: 'A new signing key was created. All processes use it within half a minute.',
   revoked: 'The initial access token was revoked.',
+  'stream-removed': 'The event stream was removed.',
 };
 
 export const settingsPage: ConsoleRoute = definePage(links.settings, async (request) => {
   const { admin, role } = request;
   const isOperator = role === 'operator';
-  const [keys, providers, tokens] = await Promise.all([
+  const [keys, providers, tokens, streams] = await Promise.all([
     keyTable(admin),
     providerTable(admin),
     tokenTable(request),
+    listEventStreams(admin.store),
   ]);
   const link = (href: string, label: string) =>
     isOperator ? html`<a class="button" href="${href}">${label}</a>` : null;
@@ -32,6 +35,7 @@ ${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key
 ${section('Identity providers', providers, link(links.setupProvider, 'Add a provider'))}
 ${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
 ${section('Webhooks', webhookTable(admin))}
+${section('Event streams', streamTable(request, streams))}
 ${section('Rate limits', limitTable(admin))}`,
   };
 });
@@ -140,6 +144,34 @@ function webhookTable({ configuration: { webhooks } }: Administration): Markup {
     types === null ? 'all' : types.join(', '),
   ]);
   return table('Webhooks', [{ heading: 'Webhook' }, { heading: 'Host' }, { heading: 'Events' }], rows);
+}
+
+function streamTable(
+  { admin, role }: Pick<ConsoleRequest, 'admin' | 'role'>,
+  streams: readonly ListedStream[],
+): Markup {
+  if (streams.length === 0)
+    return empty(
+      'No event stream',
+      'Receivers of security events create one by the Shared Signals Framework, where the setting `sharedSignals` names them.',
+    );
+  const rows = streams.map(({ id, clientId, host, status, lastError, createdAt }) => [
+    html`<bdi>${clientId}</bdi>`,
+    host === null ? 'polled' : html`pushed to <code>${host}</code>`,
+    lastError === null ? status : html`${tag(status, 'bad')} ${lastError}`,
+    time(createdAt, admin.clock()),
+    role === 'operator'
+      ? html`<a class="button grave" href="${links.settings}/streams/${encodeURIComponent(id)}/remove">Remove<span class="unseen"> the stream of ${clientId}</span></a>`
+      : '',
+  ]);
+  const columns = [
+    { heading: 'Receiver' },
+    { heading: 'Delivery' },
+    { heading: 'State' },
+    { heading: 'Created', kind: 'time' },
+    { heading: 'Actions', kind: 'acts' },
+  ] as const;
+  return table('Event streams of receivers', columns, rows);
 }
 
 function limitTable({ rateLimits }: Administration): Markup {

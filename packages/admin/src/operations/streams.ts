@@ -1,0 +1,62 @@
+/** Operations on the event streams of receivers. */
+import type { EventStreamStore, WebhookStore } from '@portcullis/authorization-server/store';
+import { type AdminRequest, recordChange } from './administration.ts';
+import { found } from './errors.ts';
+import type { StreamEvent } from './stream-event.ts';
+
+/** A stream as operators see it. Times in epoch seconds. */
+export interface ListedStream {
+  readonly id: string;
+  /** The receiver. */
+  readonly clientId: string;
+  readonly delivery: 'push' | 'poll';
+  /** The host that it is pushed to: the path of an address may be a secret. */
+  readonly host: string | null;
+  readonly status: 'enabled' | 'paused' | 'disabled';
+  /** Requested types of events; empty: all. */
+  readonly events: readonly string[];
+  readonly description: string | null;
+  readonly createdAt: number;
+  /** Failed attempts to push in a row. */
+  readonly attempts: number;
+  readonly lastError: string | null;
+}
+
+/** Ordered by identifier. */
+export async function listEventStreams(
+  store: Pick<EventStreamStore & WebhookStore, 'listEventStreams' | 'listWebhooks'>,
+): Promise<readonly ListedStream[]> {
+  const [streams, progress] = await Promise.all([store.listEventStreams(), store.listWebhooks()]);
+  return streams.map(({ id, clientId, endpoint, status, eventsRequested, description, createdAt }) => {
+    const { attempts = 0, lastError = null } = progress.find(({ name }) => name === id) ?? {};
+    return {
+      ...{ id, clientId, status, description, createdAt, events: eventsRequested },
+      ...(endpoint === null
+        ? { delivery: 'poll', host: null, attempts: 0, lastError: null }
+        : { delivery: 'push', host: new URL(endpoint).host, attempts, lastError }),
+    };
+  });
+}
+
+/** Its receiver gets nothing more. @returns the stream; `null` for an unknown one */
+export async function removeStream(
+  store: Pick<EventStreamStore, 'findEventStream' | 'removeEventStream'>,
+  record: (event: StreamEvent) => void,
+  id: string,
+): Promise<Pick<ListedStream, 'id' | 'clientId'> | null> {
+  const stream = await store.findEventStream(id);
+  if (stream === null || !(await store.removeEventStream(id))) return null;
+  const { clientId } = stream;
+  record({ type: 'event_stream.removed', clientId, streamId: id });
+  return { id, clientId };
+}
+
+export async function removeEventStream(
+  { admin, operator, reason }: AdminRequest,
+  id: string,
+): Promise<Pick<ListedStream, 'id' | 'clientId'>> {
+  const removed = found(await removeStream(admin.store, admin.events, id), `event stream ${id}`);
+  const before = { clientId: removed.clientId };
+  recordChange(admin, operator, { operation: 'streams.remove', target: id, before, after: null, reason });
+  return removed;
+}

@@ -1,0 +1,148 @@
+/** Polling: a stream's tokens in the order of their events, until they are acknowledged. @see RFC 8936 */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventStreamRecord, EventStreamStore } from '@portcullis/authorization-server/store';
+import * as z from 'zod';
+import type { StreamEvent } from '../operations/stream-event.ts';
+import type { ReadEvents } from '../webhooks/event-reader.ts';
+import { StreamError } from './stream-error.ts';
+import type { FindStreamTokens, StreamToken } from './stream-tokens.ts';
+
+interface PollDependencies {
+  readonly store: EventStreamStore;
+  readonly readEvents: ReadEvents;
+  readonly findTokens: FindStreamTokens;
+  readonly events: (event: StreamEvent) => void;
+}
+
+/** @see RFC 8936 §2.4 */
+interface PollResponse {
+  readonly sets: Readonly<Record<string, string>>;
+  readonly moreAvailable: boolean;
+}
+
+/** Responds to a poll. @throws StreamError */
+export type Poll = (stream: EventStreamRecord, body: object, signal: AbortSignal) => Promise<PollResponse>;
+
+/** Tokens of one response. */
+const MAX_TOKENS = 100;
+/** Milliseconds for which a poll waits for a token, and between two looks. */
+const LONGEST_WAIT = 25_000;
+const INTERVAL = 1_000;
+
+const pollSchema = z.object({
+  maxEvents: z.int().min(0).optional(),
+  returnImmediately: z.boolean().default(false),
+  ack: z.array(z.string().max(100)).max(10_000).default([]),
+  setErrs: z
+    .record(z.string().max(100), z.object({ err: z.string(), description: z.string().optional() }))
+    .default({}),
+});
+
+/** A token in its place in the audit log. */
+interface PlacedToken extends StreamToken {
+  /** Of the event that the cursor passes with it. */
+  readonly position: string;
+}
+
+/** What follows a stream's cursor. */
+interface Unacknowledged {
+  readonly stream: EventStreamRecord;
+  readonly tokens: readonly PlacedToken[];
+  /** The identifiers of all events up to the end of the batch. */
+  readonly positions: readonly string[];
+}
+
+/** A poll that waits ends when the same stream is polled again in this process. */
+export function createPoll({ store, readEvents, findTokens, events }: PollDependencies): Poll {
+  const waiting = new Map<string, AbortController>();
+
+  /** Passes batches without a token of the stream. */
+  async function readUnacknowledged(given: EventStreamRecord): Promise<Unacknowledged> {
+    for (let stream = given; ; ) {
+      const { settled, items, isFull } = await readEvents(stream.cursor);
+      const positions = settled.map(({ id }) => id);
+      const tokens: PlacedToken[] = [];
+      for (const { event, position } of items)
+        for (const token of await findTokens(stream, event)) tokens.push({ ...token, position });
+      const after = tokens.findIndex(({ id }) => id === stream.acknowledged) + 1;
+      if (tokens.length > after || !isFull) return { stream, tokens: tokens.slice(after), positions };
+      stream = await advance(stream, positions.at(-1) ?? stream.cursor, null);
+    }
+  }
+
+  async function advance(
+    stream: EventStreamRecord,
+    cursor: string,
+    acknowledged: string | null,
+  ): Promise<EventStreamRecord> {
+    const moved = { ...stream, cursor, acknowledged, version: stream.version + 1 };
+    if (await store.saveEventStream(moved)) return moved;
+    // Changed at the same time: what is not passed yet is sent again.
+    return (await store.findEventStream(stream.id)) ?? stream;
+  }
+
+  /** Tokens are passed in their order: one after another that is not acknowledged is sent again with it. */
+  async function acknowledge(given: EventStreamRecord, ids: ReadonlySet<string>): Promise<EventStreamRecord> {
+    let stream = given;
+    for (let isMore = ids.size > 0; isMore; ) {
+      const found = await readUnacknowledged(stream);
+      const next = found.tokens.findIndex(({ id }) => !ids.has(id));
+      const passed = next < 0 ? found.tokens : found.tokens.slice(0, next);
+      const last = passed.at(-1);
+      if (last === undefined) return found.stream;
+      const position = next < 0 ? null : found.tokens[next]?.position;
+      const end = position == null ? found.positions.length : found.positions.indexOf(position);
+      const isWithin = last.position === position;
+      const cursor = found.positions[end - 1] ?? found.stream.cursor;
+      stream = await advance(found.stream, cursor, isWithin ? last.id : null);
+      isMore = next < 0;
+    }
+    return stream;
+  }
+
+  function report({ id, clientId }: EventStreamRecord, errors: z.infer<typeof pollSchema>['setErrs']): void {
+    for (const [token, { err, description = '' }] of Object.entries(errors).slice(0, MAX_TOKENS)) {
+      const reason = `${err} ${description}`.trim().slice(0, 300);
+      events({ type: 'event_stream.event_rejected', clientId, streamId: id, token, reason });
+    }
+  }
+
+  return async (given, body, signal) => {
+    const result = pollSchema.safeParse(body);
+    if (!result.success) throw new StreamError(400, 'The body is no poll: see RFC 8936, section 2.2.');
+    const { maxEvents = MAX_TOKENS, returnImmediately, ack, setErrs } = result.data;
+    report(given, setErrs);
+    const acknowledged = await acknowledge(given, new Set([...ack, ...Object.keys(setErrs)]));
+    if (maxEvents === 0 || acknowledged.status !== 'enabled') return { sets: {}, moreAvailable: false };
+    waiting.get(given.id)?.abort();
+    const superseded = new AbortController();
+    waiting.set(given.id, superseded);
+    try {
+      const ended = AbortSignal.any([signal, superseded.signal, AbortSignal.timeout(LONGEST_WAIT)]);
+      return await wait(acknowledged, Math.min(maxEvents, MAX_TOKENS), returnImmediately ? null : ended);
+    } finally {
+      if (waiting.get(given.id) === superseded) waiting.delete(given.id);
+    }
+  };
+
+  async function wait(
+    given: EventStreamRecord,
+    limit: number,
+    ended: AbortSignal | null,
+  ): Promise<PollResponse> {
+    for (let stream = given; ; ) {
+      const found = await readUnacknowledged(stream);
+      const { tokens } = found;
+      if (tokens.length > 0 || ended === null || ended.aborted) {
+        const sets: Record<string, string> = {};
+        for (const token of tokens.slice(0, limit)) sets[token.id] = await token.sign();
+        return { sets, moreAvailable: tokens.length > limit };
+      }
+      await sleep(INTERVAL, undefined, { signal: ended, ref: false }).catch(() => {});
+      // Paused, changed or removed meanwhile.
+      const current = await store.findEventStream(stream.id);
+      if (current === null || current.status !== 'enabled') return { sets: {}, moreAvailable: false };
+      stream = current;
+    }
+  }
+}

@@ -1,0 +1,11 @@
+/** A request of a receiver that is refused. */
+export class StreamError extends Error {
+  override readonly name = 'StreamError';
+  readonly status: 400 | 403 | 404 | 405 | 409 | 413 | 415 | 429;
+
+  /** @param message one sentence for the developer of the receiver */
+  constructor(status: StreamError['status'], message: string) {
+    super(message);
+    this.status = status;
+  }
+}

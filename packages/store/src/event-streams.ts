@@ -1,0 +1,61 @@
+/** The event streams of receivers of security events. */
+import type { EventStreamRecord, EventStreamStore } from '@portcullis/authorization-server/store';
+import type { Database, Steps } from './database.ts';
+import { readList } from './json.ts';
+import { defineRecordColumns } from './record-columns.ts';
+import { defineQuery, sql } from './sql.ts';
+
+const columns =
+  defineRecordColumns<EventStreamRecord>(`id clientId endpoint encryptedAuthorization:bytes eventsRequested:json
+  description status reason removedAccounts:json cursor acknowledged verificationRequestedAt createdAt version`);
+const insert = columns.insertInto('event_streams');
+const SELECT = `SELECT ${columns.select()} FROM event_streams`;
+const byId = defineQuery(`${SELECT} WHERE id = ?`);
+const all = defineQuery(`${SELECT} ORDER BY id`);
+const save =
+  defineQuery(`UPDATE event_streams SET endpoint = ?, encrypted_authorization = ?, events_requested = ?, description = ?,
+  status = ?, reason = ?, removed_accounts = ?, cursor = ?, acknowledged = ?, verification_requested_at = ?, version = ?
+  WHERE id = ? AND version = ? RETURNING 1 AS one`);
+const liveGrants = defineQuery('SELECT resources FROM grants WHERE account_id = ? AND revoked_at IS NULL');
+const endedGrants = defineQuery(
+  'SELECT resources FROM grants WHERE revoked_at >= ? AND revoked_at <= ? AND account_id = ?',
+);
+
+/** Seconds between the end of a grant and its event, whose times are those of two clocks. */
+const CLOCKS = 2;
+
+export function createEventStreamStore(database: Database): EventStreamStore {
+  return {
+    createEventStream: async (stream) => void (await database.write(insert(stream))),
+    findEventStream: async (id) => columns.readFirst(await database.read(byId(id))),
+    listEventStreams: async () => columns.readAll(await database.read(all())),
+    async saveEventStream(stream) {
+      const { endpoint, encryptedAuthorization, eventsRequested, description, status, reason } = stream;
+      const { removedAccounts, cursor, acknowledged, verificationRequestedAt, version, id } = stream;
+      const saved = await database.write(
+        save(
+          ...[endpoint, encryptedAuthorization, JSON.stringify(eventsRequested), description, status, reason],
+          ...[JSON.stringify(removedAccounts), cursor, acknowledged, verificationRequestedAt, version],
+          ...[id, version - 1],
+        ),
+      );
+      return saved.length > 0;
+    },
+    removeEventStream: (id) => database.transact({ steps: () => remove(id), postgres: { lock: null } }),
+    async listGrantedResources(accountId, at) {
+      const rows = [
+        ...(await database.read<{ readonly resources: string }>(liveGrants(accountId))),
+        ...(await database.read<{ readonly resources: string }>(
+          endedGrants(at - CLOCKS, at + CLOCKS, accountId),
+        )),
+      ];
+      return [...new Set(rows.flatMap(({ resources }) => readList(resources)))];
+    },
+  };
+}
+
+function* remove(id: string): Steps<boolean> {
+  const removed = yield sql`DELETE FROM event_streams WHERE id = ${id} RETURNING 1 AS one`;
+  yield sql`DELETE FROM webhooks WHERE name = ${id}`;
+  return removed.length > 0;
+}
