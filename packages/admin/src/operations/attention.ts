@@ -45,7 +45,7 @@ export async function findAttention(admin: Administration): Promise<readonly Att
     admin.store.listWebhooks(),
     readSkew(admin),
     findUnverified(admin),
-    findProviderLogins(admin, PATIENCE),
+    findProviderLogins(admin, Date.now() - RECENT_FAILURE),
     findLateClocks(admin),
   ]);
   const failing = deliveries.filter(

@@ -53,18 +53,20 @@ export async function showProviderStatus(admin: StatusSources, id: string): Prom
 
 const NO_LOGINS: ProviderLogins = { lastSuccess: null, lastFailure: null };
 
-/** Events of a type that are read, and milliseconds. */
+/** Events of a type that are read, milliseconds, and how far back. */
 const MAX_EVENTS = 300;
 const PATIENCE = 50;
+const LATELY = 14 * 86_400_000;
 
-/** By the identifier of the provider. */
+/** By the identifier of the provider. @param since epoch milliseconds; absent: lately */
 export async function findProviderLogins(
-  { store }: Pick<Administration, 'store'>,
-  patience: number = PATIENCE,
+  { store, identityProviders }: Pick<Administration, 'store' | 'identityProviders'>,
+  since: number = Date.now() - LATELY,
 ): Promise<ReadonlyMap<string, ProviderLogins>> {
+  if (identityProviders.length === 0) return new Map();
   const [succeeded = [], ...failed] = await Promise.all(
     ['login.succeeded', 'federated_login.failed', 'identity_provider.failed'].map(
-      async (type) => (await listEvents({ store }, { type }, '', MAX_EVENTS, patience)).events,
+      async (type) => (await listEvents({ store }, { type, since }, '', MAX_EVENTS, PATIENCE)).events,
     ),
   );
   const logins = new Map<string, ProviderLogins>();
