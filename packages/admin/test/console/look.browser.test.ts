@@ -124,6 +124,17 @@ describe('the console in a browser', () => {
     expect(await page.locator('tbody tr').count()).toBe(1);
   });
 
+  it('sorts a list by keyboard, and says by which column', async () => {
+    await page.setViewportSize({ width: 1200, height: 740 });
+    await page.goto(`${t.url}/admin/users`);
+    await page.locator('th a', { hasText: 'Account' }).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/sort=account/);
+    expect(await page.locator('th[aria-sort=ascending]').textContent()).toContain('Account');
+    await page.evaluate(axe.source);
+    expect(await violationsOf()).toEqual([]);
+  });
+
   it('the first Tab reaches a link that skips the navigation', async () => {
     await open('/admin/users');
     await page.keyboard.press('Tab');
@@ -132,7 +143,7 @@ describe('the console in a browser', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
   });
 
-  it('disables a user by keyboard, after saying what ends', async () => {
+  it('disables a user by keyboard, after saying what ends, and undoes it', async () => {
     await open('/admin/users/{userId}/disable');
     expect(await page.locator('.effects').textContent()).toContain(
       'Ends 1 session and 1 connection of 1 app',
@@ -143,5 +154,10 @@ describe('the console in a browser', () => {
     await page.keyboard.press('Enter');
     await page.locator('[role=status]').waitFor();
     expect(await page.locator('[role=status]').textContent()).toContain('The account is disabled');
+    await page.evaluate(axe.source);
+    expect(await violationsOf()).toEqual([]);
+    await page.getByRole('button', { name: 'Undo' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('The account can sign in again.').waitFor();
   });
 });
