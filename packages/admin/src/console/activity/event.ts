@@ -17,7 +17,7 @@ export const eventRoutes: readonly ConsoleRoute[] = [
       const event = await findEvent(admin, params['eventId'] ?? '');
       const names = await findEventNames(admin, [event]);
       const { pieces, tone } = describeEvent(event, names);
-      const { accountId, clientId, grantId, transactionId, type } = event;
+      const { accountId, clientId, grantId, transactionId, type, details } = event;
       return {
         section: 'activity',
         title: type,
@@ -47,7 +47,13 @@ ${section('On the command line', copyText(commandFor(event)))}</div>
             ],
             ['Connection', grantId && more(grantId, links.grant(grantId), { grant: grantId })],
             ['Authorization', transactionId],
-            ['Event', more(type, links.events({ type }), { type })],
+            [
+              'Server',
+              typeof details['server'] !== 'string'
+                ? null
+                : more(details['server'], links.server(details['server']), { server: details['server'] }),
+            ],
+            ['Event', html`<a href="${links.events({ type })}">${type}</a>`],
           ]),
         )}</div></div>`,
       };
