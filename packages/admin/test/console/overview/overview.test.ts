@@ -59,6 +59,10 @@ describe('the overview', () => {
     await t.onStore((store) =>
       store.appendEvents([started('0.1.0', 7_200_000), started('0.2.0', 3_600_000)]),
     );
+    // The start of this server is an event, too.
+    expect((await visitor.open('/admin/activity?type=server.started')).html).toMatch(
+      /Portcullis <code>\d+\.\d+\.\d+<\/code> started/,
+    );
     const { html } = await visitor.open('/admin?view=day');
     expect(html).toMatch(/<b>A<\/b> <a href="[^"]+">start of 0\.1\.0 at/);
     expect(html).toMatch(/<b>B<\/b> <a href="[^"]+">deployment of 0\.2\.0 at/);
