@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type ProtectedProcess, startCommand } from '../../../tests/support/protect.ts';
 
@@ -98,6 +99,32 @@ describe('the credentials of a server', () => {
       200,
       ['first', 'second'],
     ]);
+  });
+});
+
+describe('with `admin`, the audit log', () => {
+  it('has the start of the server and each reload, which the plots of the console mark', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'portcullis-lifecycle-'));
+    onTestFinished(() => rmSync(own, { recursive: true, force: true }));
+    const config = join(own, 'portcullis.json');
+    const database = join(own, 'portcullis.db');
+    const writeOwn = (...paths: readonly string[]) =>
+      writeFileSync(config, JSON.stringify({ admin: {}, database, servers: paths.map(serverAt) }));
+    writeOwn('/one');
+    const environment = { PORTCULLIS_CONFIG: config, PORTCULLIS_DATABASE: database };
+    const up = await startCommand(['up'], environment);
+    onTestFinished(async () => void (await up.stop()));
+    const store = await openStore(database);
+    onTestFinished(() => store.close());
+    const lifecycle = async () =>
+      (await store.listLatestEvents(50))
+        .filter(({ type }) => type === 'server.started' || type === 'configuration.reloaded')
+        .map(({ type, details }) => [type, details]);
+    const started = ['server.started', { version: expect.stringMatching(/^\d/) }];
+    await expect.poll(lifecycle).toEqual([started]);
+    writeOwn('/one', '/two');
+    up.child.kill('SIGHUP');
+    await expect.poll(lifecycle).toEqual([started, ['configuration.reloaded', { servers: 2 }]]);
   });
 });
 
