@@ -4,6 +4,7 @@ import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from '../../operations/administration.ts';
 import { links } from '../links.ts';
 import { findAppNames } from '../names.ts';
+import { formatDay } from '../ui/parts.ts';
 import { describeEvent, type EventNames, type Piece } from './describe-event.ts';
 
 /** The names that events need, each read once. */
@@ -54,8 +55,5 @@ export function pieceMarkup(pieces: readonly Piece[], tone: string): Markup {
 
 /** `28 Nov 18:04:07` */
 function clockOf(iso: string): string {
-  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(
-    new Date(iso),
-  );
-  return `${day} ${iso.slice(11, 19)}`;
+  return `${formatDay(Date.parse(iso))} ${iso.slice(11, 19)}`;
 }

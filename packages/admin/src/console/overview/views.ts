@@ -4,6 +4,7 @@ import { sumCounts } from '../../operations/statistics/counts.ts';
 import { HOUR } from '../../operations/statistics/event-time.ts';
 import type { Statistics } from '../../operations/statistics/statistics.ts';
 import { addSteps, beginOf, type SeriesStep } from '../../operations/statistics/steps.ts';
+import { formatCount, formatDay } from '../ui/parts.ts';
 
 const DAY = 24 * HOUR;
 
@@ -95,8 +96,7 @@ export function compareCounts(count: number, earlier: number | null, than: strin
   if (earlier === 0) return count === 0 ? `none, as ${than}` : `none ${than}`;
   const percent = Math.round(((count - earlier) / earlier) * 100);
   if (percent === 0) return `as many as ${than}`;
-  if (percent >= 1000)
-    return `${new Intl.NumberFormat('en').format(Math.round(count / earlier))} times as many as ${than}`;
+  if (percent >= 1000) return `${formatCount(Math.round(count / earlier))} times as many as ${than}`;
   return `${Math.abs(percent)} % ${percent > 0 ? 'more' : 'fewer'} than ${than}`;
 }
 
@@ -109,8 +109,6 @@ export function timeText(at: number): string {
 export function pointLabel(name: ViewName, at: number): string {
   const iso = new Date(at).toISOString();
   if (name === 'hour' || name === 'day') return iso.slice(11, 16);
-  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(
-    new Date(at),
-  );
+  const day = formatDay(at);
   return name === 'week' ? `${day} ${iso.slice(11, 16)}` : day;
 }

@@ -4,9 +4,20 @@ import { withQuery } from '../links.ts';
 import type { ConsoleLink, ConsoleRequest } from '../page.ts';
 import { icons } from './icons.ts';
 
+// Creating a formatter costs as much as hundreds of its texts.
+const counts = new Intl.NumberFormat('en');
+const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+const relativeTimes = new Intl.RelativeTimeFormat('en');
+
 /** `1,204` */
 export function formatCount(count: number): string {
-  return new Intl.NumberFormat('en').format(count);
+  return counts.format(count);
+}
+
+/** `28 Nov`, in UTC. @param at epoch milliseconds */
+export function formatDay(at: number): string {
+  return days.format(at);
 }
 
 /** `3 sessions`, `1 session` @param plural where it is not the noun with an s */
@@ -28,10 +39,10 @@ export function time(at: number, now: number): Markup {
   const unit = UNITS.find(([below]) => Math.abs(passed) < below);
   const words =
     unit === undefined
-      ? new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(date)
+      ? dates.format(date)
       : Math.abs(passed) < 60
         ? 'just now'
-        : new Intl.RelativeTimeFormat('en').format(-Math.trunc(passed / unit[1]), unit[2]);
+        : relativeTimes.format(-Math.trunc(passed / unit[1]), unit[2]);
   return html`<time datetime="${date.toISOString()}" title="${date.toISOString()}">${words}</time>`;
 }
 
