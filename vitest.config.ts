@@ -22,6 +22,7 @@ const EXHAUSTIVE = [
   'tests/release/linters/*.test.ts',
   'tests/release/{prometheus,syslog}/*.test.ts',
   'tests/security/shared-gateway.test.ts',
+  'packages/authorization-server/test/shared-signals-burst.test.ts',
   'tests/upgrade/each-migration.test.ts',
   'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',
   'packages/cli/test/{client-network,memory,processes}.test.ts',
