@@ -22,7 +22,8 @@ const suppliedSchema = z.object({
   description: z.string().optional(),
   delivery: z
     .object({
-      method: z.string(),
+      // The receiver of caep.dev names it otherwise, and polls.
+      method: z.string().default(POLL),
       endpoint_url: z.string().max(2000).optional(),
       authorization_header: z.string().max(8000).optional(),
     })
