@@ -16,6 +16,7 @@ import {
 interface Schema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
+  readonly format?: string;
   readonly minimum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -76,7 +77,14 @@ function operationOf(path: string, method: string, described: Described): Operat
 }
 
 /** The least that a schema requires. */
-function sampleOf({ type, enum: values, minimum = 1, properties = {}, required = [] }: Schema): unknown {
+function sampleOf({
+  type,
+  format,
+  enum: values,
+  minimum = 1,
+  properties = {},
+  required = [],
+}: Schema): unknown {
   const [first] = values ?? [];
   if (first !== undefined) return first;
   if (type === 'object')
@@ -85,7 +93,8 @@ function sampleOf({ type, enum: values, minimum = 1, properties = {}, required =
     );
   if (type === 'integer' || type === 'number') return minimum;
   if (type === 'boolean') return false;
-  return type === 'array' ? [] : UNKNOWN;
+  if (type === 'array') return [];
+  return format === 'date-time' ? '2026-01-01T00:00:00Z' : format === 'email' ? 'to@example.com' : UNKNOWN;
 }
 
 async function createThings(): Promise<typeof things> {

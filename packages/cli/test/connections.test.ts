@@ -91,3 +91,13 @@ describe('`connections end --since`', () => {
     expect(liveGrants()).toEqual(['grant_bob', 'grant_old', 'grant_used']);
   });
 });
+
+it('`connections list --client` lists what all users, or one, allowed a client', async () => {
+  const idsOf = async (...words: readonly string[]) => {
+    const { output } = await run('connections', 'list', ...words, '--json');
+    return (JSON.parse(output) as readonly { readonly id: string }[]).map(({ id }) => id).toSorted();
+  };
+  expect(await idsOf('--client', 'client')).toEqual(['grant_bob', 'grant_old', 'grant_used']);
+  expect(await idsOf('bob@example.com', '--client', 'client')).toEqual(['grant_bob']);
+  expect(await idsOf('--client', 'another')).toEqual([]);
+});

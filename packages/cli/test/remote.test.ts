@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ListeningServer, listen } from '@portcullis/http/node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Installation,
@@ -16,14 +17,34 @@ import { runHere } from './support/in-process.ts';
 
 let t: Installation;
 let folder: string;
+let received: ListeningServer;
+/** Of the events that the webhook has got, and how it responds to a test. */
+const types: string[] = [];
+let status = 204;
 beforeAll(async () => {
   // Behind the gateway, which serves metadata of its own.
   const backend = { url: 'http://127.0.0.1:9/mcp' };
-  t = await startInstallation({ servers: [{ path: '/wiki', backend }] });
+  received = await listen(
+    async () => ({
+      async fetch(request) {
+        types.push(JSON.parse(await request.text()).type);
+        return new Response(null, { status: types.at(-1) === 'webhook.test' ? status : 204 });
+      },
+    }),
+    { port: 0, host: '127.0.0.1' },
+  );
+  const url = `http://127.0.0.1:${received.port}/`;
+  const webhooks = [{ name: 'siem', url, secret: `whsec_${'a'.repeat(32)}`, types: ['key.*'] }];
+  const scim = {
+    ...{ id: 'acme', name: 'Acme', kind: { issuer: 'https://sso.example.com' } },
+    ...{ clientId: 'portcullis', scopes: ['openid'], scim: {} },
+  };
+  t = await startInstallation({ servers: [{ path: '/wiki', backend }], webhooks, identityProviders: [scim] });
   folder = await mkdtemp(join(tmpdir(), 'portcullis-remote-'));
 });
 afterAll(async () => {
   await t.stop();
+  await received.close(0);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -76,6 +97,12 @@ describe('portcullis --server', () => {
     ['clients', 'initial-access-tokens'],
     ['connections', 'list', '--client', 'ops'],
     ['statistics', '--over', 'hour'],
+    ['access'],
+    ['access', '--group', 'staff'],
+    ['servers', 'test'],
+    ['scim', 'tokens', 'list'],
+    ['webhooks', 'list'],
+    ['mail', 'status'],
     ['servers', 'list'],
     ['servers', 'review'],
     ['approvals', 'list'],
@@ -203,6 +230,52 @@ describe('portcullis --server', () => {
     const words = ['call', `${t.url}/admin/mcp`, 'find_user', `user=${owner.email}`, ...as];
     const { output } = await runHere(words, { environment, folder });
     expect(JSON.parse(output)).toMatchObject({ structuredContent: { user: { email: owner.email } } });
+  });
+
+  it('tries a webhook there, says what it responds, and delivers events again', async () => {
+    expect(await as('ops', 'webhooks', 'test', 'siem')).toMatchObject({ code: 0 });
+    expect(types).toContain('webhook.test');
+    status = 500;
+    const failed = await as('ops', 'webhooks', 'test', 'siem');
+    expect(failed).toMatchObject({ code: 1, errors: expect.stringContaining('siem did not accept it: ') });
+    await as('ops', 'keys', 'rotate');
+    const rotations = () => types.filter((type) => type === 'key.rotated' || type === 'key.created').length;
+    await expect.poll(rotations, { timeout: 15_000 }).toBeGreaterThan(0);
+    const before = rotations();
+    expect(await as('ops', 'webhooks', 'replay', 'siem', '--since', '1h')).toMatchObject({ code: 0 });
+    await expect.poll(rotations, { timeout: 15_000 }).toBeGreaterThan(before);
+    expect(await as('ops', 'webhooks', 'replay', 'none', '--since', '1h')).toMatchObject({ code: 1 });
+  });
+
+  it('creates, lists and revokes a SCIM token there, for a provider that provisions', async () => {
+    const { output, errors } = await as(
+      'ops',
+      'scim',
+      'tokens',
+      'create',
+      'acme',
+      '--note',
+      'first',
+      '--json',
+    );
+    const { id, token, endpoint } = JSON.parse(output || errors);
+    expect([token, endpoint]).toEqual([expect.stringMatching(/\S/), `${t.url}/scim/v2`]);
+    expect((await as('ops', 'scim', 'tokens', 'list')).output).toContain('first');
+    expect(await as('ops', 'scim', 'tokens', 'revoke', id)).toMatchObject({ code: 0 });
+    expect(await as('ops', 'scim', 'tokens', 'create', 'other')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining(
+        'No identity provider other has scim in the configuration: there is acme',
+      ),
+    });
+    expect((await as('ops', 'scim', 'tokens', 'list')).output).toBe('There are none.\n');
+  });
+
+  it('sends no test mail where no mail is sent, and says so', async () => {
+    expect(await as('ops', 'mail', 'test', 'ada@example.com')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('the setting mail is not set'),
+    });
   });
 
   it('says of a command that needs this computer why it acts on no other server', async () => {

@@ -9,10 +9,12 @@ import {
   createClientAdministration,
   createConnectionAdministration,
   createInitialAccessTokenAdministration,
+  createProvisioningTokenAdministration,
   type EventSink,
   type InitialAccessTokenAdministration,
   type KeyAdministration,
   type OutboundSettings,
+  type ProvisioningTokenAdministration,
 } from '@portcullis/authorization-server';
 import type {
   AuthorizationStore,
@@ -70,11 +72,36 @@ export interface AdminSources {
   };
   /** Whether invitations are mailed: then their links are shown to their recipients only. */
   readonly sendsMail: boolean;
+  /** Receivers of events. */
+  readonly receivers: readonly EventReceiver[];
+  /** `null`: no mail is sent. */
+  readonly mail: {
+    readonly server: string;
+    readonly sendTest: (to: string) => Promise<TryOutcome>;
+  } | null;
+  /** Identity providers that provision users and groups, by identifier. */
+  readonly provisioners: readonly string[];
   /** For requests to addresses that an operator names. */
   readonly outbound: OutboundSettings;
   /** The servers behind the gateway. */
   readonly servers: () => readonly GatewayServer[];
   readonly health: () => readonly ServerHealth[];
+}
+
+/** How a receiver has responded to a test. */
+interface TryOutcome {
+  readonly kind: 'delivered' | 'failed' | 'rejected';
+  readonly reason: string | null;
+}
+
+/** A webhook, or another receiver of events, without its secrets; the path of an address may be one. */
+interface EventReceiver {
+  readonly name: string;
+  readonly host: string;
+  /** Types of the events that it gets; `null`: all. */
+  readonly types: readonly string[] | null;
+  /** Sends a test event. */
+  readonly tryOut: () => Promise<TryOutcome & { readonly id: string }>;
 }
 
 /** Who acts, for the audit log. */
@@ -97,6 +124,7 @@ export interface Administration extends AdminSources {
   readonly connections: ConnectionAdministration;
   readonly clients: ClientAdministration;
   readonly initialAccessTokens: InitialAccessTokenAdministration;
+  readonly provisioningTokens: ProvisioningTokenAdministration;
   readonly approvals: ApprovalAdministration;
   readonly statistics: Statistics;
 }
@@ -110,6 +138,7 @@ export function createAdministration(sources: AdminSources): Administration {
     connections: createConnectionAdministration(sources),
     clients: createClientAdministration({ ...sources, issuer, redirects, clients: ids }),
     initialAccessTokens: createInitialAccessTokenAdministration(sources),
+    provisioningTokens: createProvisioningTokenAdministration(sources),
     approvals: createApprovalAdministration(sources),
     statistics: createStatistics(sources.store, Date.now),
   };

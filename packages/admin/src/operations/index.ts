@@ -3,9 +3,9 @@ export { allAccounts, enabledAccounts, findGroups, type Group } from './accounts
 export type { AdminSources } from './administration.ts';
 export { listClientConnections } from './client-grants.ts';
 export { compareLines } from './compare-lines.ts';
+export { listAccess, type ServerAccess } from './policy/access.ts';
 export {
   createPolicyFinder,
-  type ExplainedDecision,
   explainWithoutArguments,
   type FindPolicy,
   type NamedOperation,

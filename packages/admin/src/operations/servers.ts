@@ -1,4 +1,5 @@
 /** What an operator sees of a server behind the gateway: its backend, its health, and the tools that are approved. */
+import { type FailedPart, testServer } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { Administration } from './administration.ts';
 import { found } from './errors.ts';
@@ -23,6 +24,34 @@ export function showServer({ servers }: Pick<Administration, 'servers'>, path: s
     servers().find((server) => server.path === path),
     `server at ${path}`,
   );
+}
+
+/** What a test of a backend has found. */
+interface ServerTestResult {
+  readonly path: string;
+  /** `null`: it works. */
+  readonly failed: FailedPart | null;
+  /** Why it failed. */
+  readonly reason: string | null;
+  /** `null`: it failed, or its tools are known only with the credential of a user. */
+  readonly tools: number | null;
+}
+
+/** Opens a session with the backend of each server, or of one, as the gateway does, and lists its tools. @throws OperationError */
+export async function testServers(
+  admin: Pick<Administration, 'servers'>,
+  path: string | undefined,
+): Promise<readonly ServerTestResult[]> {
+  const servers = path === undefined ? admin.servers() : [showServer(admin, path)];
+  const results: ServerTestResult[] = [];
+  for (const server of servers) {
+    if (server.backend === null) continue;
+    const result = await testServer(server, server.backend);
+    const failed = result.ok ? null : result.part;
+    const [reason, tools] = result.ok ? [null, result.tools] : [result.reason, null];
+    results.push({ path: server.path, failed, reason, tools });
+  }
+  return results;
 }
 
 /** `null`: not known yet. */

@@ -1,5 +1,5 @@
 /** `portcullis connections`: lists and revokes the access of apps to users' accounts (grants), with the linked identity of each. */
-import { allAccounts } from '@portcullis/admin/operations';
+import { allAccounts, listClientConnections } from '@portcullis/admin/operations';
 import {
   type ConnectionAdministration,
   createAccountAdministration,
@@ -22,6 +22,7 @@ type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly all?: true;
   readonly since?: string;
   readonly identityProvider?: string;
+  readonly client?: string;
 };
 
 interface Task extends Tools {
@@ -48,6 +49,7 @@ export function defineConnections(program: Command, processContext: ProcessConte
   };
   define('list', list, 'list which app may act for which user, with the linked identity')
     .argument('[account]', 'email address or ID of an account; all accounts by default')
+    .option('--client <id>', 'only those of this client; without an account at most 1000')
     .option('--identity-provider <id>', 'only those linked to this identity provider')
     .option('--json', 'as JSON');
   define(
@@ -85,14 +87,23 @@ async function perform(command: Command, processContext: ProcessContext, act: Ac
   write(text);
 }
 
+/** Connections of one client that are listed. */
+const MAX_OF_CLIENT = 1000;
+
 async function list(task: Task): Promise<string> {
   const { flags, connections } = task;
   const [account] = task.named;
-  const lists = account === undefined ? await listAll(task) : [await connections.list(account)];
+  const lists =
+    account !== undefined
+      ? [await connections.list(account)]
+      : flags.client === undefined
+        ? await listAll(task)
+        : [(await listClientConnections(task, flags.client, MAX_OF_CLIENT)).connections];
   const found = lists.flatMap((one) => one ?? refuseAccount(account ?? ''));
   const wanted = found.filter(
-    ({ providerTokens }) =>
-      flags.identityProvider === undefined || providerTokens?.identityProvider === flags.identityProvider,
+    ({ providerTokens, clientId }) =>
+      (flags.client === undefined || clientId === flags.client) &&
+      (flags.identityProvider === undefined || providerTokens?.identityProvider === flags.identityProvider),
   );
   const named = await Promise.all(wanted.map((connection) => withName(connection, task)));
   if (flags.json) return `${cleanJson(named.map(withTimes))}\n`;

@@ -1,5 +1,4 @@
 /** `portcullis mail`: shows whether mail is sent, and sends a test. */
-import { idPrefixOf } from '@portcullis/admin/operations';
 import type { WebhookProgress } from '@portcullis/authorization-server/store';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
@@ -54,21 +53,8 @@ async function sendTest(email: string, flags: Flags, processContext: ProcessCont
   const installation = await findInstallation(flags, processContext, ['mail']);
   const { mail } = installation.settings;
   if (mail === null) throw new Error('No mail is sent: the setting mail is not set');
-  const [{ createMailer, renderMail }, { lookOf }] = await Promise.all([
-    import('@portcullis/admin/mail'),
-    import('../server/mail.ts'),
-  ]);
-  const look = lookOf(installation.settings, issuerOf(installation.settings));
-  const content = {
-    kind: 'test',
-    language: mail.language,
-    link: null,
-    facts: {},
-    isRequested: false,
-  } as const;
-  const id = `${idPrefixOf(Date.now())}-test`;
-  const send = createMailer(mail, look.serverName);
-  const { kind, reason } = await send({ id, to: email, ...renderMail(content, look) });
+  const { sendTestMail } = await import('../server/test-mail.ts');
+  const { kind, reason } = await sendTestMail(installation.settings, issuerOf(installation.settings), email);
   if (kind !== 'delivered')
     throw new Error(`${mail.server} did not accept the mail: ${cleanLine(reason ?? '')}`);
   processContext.write(`${mail.server} accepted the mail to ${cleanLine(email)}.\n`);

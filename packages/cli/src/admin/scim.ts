@@ -4,8 +4,9 @@ import {
   type ListedProvisioningToken,
   type ProvisioningTokenAdministration,
 } from '@portcullis/authorization-server';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
+import { provisionersOf } from '../server/provisioners.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { timeOf } from '../terminal/times.ts';
@@ -51,20 +52,27 @@ export function defineScim(program: Command, processContext: ProcessContext): vo
     'Several may be valid at a time: create the next one, enter it at the identity provider, then revoke the previous one.',
   )
     .argument('<identity-provider>', 'ID of the identity provider in the configuration')
-    .option('--days <number>', 'days until it expires', readDays, 180)
-    .option('--note <text>', 'what it is for, shown in the list', readNote, '')
+    .addOption(daysOption())
+    .addOption(noteOption())
     .option('--json', 'as JSON');
   define('list', 'list the tokens that have not expired', list).option('--json', 'as JSON');
   define('revoke', 'revoke a token immediately', revoke).argument('<id>', 'ID of the token, as listed');
+}
+
+/** `--days` and `--note` of a token. */
+export function daysOption(): Option {
+  return new Option('--days <number>', 'days until it expires').argParser(readDays).default(180);
+}
+
+export function noteOption(): Option {
+  return new Option('--note <text>', 'what it is for, shown in the list').argParser(readNote).default('');
 }
 
 async function perform(command: Command, processContext: ProcessContext, act: Act): Promise<void> {
   const flags: Flags = command.opts();
   const installation = await findInstallation(command.opts(), processContext);
   const { settings } = installation;
-  const providers = settings.identityProviders.flatMap((provider) =>
-    provider.scim === undefined ? [] : [provider.id ?? provider.preset ?? ''],
-  );
+  const providers = provisionersOf(settings);
   const endpoint = `${new URL(issuerOf(settings)).origin}/scim/v2`;
   processContext.write(
     await withStore(installation, (tools) =>

@@ -3,7 +3,7 @@ import { idPrefixOf } from '@portcullis/admin/operations';
 import type { WebhookProgress } from '@portcullis/authorization-server/store';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import { receiversOf } from '../server/webhooks.ts';
+import { receiversOf, sendTestEvent } from '../server/receivers.ts';
 import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
@@ -71,12 +71,7 @@ function stateOf(progress: WebhookProgress | null): string {
 async function tryWebhook(name: string, flags: Flags, processContext: ProcessContext): Promise<void> {
   const installation = await findInstallation(flags, processContext, ['webhooks', 'eventExports']);
   const receiver = findReceiver(name, installation);
-  const { send, close } = await receiver.open();
-  const at = Date.now();
-  const none = { clientId: null, accountId: null, grantId: null, resource: null, transactionId: null };
-  const id = `${idPrefixOf(at)}-test`;
-  const { kind, reason } = await send({ ...none, id, at, type: 'webhook.test', details: {}, expiresAt: 0 });
-  await close?.();
+  const { id, kind, reason } = await sendTestEvent(receiver);
   if (kind !== 'delivered')
     throw new Error(`${receiver.url} did not accept the event: ${cleanLine(reason ?? '')}`);
   processContext.write(`${name} accepted the event ${id}.\n`);

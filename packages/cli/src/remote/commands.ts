@@ -1,8 +1,12 @@
 /** The administration commands that act on a remote server, most of them as one request to its admin API. */
+
+import { accessText, addAccessOptions } from '../admin/policy/access.ts';
+import { daysOption, noteOption } from '../admin/scim.ts';
 import { addStatisticsOptions, statisticsQuery, statisticsText } from '../admin/statistics.ts';
 import { approvalCommands } from './approvals.ts';
 import { clientCommands } from './clients.ts';
-import { at, type RemoteCommand, requestAbout } from './command.ts';
+import { at, type RemoteCommand, requestAbout, textsOf } from './command.ts';
+import { deliveryCommands } from './deliveries.ts';
 import { eventsCommand } from './events.ts';
 import { policyCommands } from './policy.ts';
 import { serverCommands } from './servers.ts';
@@ -43,13 +47,15 @@ const userCommands: readonly RemoteCommand[] = [
     options: [
       ['--name <name>', 'name of the owner'],
       ['--groups <list>', 'groups of the owner, separated by commas'],
+      ['--now', 'if a group is lost, end all connections of the account at once: its apps ask again'],
     ],
     isChange: true,
-    request: ([id], { name, groups }) => ({
+    request: ([id], { name, groups, now }) => ({
       method: 'PATCH',
       path: `/users/${at(id)}`,
       body: {
         ...(name !== undefined && { name }),
+        ...(now === true && { now }),
         ...(typeof groups === 'string' && {
           groups: groups.split(',').flatMap((group) => group.trim() || []),
         }),
@@ -84,6 +90,33 @@ const userCommands: readonly RemoteCommand[] = [
     columns: ['name', 'members'],
     request: () => ({ method: 'GET', path: '/groups' }),
   },
+];
+
+const scimCommands: readonly RemoteCommand[] = [
+  {
+    words: 'scim tokens create',
+    summary: 'create the token of a provisioning connection',
+    args: [['<identity-provider>', 'ID of the identity provider in the configuration']],
+    define: (command) => command.addOption(daysOption()).addOption(noteOption()),
+    isChange: true,
+    request: ([identityProvider], { days, note }) => ({
+      method: 'POST',
+      path: '/scim-tokens',
+      body: { identityProvider, note, seconds: Number(days) * 86_400 },
+    }),
+  },
+  {
+    words: 'scim tokens list',
+    summary: 'list the tokens that have not expired',
+    columns: ['id', 'identityProvider', 'expiresAt', 'note'],
+    request: () => ({ method: 'GET', path: '/scim-tokens' }),
+  },
+  requestAbout(
+    'scim tokens revoke',
+    'revoke a token immediately',
+    [['<id>', 'ID of the token, as listed']],
+    ['DELETE', (id) => `/scim-tokens/${id}`],
+  ),
 ];
 
 const connectionCommands: readonly RemoteCommand[] = [
@@ -147,13 +180,26 @@ const keyCommands: readonly RemoteCommand[] = [
 
 export const remoteCommands: readonly RemoteCommand[] = [
   ...userCommands,
+  ...scimCommands,
   ...clientCommands,
   ...connectionCommands,
   ...approvalCommands,
   ...serverCommands,
   ...policyCommands,
+  {
+    words: 'access',
+    summary: 'list what a user or a group may call, and what refuses the rest',
+    define: addAccessOptions,
+    text: accessText,
+    request: (_args, flags) => ({
+      method: 'GET',
+      path: '/policy/access',
+      query: textsOf(flags, 'user', 'group', 'client'),
+    }),
+  },
   ...keyCommands,
   eventsCommand,
+  ...deliveryCommands,
   {
     words: 'statistics',
     summary: 'count sign-ins, tokens, calls and refusals over time',

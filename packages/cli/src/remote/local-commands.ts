@@ -1,7 +1,6 @@
 /** The commands that act on no other server, and why. */
 
 const OWN_SERVER = 'it runs a server on this computer';
-const BESIDE = 'run it beside the database';
 const CLIENT = 'it takes the URL of its server as an argument; leave --server out';
 
 /** By their words. */
@@ -13,16 +12,6 @@ export const LOCAL_COMMANDS: Readonly<Record<string, string>> = {
   'config schema': 'it prints what is built into this program',
   'config check': 'it reads a configuration file of this computer',
   'policy test': 'it decides by a configuration file of this computer, before a server has it',
-  'servers test': BESIDE,
-  access: BESIDE,
-  'scim tokens create': BESIDE,
-  'scim tokens list': BESIDE,
-  'scim tokens revoke': BESIDE,
-  'webhooks list': BESIDE,
-  'webhooks test': BESIDE,
-  'webhooks replay': BESIDE,
-  'mail status': BESIDE,
-  'mail test': BESIDE,
   'keys reencrypt': 'it reads the master keys, which no server sends or receives; run it beside the database',
   'keys discard':
     'it compares with the master key, which no server sends or receives; run it beside the database',

@@ -12,6 +12,18 @@ export const serverCommands: readonly RemoteCommand[] = [
     request: () => ({ method: 'GET', path: '/servers' }),
   },
   {
+    words: 'servers test',
+    summary: 'reach the backend of each server from there, and say what is wrong',
+    args: [['[path]', 'only the server at this path']],
+    columns: ['path', 'failed', 'tools', 'reason'],
+    isChange: true,
+    request: ([path]) => ({
+      method: 'POST',
+      path: '/servers/test',
+      body: { ...(path !== undefined && { path }) },
+    }),
+  },
+  {
     words: 'servers review',
     summary: 'show new and changed tools, which stay hidden until they are approved',
     args: [['[path]', 'path of a server']],

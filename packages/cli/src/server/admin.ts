@@ -10,6 +10,7 @@ import { version } from '../manifest.ts';
 import { createDecideScopes } from './decision-point.ts';
 import type { LastingServer } from './lasting-server.ts';
 import type { Parts } from './parts.ts';
+import { provisionersOf } from './provisioners.ts';
 
 /** Limits the scopes of the admin resources to operators and viewers, for the authorization server. */
 export async function decideAdminScopes({
@@ -41,7 +42,10 @@ export async function createAdmin(
   const { prepared, issuer, storage, masterKey, previousMasterKeys, log } = parts;
   const { settings, identityProviders } = prepared;
   if (settings.admin === null) return null;
-  const { createAdminServer, createFindRole } = await import('@portcullis/admin');
+  const [{ createAdminServer, createFindRole }, { receiversOf, sendTestEvent }] = await Promise.all([
+    import('@portcullis/admin'),
+    import('./receivers.ts'),
+  ]);
   const { store } = storage;
   const clock = () => Math.floor(Date.now() / 1000);
   const recorded = { isRoutine: () => false, isBulk: () => false, listener: log };
@@ -75,6 +79,15 @@ export async function createAdmin(
           host: new URL(url).host,
         })),
       },
+      receivers: receiversOf(settings).map((receiver) => ({
+        ...{ name: receiver.name, types: receiver.types ?? null, host: new URL(receiver.url).host },
+        tryOut: () => sendTestEvent(receiver),
+      })),
+      mail: settings.mail && {
+        server: settings.mail.server,
+        sendTest: async (to) => (await import('./test-mail.ts')).sendTestMail(settings, issuer, to),
+      },
+      provisioners: provisionersOf(settings),
       servers: () => gateway()?.servers ?? [],
       health: () => gateway()?.health() ?? [],
     },

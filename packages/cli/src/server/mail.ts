@@ -6,14 +6,13 @@ import {
   MAIL_EVENTS,
   MAIL_PROGRESS,
   type MailEvent,
-  type MailLook,
 } from '@portcullis/admin/mail';
 import type { MailOptions } from '@portcullis/admin/options';
 import { createDelivery, type DeliveryReport } from '@portcullis/admin/webhooks';
 import type { MailedLinks } from '@portcullis/authorization-server';
-import type { Settings } from '../settings/schema.ts';
 import type { Composition } from './compose.ts';
 import type { Parts } from './parts.ts';
+import { lookOf } from './test-mail.ts';
 import { deliverUntil } from './webhooks.ts';
 
 type Services = Pick<Parts, 'storage' | 'log' | 'mailMetrics' | 'prepared' | 'issuer'>;
@@ -50,11 +49,6 @@ export function startMail(
     stopping.abort();
     await Promise.race([running, sleep(STOP_TIMEOUT, undefined, { ref: false })]);
   };
-}
-
-/** @param issuer of the pages, whose host is the default name */
-export function lookOf({ name, brand }: Pick<Settings, 'name' | 'brand'>, issuer: string): MailLook {
-  return { serverName: name ?? new URL(issuer).host, accent: brand.accent?.light ?? '#1c4fc4' };
 }
 
 function linksOf({ authorizationServer: { mailedLinks } }: Composition): MailedLinks {

@@ -2,60 +2,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createDelivery,
-  createSend,
   type Delivery,
   type DeliveryReport,
-  type SendEvent,
   type WebhookEvent,
 } from '@portcullis/admin/webhooks';
-import type { Settings } from '../settings/schema.ts';
 import type { Composition } from './compose.ts';
 import type { Parts } from './parts.ts';
+import { type ConfiguredReceiver, type OpenReceiver, receiversOf } from './receivers.ts';
 
 /** Milliseconds to the next look at the audit log. */
 const INTERVAL = 1_000;
 
 type Services = Pick<Parts, 'storage' | 'log' | 'webhookMetrics' | 'prepared'>;
 type Audit = Pick<Composition, 'authorizationServer'>;
-
-interface OpenReceiver {
-  readonly send: SendEvent;
-  close?(): Promise<void>;
-}
-
-/** A webhook, or another receiver of events. */
-interface Receiver {
-  readonly name: string;
-  readonly url: string;
-  readonly types?: readonly string[] | undefined;
-  readonly open: () => Promise<OpenReceiver>;
-}
-
-/** The receivers of the settings, which share the names. */
-export function receiversOf({
-  webhooks,
-  eventExports,
-  outbound,
-}: Pick<Settings, 'webhooks' | 'eventExports' | 'outbound'>): readonly Receiver[] {
-  return [
-    ...webhooks.map((webhook) => ({
-      ...pick(webhook),
-      open: async () => ({ send: createSend(webhook, outbound, Date.now) }),
-    })),
-    ...eventExports.map((one) => ({
-      ...pick(one),
-      async open() {
-        const { createExportSender } = await import('@portcullis/admin/event-exports');
-        return createExportSender(one, outbound);
-      },
-    })),
-  ];
-}
-
-/** Without what is secret. */
-function pick({ name, url, types }: Omit<Receiver, 'open'>): Omit<Receiver, 'open'> {
-  return { name, url, ...(types !== undefined && { types }) };
-}
 
 /** Starts to deliver: a new receiver gets what happens from then on. @returns a function that stops it, after the requests in progress */
 export async function startWebhooks(
@@ -74,7 +33,7 @@ export async function startWebhooks(
 }
 
 async function deliverAll(
-  receiver: Receiver & OpenReceiver,
+  receiver: ConfiguredReceiver & OpenReceiver,
   services: Services,
   audit: Audit,
   stopping: AbortSignal,

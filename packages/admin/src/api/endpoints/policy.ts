@@ -1,6 +1,11 @@
 /** `/policy`: what the rules of servers decide, and why. */
 import * as z from 'zod';
-import { explainCall, findPermittedUsers, MOST_ACCOUNTS } from '../../operations/policy/explain.ts';
+import {
+  explainCall,
+  findAccess,
+  findPermittedUsers,
+  MOST_ACCOUNTS,
+} from '../../operations/policy/explain.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageQuery, readCursor, writeCursor } from '../pages.ts';
 
@@ -86,6 +91,40 @@ export const policyEndpoints: readonly Endpoint[] = [
         decision.kind === 'allow' ? null : { rule: decision.because.rule, reason: decision.because.reason };
       return { decision: decision.kind, because, considered, notGrantable };
     },
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/policy/access',
+    id: 'listAccess',
+    tag: 'Policy',
+    summary: 'List what a user or a group may call at each server, and what refuses the rest',
+    description:
+      'Without `user` and `group`: what needs no token. Tools are those that the gateway has seen, and the patterns of the configuration for others.',
+    scope: 'admin:read',
+    query: {
+      user: text('identifier or email address of an account'),
+      group: text('name of a group; other claims of its members are taken as unknown'),
+      client: text('a `client_id`'),
+    },
+    response: z
+      .object({
+        items: z.array(
+          z
+            .object({
+              server: z.string(),
+              tools: z.array(
+                z.object({
+                  tool: z.string(),
+                  outcome: z.string().nullable().describe('what remains to be done or met; null: refused'),
+                  because: z.string().nullable().describe('why it is refused'),
+                }),
+              ),
+            })
+            .meta({ id: 'ServerAccess' }),
+        ),
+      })
+      .meta({ id: 'ServerAccessList' }),
+    handle: async ({ admin, query }) => ({ items: await findAccess(admin, query) }),
   }),
   defineEndpoint({
     method: 'GET',

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { findGroups } from '../../operations/accounts.ts';
 import { describeProviderStatus, listProviderStatus } from '../../operations/provider-status.ts';
-import { backendOf, credentialsOf } from '../../operations/servers.ts';
+import { backendOf, credentialsOf, testServers } from '../../operations/servers.ts';
 import { decideTool, listPendingTools } from '../../operations/tools.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { providerStatusSchema } from '../provider-status-schema.ts';
@@ -65,6 +65,29 @@ function decisionEndpoint(decision: 'approve' | 'reject', summary: string): Endp
 }
 
 export const serverEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    method: 'POST',
+    path: '/servers/test',
+    id: 'testServers',
+    tag: 'Servers',
+    summary: 'Reach the backend of each server, or of one, and say what is wrong',
+    description:
+      'The server opens a session with each, as its gateway does, and lists the tools; it calls none.',
+    scope: 'admin:write',
+    body: { path: z.string().max(500).optional().describe('only the server at this path') },
+    response: listOf(
+      z
+        .object({
+          path: z.string(),
+          failed: z.enum(['backend', 'protocol', 'credential']).nullable().describe('null: it works'),
+          reason: z.string().nullable(),
+          tools: z.int().nullable().describe('how many; null: known only with the credential of a user'),
+        })
+        .meta({ id: 'ServerTest' }),
+      'ServerTestList',
+    ),
+    handle: async ({ admin, body }) => ({ items: await testServers(admin, body.path) }),
+  }),
   defineEndpoint({
     method: 'GET',
     path: '/servers',

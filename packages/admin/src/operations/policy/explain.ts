@@ -3,7 +3,9 @@ import { findApprovedHints } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import { createCallArguments, NO_ARGUMENTS } from '@portcullis/policy';
 import type { Administration } from '../administration.ts';
+import { OperationError } from '../errors.ts';
 import { findUser } from '../users.ts';
+import { listAccess, type ServerAccess } from './access.ts';
 import {
   createPolicyFinder,
   type ExplainedDecision,
@@ -57,6 +59,26 @@ async function callerOf(admin: Administration, given: SupposedCall, user: string
 function argumentsOf({ arguments: given }: SupposedCall, tool: string | null) {
   if (given === undefined) return tool === null ? NO_ARGUMENTS : ('later' as const);
   return createCallArguments(() => JSON.stringify(given));
+}
+
+/** What a user, or the members of a group, may call; without both, what needs no token. */
+export async function findAccess(
+  admin: Administration,
+  { user, group, client = '' }: Readonly<Partial<Record<'user' | 'group' | 'client', string | undefined>>>,
+): Promise<readonly ServerAccess[]> {
+  if (user !== undefined && group !== undefined)
+    throw new OperationError('invalid', 'Name a user or a group, not both.');
+  const servers = admin.servers();
+  const { principalOf, memberOf } = createPrincipals({ servers }, admin, admin.issuer);
+  const account = user === undefined ? null : await findUser(admin, user);
+  return listAccess({
+    ...{ servers, client, now: admin.clock() },
+    findHints: (server) => findApprovedHints(admin.store, server),
+    async principalAt(token) {
+      if (group !== undefined) return memberOf(group, token).principal;
+      return account === null ? null : (await principalOf(account, token)).principal;
+    },
+  });
 }
 
 /** A user who may perform an operation. */

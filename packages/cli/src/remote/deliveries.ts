@@ -1,0 +1,61 @@
+/** `webhooks` and `mail` of a remote server: what is sent of events. */
+import { sinceOption } from '../admin/event-filter.ts';
+import { isObject } from '../json.ts';
+import { columns } from '../terminal/columns.ts';
+import { at, type RemoteCommand } from './command.ts';
+import { cellOf, describeResponse } from './describe.ts';
+
+const NAME = [['<name>', 'name of the webhook']] as const;
+
+export const deliveryCommands: readonly RemoteCommand[] = [
+  {
+    words: 'webhooks list',
+    summary: 'list the webhooks, and how far each is',
+    text: webhooksText,
+    request: () => ({ method: 'GET', path: '/webhooks' }),
+  },
+  {
+    words: 'webhooks test',
+    summary: 'send a signed test event',
+    args: NAME,
+    isChange: true,
+    request: ([name]) => ({ method: 'POST', path: `/webhooks/${at(name)}/test` }),
+  },
+  {
+    words: 'webhooks replay',
+    summary: 'deliver events again',
+    args: NAME,
+    isChange: true,
+    define: (command) =>
+      command.addOption(
+        sinceOption('from this time on, such as 2026-03-01T04:00Z, or 15m, 6h, 7d ago').makeOptionMandatory(),
+      ),
+    request: ([name], { since }) => ({
+      method: 'POST',
+      path: `/webhooks/${at(name)}/replay`,
+      body: { since: new Date(Number(since)).toISOString() },
+    }),
+  },
+  {
+    words: 'mail status',
+    summary: 'show when mail was sent, or why it is not',
+    request: () => ({ method: 'GET', path: '/mail' }),
+  },
+  {
+    words: 'mail test',
+    summary: 'send a test mail',
+    args: [['<email>', 'address that it is sent to']],
+    isChange: true,
+    request: ([email]) => ({ method: 'POST', path: '/mail/test', body: { email } }),
+  },
+];
+
+function webhooksText(found: unknown): string {
+  const all = Array.isArray(found) ? found.filter(isObject) : [];
+  if (all.length === 0) return describeResponse([]);
+  const rows = all.map(({ name, host, progress }) => {
+    const { attempts = null, lastError = null, deliveredAt = null } = isObject(progress) ? progress : {};
+    return [name, host, attempts, deliveredAt, lastError].map(cellOf);
+  });
+  return columns([['name', 'host', 'failures', 'last delivered', 'last error'], ...rows]);
+}
