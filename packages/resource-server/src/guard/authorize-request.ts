@@ -9,6 +9,7 @@ import type { GuardSettings, ProtectedResource } from '../settings.ts';
 import type { ChargeBody } from './body-budget.ts';
 import { checkClientCertificate } from './client-certificate.ts';
 import { corsHeaders, type ErrorResponses, isPresent } from './error-responses.ts';
+import { endGuardSpan, startGuardSpan } from './guard-span.ts';
 import type { PublicResponses } from './public-responses.ts';
 import { findRequirements, isPublicRequest, readsBody, staticScopes } from './required-scopes.ts';
 import { checkUserAuthentication } from './user-authentication.ts';
@@ -40,6 +41,17 @@ export interface AuthorizationServices {
  * to the application. Synchronous if nothing has to be awaited; neither throws nor rejects.
  */
 export function authorizeRequest(
+  services: AuthorizationServices,
+  requestInfo: RequestInfo,
+): GuardDecision | Promise<GuardDecision> {
+  const span = startGuardSpan();
+  if (span === null) return authorize(services, requestInfo);
+  const decision = span.run(() => authorize(services, requestInfo));
+  if (decision instanceof Promise) return decision.then((later) => endGuardSpan(span, later));
+  return endGuardSpan(span, decision);
+}
+
+function authorize(
   services: AuthorizationServices,
   requestInfo: RequestInfo,
 ): GuardDecision | Promise<GuardDecision> {
