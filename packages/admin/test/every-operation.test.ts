@@ -109,7 +109,7 @@ async function createThings(): Promise<typeof things> {
   return {
     ...{ userId, clientId: 'thing', grantId: grant?.id ?? '', tokenId: String(token.body['id']) },
     // None exists, and that of another kind is none.
-    ...{ approvalId: UNKNOWN, transactionId: UNKNOWN, name: UNKNOWN },
+    ...{ approvalId: UNKNOWN, transactionId: UNKNOWN, streamId: UNKNOWN, name: UNKNOWN },
   };
 }
 

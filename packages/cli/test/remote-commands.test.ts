@@ -50,6 +50,18 @@ describe('the commands that act on a remote server', () => {
     },
   );
 
+  it.each(remoteCommands.map(({ words }) => words))(
+    '%s takes as many arguments as beside the database',
+    (words) => {
+      const count = (command: Command | undefined) =>
+        command
+          ?.createHelp()
+          .subcommandTerm(command)
+          .match(/<|\[(?!options)/g)?.length ?? 0;
+      expect(count(remoteOnes.get(words))).toBe(count(localCommands.get(words)));
+    },
+  );
+
   it('are listed in the guide, with the others and their reasons', () => {
     const guide = readFileSync(new URL('../../../docs/guides/admin-api.md', import.meta.url), 'utf8');
     const rows = guide.split('\n').filter((line) => line.startsWith('| `'));

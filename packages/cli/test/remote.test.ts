@@ -1,10 +1,12 @@
 /** `portcullis --server <url>`: administration of a remote server. */
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ListeningServer, listen } from '@portcullis/http/node';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import {
   type Installation,
   owner,
@@ -13,6 +15,7 @@ import {
   stateOf,
   userToken,
 } from '../../admin/test/installation.ts';
+import { main } from './support/command.ts';
 import { runHere } from './support/in-process.ts';
 
 let t: Installation;
@@ -50,12 +53,15 @@ afterAll(async () => {
 
 /** Runs a command as a client that acts for itself. */
 function as(client: string, ...words: readonly string[]) {
-  const environment = {
+  const args = ['--server', t.url, ...words, '--application', '--client-id', client];
+  return runHere(args, { environment: environmentOf(client), folder });
+}
+
+function environmentOf(client: string) {
+  return {
     PORTCULLIS_CLIENT_SECRET: SECRET,
     PORTCULLIS_CREDENTIALS: join(folder, `${client}.db`),
   };
-  const args = ['--server', t.url, ...words, '--application', '--client-id', client];
-  return runHere(args, { environment, folder });
 }
 
 describe('portcullis --server', () => {
@@ -276,6 +282,46 @@ describe('portcullis --server', () => {
       code: 1,
       errors: expect.stringContaining('the setting mail is not set'),
     });
+  });
+
+  it('follows the events there', async () => {
+    const words = [
+      '--server',
+      t.url,
+      'events',
+      '--follow',
+      '--type',
+      'account.created',
+      '--json',
+      '--last',
+      '0',
+    ];
+    const child = spawn(
+      process.execPath,
+      [...sourceFlags(), main, ...words, '--application', '--client-id', 'ops'],
+      { env: { ...process.env, ...environmentOf('follower') }, stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    onTestFinished(() => void child.kill());
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    let added = 0;
+    const seen = async () => {
+      added += 1;
+      await as('ops', 'users', 'add', `followed${added}@example.com`);
+      return output;
+    };
+    await expect.poll(seen, { timeout: 20_000, interval: 500 }).toContain('account.created');
+    expect(output).not.toContain('key.');
+  });
+
+  it('lists the members of a group there', async () => {
+    await as('ops', 'users', 'add', 'member@example.com');
+    await as('ops', 'users', 'describe', 'member@example.com', '--groups', 'readers');
+    expect((await as('ops', 'groups')).output).toMatch(/^readers +1 user$/m);
+    expect((await as('ops', 'groups', 'readers')).output).toContain('member@example.com');
+    expect(await as('ops', 'groups', 'none')).toMatchObject({ code: 1 });
   });
 
   it('says of a command that needs this computer why it acts on no other server', async () => {

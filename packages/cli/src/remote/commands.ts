@@ -8,6 +8,7 @@ import { clientCommands } from './clients.ts';
 import { at, type RemoteCommand, requestAbout, textsOf } from './command.ts';
 import { deliveryCommands } from './deliveries.ts';
 import { eventsCommand } from './events.ts';
+import { groupsCommand } from './groups.ts';
 import { policyCommands } from './policy.ts';
 import { serverCommands } from './servers.ts';
 
@@ -84,12 +85,7 @@ const userCommands: readonly RemoteCommand[] = [
     columns: ['id', 'metadata', 'keys', 'lastSuccessAt', 'lastFailureAt', 'error'],
     request: () => ({ method: 'GET', path: '/identity-providers/status' }),
   },
-  {
-    words: 'groups',
-    summary: 'list the groups that users are in',
-    columns: ['name', 'members'],
-    request: () => ({ method: 'GET', path: '/groups' }),
-  },
+  groupsCommand,
 ];
 
 const scimCommands: readonly RemoteCommand[] = [

@@ -1,8 +1,8 @@
-/** `webhooks` and `mail` of a remote server: what is sent of events. */
+/** `webhooks`, `streams` and `mail` of a remote server: what is sent of events. */
 import { sinceOption } from '../admin/event-filter.ts';
 import { isObject } from '../json.ts';
 import { columns } from '../terminal/columns.ts';
-import { at, type RemoteCommand } from './command.ts';
+import { at, type RemoteCommand, requestAbout } from './command.ts';
 import { cellOf, describeResponse } from './describe.ts';
 
 const NAME = [['<name>', 'name of the webhook']] as const;
@@ -36,6 +36,18 @@ export const deliveryCommands: readonly RemoteCommand[] = [
       body: { since: new Date(Number(since)).toISOString() },
     }),
   },
+  {
+    words: 'streams list',
+    summary: 'list the streams of receivers, and how their delivery is',
+    columns: ['id', 'clientId', 'host', 'status', 'lastError'],
+    request: () => ({ method: 'GET', path: '/event-streams' }),
+  },
+  requestAbout(
+    'streams remove',
+    'remove a stream',
+    [['<id>', 'ID of the stream, as listed']],
+    ['DELETE', (id) => `/event-streams/${id}`],
+  ),
   {
     words: 'mail status',
     summary: 'show when mail was sent, or why it is not',

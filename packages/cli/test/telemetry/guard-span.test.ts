@@ -15,7 +15,7 @@ async function createGuarded() {
     events: () => {},
   });
   const authorize = (authorization?: string) =>
-    guard.authorize({ method: 'POST', url: RESOURCE, ...(authorization !== undefined && { authorization }) });
+    guard.authorize({ method: 'POST', url: RESOURCE, authorization });
   return { authorize, authorization: `Bearer ${await issuer.token()}` };
 }
 

@@ -12,7 +12,7 @@ import {
 import type { SupposedToken } from './principal.ts';
 
 /** What is decided about a tool of a server. */
-export interface ToolAccess {
+interface ToolAccess {
   /** A name, or a pattern of the configuration, for tools that the gateway has not seen. */
   readonly tool: string;
   /** What remains to be done or met; `null`: refused. */
@@ -30,7 +30,7 @@ export interface ServerAccess {
 type Hints = ReadonlyMap<string, ToolAnnotations | null>;
 
 /** What decisions are about. */
-export interface AccessContext {
+interface AccessContext {
   readonly servers: readonly GatewayServer[];
   /** The tools of a server that the gateway has approved. */
   readonly findHints: (server: GatewayServer) => Promise<Hints>;
