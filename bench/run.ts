@@ -1,10 +1,11 @@
 /**
  * `npm run bench [part…] [--quick] [--tries=<number>] [--only=<server>] [--flow=<part of a name>]`: measures and writes
- * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, policy, pair, flat, rules; by
- * default all except store, filled, pair, flat and rules. A wrong response of ours fails the run.
+ * bench/results. Parts: flows, start, memory, growth, filled, postgres, costs, guard, client, store, pages, policy, pair, flat, dimensions, rules; by
+ * default all except store, filled, pair, flat, dimensions and rules. A wrong response of ours fails the run.
  *
  * `npm run bench pair <commit> [part of the name of a flow…] [--rounds=<number>]`: the program of another commit and this one in turns, with
  * the processor time of each flow. Fails when a flow costs more than 1.25 times what it cost, beyond the spread. `npm run bench flat [flow…]`: a new user and one of a year, in turns.
+ * `npm run bench dimensions [part of the name of a dimension…] [--rounds=<number>]`: much of one thing at a time, such as sessions or servers, beside little of everything.
  * `npm run bench rules [part of their name…]`: a call by plain rules, and with conditions, in turns.
  *
  * `npm run bench filled [--grants=10000000 --users=1000000 --events=70000000] [--flow=…] [--database=<URL>]`: a filled PostgreSQL, 100,000 grants, 10,000 users and a
@@ -21,6 +22,7 @@ import { measurePostgres } from './authorization/measure-postgres.ts';
 import { measureStart } from './authorization/measure-start.ts';
 import { oidcProvider } from './authorization/oidc-provider.ts';
 import { portcullis } from './authorization/portcullis.ts';
+import { measureDimensions } from './flatness/measure-dimensions.ts';
 import { type Part, partText, writeReport } from './harness/figures.ts';
 import { describeMachine, standAside } from './harness/machine.ts';
 import { runScript } from './harness/script.ts';
@@ -60,6 +62,7 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
   postgres: () => measurePostgres(effort),
   pair: () => measurePair(named[1] ?? 'HEAD', named.slice(2), pairEffort()),
   flat: () => measureFlatness(named.slice(1), pairEffort()),
+  dimensions: () => measureDimensions(named.slice(1), Number(flags.get('rounds') ?? 5)),
   rules: () => measureRules(named[0] === 'rules' ? named.slice(1) : [], pairEffort()),
   policy: () => runScript('What a decision costs', 'bench/policy.ts'),
   costs: () => measureCosts(effort, flags.get('flow')),
@@ -71,8 +74,8 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
 };
 
 /** Parts that run only when they are named. */
-const UNASKED: readonly string[] = ['store', 'filled', 'pair', 'flat', 'rules'];
-const asked = ['pair', 'flat', 'rules'].includes(named[0] ?? '') ? named.slice(0, 1) : named;
+const UNASKED: readonly string[] = ['store', 'filled', 'pair', 'flat', 'dimensions', 'rules'];
+const asked = ['pair', 'flat', 'dimensions', 'rules'].includes(named[0] ?? '') ? named.slice(0, 1) : named;
 const unknown = asked.filter((name) => !(name in parts));
 if (unknown.length > 0) {
   console.error(`There is no ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`);

@@ -145,6 +145,7 @@ npm run bench -- flows --quick    # one part, roughly
 npm run bench -- postgres         # the way to grow
 npm run bench -- policy rules     # what decisions cost, alone and in calls
 npm run bench pair HEAD~20 code   # codes of that commit and of this one, in turns, by processor time
+npm run bench dimensions          # many grants, sessions, servers and so on, beside one of each
 \`\`\`
 `;
 }

@@ -41,6 +41,8 @@ function resolveResource(
   resources: ReadonlyMap<string, ResourceDefinition>,
   requested: readonly string[],
 ): ResourceDefinition {
+  const named = requested.length === 1 ? resources.get(requested[0] ?? '') : undefined;
+  if (named !== undefined) return named;
   const known = [...resources.keys()];
   const found = new Set(requested.map((resource) => findResource(known, resource)));
   if (found.size > 1) throw new OAuthError('invalid_target', 'Ask for one resource at a time.');
