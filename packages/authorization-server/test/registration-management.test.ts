@@ -97,6 +97,22 @@ describe('reading a registration', () => {
     expect((await manage(t, 'GET', client)).status).toBe(200);
   });
 
+  it('an update that changes a verified client ends its verification, and the audit log says so', async () => {
+    const t = await startServer();
+    const client = await register(t);
+    const listed = await t.server.clients.find(client.id);
+    if (listed === null) throw new Error('not registered');
+    expect(await t.server.clients.verify(client.id, listed.metadata)).toBe(true);
+    const same = { ...METADATA, client_id: client.id };
+    expect((await manage(t, 'PUT', client, same)).status).toBe(200);
+    expect((await t.store.findClient(client.id))?.verifiedAt).not.toBeNull();
+    expect((await manage(t, 'PUT', client, { ...same, client_name: 'Bank' })).status).toBe(200);
+    expect((await t.store.findClient(client.id))?.verifiedAt).toBeNull();
+    expect(t.events.filter(({ type }) => type === 'client.changed')).toMatchObject([
+      { verificationEnded: true },
+    ]);
+  });
+
   it('T045: audit events contain no made-up path of an unauthenticated request', async () => {
     const t = await startServer();
     const client = await register(t);

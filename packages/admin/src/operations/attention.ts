@@ -1,4 +1,5 @@
 /** What needs the attention of an operator, in sentences. */
+import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
 import { type DescribedClient, describeStored, isKnownClient } from './clients.ts';
 import { listEvents } from './events.ts';
@@ -38,13 +39,14 @@ const LONGEST_PAUSE = 3600;
 
 /** The urgent ones first. */
 export async function findAttention(admin: Administration): Promise<readonly Attention[]> {
-  const [approvals, pins, keys, deliveries, skew, apps, logins, late] = await Promise.all([
+  const [approvals, pins, keys, deliveries, skew, apps, changedApps, logins, late] = await Promise.all([
     admin.approvals.list(),
     admin.store.listPendingPins(MAX_PENDING),
     admin.keys.list(),
     admin.store.listWebhooks(),
     readSkew(admin),
-    findUnverified(admin),
+    findUnverified(admin, 'client.registered', () => true),
+    findUnverified(admin, 'client.changed', ({ details }) => details['verificationEnded'] === true),
     findProviderLogins(admin, Date.now() - RECENT_FAILURE),
     findLateClocks(admin),
   ]);
@@ -102,7 +104,10 @@ export async function findAttention(admin: Administration): Promise<readonly Att
     ),
     ...sayKeyAge(admin, keys),
     ...late,
-    ...sayUnverified(apps),
+    ...changedApps.map((app) =>
+      attention('apps', app.id, `${nameOf(app)} changed its metadata, which ended its verification.`),
+    ),
+    ...sayUnverified(apps.filter(({ id }) => changedApps.every((app) => app.id !== id))),
   ];
 }
 
@@ -170,27 +175,31 @@ async function findLateClocks(admin: Administration): Promise<readonly Attention
   ];
 }
 
-/** Apps that registered in the last day, and are still there, enabled and unverified. */
-async function findUnverified(admin: Administration): Promise<readonly DescribedClient[]> {
-  const criteria = { type: 'client.registered', since: Date.now() - DAY };
-  const { events } = await listEvents(admin, criteria, '', MAX_APPS, PATIENCE);
-  const found = await Promise.all(events.map(({ clientId }) => admin.clients.find(clientId ?? '')));
+/** Apps of an event of the last day that are still there, enabled and unverified. */
+async function findUnverified(
+  admin: Administration,
+  type: 'client.registered' | 'client.changed',
+  matches: (event: AuditEventRecord) => boolean,
+): Promise<readonly DescribedClient[]> {
+  const { events } = await listEvents(admin, { type, since: Date.now() - DAY }, '', MAX_APPS, PATIENCE);
+  const ids = new Set(events.filter(matches).flatMap(({ clientId }) => clientId ?? []));
+  const found = await Promise.all([...ids].map((id) => admin.clients.find(id)));
   return found
     .filter((client) => client !== null)
     .map(describeStored)
     .filter((client) => client.disabledAt === null && !isKnownClient(client));
 }
 
+function nameOf({ metadata: { client_name: name } }: DescribedClient): string {
+  return typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 60) : 'An app without a name';
+}
+
 function sayUnverified(apps: readonly DescribedClient[]): readonly Attention[] {
   const [first] = apps;
   if (first === undefined) return [];
-  const { client_name: name } = first.metadata;
   const [what, target] =
     apps.length === 1
-      ? [
-          typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 60) : 'An app without a name',
-          first.id,
-        ]
+      ? [nameOf(first), first.id]
       : [apps.length === MAX_APPS ? `${MAX_APPS} or more apps` : sayCount(apps.length, 'app'), ''];
   const them = apps.length === 1 ? 'it' : 'them';
   return [

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TestBackend } from '../../../gateway/test/support/backend.ts';
 import { type Installation, startInstallation } from '../installation.ts';
+import { eventOf } from './activity/events.ts';
 import { consoleState, type Furniture, furnish, startBackends } from './furnished.ts';
 import { type Visitor, visitConsole } from './visitor.ts';
 
@@ -105,6 +106,21 @@ describe('the verification of an app in the console', () => {
     const again = (await visitor.open(`/admin/app?id=${thing.clientId}`)).html;
     const address = await change(plainText(/href="(\/admin\/app\/verify[^"]+)"/.exec(again)?.[1] ?? ''));
     expect((await visitor.open(address)).html).toContain('Verified by an operator');
+  });
+
+  it('the overview says for a day which verified app has changed, until it is verified again', async () => {
+    const expiresAt = Math.floor(Date.now() / 1000) + 999;
+    const after = Date.now() - 60_000 - Date.UTC(2026, 2, 1, 4);
+    const details = { verificationEnded: true };
+    await t.onStore((store) =>
+      store.appendEvents([
+        eventOf('client.changed', after, { clientId: thing.clientId, expiresAt, details }),
+      ]),
+    );
+    const sentence = 'Claude changed its metadata, which ended its verification.';
+    expect((await visitor.open('/admin')).html).toContain(sentence);
+    await change(`/admin/app/verify?id=${thing.clientId}`);
+    expect((await visitor.open('/admin')).html).not.toContain(sentence);
   });
 
   it('an app of a metadata document is listed, shown and verified', async () => {

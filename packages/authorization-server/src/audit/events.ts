@@ -144,7 +144,12 @@ export type AuthorizationEvent = EventContext &
         /** Redirect URIs that were not registered: this server does not allow their private-use schemes. */
         readonly droppedRedirectUris?: readonly string[];
       }
-    | { readonly type: 'client.changed'; readonly droppedRedirectUris?: readonly string[] }
+    | {
+        readonly type: 'client.changed';
+        readonly droppedRedirectUris?: readonly string[];
+        /** The client changed itself: an administrator has not verified what it is now. */
+        readonly verificationEnded?: true;
+      }
     | { readonly type: 'client.added' | 'client.removed' }
     /** `previousUntil`: epoch seconds until which the replaced secret is accepted. */
     | { readonly type: 'client.secret_rotated'; readonly previousUntil: number }

@@ -74,7 +74,7 @@ export function createClientConfigurationEndpoint(
 
   /** A secret that stays is not written: an administrator may rotate it meanwhile. */
   async function save(
-    { id, secretHash: before }: ClientRecord,
+    { id, secretHash: before, verifiedAt }: ClientRecord,
     { metadata, secretHash }: ClientRecord,
     droppedRedirectUris: readonly string[],
   ): Promise<void> {
@@ -85,6 +85,7 @@ export function createClientConfigurationEndpoint(
       type: 'client.changed',
       clientId: id,
       ...(droppedRedirectUris.length > 0 && { droppedRedirectUris }),
+      ...(verifiedAt !== null && { verificationEnded: true }),
     });
   }
 

@@ -81,7 +81,10 @@ export function createResolveDocumentClient(
       const renewed = readResult(url, copy, result);
       failures.delete(url);
       await store.saveClientMetadataDocument(renewed);
-      if (copy !== null && copy.digest !== renewed.digest) events({ type: 'client.changed', clientId: url });
+      if (copy !== null && copy.digest !== renewed.digest) {
+        const isEnded = copy.verifiedAt !== null;
+        events({ type: 'client.changed', clientId: url, ...(isEnded && { verificationEnded: true }) });
+      }
       return renewed;
     } catch (error) {
       const rejection = toOAuthError(error, url);
