@@ -137,6 +137,10 @@ A condition on the arguments of a small call adds 2 to 3 µs to its decision; wi
 
 Whole calls with a condition, a public tool or an approval in the rules cost what calls with plain rules cost, as far as that can be measured. An open stream holds 25 KB, less than in a proxy that only forwards; a session whose user is away holds nothing.
 
+## Starting
+
+Processor time from the start of the built command to its first response, with a compile cache, on a busy computer: 230 to 260 ms for \`portcullis up\`, 330 with 300 configured clients, 420 to 460 for \`portcullis protect\`, which tries its backend first; 220 ms for \`portcullis call\` until its first request, 18 ms for the import of the guard. Node alone takes 20 to 30.
+
 ## Repeat it
 
 \`\`\`sh
