@@ -44,6 +44,7 @@ export function createPushDelivery(dependencies: PushDependencies): PushDelivery
   return {
     async deliver() {
       const streams = await store.listEventStreams();
+      for (const stream of streams) await reencrypt(stream, dependencies);
       const pushed = streams.filter(({ endpoint, status }) => endpoint !== null && status === 'enabled');
       for (const [id, { delivery }] of deliveries) {
         if (pushed.some((stream) => stream.id === id)) continue;
@@ -76,7 +77,7 @@ function createStreamDelivery(stream: EventStreamRecord, dependencies: PushDepen
 /** @see RFC 8935 §2.1 */
 function createSendTokens(
   stream: EventStreamRecord,
-  { findTokens, keys, outbound, store }: PushDependencies,
+  { findTokens, keys, outbound }: PushDependencies,
 ): SendEvent {
   const { id, endpoint, encryptedAuthorization } = stream;
   const post = createPost(endpoint ?? '', outbound, { isTrusted: false });
@@ -91,7 +92,6 @@ function createSendTokens(
         };
         const attempt = await post(headers, await token.sign());
         if (attempt.kind !== 'delivered') return attempt;
-        await reencrypt(stream, { keys, store });
       }
       return DELIVERED;
     } catch (error) {
@@ -105,17 +105,24 @@ function createSendTokens(
   };
 }
 
-/** Under a new master key, while the one before still decrypts. */
+/** Under a new master key, while the one before still decrypts: also for a stream that is paused, or has nothing to send. */
 async function reencrypt(
   stream: EventStreamRecord,
   { keys, store }: Pick<PushDependencies, 'keys' | 'store'>,
 ): Promise<void> {
   const { id, encryptedAuthorization, version } = stream;
   if (encryptedAuthorization === null || keys.isCurrent(encryptedAuthorization)) return;
-  const text = keys.decrypt(encryptedAuthorization, id);
-  await store.saveEventStream({
-    ...stream,
-    encryptedAuthorization: keys.encrypt(text, id),
-    version: version + 1,
-  });
+  const text = decryptIfPossible(keys, encryptedAuthorization, id);
+  if (text === null) return;
+  const encrypted = keys.encrypt(text, id);
+  await store.saveEventStream({ ...stream, encryptedAuthorization: encrypted, version: version + 1 });
+}
+
+/** `null`: under a key that this process does not have; each attempt to send says so. */
+function decryptIfPossible(keys: SecurityEventKeys, ciphertext: Uint8Array, id: string): string | null {
+  try {
+    return keys.decrypt(ciphertext, id);
+  } catch {
+    return null;
+  }
 }
