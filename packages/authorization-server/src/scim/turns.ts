@@ -5,10 +5,10 @@ import { setImmediate } from 'node:timers/promises';
 export type InTurn = <Outcome>(perform: () => Promise<Outcome>) => Promise<Outcome>;
 
 /**
- * Operations at the same time: while one waits for the database, another is prepared. More would wait for the lock that all writes of
+ * Operations at the same time, which SQLite flushes to the disk together. On PostgreSQL, more would wait for the lock that all writes of
  * provisioning take, each with a connection to the database that a token request needs.
  */
-const CONCURRENCY = 2;
+const CONCURRENCY = 4;
 
 export function createTurns(): InTurn {
   const waiting: (() => void)[] = [];
