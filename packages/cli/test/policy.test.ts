@@ -227,19 +227,19 @@ describe('portcullis access', () => {
     expect([code, output]).toEqual([
       0,
       `/bank
-  search         allowed
+  search         allowed by servers[0].tools["search"].public
   transfer       refused by servers[0].tools["transfer"].scopes: the scope pay cannot be granted
   close_account  refused by servers[0].tools["close_account"].scopes: the scope pay cannot be granted
   import         refused by servers[0].tools["import"].clients: the client is not listed in the rule
   delete_*       refused by servers[0].tools["delete_*"]: a rule forbids it
-  *              allowed
+  *              allowed by servers[0].tools["*"]
 /all
-  bank__search         allowed
+  bank__search         allowed by servers[0].tools["search"].public
   bank__transfer       refused by servers[0].tools["transfer"].scopes: the scope pay cannot be granted
   bank__close_account  refused by servers[0].tools["close_account"].scopes: the scope pay cannot be granted
   bank__import         refused by servers[0].tools["import"].clients: the client is not listed in the rule
   bank__delete_*       refused by servers[0].tools["delete_*"]: a rule forbids it
-  bank__*              allowed
+  bank__*              allowed by servers[0].tools["*"]
 `,
     ]);
   });
@@ -247,7 +247,7 @@ describe('portcullis access', () => {
   it('lists what the members of a group may call, whose other claims are unknown', async () => {
     const { output } = await run('access', '--group', 'clerks', ...location);
     expect(output).toContain(`/bank
-  search         allowed
+  search         allowed by servers[0].tools["search"].public
   transfer       if the arguments meet servers[0].tools["transfer"].when
   close_account  after the sign-in that servers[0].tools["close_account"].requires demands
 `);
@@ -257,7 +257,8 @@ describe('portcullis access', () => {
     const { output } = await run('access', '--json', ...location);
     const [bank]: { tools: { tool: string; outcome: string | null }[] }[] = JSON.parse(output);
     const allowed = bank?.tools.filter(({ outcome }) => outcome !== null);
-    expect(allowed).toEqual([{ tool: 'search', outcome: 'allowed', because: null }]);
+    const rules = ['servers[0].methods.public', 'servers[0].tools["search"].public'];
+    expect(allowed).toEqual([{ tool: 'search', outcome: 'allowed', because: null, rules }]);
   });
 
   it.each([

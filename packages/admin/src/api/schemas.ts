@@ -34,6 +34,9 @@ export const userDetailsSchema = z
     name: z.string().nullable(),
     verifiedEmail: z.string().nullable(),
     groups: z.array(z.string()),
+    memberships: z
+      .array(z.object({ name: z.string(), origin: z.enum(['operator', 'sign-in', 'scim']) }))
+      .describe('the groups with their origin: one may come from several'),
     secondFactors: z.object({ totp: z.boolean(), passkeys: z.int() }),
   })
   .meta({ id: 'UserDetails' });

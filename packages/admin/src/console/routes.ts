@@ -16,10 +16,12 @@ import { reviewRoutes } from './servers/review.ts';
 import { serverPage } from './servers/server.ts';
 import { settingsActions } from './settings/actions.ts';
 import { providerPage } from './settings/provider.ts';
+import { scimTokenRoutes } from './settings/scim-tokens.ts';
 import { settingsPage } from './settings/settings.ts';
 import { providerSetupRoutes } from './setup/provider.ts';
 import { serverSetupRoutes } from './setup/server.ts';
 import { userActions } from './users/actions.ts';
+import { groupRoutes } from './users/groups.ts';
 import { inviteRoutes } from './users/invite.ts';
 import { userRoutes } from './users/list.ts';
 import { userPage } from './users/user.ts';
@@ -34,6 +36,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...inviteRoutes,
   userPage,
   ...userActions,
+  ...groupRoutes,
   appListPage,
   appPage,
   ...appActions,
@@ -46,6 +49,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   settingsPage,
   providerPage,
   ...settingsActions,
+  ...scimTokenRoutes,
   ...serverSetupRoutes,
   ...providerSetupRoutes,
 ];

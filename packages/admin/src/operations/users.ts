@@ -8,6 +8,8 @@ import { found, OperationError } from './errors.ts';
 export interface UserDetails extends ListedAccount {
   readonly name: string | null;
   readonly groups: readonly string[];
+  /** The groups with their origin: one may come from several. */
+  readonly memberships: Awaited<ReturnType<Administration['accounts']['groups']>>;
   /** The address that an identity provider verified, or of the local account; `null`: none. */
   readonly verifiedEmail: string | null;
   readonly secondFactors: { readonly totp: boolean; readonly passkeys: number };
@@ -23,13 +25,14 @@ export async function findUser({ accounts }: Administration, named: string): Pro
 
 export async function showUser(admin: Administration, named: string): Promise<UserDetails> {
   const account = await findUser(admin, named);
-  const [{ name = null, email = null, groups = [] }, totp, passkeys] = await Promise.all([
+  const [{ name = null, email = null, groups = [] }, memberships, totp, passkeys] = await Promise.all([
     admin.accounts.claims(account.id),
+    admin.accounts.groups(account.id),
     admin.store.findTotpFactor(account.id),
     admin.store.listPasskeys(account.id),
   ]);
   const secondFactors = { totp: totp !== null, passkeys: passkeys.length };
-  return { ...account, name, groups, verifiedEmail: email, secondFactors };
+  return { ...account, name, groups, memberships, verifiedEmail: email, secondFactors };
 }
 
 /** An account that was created. */

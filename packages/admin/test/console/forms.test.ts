@@ -153,6 +153,7 @@ describe('a form that an operator sends', () => {
     '/admin/apps/add',
     '/admin/app/rotate-secret',
     '/admin/settings/create-token',
+    '/admin/settings/create-scim-token',
     '/admin/users/{userId}/reset',
     ...TRIALS,
   ];

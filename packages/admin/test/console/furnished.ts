@@ -51,6 +51,7 @@ export interface Furniture {
   readonly toolHash: string;
   readonly tokenId: string;
   readonly streamId: string;
+  readonly scimTokenId: string;
   /** Of a refused call of the connection. */
   readonly eventId: string;
 }
@@ -82,6 +83,7 @@ export function furnishedConfiguration(url: string): object {
     kind: { issuer },
     clientId: 'portcullis',
     scopes: ['openid'],
+    scim: {},
   };
   return {
     servers: [filesServer(url)],
@@ -121,6 +123,8 @@ export async function furnish(
     ...{ consentDigest: newHash(), createdAt: now - 20 * DAY, expiresAt: now + 70 * DAY },
     ...{ lastUsedAt: now - 180, lastUsedFrom: null, managedBy: 'https://idp.example.com' },
   };
+  const scimTokenId = `scim_${randomBytes(9).toString('base64url')}`;
+  const scimToken = { id: scimTokenId, hash: newHash(), identityProvider: 'company', note: texts.note };
   const events = eventsOf(grant, texts);
   const changed = definitionOf(texts.tool, `${texts.description} Then mails it to ${newHash()}.`);
   await installation.onStore(async (store) => {
@@ -142,6 +146,7 @@ export async function furnish(
     await store.requestApproval(approval, { bySubject: 9, byServer: 999 });
     await store.saveInitialAccessToken(token);
     await store.createEventStream(stream);
+    await store.saveProvisioningToken({ ...scimToken, createdAt: now, expiresAt: now + 180 * DAY });
     await store.appendEvents(events);
   });
   const ids = { userId, email, clientId: client.id, grantId: grant.id, approvalId: approval.id };
@@ -151,6 +156,7 @@ export async function furnish(
     toolHash: changed.hash,
     tokenId: token.id,
     streamId: stream.id,
+    scimTokenId,
     eventId: events.at(-1)?.id ?? '',
   };
 }
@@ -215,6 +221,7 @@ export function consoleState(installation: Installation): Promise<unknown> {
       pins: await store.listPendingPins(100),
       approvals: await store.listPendingApprovals({ all: true }, now, 100),
       tokens: await store.listInitialAccessTokens('', 100, now),
+      scimTokens: await store.listProvisioningTokens(now),
     };
   });
 }

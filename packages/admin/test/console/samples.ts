@@ -42,6 +42,8 @@ export function samplesFor(furniture: Furniture, backend: string): Readonly<Reco
     '/admin/users/{userId}/factors': user('/factors'),
     '/admin/users/{userId}/role': user('/role', { role: 'viewer' }),
     '/admin/users/{userId}/groups': user('/groups', { groups: 'editors\nleads' }),
+    '/admin/groups': plain('/admin/groups'),
+    '/admin/access': plain(`/admin/access${query({ user: userId })}`),
     '/admin/apps': plain('/admin/apps?show=registered'),
     '/admin/apps/add': plain('/admin/apps/add', {
       ...{ name: 'Robot', redirects: 'https://robot.example/callback', method: 'client_secret_basic' },
@@ -73,6 +75,12 @@ export function samplesFor(furniture: Furniture, backend: string): Readonly<Reco
     '/admin/settings/create-token': plain('/admin/settings/create-token', { note: 'CI', days: '7' }),
     '/admin/settings/tokens/{tokenId}/revoke': plain(`/admin/settings/tokens/${tokenId}/revoke`),
     '/admin/settings/streams/{streamId}/remove': plain(`/admin/settings/streams/${streamId}/remove`),
+    '/admin/settings/create-scim-token': plain('/admin/settings/create-scim-token', {
+      ...{ provider: 'company', note: 'Company', days: '180' },
+    }),
+    '/admin/settings/scim-tokens/{tokenId}/revoke': plain(
+      `/admin/settings/scim-tokens/${furniture.scimTokenId}/revoke`,
+    ),
     '/admin/setup': plain('/admin/setup', {
       url: `${backend}/mcp`,
       name: 'New',
@@ -92,6 +100,7 @@ export const WITHOUT_ID: readonly string[] = [
   '/admin/activity',
   '/admin/users',
   '/admin/users/invite',
+  '/admin/groups',
   '/admin/apps',
   '/admin/apps/add',
   '/admin/servers',
@@ -100,6 +109,7 @@ export const WITHOUT_ID: readonly string[] = [
   '/admin/settings',
   '/admin/settings/rotate-key',
   '/admin/settings/create-token',
+  '/admin/settings/create-scim-token',
   '/admin/setup',
   '/admin/setup/provider',
 ];

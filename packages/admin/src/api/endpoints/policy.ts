@@ -117,6 +117,7 @@ export const policyEndpoints: readonly Endpoint[] = [
                   tool: z.string(),
                   outcome: z.string().nullable().describe('what remains to be done or met; null: refused'),
                   because: z.string().nullable().describe('why it is refused'),
+                  rules: z.array(z.string()).describe('those that the caller meets'),
                 }),
               ),
             })

@@ -36,8 +36,8 @@ function userJson({ id, email, emailKey, role, createdAt, disabledAt }: ListedAc
   return { id, email, kind, role, createdAt: isoTime(createdAt), disabledAt: isoTimeOrNull(disabledAt) };
 }
 
-function detailsJson({ name, verifiedEmail, groups, secondFactors, ...account }: UserDetails) {
-  return { ...userJson(account), name, verifiedEmail, groups, secondFactors };
+function detailsJson({ name, verifiedEmail, groups, memberships, secondFactors, ...account }: UserDetails) {
+  return { ...userJson(account), name, verifiedEmail, groups, memberships: [...memberships], secondFactors };
 }
 
 function linkJson({ link, expiresAt }: { readonly link: string; readonly expiresAt: number }) {

@@ -8,22 +8,26 @@ import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { empty, formatCount, section, table, tag, time } from '../ui/parts.ts';
+import { createScimTokenLink, scimTokenTable } from './scim-tokens.ts';
 
 const DONE = {
   rotated: 'A new signing key was created. All processes use it within half a minute.',
   revoked: 'The initial access token was revoked.',
   'stream-removed': 'The event stream was removed.',
+  'scim-revoked': 'The provisioning token was revoked.',
 };
 
 export const settingsPage: ConsoleRoute = definePage(links.settings, async (request) => {
   const { admin, role } = request;
   const isOperator = role === 'operator';
-  const [keys, providers, tokens, streams] = await Promise.all([
+  const [keys, providers, tokens, streams, scimTokens] = await Promise.all([
     keyTable(admin),
     providerTable(admin),
     tokenTable(request),
     listEventStreams(admin.store),
+    scimTokenTable(request),
   ]);
+  const createScimToken = createScimTokenLink(request);
   const link = (href: string, label: string) =>
     isOperator ? html`<a class="button" href="${href}">${label}</a>` : null;
   return {
@@ -34,6 +38,7 @@ export const settingsPage: ConsoleRoute = definePage(links.settings, async (requ
 ${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key'))}
 ${section('Identity providers', providers, link(links.setupProvider, 'Add a provider'))}
 ${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
+${section('Provisioning (SCIM)', scimTokens, createScimToken === null ? null : link(createScimToken, 'Create provisioning token'))}
 ${section('Webhooks', webhookTable(admin))}
 ${section('Event streams', streamTable(request, streams))}
 ${section('Rate limits', limitTable(admin))}`,

@@ -27,11 +27,11 @@ ${field({ name: 'role', label: 'Role in the administration', choices: ROLES, val
     const owner = html`<a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>`;
     return {
       section: 'users',
-      title: 'The invitation is ready',
+      title: link === null ? 'The invitation is on its way' : 'The invitation is ready',
       back: { label: 'Users', href: links.users },
       body:
         link === null
-          ? html`<p>A mail with a link is on its way to ${owner}.</p>`
+          ? html`<p>${owner} gets a mail with a link that works once, for a week.</p>`
           : html`<p>Send this link to ${owner}. It is shown once, works once, and expires ${time(link.expiresAt, request.admin.clock())}.</p>
 ${copyText(link.link)}`,
     };

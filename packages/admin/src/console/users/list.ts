@@ -40,6 +40,7 @@ export const userRoutes: readonly ConsoleRoute[] = [
       action: { label: 'Invite a user', href: `${links.users}/invite`, isForOperators: true },
       body: html`${doneNotice(request, { removed: 'The account was removed.' })}
 ${filterBar(request, 'Search by address', FILTERS)}
+<p class="fact"><a href="${links.groups}">Groups and where they come from</a></p>
 ${items.length === 0 ? nothingFound(request) : userTable(request, items, next === null && !query.has('after'))}
 ${pageLinks(request, next)}`,
     };

@@ -13,6 +13,7 @@ import { relationsOf } from '../relations/grant-relations.ts';
 import { recentPlots } from '../relations/recent-plots.ts';
 import { relationsDrawing } from '../relations/relations.ts';
 import { countOf, empty, facts, section, table, tag, time } from '../ui/parts.ts';
+import { GROUP_ORIGINS } from './groups.ts';
 
 const DONE = {
   disabled: 'The account is disabled, and everything that it allowed has ended.',
@@ -110,10 +111,11 @@ function accountFacts({ admin }: ConsoleRequest, user: UserDetails): Markup {
     ['Second factor', factors.length === 0 ? 'none' : factors.join(', ')],
     [
       'Groups',
-      user.groups.length === 0
+      user.memberships.length === 0
         ? 'none'
-        : html`<span class="tags">${user.groups.map((group) => tag(group))}</span>`,
+        : html`<span class="tags">${user.memberships.map(({ name, origin }) => html`<a href="${links.accessOfGroup(name)}">${tag(`${name}, ${GROUP_ORIGINS[origin]}`)}</a>`)}</span>`,
     ],
+    ['Rules', html`<a href="${links.accessOfUser(user.id)}">Show what they allow this user</a>`],
     ['Created', time(user.createdAt, admin.clock())],
     ['Identifier', html`<code>${user.id}</code>`],
     ['Events', html`<a href="${links.events({ user: user.id })}">Show what happened</a>`],

@@ -19,6 +19,8 @@ interface ToolAccess {
   readonly outcome: string | null;
   /** Why it is refused; `null`: it is not. */
   readonly because: string | null;
+  /** The rules that the caller meets. */
+  readonly rules: readonly string[];
 }
 
 /** What is decided about the tools of a server. */
@@ -83,7 +85,8 @@ function decide(
 ): ToolAccess {
   const explained = explainWithoutArguments(findPolicy({ server: path, tool }), principal, hints, now);
   const outcome = outcomeText(explained);
-  return { tool, outcome, because: outcome === null ? refusalText(explained) : null };
+  const rules = explained.considered.flatMap(({ rule, outcome: its }) => (its === 'met' ? [rule] : []));
+  return { tool, outcome, because: outcome === null ? refusalText(explained) : null, rules };
 }
 
 function refusalText({ decision }: ExplainedDecision): string {

@@ -80,6 +80,12 @@ export function accessText(found: unknown): string {
     .join('');
 }
 
-function toolRow({ tool, outcome, because }: ServerAccess['tools'][number]): readonly string[] {
-  return [`  ${cleanLine(tool)}`, cleanLine(outcome ?? `refused by ${because}`)];
+/** What is allowed is met by each rule that was considered: the last one is the closest to the tool. */
+function toolRow({ tool, outcome, because, rules }: ServerAccess['tools'][number]): readonly string[] {
+  const rule = outcome === 'allowed' ? rules.at(-1) : undefined;
+  const through = rule === undefined ? '' : ` by ${rule}`;
+  return [
+    `  ${cleanLine(tool)}`,
+    cleanLine(outcome === null ? `refused by ${because}` : `${outcome}${through}`),
+  ];
 }
