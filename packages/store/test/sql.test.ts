@@ -53,9 +53,9 @@ describe('an SQL query', () => {
     expect(find('two', 3).template).toBe(query.template);
   });
 
-  it('accepts a literal query without values', () => {
+  it('accepts a literal query without values, which PostgreSQL does not prepare', () => {
     expect(literal('SELECT 1')).toEqual({
-      template: { sqlite: 'SELECT 1', postgres: 'SELECT 1', counts: false },
+      template: { sqlite: 'SELECT 1', postgres: 'SELECT 1', counts: false, isUnnamed: true },
       values: [],
     });
   });
