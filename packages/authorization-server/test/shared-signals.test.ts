@@ -59,6 +59,8 @@ async function setScene(changes: Partial<Settings> = { audience: [AUDIENCE] }) {
 
 const subjectOf = (iss: string) => ({ format: 'iss_sub', iss, sub: 'eve' });
 
+const SECRET_CLIENT = { clientId: 'c', clientSecret: 's' };
+
 const REVOKED = `${CAEP}session-revoked`;
 
 describe('a pushed security event', () => {
@@ -328,8 +330,25 @@ describe('a stream that this server manages', () => {
 
 describe('the configuration', () => {
   it.each<[string, Settings, RegExp]>([
-    ['without token and audience', {}, /needs `token`/],
+    ['without token, client and audience', {}, /needs `token` or `client`/],
     ['that polls without a token', { delivery: 'poll', audience: ['a'] }, /token.*is required to poll/],
+    ['with a token and a client', { token: 'a', client: SECRET_CLIENT }, /must not be combined with token/],
+    ['whose client has no secret', { client: { clientId: 'c' } }, /clientSecret.*or clientKey is required/],
+    [
+      'whose client has an invalid key',
+      { client: { clientId: 'c', clientKey: { key: 'no key' } } },
+      /client\.clientKey\.key.*must be a private key/,
+    ],
+    [
+      'whose client has a secret and a method for a key',
+      { client: { ...SECRET_CLIENT, clientAuthentication: 'private_key_jwt' } },
+      /client\.clientAuthentication.*needs clientKey/,
+    ],
+    [
+      'whose authorization server has no TLS',
+      { client: { ...SECRET_CLIENT, authorizationServer: 'http://as.example' } },
+      /client\.authorizationServer.*must be an https URL/,
+    ],
     [
       'with a transmitter without TLS',
       { transmitter: 'http://id.example', audience: ['a'] },
@@ -341,6 +360,11 @@ describe('the configuration', () => {
     const identityProviders = [{ ...provider, kind: { issuer: 'https://id.example' }, sharedSignals }];
     const options = { issuer: ISSUER, store: t.store, masterKey: MASTER_KEY, resources: RESOURCES };
     await expect(createAuthorizationServer({ ...options, identityProviders })).rejects.toThrow(issue);
+  });
+
+  it('with a client needs neither a token nor an audience', async () => {
+    const { t } = await setScene({ client: SECRET_CLIENT });
+    expect((await t.server.handle(new Request(`${ISSUER}/jwks`))).status).toBe(200);
   });
 
   it('that polls has no endpoint', async () => {

@@ -43,7 +43,10 @@ async function receiverToken(): Promise<string> {
 /** An authorization server whose users sign in at the first one. @returns the sessions of its user */
 async function startPeer(delivery: 'push' | 'poll', subject: string) {
   const store = await openStore(':memory:');
-  const token = await receiverToken();
+  const credentials =
+    delivery === 'push'
+      ? { token: await receiverToken() }
+      : { client: { clientId: 'peer', clientSecret: SECRET } };
   let handle: ReturnType<typeof createAuthorizationServer> | null = null;
   const listening = await listen(
     async (request, connection) => {
@@ -66,7 +69,7 @@ async function startPeer(delivery: 'push' | 'poll', subject: string) {
           scopes: ['openid'],
           kind: { issuer: portcullis.url },
         },
-        sharedSignals: { delivery, token },
+        sharedSignals: { delivery, ...credentials },
       },
     ],
     events: ({ type }) => verified.push(type),

@@ -53,7 +53,12 @@ export function createSharedSignals(context: FederationContext): SharedSignalsRe
   const receivers = [...identityProviders.values()].flatMap((identityProvider) => {
     const { id, sharedSignals: settings } = identityProvider;
     if (settings === null) return [];
-    const transmitter = createTransmitter(context, settings, `${new URL(issuer).origin}${pathOf(id)}`);
+    const transmitter = createTransmitter(
+      context,
+      identityProvider,
+      settings,
+      `${new URL(issuer).origin}${pathOf(id)}`,
+    );
     const verificationState = randomUUID();
     return { identityProvider, settings, transmitter, verificationState, stream: null } satisfies Receiver;
   });
@@ -70,7 +75,7 @@ export function createSharedSignals(context: FederationContext): SharedSignalsRe
   };
   const closing = new AbortController();
   const running = receivers
-    .filter(({ settings }) => settings.token !== null)
+    .filter(({ settings: { token, client } }) => token !== null || client !== null)
     .map((receiver) => keepReceiving(context, receiver, accept, closing.signal));
   return {
     routes: receivers

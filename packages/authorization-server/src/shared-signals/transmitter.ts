@@ -2,9 +2,14 @@
 import { isMembers, type JsonFields, parseStrictJson } from '@portcullis/http';
 import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 import { isLoopbackHost, isSecureUrl, readWebUrl } from '@portcullis/protocol';
-import type { FederationContext, SharedSignals } from '../federation/provider/identity-provider.ts';
+import type {
+  FederationContext,
+  IdentityProvider,
+  SharedSignals,
+} from '../federation/provider/identity-provider.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import { requestedEvents } from './effects.ts';
+import { createClientAccess, fixedAccess, type StreamAccess } from './stream-access.ts';
 
 /** The transmitter's configuration metadata. @see Shared Signals Framework 1.0 §7.1 */
 interface TransmitterMetadata {
@@ -54,10 +59,13 @@ const MAX_TOKENS = 50;
 
 /** @param endpoint of this receiver, for pushed tokens */
 export function createTransmitter(
-  { clock, options: { outbound } }: FederationContext,
-  { transmitter: issuer, delivery, token }: SharedSignals,
+  context: FederationContext,
+  identityProvider: IdentityProvider,
+  { transmitter: issuer, delivery, token, client }: SharedSignals,
   endpoint: string,
 ): Transmitter {
+  const { clock } = context;
+  const { outbound } = context.options;
   const { origin, hostname } = new URL(issuer);
   const fetchWithin = (timeout: number): OutboundFetch =>
     createOutboundFetch({
@@ -68,15 +76,19 @@ export function createTransmitter(
       maxBytes: MAX_RESPONSE_BYTES,
       ...(outbound.proxy !== null && { proxy: outbound.proxy }),
     });
-  const send = createJsonClient(fetchWithin(outbound.timeout), token);
-  const sendPoll = createJsonClient(fetchWithin(POLL_TIMEOUT), token);
+  const fetch = fetchWithin(outbound.timeout);
+  const fixed = fixedAccess(token);
+  const access = client === null ? fixed : createClientAccess(context, identityProvider, client, fetch);
+  const send = createJsonClient(fetch, access);
+  const sendOpen = createJsonClient(fetch, fixed);
+  const sendPoll = createJsonClient(fetchWithin(POLL_TIMEOUT), access);
   const singleFlight = createSingleFlight<TransmitterMetadata>(outbound.timeout);
   let known: { readonly metadata: TransmitterMetadata; readonly at: number } | null = null;
 
   async function metadata(): Promise<TransmitterMetadata> {
     if (known !== null && clock() < known.at + MAX_AGE) return known.metadata;
     try {
-      const fetchMetadata = async () => readMetadata(issuer, await send('GET', metadataUrl(issuer)));
+      const fetchMetadata = async () => readMetadata(issuer, await sendOpen('GET', metadataUrl(issuer)));
       known = { metadata: await singleFlight.run(issuer, fetchMetadata), at: clock() };
     } catch (error) {
       // While it is down, what was known stays in use.
@@ -137,8 +149,8 @@ type SendJson = (
   signal?: AbortSignal,
 ) => Promise<unknown>;
 
-function createJsonClient(fetch: OutboundFetch, token: string | null): SendJson {
-  return async (method, url, body, signal) => {
+function createJsonClient(fetch: OutboundFetch, access: StreamAccess): SendJson {
+  const send = async (token: string | null, ...[method, url, body, signal]: Parameters<SendJson>) => {
     const response = await fetch(url, {
       method,
       headers: {
@@ -150,8 +162,15 @@ function createJsonClient(fetch: OutboundFetch, token: string | null): SendJson 
       ...(signal !== undefined && { signal }),
       redirect: 'manual',
     });
-    const text = await response.text();
-    if (!response.ok) throw new TransmitterError(response.status);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  return async (...request) => {
+    const [, url] = request;
+    const token = await access.token();
+    const first = await send(token, ...request);
+    const isRenewed = first.status === 401 && (await access.renew(url, token, first.headers));
+    const { status, text } = isRenewed ? await send(await access.token(), ...request) : first;
+    if (status < 200 || status > 299) throw new TransmitterError(status);
     return text === '' ? null : parseStrictJson(text);
   };
 }

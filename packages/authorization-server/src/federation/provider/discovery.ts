@@ -8,6 +8,9 @@ import type { FederationContext, IdentityProvider } from './identity-provider.ts
 /** @throws IdentityProviderError */
 type FindServer = () => Promise<oauth.AuthorizationServer>;
 
+/** `oauth2`: an authorization server that needs no user, and whose metadata may be of RFC 8414 only. */
+export type ServerKind = 'oidc' | 'oauth2';
+
 /** Seconds for which a document is cached. */
 const MAX_AGE = 3600;
 
@@ -18,6 +21,7 @@ export function createProviderDiscovery(
   { provider }: IdentityProvider,
   options: oauth.HttpRequestOptions<'GET'>,
   { clock, options: { outbound } }: Pick<FederationContext, 'clock' | 'options'>,
+  kind: ServerKind = 'oidc',
 ): FindServer {
   if (provider.protocol === 'oauth') {
     const { endpoints, issuer } = provider;
@@ -36,7 +40,11 @@ export function createProviderDiscovery(
   return async () => {
     if (known !== null && clock() - known.at < MAX_AGE) return known.server;
     try {
-      const server = await singleFlight.run(provider.issuer, () => discover(provider.issuer, options));
+      const server = await singleFlight.run(provider.issuer, () =>
+        kind === 'oidc'
+          ? discover(provider.issuer, options)
+          : discoverAuthorizationServer(provider.issuer, options),
+      );
       known = { server, at: clock() };
       return server;
     } catch (error) {
@@ -59,4 +67,16 @@ async function discover(
     throw new IdentityProviderError('misbehaved', 'its authorization endpoint is not an https URL');
   }
   return server;
+}
+
+/** @see RFC 8414 §3 and §5 */
+async function discoverAuthorizationServer(
+  issuer: string,
+  options: oauth.HttpRequestOptions<'GET'>,
+): Promise<oauth.AuthorizationServer> {
+  const url = new URL(issuer);
+  const response = await oauth.discoveryRequest(url, { ...options, algorithm: 'oauth2' });
+  const found =
+    response.status === 404 ? await oauth.discoveryRequest(url, { ...options, algorithm: 'oidc' }) : response;
+  return oauth.processDiscoveryResponse(url, found);
 }

@@ -59,10 +59,19 @@ export interface SharedSignals {
   /** The issuer of the transmitter. */
   readonly transmitter: string;
   readonly delivery: 'push' | 'poll';
-  /** For stream management; `null`: the stream was set up at the provider. */
+  /** For stream management. */
   readonly token: string | null;
+  /** Obtains tokens for stream management. Neither this nor a token: the stream was set up at the provider. */
+  readonly client: SharedSignalsClient | null;
   /** `null`: what the transmitter assigns. */
   readonly audience: readonly string[] | null;
+}
+
+/** Our client at the authorization server of a transmitter. */
+export interface SharedSignalsClient
+  extends Pick<IdentityProvider, 'clientId' | 'clientSecret' | 'clientKey' | 'clientAuthentication'> {
+  /** Its issuer. */
+  readonly authorizationServer: string;
 }
 
 export type ProviderProtocol =

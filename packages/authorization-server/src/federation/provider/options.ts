@@ -158,6 +158,27 @@ const userClaimsSchema = lazy(() =>
   }),
 );
 
+const clientAuthentication = () =>
+  optional(
+    z.enum(['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'signed_secret']),
+    'how the secret is sent, or what the key signs',
+    '`client_secret_basic`, with a key `private_key_jwt`',
+  );
+
+const signalsClientSchema = lazy(() =>
+  z.strictObject({
+    clientId: text().describe("client identifier of this server at the transmitter's authorization server"),
+    clientSecret: optional(secret(), 'client secret', 'required without a key'),
+    clientKey: optional(clientKeySchema(), 'private key that replaces the secret'),
+    clientAuthentication: clientAuthentication(),
+    authorizationServer: optional(
+      url(),
+      'issuer of the authorization server; the credentials are sent to its origin only',
+      'the transmitter',
+    ),
+  }),
+);
+
 const sharedSignalsSchema = lazy(() =>
   z.strictObject({
     transmitter: optional(url(), 'issuer of the transmitter', 'the issuer of the provider'),
@@ -169,7 +190,11 @@ const sharedSignalsSchema = lazy(() =>
     token: optional(
       secret(),
       "access token for the transmitter's stream management: the stream is found or created at startup",
-      'none: the stream was set up at the provider, and `audience` is required',
+      'none: without a `client` either, the stream was set up at the provider, and `audience` is required',
+    ),
+    client: optional(
+      signalsClientSchema(),
+      'replaces a `token` that expires: access tokens are obtained by client credentials, with the scopes `ssf.read ssf.manage`, and renewed',
     ),
     audience: optional(
       list(text()),
@@ -215,11 +240,7 @@ const entrySchema = lazy(() =>
       clientKeySchema(),
       'private key that replaces the secret and never leaves this server',
     ),
-    clientAuthentication: optional(
-      z.enum(['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'signed_secret']),
-      'how the secret is sent, or what the key signs',
-      '`client_secret_basic`, with a key `private_key_jwt`',
-    ),
+    clientAuthentication: clientAuthentication(),
     responseMode: optional(
       z.enum(['query', 'form_post']),
       'response mode',

@@ -3,7 +3,7 @@ import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbou
 import { beforeAbort, isLoopbackHost } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import { providerClientAuthentications } from './client-authentication.ts';
-import { createProviderDiscovery } from './discovery.ts';
+import { createProviderDiscovery, type ServerKind } from './discovery.ts';
 import { checkAvailable, IdentityProviderError, toIdentityProviderError } from './error.ts';
 import type { FederationContext, IdentityProvider } from './identity-provider.ts';
 import { type ResponseFormat, responseFormats } from './response-formats.ts';
@@ -43,6 +43,7 @@ export const CLOCK_TOLERANCE = 10;
 export function createProviderTransport(
   context: FederationContext,
   identityProvider: IdentityProvider,
+  kind?: ServerKind,
 ): ProviderTransport {
   const { clock } = context;
   const { outbound } = context.options;
@@ -55,7 +56,7 @@ export function createProviderTransport(
     // The guarded fetch allows http to loopback addresses only.
     [oauth.allowInsecureRequests]: true,
   };
-  const findServer = createProviderDiscovery(identityProvider, options, context);
+  const findServer = createProviderDiscovery(identityProvider, options, context, kind);
   const limit = MAX_EXCHANGES * outbound.timeout;
   let pending = 0;
   return {

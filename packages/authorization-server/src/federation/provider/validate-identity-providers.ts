@@ -18,6 +18,7 @@ import {
   redirectUriOf,
   requiredUpstreamScopes,
   type SharedSignals,
+  type SharedSignalsClient,
 } from './identity-provider.ts';
 import {
   type IdentityProviderEntry,
@@ -162,25 +163,53 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
     statusCheckInterval: options.statusCheckInterval ?? providerDefaults.statusCheckInterval,
     revocationEnds: options.revocationEnds ?? providerDefaults.revocationEnds,
     backChannelLogout: options.backChannelLogout ?? null,
-    sharedSignals: readSharedSignals(options.sharedSignals, provider, context),
+    sharedSignals: validateSharedSignals(options.sharedSignals, provider, context),
     scim: readProvisioning(options.scim),
   });
 }
 
-function readSharedSignals(
+function validateSharedSignals(
   given: IdentityProviderOptions['sharedSignals'],
   { issuer }: ProviderProtocol,
-  { add }: ProviderContext,
+  context: ProviderContext,
 ): SharedSignals | null {
   if (given === undefined) return null;
+  const { add } = context;
   const { transmitter = issuer, delivery = 'push', token = null, audience = null } = given;
+  const client =
+    given.client === undefined ? null : validateSignalsClient(given.client, transmitter, context);
+  const isManaged = token !== null || client !== null;
   const url = readWebUrl(transmitter);
   if (url === null || !isSecureUrl(url))
     add('sharedSignals.transmitter', 'must be an https URL; http only on loopback');
-  if (token === null && audience === null)
-    add('sharedSignals', 'needs `token` to manage the stream, or `audience` of a stream that exists');
-  if (delivery === 'poll' && token === null) add('sharedSignals.token', 'is required to poll');
-  return { transmitter, delivery, token, audience };
+  if (!isManaged && audience === null)
+    add(
+      'sharedSignals',
+      'needs `token` or `client` to manage the stream, or `audience` of a stream that exists',
+    );
+  if (delivery === 'poll' && !isManaged) add('sharedSignals.token', 'or `client` is required to poll');
+  if (token !== null && client !== null) add('sharedSignals.client', 'must not be combined with token');
+  return { transmitter, delivery, token, client, audience };
+}
+
+function validateSignalsClient(
+  given: NonNullable<NonNullable<IdentityProviderOptions['sharedSignals']>['client']>,
+  transmitter: string,
+  { add, ...context }: ProviderContext,
+): SharedSignalsClient {
+  const { clientId, clientSecret, authorizationServer = transmitter } = given;
+  const path = [...context.path, 'sharedSignals', 'client'];
+  const isUnread = (member: string) => context.report.isUnread(...path, member);
+  const addHere = (member: string, message: string) => add(`sharedSignals.client.${member}`, message);
+  if (given.authorizationServer !== undefined)
+    checkEndpoint(authorizationServer, 'authorizationServer', addHere);
+  const authentication = validateClientAuthentication(
+    { ...given, kind: { issuer: authorizationServer } },
+    { ...context, path, isUnread, add: addHere },
+  );
+  if (authentication.clientAuthentication === 'none' && !isUnread('clientSecret') && !isUnread('clientKey'))
+    addHere('clientSecret', 'or clientKey is required');
+  return { clientId, clientSecret: clientSecret ?? null, ...authentication, authorizationServer };
 }
 
 function readProvisioning(given: IdentityProviderOptions['scim']): IdentityProvider['scim'] {
@@ -206,9 +235,16 @@ function checkScopes(
   }
 }
 
+type ClientCredential = 'clientSecret' | 'clientKey' | 'clientAuthentication';
+
 /** A method needs its credential, and a credential needs a method that uses it. */
 function validateClientAuthentication(
-  { clientSecret, clientKey, clientAuthentication, kind }: IdentityProviderOptions,
+  {
+    clientSecret,
+    clientKey,
+    clientAuthentication,
+    kind,
+  }: Pick<IdentityProviderEntry, ClientCredential> & Pick<IdentityProviderOptions, 'kind'>,
   { add, isUnread, path, report }: ProviderContext,
 ): Pick<IdentityProvider, 'clientKey' | 'clientAuthentication'> {
   const by = clientKey !== undefined ? 'key' : clientSecret !== undefined ? 'secret' : 'nothing';
