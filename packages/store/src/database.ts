@@ -53,6 +53,7 @@ export interface InTransaction {
     | 'data_keys'
     | 'definition_pins'
     | 'scim_resources'
+    | 'event_streams'
     | null;
 }
 

@@ -26,7 +26,8 @@ const CLOCKS = 2;
 
 export function createEventStreamStore(database: Database): EventStreamStore {
   return {
-    createEventStream: async (stream) => void (await database.write(insert(stream))),
+    createEventStream: (stream, limit) =>
+      database.transact({ steps: () => create(stream, limit), postgres: { lock: 'event_streams' } }),
     findEventStream: async (id) => columns.readFirst(await database.read(byId(id))),
     listEventStreams: async () => columns.readAll(await database.read(all())),
     async saveEventStream(stream) {
@@ -52,6 +53,13 @@ export function createEventStreamStore(database: Database): EventStreamStore {
       return [...new Set(rows.flatMap(({ resources }) => readList(resources)))];
     },
   };
+}
+
+function* create(stream: EventStreamRecord, limit: number): Steps<boolean> {
+  const own = yield sql`SELECT id FROM event_streams WHERE client_id = ${stream.clientId}`;
+  if (own.length >= limit) return false;
+  yield insert(stream);
+  return true;
 }
 
 function* remove(id: string): Steps<boolean> {

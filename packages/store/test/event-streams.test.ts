@@ -22,7 +22,7 @@ describe.each([
       newEventStream({ id: 'stream_a' }),
       newEventStream({ id: 'stream_b', endpoint: null, encryptedAuthorization: null, description: null }),
     ];
-    for (const stream of streams) await one.createEventStream(stream);
+    for (const stream of streams) await one.createEventStream(stream, 5);
     expect(await other.listEventStreams()).toEqual(streams);
     expect(await other.findEventStream('stream_b')).toEqual(streams[1]);
     expect(await other.findEventStream('stream_c')).toBeNull();
@@ -31,7 +31,7 @@ describe.each([
   it('are changed by one of two processes at the same time', async () => {
     const [one, other] = await openTwo();
     const stream = newEventStream();
-    await one.createEventStream(stream);
+    await one.createEventStream(stream, 5);
     const changes = [
       { ...stream, status: 'paused' as const, removedAccounts: ['user_ada'], version: 2 },
       { ...stream, cursor: 'c9', acknowledged: 'c9.0', version: 2 },
@@ -44,11 +44,20 @@ describe.each([
     expect(await one.findEventStream(stream.id)).toEqual(changes[saved.indexOf(true)]);
   });
 
+  it('are limited by client, also by two processes at the same time', async () => {
+    const stores = await openTwo();
+    const create = (store: (typeof stores)[0]) => store.createEventStream(newEventStream(), 3);
+    const created = await Promise.all([...stores, ...stores, ...stores].map(create));
+    expect(created.filter(Boolean)).toHaveLength(3);
+    expect(await stores[0].listEventStreams()).toHaveLength(3);
+    expect(await stores[0].createEventStream(newEventStream({ clientId: 'other' }), 3)).toBe(true);
+  });
+
   it('are removed with the progress of their delivery, and no other', async () => {
     const [one, other] = await openTwo();
     const [stream, kept] = [newEventStream(), newEventStream()];
     for (const { id, ...record } of [stream, kept]) {
-      await one.createEventStream({ id, ...record });
+      await one.createEventStream({ id, ...record }, 5);
       await one.leaseWebhook(id, 'one', 'c0', NOW, NOW + 60);
     }
     expect(await other.removeEventStream(stream.id)).toBe(true);

@@ -346,7 +346,7 @@ async function callWebhooks(store: WebhookStore): Promise<void> {
 
 async function callEventStreams(store: EventStreamStore): Promise<void> {
   const stream = newEventStream();
-  await store.createEventStream(stream);
+  await store.createEventStream(stream, 5);
   await store.findEventStream(stream.id);
   await store.listEventStreams();
   await store.saveEventStream({ ...stream, version: 2 });

@@ -38,6 +38,8 @@ const pollSchema = z.object({
     .default({}),
 });
 
+type SetErrors = z.infer<typeof pollSchema>['setErrs'];
+
 /** A token in its place in the audit log. */
 interface PlacedToken extends StreamToken {
   /** Of the event that the cursor passes with it. */
@@ -82,7 +84,11 @@ export function createPoll({ store, readEvents, findTokens, events }: PollDepend
   }
 
   /** Tokens are passed in their order: one after another that is not acknowledged is sent again with it. */
-  async function acknowledge(given: EventStreamRecord, ids: ReadonlySet<string>): Promise<EventStreamRecord> {
+  async function acknowledge(
+    given: EventStreamRecord,
+    ids: ReadonlySet<string>,
+    errors: SetErrors,
+  ): Promise<EventStreamRecord> {
     let stream = given;
     for (let isMore = ids.size > 0; isMore; ) {
       const found = await readUnacknowledged(stream);
@@ -95,13 +101,21 @@ export function createPoll({ store, readEvents, findTokens, events }: PollDepend
       const isWithin = last.position === position;
       const cursor = found.positions[end - 1] ?? found.stream.cursor;
       stream = await advance(found.stream, cursor, isWithin ? last.id : null);
+      report(stream, passed, errors);
       isMore = next < 0;
     }
     return stream;
   }
 
-  function report({ id, clientId }: EventStreamRecord, errors: z.infer<typeof pollSchema>['setErrs']): void {
-    for (const [token, { err, description = '' }] of Object.entries(errors).slice(0, MAX_TOKENS)) {
+  /** Of tokens that are passed with it only: a receiver cannot fill the audit log with those that it makes up. */
+  function report(
+    { id, clientId }: EventStreamRecord,
+    passed: readonly StreamToken[],
+    errors: SetErrors,
+  ): void {
+    for (const { id: token } of passed) {
+      if (!Object.hasOwn(errors, token)) continue;
+      const { err = '', description = '' } = errors[token] ?? {};
       const reason = `${err} ${description}`.trim().slice(0, 300);
       events({ type: 'event_stream.event_rejected', clientId, streamId: id, token, reason });
     }
@@ -111,8 +125,8 @@ export function createPoll({ store, readEvents, findTokens, events }: PollDepend
     const result = pollSchema.safeParse(body);
     if (!result.success) throw new StreamError(400, 'The body is no poll: see RFC 8936, section 2.2.');
     const { maxEvents = MAX_TOKENS, returnImmediately, ack, setErrs } = result.data;
-    report(given, setErrs);
-    const acknowledged = await acknowledge(given, new Set([...ack, ...Object.keys(setErrs)]));
+    const ids = new Set([...ack, ...Object.keys(setErrs)]);
+    const acknowledged = await acknowledge(given, ids, setErrs);
     if (maxEvents === 0 || acknowledged.status !== 'enabled') return { sets: {}, moreAvailable: false };
     waiting.get(given.id)?.abort();
     const superseded = new AbortController();

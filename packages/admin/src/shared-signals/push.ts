@@ -1,4 +1,5 @@
 /** Pushes the tokens of streams to their receivers, by the delivery loop of webhooks: at least once, those of a user in order. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { OutboundSettings, SecurityEventKeys } from '@portcullis/authorization-server';
 import type { AuditEventRecord, EventStreamRecord } from '@portcullis/authorization-server/store';
 import { createDelivery, type Delivery, type DeliveryReport } from '../webhooks/delivery.ts';
@@ -19,51 +20,96 @@ interface PushDependencies {
 
 /** The delivery of all streams that are pushed, in this process. */
 export interface PushDelivery {
-  /** Delivers the next batch of each stream. @returns whether more may follow at once */
-  deliver(): Promise<boolean>;
-  /** Lets another process deliver. */
+  /** Delivers what each stream has. It waits for a second at most: a receiver that is slow goes on by itself. */
+  deliver(): Promise<void>;
+  /** Begins no more requests, and lets another process deliver after those in progress. */
   release(): Promise<void>;
 }
 
 const DELIVERED: DeliveryAttempt = { kind: 'delivered', reason: null, retryAfter: 0 };
 
+/** Milliseconds for which a look at the streams waits for their receivers. */
+const PATIENCE = 1_000;
+
+/** The delivery of one version of a stream. */
+interface RunningDelivery extends Delivery {
+  readonly version: number;
+  readonly stopping: AbortController;
+  /** Settles when nothing is left to send, or it was stopped; `null`: it does not run. */
+  running: Promise<void> | null;
+}
+
 export function createPushDelivery(dependencies: PushDependencies): PushDelivery {
   const { store } = dependencies;
   /** By stream; one that was changed gets another. */
-  const deliveries = new Map<string, { readonly version: number; readonly delivery: Delivery }>();
+  const deliveries = new Map<string, RunningDelivery>();
 
-  async function deliveryOf(stream: EventStreamRecord): Promise<Delivery> {
-    const known = deliveries.get(stream.id);
-    if (known?.version === stream.version) return known.delivery;
-    await known?.delivery.release();
-    const delivery = createStreamDelivery(stream, dependencies);
-    deliveries.set(stream.id, { version: stream.version, delivery });
-    return delivery;
+  async function end(id: string, delivery: RunningDelivery): Promise<void> {
+    delivery.stopping.abort();
+    await delivery.running;
+    await delivery.release();
+    if (deliveries.get(id) === delivery) deliveries.delete(id);
+  }
+
+  async function deliverStream(stream: EventStreamRecord): Promise<void> {
+    const { id, version } = stream;
+    const known = deliveries.get(id);
+    if (known !== undefined && known.version !== version) {
+      const wasRunning = known.running !== null;
+      await end(id, known);
+      // The stream may have changed again: the next look reads it.
+      if (wasRunning) return;
+    }
+    const current = deliveries.get(id) ?? createStreamDelivery(stream, dependencies);
+    deliveries.set(id, current);
+    current.running ??= deliverAll(current).finally(() => {
+      current.running = null;
+    });
+    await current.running;
   }
 
   return {
     async deliver() {
       const streams = await store.listEventStreams();
       for (const stream of streams) await reencrypt(stream, dependencies);
-      const pushed = streams.filter(({ endpoint, status }) => endpoint !== null && status === 'enabled');
-      for (const [id, { delivery }] of deliveries) {
-        if (pushed.some((stream) => stream.id === id)) continue;
-        deliveries.delete(id);
-        await delivery.release();
-      }
+      const pushed = await findPushed(streams, store);
+      const isPushed = (id: string) => pushed.some((stream) => stream.id === id);
+      const ended = [...deliveries].filter(([id]) => !isPushed(id));
+      const looks = [
+        ...ended.map(([id, delivery]) => end(id, delivery)),
+        ...pushed.map((stream) => deliverStream(stream)),
+      ];
       // A receiver that is slow or down holds up no other one.
-      const deliver = async (stream: EventStreamRecord) => (await deliveryOf(stream)).deliver();
-      const more = await Promise.all(pushed.map((stream) => deliver(stream).catch(() => false)));
-      return more.includes(true);
+      await Promise.race([Promise.allSettled(looks), sleep(PATIENCE, undefined, { ref: false })]);
     },
-    release: async () =>
-      void (await Promise.all([...deliveries.values()].map(({ delivery }) => delivery.release()))),
+    release: async () => void (await Promise.all([...deliveries].map(([id, delivery]) => end(id, delivery)))),
   };
 }
 
-function createStreamDelivery(stream: EventStreamRecord, dependencies: PushDependencies): Delivery {
+/** The streams to push: not those of a client that is disabled, which gets nothing more until it is enabled. */
+async function findPushed(
+  streams: readonly EventStreamRecord[],
+  store: Pick<TransmitterStore, 'findClient'>,
+): Promise<readonly EventStreamRecord[]> {
+  const pushed: EventStreamRecord[] = [];
+  for (const stream of streams) {
+    if (stream.endpoint === null || stream.status !== 'enabled') continue;
+    // Clients of the configuration are not stored.
+    const client = await store.findClient(stream.clientId);
+    if (client === null || client.disabledAt === null) pushed.push(stream);
+  }
+  return pushed;
+}
+
+async function deliverAll({ deliver, stopping: { signal } }: RunningDelivery): Promise<void> {
+  // An outage of the store ends it until the next look.
+  while (!signal.aborted && (await deliver().catch(() => false)));
+}
+
+function createStreamDelivery(stream: EventStreamRecord, dependencies: PushDependencies): RunningDelivery {
   const { store, clock, report } = dependencies;
-  return createDelivery({
+  const stopping = new AbortController();
+  const delivery = createDelivery({
     webhook: { name: stream.id, types: STREAM_EVENTS },
     store,
     send: createSendTokens(stream, dependencies),
@@ -71,7 +117,9 @@ function createStreamDelivery(stream: EventStreamRecord, dependencies: PushDepen
     // "The events are transmitted in the order of time": those of a subject. @see Shared Signals Framework 1.0 §8.1.2.1
     laneOf: ({ accountId, id }: AuditEventRecord) => accountId ?? id,
     report: (one) => report(stream, one),
+    isStopped: () => stopping.signal.aborted,
   });
+  return { ...delivery, version: stream.version, stopping, running: null };
 }
 
 /** @see RFC 8935 §2.1 */

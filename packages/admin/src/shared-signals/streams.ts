@@ -100,9 +100,6 @@ export function createStreams(context: StreamContext, clientId: string): Receive
 
   return {
     async create(body) {
-      const own = (await store.listEventStreams()).filter((stream) => stream.clientId === clientId);
-      if (own.length >= MAX_STREAMS)
-        throw new StreamError(403, `A receiver has at most ${MAX_STREAMS} streams: remove one.`);
       const id = `stream_${randomBytes(12).toString('base64url')}`;
       const stream: EventStreamRecord = {
         ...{ id, clientId, ...suppliedMembersOf(id, readSupplied(body), keys, allowLoopback) },
@@ -110,7 +107,8 @@ export function createStreams(context: StreamContext, clientId: string): Receive
         ...{ cursor: idPrefixOf(clock()), acknowledged: null, verificationRequestedAt: 0 },
         ...{ createdAt: now(), version: 1 },
       };
-      await store.createEventStream(stream);
+      if (!(await store.createEventStream(stream, MAX_STREAMS)))
+        throw new StreamError(403, `A receiver has at most ${MAX_STREAMS} streams: remove one.`);
       await startAt(store, id, stream.cursor, now());
       record('event_stream.created', id);
       return documentOf(stream, issuer);
@@ -160,14 +158,13 @@ export function createStreams(context: StreamContext, clientId: string): Receive
       const { stream_id: id, subject } = read(subjectSchema, body);
       await find(id);
       const accountId = await findSubjectAccount(context, subject);
-      // An unknown subject is no error: the response would tell whether the account exists.
-      if (accountId === null) return;
+      // An unknown subject is saved as a change of nothing: neither the response nor its time tells whether the account exists.
       await save(id, (stream) => {
         const others = stream.removedAccounts.filter((one) => one !== accountId);
-        if (change === 'add') return { ...stream, removedAccounts: others };
-        if (others.length >= MAX_REMOVED)
+        if (change === 'remove' && others.length >= MAX_REMOVED)
           throw new StreamError(403, `A stream can do without at most ${MAX_REMOVED} subjects.`);
-        return { ...stream, removedAccounts: [...others, accountId] };
+        const isRemoved = change === 'remove' && accountId !== null;
+        return { ...stream, removedAccounts: isRemoved ? [...others, accountId] : others };
       });
     },
     async requestVerification(body) {

@@ -22,6 +22,8 @@ export interface DeliveryOptions {
   readonly laneOf?: (event: AuditEventRecord) => string;
   /** Receives the outcome of each attempt. */
   readonly report: (report: DeliveryReport) => void;
+  /** Whether to begin no more requests. */
+  readonly isStopped?: () => boolean;
 }
 
 /** The outcome of one attempt to deliver an event. */
@@ -65,6 +67,7 @@ export function createDelivery({
   clock,
   report,
   laneOf = ofGrant,
+  isStopped = () => false,
 }: DeliveryOptions): Delivery {
   const { name, types } = webhook;
   const holder = randomBytes(9).toString('base64url');
@@ -104,7 +107,7 @@ export function createDelivery({
       for (const lane of lanes) {
         for (const item of lane) {
           isLost ||= !(await renew());
-          if (failure !== null || isLost) return;
+          if (failure !== null || isLost || isStopped()) return;
           const attempt = await send(item.event);
           const isAgain = attempt.kind === 'rejected' && attempt.reason === lastError;
           const isGivenUp = isAgain && item === items[0] && failures + 1 >= MAX_REJECTIONS;

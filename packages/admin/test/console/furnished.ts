@@ -145,7 +145,7 @@ export async function furnish(
     await store.savePendingPin(list(backend), changed, now - 3600);
     await store.requestApproval(approval, { bySubject: 9, byServer: 999 });
     await store.saveInitialAccessToken(token);
-    await store.createEventStream(stream);
+    await store.createEventStream(stream, 5);
     await store.saveProvisioningToken({ ...scimToken, createdAt: now, expiresAt: now + 180 * DAY });
     await store.appendEvents(events);
   });

@@ -91,6 +91,8 @@ const SETTINGS: GivenSharedSignalsOptions = {
     { client: 'siem' },
     { client: 'notes', resources: [NOTES] },
     { client: 'mailer', subjects: 'email' },
+    // A client of the store, which has no secret here.
+    { client: 'app_siem' },
   ],
 };
 

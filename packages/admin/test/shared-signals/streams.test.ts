@@ -209,6 +209,17 @@ describe('a receiver', () => {
     expect(await t.snapshot()).toBe(before);
     await t.stream({}, 'notes');
   });
+
+  it('has at most five streams, also when it creates twenty at the same time', async () => {
+    const t = await setTransmitterScene();
+    const token = await t.token();
+    const create = () => t.call('POST /ssf/streams', {}, { token });
+    const created = await Promise.all(Array.from({ length: 20 }, create));
+    expect(created.filter(({ status }) => status === 201)).toHaveLength(5);
+    expect(created.filter(({ status }) => status === 403)).toHaveLength(15);
+    expect(await t.store.listEventStreams()).toHaveLength(5);
+    expect(await t.store.listWebhooks()).toHaveLength(5);
+  });
 });
 
 describe('a stream that is pushed', () => {

@@ -30,7 +30,8 @@ export interface EventStreamRecord {
 
 /** The event streams of all receivers. */
 export interface EventStreamStore {
-  createEventStream(stream: EventStreamRecord): Promise<void>;
+  /** Atomic. @returns `false`, and stores nothing, if its client has `limit` streams already */
+  createEventStream(stream: EventStreamRecord, limit: number): Promise<boolean>;
   findEventStream(id: string): Promise<EventStreamRecord | null>;
   /** Ordered by identifier; there are few. */
   listEventStreams(): Promise<readonly EventStreamRecord[]>;

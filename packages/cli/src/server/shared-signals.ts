@@ -54,8 +54,8 @@ export function startPushDelivery({ push }: EventTransmitter): () => Promise<voi
   const running = (async () => {
     while (!stopping.signal.aborted) {
       // The store reports an outage by itself.
-      const isMore = await push.deliver().catch(() => false);
-      if (!isMore) await sleep(INTERVAL, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+      await push.deliver().catch(() => {});
+      await sleep(INTERVAL, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
     }
     await push.release().catch(() => {});
   })();

@@ -107,6 +107,9 @@ function* remove(id: string, at: number): Steps<boolean> {
   const removed = yield sql`DELETE FROM clients WHERE id = ${id} RETURNING 1 AS one`;
   if (removed.length === 0) return false;
   yield* revokeAll(id, at);
+  // A receiver of security events gets no more of them, nor does a later client of the same identifier.
+  yield sql`DELETE FROM webhooks WHERE name IN (SELECT id FROM event_streams WHERE client_id = ${id})`;
+  yield sql`DELETE FROM event_streams WHERE client_id = ${id}`;
   return true;
 }
 
