@@ -54,6 +54,7 @@ const LONGEST = [
   'packages/cli/test/mail.test.ts',
   'packages/admin/test/console/look.browser.test.ts',
   'packages/resource-server/test/framework-adapters.test.ts',
+  'packages/authorization-server/test/shared-signals-burst.test.ts',
   'tests/resilience/readiness.test.ts',
   'tests/interop/backends/client-dependent-tools.test.ts',
   'tests/interop/gateway/doctor.test.ts',

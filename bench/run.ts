@@ -99,7 +99,7 @@ process.exit(done.some(({ issues }) => issues.length > 0) ? 1 : 0);
 
 /** Short turns, because the speed of a machine that does other work changes within seconds. */
 function pairEffort(): Effort {
-  const rounds = Number(flags.get('rounds') ?? (flags.has('quick') ? 12 : 24));
+  const rounds = Number(flags.get('rounds') ?? (flags.has('quick') ? 8 : 24));
   return { ...effort, seconds: 0.25, rounds, warmUp: effort.warmUp / 2 };
 }
 

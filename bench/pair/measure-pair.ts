@@ -123,8 +123,8 @@ async function measureAll(
   return samples;
 }
 
-/** Processes of the same program differ by chance, in what V8 compiles and when: each program gets several, in pairs. */
-const INSTANCES = 4;
+/** Processes of the same program differ by chance, in what V8 compiles and when: each program gets several, in pairs of at least four rounds. */
+const MAX_INSTANCES = 4;
 
 interface Instance {
   readonly server: RunningInstance;
@@ -141,13 +141,14 @@ async function measureInTurns(
     const server = await program.start();
     return { server, begin: await prepare(server, flow, program.history) };
   };
+  const instances = Math.min(MAX_INSTANCES, Math.max(1, Math.floor(rounds / 4)));
   const pairs: (readonly [Instance, Instance])[] = [];
-  while (pairs.length < INSTANCES) pairs.push([await startOne(programs[0]), await startOne(programs[1])]);
+  while (pairs.length < instances) pairs.push([await startOne(programs[0]), await startOne(programs[1])]);
   const all = pairs.flat();
   for (const { server, begin } of all) await load([server.port], begin, { seconds: warmUp });
   const measureOne = ({ server, begin }: Instance) => measure([server], begin, seconds);
   const samples: Sample[] = [];
-  for (let round = 0; round < rounds / INSTANCES; round += 1)
+  for (let round = 0; round < rounds / instances; round += 1)
     for (const [other, own] of pairs) {
       const first = await measureOne(round % 2 === 0 ? other : own);
       const second = await measureOne(round % 2 === 0 ? own : other);
@@ -183,7 +184,7 @@ function report(title: string, note: string, other: string, samples: readonly Sa
   return {
     title,
     notes: [
-      `µs of processor time of one flow: median (range) of all rounds, in which ${INSTANCES} processes of both programs were measured in turns, in pairs. ` +
+      `µs of processor time of one flow: median (range) of all rounds, in which several processes of both programs were measured in turns, in pairs. ` +
         `Times: now by before in each round, median and its confidence interval of 95 %. ${note}`,
     ],
     columns: ['flow', 'before, µs', 'now, µs', 'times'],
