@@ -18,9 +18,10 @@ const save =
   defineQuery(`UPDATE webhooks SET cursor = ?, attempts = ?, next_attempt_at = ?, last_error = ?, delivered_at = ?
   WHERE name = ? AND holder = ? RETURNING 1 AS one`);
 /** Without its holder, a delivery in progress cannot save a later cursor. */
-const rewind =
-  defineQuery(`UPDATE webhooks SET cursor = ?, attempts = 0, next_attempt_at = 0, last_error = NULL,
-  holder = NULL, leased_until = 0 WHERE name = ? RETURNING 1 AS one`);
+const RESET = 'attempts = 0, next_attempt_at = 0, last_error = NULL, holder = NULL, leased_until = 0';
+const rewind = defineQuery(`UPDATE webhooks SET cursor = CASE WHEN cursor < ? THEN cursor ELSE ? END, ${RESET}
+  WHERE name = ? RETURNING 1 AS one`);
+const setCursor = defineQuery(`UPDATE webhooks SET cursor = ?, ${RESET} WHERE name = ?`);
 const all = defineQuery(`SELECT ${COLUMNS} FROM webhooks ORDER BY name`);
 
 export function createWebhookStore(database: Database): WebhookStore {
@@ -39,6 +40,7 @@ export function createWebhookStore(database: Database): WebhookStore {
       );
     },
     listWebhooks: async () => columns.readAll(await database.read(all())),
-    rewindWebhook: async (name, cursor) => (await database.write(rewind(cursor, name))).length > 0,
+    rewindWebhook: async (name, cursor) => (await database.write(rewind(cursor, cursor, name))).length > 0,
+    setWebhookCursor: async (name, cursor) => void (await database.write(setCursor(cursor, name))),
   };
 }

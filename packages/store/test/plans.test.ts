@@ -342,6 +342,7 @@ async function callWebhooks(store: WebhookStore): Promise<void> {
   await store.releaseWebhook('siem', 'one');
   await store.listWebhooks();
   await store.rewindWebhook('siem', 'c1');
+  await store.setWebhookCursor('siem', 'c1');
 }
 
 async function callEventStreams(store: EventStreamStore): Promise<void> {

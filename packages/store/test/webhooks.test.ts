@@ -61,4 +61,15 @@ describe.each([
     expect(await one.saveWebhookProgress({ ...NEXT, cursor: 'c7' }, 'one')).toBe(false);
     expect(await one.listWebhooks()).toEqual([{ ...NEW, cursor: 'c1' }]);
   });
+
+  it('are not rewound past events that are not delivered yet', async () => {
+    const [one, other] = await openTwo();
+    await one.leaseWebhook('siem', 'one', 'c4', NOW, NOW + 60);
+    expect(await other.rewindWebhook('siem', 'c9')).toBe(true);
+    expect(await one.listWebhooks()).toEqual([{ ...NEW, cursor: 'c4' }]);
+    expect(await other.rewindWebhook('siem', 'c2')).toBe(true);
+    expect(await one.listWebhooks()).toEqual([{ ...NEW, cursor: 'c2' }]);
+    await other.setWebhookCursor('siem', 'c9');
+    expect(await one.listWebhooks()).toEqual([{ ...NEW, cursor: 'c9' }]);
+  });
 });

@@ -131,7 +131,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
         };
         if ((changed.endpoint === null) === (stream.endpoint === null)) return changed;
         const cursor = await cursorOf(stream);
-        await store.rewindWebhook(id, cursor);
+        await store.setWebhookCursor(id, cursor);
         return { ...changed, cursor, acknowledged: null };
       });
       record('event_stream.changed', id);
@@ -148,7 +148,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
         // Events that happened while it was disabled are not delivered later.
         const isAgain = stream.status === 'disabled' && status !== 'disabled';
         const cursor = isAgain ? idPrefixOf(clock()) : stream.cursor;
-        if (isAgain) await store.rewindWebhook(id, cursor);
+        if (isAgain) await store.setWebhookCursor(id, cursor);
         return { ...stream, status, reason, cursor, ...(isAgain && { acknowledged: null }) };
       });
       record('event_stream.changed', id, { status });

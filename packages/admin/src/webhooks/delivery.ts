@@ -10,7 +10,8 @@ import { createReadEvents, type EventItem, type EventReaderStore } from './event
 import type { Webhook } from './options.ts';
 import type { DeliveryAttempt, SendEvent } from './send.ts';
 
-type DeliveryStore = Omit<WebhookStore, 'listWebhooks' | 'rewindWebhook'> & EventReaderStore;
+type DeliveryStore = Omit<WebhookStore, 'listWebhooks' | 'rewindWebhook' | 'setWebhookCursor'> &
+  EventReaderStore;
 
 export interface DeliveryOptions {
   readonly webhook: Pick<Webhook, 'name' | 'types'>;

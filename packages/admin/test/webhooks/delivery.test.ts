@@ -79,7 +79,7 @@ const SETTLED = 10_000;
 it('a new webhook begins with the events after its start', async () => {
   const log = await openLog();
   await log.append({ name: 'before' });
-  await log.store.rewindWebhook('siem', idPrefixOf(START + 1));
+  await log.store.setWebhookCursor('siem', idPrefixOf(START + 1));
   await log.append({ name: 'after', at: 2 });
   log.at = SETTLED;
   const receiver = log.receiver();

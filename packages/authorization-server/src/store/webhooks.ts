@@ -34,6 +34,11 @@ export interface WebhookStore {
   saveWebhookProgress(progress: WebhookProgress, holder: string): Promise<boolean>;
   releaseWebhook(name: string, holder: string): Promise<void>;
   listWebhooks(): Promise<readonly WebhookProgress[]>;
-  /** Delivers the events after the cursor again, also ends the wait after a failure. @returns whether there is such a webhook */
+  /**
+   * Delivers the events after `cursor` again, and ends the wait after a failure. Events that are not delivered yet are not skipped: a later
+   * `cursor` changes nothing. @returns whether there is such a webhook
+   */
   rewindWebhook(name: string, cursor: string): Promise<boolean>;
+  /** Continues after `cursor`, and ends the wait after a failure. */
+  setWebhookCursor(name: string, cursor: string): Promise<void>;
 }
