@@ -608,7 +608,7 @@ describe('metadata that a client claims', () => {
     expect(consent.html).not.toContain('claude.ai');
   });
 
-  it('the consent page of a client that an administrator verified has no warning, until its metadata changes', async () => {
+  it('[T054] the consent page says that an administrator verified a client, until its metadata changes, and that a local program could impersonate it', async () => {
     const t = await setScene();
     const redirect_uri = 'http://127.0.0.1:51004/cb';
     const client_id = await t.registerClient({
@@ -628,7 +628,9 @@ describe('metadata that a client claims', () => {
     expect(await t.server.clients.verify(client_id, listed.metadata)).toBe(true);
     const verified = await seen();
     expect(verified).toContain('The administrators of as.example have verified this app.');
-    expect(verified).not.toMatch(/not verified|could impersonate/);
+    expect(verified).not.toContain('not verified');
+    expect(verified).toContain('could impersonate this app');
+    expect(verified).toContain('Continue only if you just started this app yourself.');
     expect(await t.server.clients.update(client_id, { client_name: 'Claude Desktop' })).not.toBeNull();
     expect(await seen()).toContain('Verified by your administrators');
     await t.store.updateClient(client_id, { metadata: { ...listed.metadata, client_name: 'Bank' } });

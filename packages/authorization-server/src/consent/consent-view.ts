@@ -146,11 +146,6 @@ ${isWrong && html`<p class="wrong" id="workspace-wrong" role="alert">${layout.te
 </div>`;
 }
 
-/** Whether the operator set the app up, or looked at it. */
-function isByOperator({ verifiedBy }: Pick<ConsentPage, 'verifiedBy'>): boolean {
-  return verifiedBy === 'operator' || verifiedBy === 'verified';
-}
-
 /** Who the app is and where the browser goes afterwards: in one sentence, and in whole sentences on demand. */
 function aboutApp(layout: Layout, page: ConsentPage): Markup {
   const { verifiedBy, returnTo } = page;
@@ -159,7 +154,7 @@ function aboutApp(layout: Layout, page: ConsentPage): Markup {
     typeof verifiedBy === 'object'
       ? layout.say('consent.fact.host', { host: code(verifiedBy.host) })
       : layout.text(`consent.fact.${verifiedBy}`);
-  const isImpersonable = !isByOperator(page) && returnTo.kind !== 'https';
+  const isImpersonable = verifiedBy !== 'operator' && returnTo.kind !== 'https';
   return html`<details class="about">
 <summary class="fact">${who} · ${layout.say(`consent.fact.returns.${returnTo.kind}`, { target })} <span class="link">${layout.text('consent.about')}</span></summary>
 <div class="head fact">
@@ -200,10 +195,11 @@ function findConsentWarning({
   | 'here'
   | 'elsewhere'
   | null {
-  if (isByOperator({ verifiedBy })) return null;
-  // Warnings that are shown every time are not read.
+  if (verifiedBy === 'operator') return null;
+  // Also of a verified app: what was verified is its metadata, which any program on the device can use. Warnings that are shown every
+  // time are not read.
   if (returnTo.kind !== 'https') return isFirstUse ? 'here' : null;
-  return isElsewhere ? 'elsewhere' : null;
+  return isElsewhere && verifiedBy !== 'verified' ? 'elsewhere' : null;
 }
 
 function warningNote(layout: Layout, page: ConsentPage): Markup {

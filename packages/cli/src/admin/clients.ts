@@ -50,7 +50,7 @@ export function defineClients(program: Command, processContext: ProcessContext):
   );
   one(
     'verify',
-    'mark a client that registered itself as verified: users are not warned about it any more',
+    'mark a client that registered itself as verified: the consent page says so',
     verification('verify', 'is verified, until it changes its metadata'),
   );
   one(

@@ -165,7 +165,7 @@ export const clientEndpoints: readonly Endpoint[] = [
     method: 'POST',
     path: '/clients/{clientId}/verify',
     id: 'verifyClient',
-    summary: 'Mark a client that registered itself as verified: users are not warned about it any more',
+    summary: 'Mark a client that registered itself as verified: the consent page says so',
     description:
       'This ends when the client changes its metadata. Send `If-Match` with the ETag of what you looked at.',
     handle: async ({ params: { clientId }, ...task }) =>

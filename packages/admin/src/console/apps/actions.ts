@@ -113,7 +113,7 @@ const verifyActions = [
       return {
         title: `Verify ${appName(client)}`,
         effects: [
-          'Says to users on the consent page that their administrators verified the app, without a warning.',
+          'Says to users on the consent page that their administrators verified the app. That another program on their device could impersonate it stays there, where the app redirects to one.',
           targets.length === 0
             ? 'The app redirects users nowhere.'
             : `Users return from here to ${new Intl.ListFormat('en', { type: 'disjunction' }).format(targets)}: check that this is where the app of this name lives.`,

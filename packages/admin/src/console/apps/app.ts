@@ -16,8 +16,8 @@ const DONE = {
   disabled:
     'The app is disabled, and everything that it held has ended. Undo accepts it again; what has ended stays so.',
   enabled: 'The app is accepted again.',
-  verified: 'The app is verified: users are not warned about it any more.',
-  unverified: 'The verification was taken back: users are warned again.',
+  verified: 'The app is verified: the consent page says so.',
+  unverified: 'The verification was taken back: the consent page says so.',
 };
 
 /** Connections that the page lists. */
