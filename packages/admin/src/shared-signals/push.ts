@@ -128,7 +128,7 @@ function createSendTokens(
   { findTokens, keys, outbound }: PushDependencies,
 ): SendEvent {
   const { id, endpoint, encryptedAuthorization } = stream;
-  const post = createPost(endpoint ?? '', outbound, { isTrusted: false });
+  const post = createPost(endpoint ?? '', outbound, { isTrusted: false, findObstacle });
   return async (event) => {
     try {
       for (const token of await findTokens(stream, event)) {
@@ -151,6 +151,12 @@ function createSendTokens(
       };
     }
   };
+}
+
+/** An error about this transmitter, and not about the token: its receiver may solve it. @see RFC 8935 §2.4 */
+function findObstacle(body: string): string | null {
+  const code = /"err"\s*:\s*"(authentication_failed|access_denied)"/.exec(body)?.[1];
+  return code === undefined ? null : `the receiver responds with ${code}`;
 }
 
 /** Under a new master key, while the one before still decrypts: also for a stream that is paused, or has nothing to send. */

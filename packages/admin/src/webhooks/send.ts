@@ -34,6 +34,8 @@ type Post = (headers: Readonly<Record<string, string>>, body: string) => Promise
 interface PostOptions {
   /** Reads the body of a response that says success. @returns why the event was rejected all the same */
   readonly findRejection?: (body: string) => string | null;
+  /** Reads the body of a response that rejects the event. @returns why it may be accepted later all the same; `null`: it would not */
+  readonly findObstacle?: (body: string) => string | null;
   /** Whether the operator chose the address; `false`: it must be public. */
   readonly isTrusted?: boolean;
 }
@@ -41,7 +43,7 @@ interface PostOptions {
 export function createPost(
   url: string,
   { proxy, noProxy = [], ...outbound }: OutboundSettings,
-  { findRejection, isTrusted = true }: PostOptions = {},
+  { findRejection, findObstacle, isTrusted = true }: PostOptions = {},
 ): Post {
   const fetch =
     outbound.fetch ??
@@ -56,6 +58,10 @@ export function createPost(
     try {
       const response = await fetch(url, { method: 'POST', headers, body });
       const attempt = readResponse(response);
+      if (attempt.kind === 'rejected' && findObstacle !== undefined) {
+        const obstacle = findObstacle(await response.text());
+        return obstacle === null ? attempt : { ...attempt, kind: 'failed', reason: obstacle };
+      }
       if (findRejection === undefined || attempt.kind !== 'delivered') {
         await response.body?.cancel();
         return attempt;

@@ -456,6 +456,26 @@ describe('a stream that is pushed', () => {
     expect(await t.verify(t.pushed.at(-1)?.body)).toMatchObject({ iss: ISSUER });
   });
 
+  it.each(['authentication_failed', 'access_denied'])(
+    'gives no token up while the receiver says %s, and sends it once that is solved',
+    async (err) => {
+      const t = await setTransmitterScene();
+      await t.stream(PUSHED);
+      await t.happen({ accountId: await t.user() });
+      t.respond = () => Response.json({ err, description: 'x' }, { status: 400 });
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        await t.transmitter.push.deliver();
+        t.clock.now += 1_000_000;
+      }
+      expect(t.reports.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => 'failed'));
+      t.respond = () => new Response(null, { status: 202 });
+      await t.transmitter.push.deliver();
+      expect(t.reports.at(-1)?.outcome).toBe('delivered');
+      const ids = await Promise.all(t.pushed.map(async ({ body }) => (await t.verify(body))['jti']));
+      expect([ids.length, new Set(ids).size]).toEqual([6, 1]);
+    },
+  );
+
   it('[SSF-STATUS-4 SSF-STATUS-5] holds events while it is paused, and none while it is disabled', async () => {
     const t = await setTransmitterScene();
     const id = await t.stream(PUSHED);
