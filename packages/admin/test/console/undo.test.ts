@@ -23,7 +23,8 @@ afterAll(async () => {
   await backend.close();
 });
 
-const plainText = (text: string) => text.replaceAll('&amp;', '&').replaceAll('&#10;', '\n');
+const plainText = (text: string) =>
+  text.replaceAll('&quot;', '"').replaceAll('&#10;', '\n').replaceAll('&amp;', '&');
 
 /** The form of a notice; `null`: it offers none. */
 function undoIn(html: string) {
@@ -67,6 +68,21 @@ describe('a change that can be taken back', () => {
         (await store.listLatestEvents(50)).findLast(({ type }) => type === 'admin.changed'),
       );
     await expect.poll(latest).toMatchObject({ details: { reason: 'Undo' } });
+  });
+
+  it.each([
+    ['role', { role: 'viewer' }, { role: 'operator' }],
+    ['groups', { groups: 'a\nb' }, { groups: 'a' }],
+  ])('overwrites no later change of %s', async (what, first, later) => {
+    const path = `/admin/users/${thing.userId}/${what}`;
+    const undo = undoIn((await visitor.open(await change(path, first))).html);
+    const next = undoIn((await visitor.open(await change(path, later))).html);
+    const before = await consoleState(t);
+    const refused = await visitor.post(undo?.path ?? '', undo?.fields ?? {});
+    expect([refused.status, refused.html]).toEqual([409, expect.stringContaining('nothing was undone')]);
+    expect(await consoleState(t)).toEqual(before);
+    expect((await visitor.post(next?.path ?? '', next?.fields ?? {})).status).toBe(303);
+    expect((await visitor.post(undo?.path ?? '', undo?.fields ?? {})).status).toBe(303);
   });
 
   it('is offered neither to a viewer, nor in another session, nor with another address, nor later', async () => {

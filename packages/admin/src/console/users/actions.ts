@@ -174,6 +174,12 @@ const ENDS = [
   ['now', 'at once'],
 ] as const;
 
+/** A form that takes a change back overwrites no later one: it has what it would replace, as JSON. */
+function checkExpected({ form: { expected = '' } }: ConsoleRequest, now: string): void {
+  if (expected !== '' && expected !== JSON.stringify(now))
+    throw new OperationError('conflict', 'Another operator has changed it meanwhile: nothing was undone.');
+}
+
 const profileActions: readonly ConsoleRoute[] = [
   ...userAction(
     'role',
@@ -191,11 +197,14 @@ const profileActions: readonly ConsoleRoute[] = [
     }),
     async (request) => {
       const { role } = await showUser(request.admin, idIn(request));
-      const { id } = await updateUser(request, idIn(request), { role: readRole(request) });
-      const inverse = { path: `${links.user(id)}/role`, fields: { role: role ?? '' } };
+      checkExpected(request, role ?? '');
+      const after = readRole(request);
+      const { id } = await updateUser(request, idIn(request), { role: after });
+      const fields = { role: role ?? '', expected: JSON.stringify(after ?? '') };
+      const inverse = { path: `${links.user(id)}/role`, fields };
       return undoableAt(request, links.user(id), 'role', inverse);
     },
-    ['role'],
+    ['role', 'expected'],
   ),
   ...userAction(
     'groups',
@@ -223,14 +232,17 @@ const profileActions: readonly ConsoleRoute[] = [
         .filter(Boolean);
       if (groups.length > 100 || groups.some((group) => group.length > 200))
         throw new OperationError('invalid', 'A user has at most 100 groups of at most 200 characters.');
-      const before = await showUser(request.admin, idIn(request));
+      const before = (await showUser(request.admin, idIn(request))).groups.join('\n');
+      checkExpected(request, before);
       const { id } = await updateUser(request, idIn(request), {
         ...{ groups, now: request.form['ends'] === 'now' },
       });
-      const inverse = { path: `${links.user(id)}/groups`, fields: { groups: before.groups.join('\n') } };
+      const after = (await showUser(request.admin, id)).groups.join('\n');
+      const fields = { groups: before, expected: JSON.stringify(after) };
+      const inverse = { path: `${links.user(id)}/groups`, fields };
       return undoableAt(request, links.user(id), 'groups', inverse);
     },
-    ['groups', 'ends'],
+    ['groups', 'ends', 'expected'],
   ),
 ];
 
