@@ -16,12 +16,14 @@ const save =
   defineQuery(`UPDATE event_streams SET endpoint = ?, encrypted_authorization = ?, events_requested = ?, description = ?,
   status = ?, reason = ?, removed_accounts = ?, cursor = ?, acknowledged = ?, verification_requested_at = ?, version = ?
   WHERE id = ? AND version = ? RETURNING 1 AS one`);
-const liveGrants = defineQuery('SELECT resources FROM grants WHERE account_id = ? AND revoked_at IS NULL');
+const liveGrants = defineQuery(
+  'SELECT resources FROM grants WHERE account_id = ? AND created_at <= ? AND revoked_at IS NULL',
+);
 const endedGrants = defineQuery(
-  'SELECT resources FROM grants WHERE revoked_at >= ? AND revoked_at <= ? AND account_id = ?',
+  'SELECT resources FROM grants WHERE revoked_at >= ? AND account_id = ? AND created_at <= ?',
 );
 
-/** Seconds between the end of a grant and its event, whose times are those of two clocks. */
+/** Seconds between the change of a grant and its event, whose times are those of two clocks. */
 const CLOCKS = 2;
 
 export function createEventStreamStore(database: Database): EventStreamStore {
@@ -45,9 +47,9 @@ export function createEventStreamStore(database: Database): EventStreamStore {
     removeEventStream: (id) => database.transact({ steps: () => remove(id), postgres: { lock: null } }),
     async listGrantedResources(accountId, at) {
       const rows = [
-        ...(await database.read<{ readonly resources: string }>(liveGrants(accountId))),
+        ...(await database.read<{ readonly resources: string }>(liveGrants(accountId, at + CLOCKS))),
         ...(await database.read<{ readonly resources: string }>(
-          endedGrants(at - CLOCKS, at + CLOCKS, accountId),
+          endedGrants(at - CLOCKS, accountId, at + CLOCKS),
         )),
       ];
       return [...new Set(rows.flatMap(({ resources }) => readList(resources)))];

@@ -67,7 +67,7 @@ describe.each([
     expect(await one.saveEventStream({ ...stream, version: 2 })).toBe(false);
   });
 
-  it('find the resources of grants that are live, or ended at that time', async () => {
+  it('find the resources of the grants that a user had at a time, also if they have ended since', async () => {
     const [store] = await openTwo();
     const account = newAccount();
     await store.createAccount(account, {
@@ -84,7 +84,9 @@ describe.each([
     await save('grant_2', 'https://b.example', 'two');
     await store.revokeAccountGrants(account.id, 'grant_2', NOW + 100);
     const at = async (time: number) => (await store.listGrantedResources(account.id, time)).toSorted();
-    expect(await at(NOW + 101)).toEqual(['https://a.example', 'https://b.example']);
+    expect(await at(NOW - 10)).toEqual([]);
+    for (const time of [NOW, NOW + 50, NOW + 101])
+      expect(await at(time)).toEqual(['https://a.example', 'https://b.example']);
     expect(await at(NOW + 200)).toEqual(['https://a.example']);
     expect(await store.listGrantedResources('user_other', NOW + 100)).toEqual([]);
   });

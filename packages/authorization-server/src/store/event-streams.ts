@@ -39,6 +39,6 @@ export interface EventStreamStore {
   saveEventStream(stream: EventStreamRecord): Promise<boolean>;
   /** Removes a stream with the progress of its delivery. @returns `false` for an unknown one */
   removeEventStream(id: string): Promise<boolean>;
-  /** The resources of an account's grants that are live, or ended within seconds of `at` (epoch seconds). */
+  /** The resources of the grants that an account had at a time, give or take seconds. @param at epoch seconds */
   listGrantedResources(accountId: string, at: number): Promise<readonly string[]>;
 }
