@@ -1,18 +1,9 @@
 /** A survey of every page in every state, in one kind of browser: one walk whose observations several tests check. */
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { type Habits, walk } from '../../scripts/gallery/walk.ts';
+import { findViolations } from '../support/axe.ts';
 import { launchChromium } from '../support/browser.ts';
-
-const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-
-async function violationsOf(page: Page): Promise<unknown> {
-  const results: AxeResults = await page.evaluate(
-    `axe.run(document, ${JSON.stringify({ runOnly: TAGS, resultTypes: ['violations'] })})`,
-  );
-  return results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
-}
 
 const LOOKS = [
   { colorScheme: 'light', width: 360 },
@@ -43,13 +34,12 @@ const OVERFLOWS = `document.documentElement.scrollWidth > innerWidth ||
 
 /** Looks at a page at every width and in both schemes. @param checked the looks that axe checks too */
 async function inspect(page: Page, checked: readonly Look[]): Promise<readonly Sight[]> {
-  await page.evaluate(axe.source);
   const sights: Sight[] = [];
   for (const look of LOOKS) {
     await page.emulateMedia({ colorScheme: look.colorScheme });
     await page.setViewportSize({ width: look.width, height: 740 });
     const overflows: boolean = await page.evaluate(OVERFLOWS);
-    const violations = checked.includes(look) ? await violationsOf(page) : [];
+    const violations = checked.includes(look) ? await findViolations(page) : [];
     sights.push({ look, violations, overflows });
   }
   await page.emulateMedia({ colorScheme: null });

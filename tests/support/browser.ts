@@ -31,7 +31,7 @@ export async function launchChromium(): Promise<Browser> {
     // On a busy machine a start takes seconds; what hangs is ended by the test's own limit.
     timeout: 120_000,
     executablePath: join(folder, 'chromium'),
-    args: ['--no-sandbox', '--no-zygote', '--disable-dev-shm-usage', '--disable-gpu'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
     env: { ...process.env, FONTCONFIG_PATH: join(folder, 'fonts') },
   });
 }

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { untilPainted } from '../../../scripts/gallery/paint.ts';
+import { findViolations } from '../../../tests/support/axe.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { startListening, withoutAddress } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf, VERIFIER } from './visitor.ts';
@@ -114,13 +114,6 @@ async function allow(page: Page, client_id: string, callback: string): Promise<R
   return (await answer.json()) as Record<string, unknown>;
 }
 
-async function violations(page: Page): Promise<unknown> {
-  await page.evaluate(axe.source);
-  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-  const results: AxeResults = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(tags)} })`);
-  return results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
-}
-
 async function expectAccessible(page: Page): Promise<void> {
   await page.waitForLoadState();
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -128,7 +121,7 @@ async function expectAccessible(page: Page): Promise<void> {
     for (const width of [320, 360, 1280]) {
       await page.setViewportSize({ width, height: 740 });
       const overflows = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-      expect([colorScheme, width, await violations(page), overflows]).toEqual([
+      expect([colorScheme, width, await findViolations(page), overflows]).toEqual([
         colorScheme,
         width,
         [],

@@ -1,9 +1,9 @@
 /** A call, its user and its approver in two real Chromium sessions: the pages notice each other, and the call continues. */
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { listen } from '@portcullis/http/node';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { findViolations } from '../../../tests/support/axe.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { browserOf, emailOf, PASSWORD, registerClient, startSide } from './support/connections.ts';
 import { defineTestServers } from './support/gateway.ts';
@@ -83,31 +83,23 @@ async function open(url: string, name: string): Promise<Page> {
   return page;
 }
 
-async function expectAccessible(page: Page): Promise<void> {
-  await page.evaluate(axe.source);
-  const { violations }: AxeResults = await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] })",
-  );
-  expect(violations.map(({ id }) => id)).toEqual([]);
-}
-
 describe('a call that another user approves', () => {
   it('appears in the open queue, is allowed there, and continues, while the page of its user shows the decision', async () => {
     const { gateway, executed, call } = await setScene();
     const queue = await open(`${gateway.origin}/connections`, 'lead');
     await queue.getByRole('link', { name: 'Approvals' }).click();
     await queue.getByRole('heading', { name: 'Calls waiting for you' }).waitFor();
-    await expectAccessible(queue);
+    expect(await findViolations(queue)).toEqual([]);
     const result = callAgain(call);
     await queue.locator('a.button', { hasText: 'Review' }).waitFor();
     const [pending] = await gateway.store.listPendingApprovals({ all: true }, 0, 1);
     const waiting = await open(`${gateway.origin}/approvals/${pending?.id}`, 'ada');
     await waiting.getByText('Waiting for a decision').waitFor();
-    await expectAccessible(waiting);
+    expect(await findViolations(waiting)).toEqual([]);
     expect(await waiting.locator('button[name=decision]').count()).toBe(0);
     await queue.getByRole('link', { name: 'Review' }).click();
     await queue.getByRole('heading', { name: 'App wants to use greet at Server' }).waitFor();
-    await expectAccessible(queue);
+    expect(await findViolations(queue)).toEqual([]);
     expect(executed).toEqual([]);
     await queue.getByRole('button', { name: 'Allow once' }).click();
     await queue.getByText('The call is allowed').waitFor();

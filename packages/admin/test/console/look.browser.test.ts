@@ -1,7 +1,7 @@
 /** The console in a real browser: accessibility in every look, its size, and the keyboard. */
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findViolations } from '../../../../tests/support/axe.ts';
 import { launchChromium } from '../../../../tests/support/browser.ts';
 import type { TestBackend } from '../../../gateway/test/support/backend.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
@@ -10,7 +10,6 @@ import { furnish, furnishedConfiguration, startBackends } from './furnished.ts';
 import { NO_PAGES, samplesFor } from './samples.ts';
 import { TWO_FACTORS_USED, visitConsole } from './visitor.ts';
 
-const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 /** Each width and each scheme once: colours know nothing of the width. */
 const LOOKS = [
   { colorScheme: 'light', width: 360 },
@@ -47,23 +46,15 @@ const pages = consoleRoutes
   .map(({ path }) => path);
 const open = (route: string) => page.goto(`${t.url}${samples[route]?.path ?? ''}`);
 
-async function violationsOf(): Promise<unknown> {
-  const results: AxeResults = await page.evaluate(
-    `axe.run(document, ${JSON.stringify({ runOnly: TAGS, resultTypes: ['violations'] })})`,
-  );
-  return results.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
-}
-
 describe('the console in a browser', () => {
   it.each(pages)(
     '%s is accessible and fits, on narrow and wide screens, light and dark',
     async (route) => {
       await open(route);
-      await page.evaluate(axe.source);
       for (const { colorScheme, width } of LOOKS) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 740 });
-        expect([width, colorScheme, await violationsOf()]).toEqual([width, colorScheme, []]);
+        expect([width, colorScheme, await findViolations(page)]).toEqual([width, colorScheme, []]);
         expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
       }
       expect(errors).toEqual([]);
@@ -131,8 +122,7 @@ describe('the console in a browser', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/sort=account/);
     expect(await page.locator('th[aria-sort=ascending]').textContent()).toContain('Account');
-    await page.evaluate(axe.source);
-    expect(await violationsOf()).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
   });
 
   it('the first Tab reaches a link that skips the navigation', async () => {
@@ -154,8 +144,7 @@ describe('the console in a browser', () => {
     await page.keyboard.press('Enter');
     await page.locator('[role=status]').waitFor();
     expect(await page.locator('[role=status]').textContent()).toContain('The account is disabled');
-    await page.evaluate(axe.source);
-    expect(await violationsOf()).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Undo' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('The account can sign in again.').waitFor();

@@ -1,0 +1,20 @@
+/** Accessibility of the page in a browser, by axe. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+
+/** Minified, because each page parses it: half a check's time otherwise. */
+const source = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+const OPTIONS = JSON.stringify({
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  resultTypes: ['violations'],
+});
+
+/** @returns of each rule that the page breaks its name, and the elements as HTML */
+export async function findViolations(page: Page): Promise<readonly (readonly string[])[]> {
+  if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(source);
+  const { violations }: AxeResults = await page.evaluate(`axe.run(document, ${OPTIONS})`);
+  return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+}
