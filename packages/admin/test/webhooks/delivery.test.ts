@@ -25,7 +25,7 @@ interface Log {
   /** Milliseconds since the start. */
   at: number;
   append(...events: readonly (Partial<AuditEventRecord> & { readonly name: string })[]): Promise<void>;
-  receiver(types?: readonly string[]): Receiver;
+  receiver(types?: readonly string[], isStopped?: () => boolean): Receiver;
 }
 
 /** A log whose webhook has begun. */
@@ -48,7 +48,7 @@ async function openLog(): Promise<Log> {
           ...event,
         })),
       ),
-    receiver(types) {
+    receiver(types, isStopped = () => false) {
       const receiver: Receiver = {
         sent: [],
         reports: [],
@@ -57,6 +57,7 @@ async function openLog(): Promise<Log> {
           webhook: { name: 'siem', types },
           store,
           clock: () => START + log.at,
+          isStopped,
           send: async (event) => {
             receiver.sent.push(event.id.split('-')[1] ?? '');
             return receiver.respond(event);
@@ -125,6 +126,22 @@ it('a batch that lasts longer than a lease is sent by one process, and one that 
   };
   expect(await one.deliver()).toBe(false);
   expect(await log.store.listWebhooks()).toMatchObject([{ cursor: idPrefixOf(START - 1) }]);
+});
+
+it('begins no request once it is stopped, and the next process continues after the last one', async () => {
+  const log = await openLog();
+  await log.append(...['a', 'b', 'c'].map((name) => ({ name, grantId: 'grant' })));
+  log.at = SETTLED;
+  const stopping = new AbortController();
+  const [one, other] = [log.receiver(undefined, () => stopping.signal.aborted), log.receiver()];
+  one.respond = () => {
+    stopping.abort();
+    return DELIVERED;
+  };
+  await one.deliver();
+  await one.release();
+  expect(await other.deliver()).toBe(true);
+  expect([one.sent, other.sent]).toEqual([['a'], ['b', 'c']]);
 });
 
 it('sends the types that are wanted, and none about webhooks', async () => {

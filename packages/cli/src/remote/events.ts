@@ -122,6 +122,8 @@ async function follow(first: Stream, { api, flags, printer }: Following): Promis
     } catch (error) {
       if (error instanceof CommandFailure) throw error;
     }
+    // One that ends at once would be opened again and again.
+    if (Date.now() - openedAt < RETRY_DELAY) await sleep(RETRY_DELAY);
     stream = await reopen(api, flags);
     const since = Math.max(latest, openedAt);
     const missed = await findLatest(

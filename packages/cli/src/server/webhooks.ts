@@ -45,6 +45,7 @@ async function deliverAll(
     send,
     clock: Date.now,
     report: (report) => reportOutcome(receiver.name, report, services, audit),
+    isStopped: () => stopping.aborted,
   });
   await deliverUntil(delivery, stopping);
   await close?.();
