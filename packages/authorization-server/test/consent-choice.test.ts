@@ -1,5 +1,5 @@
 /** Choices on the consent page, scopes already granted, and remembered consent. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
 import {
@@ -269,6 +269,21 @@ describe('requesting more scopes', () => {
     const consent = await t.visitor.open(requestOf(board('see')));
     expect(textOf(consent)).toContain('You have allowed this before.');
     expect((await tokens(t, await t.visitor.submit(consent, { decision: 'allow' })))['scope']).toBe('see');
+  });
+
+  it('reads one grant where the newest has all that is requested, and all of them otherwise', async () => {
+    const t = await setScene(withBoard);
+    for (const scope of ['draw', 'see']) await connect(t, board(scope));
+    const listing = vi.spyOn(t.store, 'listClientConsents');
+    const known = await t.visitor.open(requestOf(board('see')));
+    expect(textOf(known)).toContain('You have allowed this before.');
+    expect((await tokens(t, await t.visitor.submit(known, { decision: 'allow' })))['scope']).toBe('see');
+    expect(listing).toHaveBeenCalledTimes(0);
+    const added = await t.visitor.open(requestOf(board('see share')));
+    expect(textOf(added)).toContain('It keeps the access you allowed before');
+    const { scope } = await tokens(t, await t.visitor.submit(added, { decision: 'allow' }));
+    expect(String(scope).split(' ').sort()).toEqual(['draw', 'see', 'share']);
+    expect(listing).toHaveBeenCalledTimes(2);
   });
 
   it('ignores grants of other clients, resources and users, and revoked ones', async () => {

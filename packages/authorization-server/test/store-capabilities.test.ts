@@ -40,6 +40,7 @@ const coreMethods = {
   hasClientGrants: true,
   revokeSurplusGrants: true,
   findNewestRememberedConsent: true,
+  findNewestClientConsent: true,
   listClientConsents: true,
   listRememberedConsents: true,
   revokeAccountGrants: true,

@@ -274,6 +274,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null, 'key');
   await store.listGrants(grant.accountId, NOW, null, 10);
+  await store.findNewestClientConsent(grant.accountId, grant.clientId, NOW);
   await store.listClientConsents(grant.accountId, grant.clientId, NOW);
   await store.listGrantsOfClient(grant.clientId, NOW, 9);
   await store.hasClientGrants(grant.accountId, grant.clientId, 9);

@@ -105,6 +105,24 @@ export function describeAccountGrants(store: StoreOfTest): void {
       ]);
     });
 
+    it('finds the newest consent for a client, whichever was used last and whatever its digest is', async () => {
+      const newest = () => store().findNewestClientConsent('user_ada', 'a', NOW + 10);
+      const of = async (createdAt: number, changes: Partial<GrantRecord>) => {
+        const about = { accountId: 'user_ada', clientId: 'a', createdAt, consentDigest: `${createdAt}` };
+        return (await createGrant(store(), { grant: { ...about, ...changes } })).grant;
+      };
+      expect(await newest()).toBeNull();
+      const { scopes, resources } = await of(NOW + 1, { workspace: 'old', lastUsedAt: NOW + 9 });
+      const late = await of(NOW + 2, { workspace: 'late', lastUsedAt: NOW + 2 });
+      await of(NOW + 3, { workspace: 'expired', expiresAt: NOW + 10 });
+      for (const other of [{ clientId: 'b' }, { accountId: 'user_bob' }])
+        await of(NOW + 4, { workspace: 'foreign', ...other });
+      const consent = { scopes, resources, managedBy: null };
+      expect(await newest()).toEqual({ ...consent, workspace: 'late', lastUsedAt: NOW + 2 });
+      await store().revokeGrant(late.id, NOW);
+      expect(await newest()).toEqual({ ...consent, workspace: 'old', lastUsedAt: NOW + 9 });
+    });
+
     it('lists live grants of all accounts for one client, at most a number of them', async () => {
       const of = async (clientId: string, accountId: string, expiresAt = NOW + 99) =>
         (await createGrant(store(), { grant: { accountId, clientId, expiresAt } })).grant.id;

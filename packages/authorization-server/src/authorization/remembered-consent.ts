@@ -99,38 +99,48 @@ async function findMatchingConsent(
 export interface ExistingConsents {
   /** The workspaces that the user can pick; empty where there are none. */
   readonly workspaces: readonly Workspace[];
-  /** In workspaces that still exist, or without a workspace where there are none. Most recently used first. */
+  /**
+   * In workspaces that still exist, or without a workspace where there are none. Most recently used first. Only the newest one if it
+   * has all requested scopes: then nothing is added to what the others allow.
+   */
   readonly consents: readonly RememberedConsent[];
   /** Whether the user has any connection of the client, also to another resource. */
   readonly isKnownClient: boolean;
 }
 
-/** @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces are unavailable */
+/**
+ * @param requested scopes
+ * @throws OAuthError `temporarily_unavailable` when the store or the operator's workspaces are unavailable
+ */
 export async function findExistingConsents(
   context: AuthorizationContext,
   accountId: string,
   client: ResolvedClient,
   resource: string,
+  requested: Scopes,
 ): Promise<ExistingConsents> {
   const { store, clock } = context;
   const { lifetimes } = context.options;
   const now = clock();
-  const [consents, workspaces] = await Promise.all([
-    store.listClientConsents(accountId, client.id, now),
+  const [newest, workspaces] = await Promise.all([
+    store.findNewestClientConsent(accountId, client.id, now),
     findWorkspaces(context.options, accountId, resource),
   ]);
-  return {
-    workspaces,
-    isKnownClient: consents.length > 0,
-    consents: consents.filter(
-      (consent) =>
-        // What an organization allowed, the user has not.
-        (consent.managedBy ?? null) === null &&
-        consent.resources.includes(resource) &&
-        isUsable(consent, client, lifetimes, now) &&
-        isInWorkspaces(consent, workspaces),
-    ),
-  };
+  if (newest === null) return { workspaces, isKnownClient: false, consents: [] };
+  const applies = (consent: typeof newest) =>
+    // What an organization allowed, the user has not.
+    (consent.managedBy ?? null) === null &&
+    consent.resources.includes(resource) &&
+    isUsable(consent, client, lifetimes, now) &&
+    isInWorkspaces(consent, workspaces);
+  const isEnough =
+    // With workspaces, the most recently used one counts.
+    workspaces.length === 0 &&
+    requested.length > 0 &&
+    requested.every((scope) => newest.scopes.includes(scope)) &&
+    applies(newest);
+  const consents = isEnough ? [newest] : await store.listClientConsents(accountId, client.id, now);
+  return { workspaces, isKnownClient: true, consents: consents.filter(applies) };
 }
 
 /** Seconds: a retry within the grace period of a refresh token is not recorded as a use. */

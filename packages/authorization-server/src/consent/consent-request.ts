@@ -87,7 +87,7 @@ export async function createConsentRequest(
   const existing =
     accountId === null
       ? { workspaces: [], consents: [], isKnownClient: false }
-      : await findExistingConsents(context, accountId, client, uri);
+      : await findExistingConsents(context, accountId, client, uri, record.scopes);
   const { workspaces, consents } = existing;
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === consents[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);

@@ -112,6 +112,9 @@ export interface FoundGrant {
 export interface RememberedConsent
   extends Pick<GrantRecord, 'scopes' | 'resources' | 'workspace' | 'lastUsedAt'> {}
 
+/** What a user, or an organization for it (`managedBy`), allowed a client. */
+type ClientConsent = RememberedConsent & Pick<GrantRecord, 'managedBy'>;
+
 /**
  * `already_used`: the code was used, invalidated or is unknown; nothing has changed. `account_unavailable`: its account is
  * disabled or gone; the code is consumed and no grant was created.
@@ -188,12 +191,10 @@ export interface GrantStore {
     consentDigest: string,
     now: number,
   ): Promise<readonly RememberedConsent[]>;
+  /** The newest live grant of this account and client. */
+  findNewestClientConsent(accountId: string, clientId: string, now: number): Promise<ClientConsent | null>;
   /** The live grants of this account and client, one for each combination, most recently used first. */
-  listClientConsents(
-    accountId: string,
-    clientId: string,
-    now: number,
-  ): Promise<readonly (RememberedConsent & Pick<GrantRecord, 'managedBy'>)[]>;
+  listClientConsents(accountId: string, clientId: string, now: number): Promise<readonly ClientConsent[]>;
   /**
    * Revokes one grant of this account, or (`null`) every grant, and then its unused codes as well. Atomic: a code that is being
    * redeemed concurrently creates a revoked grant or none. @returns how many grants were revoked

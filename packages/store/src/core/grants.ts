@@ -224,9 +224,11 @@ interface ConsentRow {
   readonly used_at: number;
 }
 
+type ClientConsentRow = ConsentRow & Pick<GrantRow, 'managed_by'>;
+
 type ConsentStore = Pick<
   GrantStore,
-  'findNewestRememberedConsent' | 'listRememberedConsents' | 'listClientConsents'
+  'findNewestRememberedConsent' | 'listRememberedConsents' | 'findNewestClientConsent' | 'listClientConsents'
 >;
 
 function createConsentStore(database: Database): ConsentStore {
@@ -249,15 +251,27 @@ function createConsentStore(database: Database): ConsentStore {
       );
       return rows.map(readConsent);
     },
+    async findNewestClientConsent(accountId, clientId, now) {
+      const [row] = await database.read<ClientConsentRow>(
+        sql`SELECT scopes, resources, workspace, managed_by, last_used_at AS used_at FROM grants
+          WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND expires_at > ${now}
+          ORDER BY created_at DESC LIMIT 1`,
+      );
+      return row === undefined ? null : readClientConsent(row);
+    },
     async listClientConsents(accountId, clientId, now) {
-      const rows = await database.read<ConsentRow & Pick<GrantRow, 'managed_by'>>(
+      const rows = await database.read<ClientConsentRow>(
         sql`SELECT scopes, resources, workspace, managed_by, MAX(last_used_at) AS used_at FROM grants
           WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND expires_at > ${now}
           GROUP BY scopes, resources, workspace, managed_by ORDER BY used_at DESC`,
       );
-      return rows.map((row) => ({ ...readConsent(row), managedBy: row.managed_by }));
+      return rows.map(readClientConsent);
     },
   };
+}
+
+function readClientConsent(row: ClientConsentRow) {
+  return { ...readConsent(row), managedBy: row.managed_by };
 }
 
 function readConsent(row: ConsentRow): RememberedConsent {
