@@ -16,10 +16,13 @@ export const VERIFICATION_INTERVAL = 1;
 
 const MAX_DESCRIPTION = 500;
 
+/** A text of a receiver: PostgreSQL stores no U+0000, and nothing shows other control characters. */
+export const receiverText = z.string().regex(/^\P{Cc}*$/u, 'must have no control characters');
+
 const suppliedSchema = z.object({
   stream_id: z.string().max(100).optional(),
-  events_requested: z.array(z.string().max(500)).max(100).optional(),
-  description: z.string().optional(),
+  events_requested: z.array(receiverText.max(500)).max(100).optional(),
+  description: receiverText.optional(),
   delivery: z
     .object({
       // The receiver of caep.dev names it otherwise, and polls.

@@ -14,6 +14,7 @@ import {
   checkTransmitterSupplied,
   documentOf,
   readSupplied,
+  receiverText,
   type SuppliedConfiguration,
   suppliedMembersOf,
   VERIFICATION_INTERVAL,
@@ -62,10 +63,10 @@ const MAX_TEXT = 1000;
 const statusSchema = z.object({
   stream_id: z.string(),
   status: z.enum(['enabled', 'paused', 'disabled']),
-  reason: z.string().max(MAX_TEXT).optional(),
+  reason: receiverText.max(MAX_TEXT).optional(),
 });
 const subjectSchema = z.object({ stream_id: z.string(), subject: z.record(z.string(), z.unknown()) });
-const verificationSchema = z.object({ stream_id: z.string(), state: z.string().max(MAX_TEXT).optional() });
+const verificationSchema = z.object({ stream_id: z.string(), state: receiverText.max(MAX_TEXT).optional() });
 
 export function createStreams(context: StreamContext, clientId: string): ReceiverStreams {
   const { issuer, store, keys, clock, events, allowLoopback } = context;

@@ -137,6 +137,20 @@ describe('a receiver', () => {
     expect((await t.call('POST /ssf/status', { ...paused, status: 'broken' })).status).toBe(400);
   });
 
+  it.each<[string, Json]>([
+    ['POST /ssf/status', { status: 'paused', reason: 'maintenance\0' }],
+    ['POST /ssf/verification', { state: 'state\0' }],
+    ['PATCH /ssf/streams', { description: 'SIEM\0' }],
+  ])('is refused a text that PostgreSQL cannot store: %s', async (line, body) => {
+    const t = await setTransmitterScene();
+    const id = await t.stream();
+    const before = await t.snapshot();
+    expect((await t.call(line, { stream_id: id, ...body })).status).toBe(400);
+    expect(await t.snapshot()).toBe(before);
+    const shown = JSON.parse(JSON.stringify(body).replace('\\u0000', ' ✓')) as Json;
+    expect((await t.call(line, { stream_id: id, ...shown })).status).toBeLessThan(300);
+  });
+
   it.each([
     'GET /ssf/streams?stream_id=ID',
     'DELETE /ssf/streams?stream_id=ID',
@@ -248,6 +262,8 @@ describe('a stream that is pushed', () => {
     ['with another method', { delivery: { method: 'urn:ietf:rfc:9999' } }],
     ['with a header of two lines', { delivery: { ...PUSHED, authorization_header: 'Bearer x\r\nx: y' } }],
     ['with types that are no texts', { events_requested: [1] }],
+    ['with a type that PostgreSQL cannot store', { events_requested: ['\0'] }],
+    ['with a description that PostgreSQL cannot store', { description: 'SIEM\0' }],
     ['as a list', []],
     ['as no JSON', '{'],
   ])('is refused %s', async (_description, body) => {
