@@ -1,7 +1,7 @@
 /** The SCIM endpoint: requests of RFC 7644, their refusals, and the border between two connections. */
 import { describe, expect, it } from 'vitest';
 import { createProvisioningTokenAdministration } from '../src/index.ts';
-import { createTurns } from '../src/scim/turns.ts';
+import { createScimSemaphore } from '../src/scim/semaphore.ts';
 import { BULK, GROUP, PATCH, SEARCH, setScimScene, USER } from './scim-scene.ts';
 import { ISSUER } from './server-under-test.ts';
 
@@ -39,7 +39,9 @@ describe('a SCIM request without authority', () => {
       clock: () => t.clock.now,
       events: () => {},
     });
-    const { token } = await tokens.create('acme', '', 60);
+    const { token, note } = await tokens.create('acme', `Okta\0${'x'.repeat(300)}`, 60);
+    // What every database can store.
+    expect(note).toBe(`Okta${'x'.repeat(195)}`);
     const open = (query: string, headers: Record<string, string>) =>
       t.server.handle(new Request(`${BASE}/Users${query}`, { headers }));
     expect((await open(`?access_token=${token}`, {})).status).toBe(401);
@@ -707,10 +709,10 @@ describe('bounds', () => {
     const t = await setScimScene();
     const userNames = Array.from({ length: 30 }, (_, index) => `user${index}`);
     let most = 0;
-    const inTurn = createTurns();
+    const runInSlot = createScimSemaphore();
     let running = 0;
     const add = (userName: string) =>
-      inTurn(async () => {
+      runInSlot(async () => {
         running += 1;
         most = Math.max(most, running);
         await t.service.addUser(userName);
@@ -718,7 +720,7 @@ describe('bounds', () => {
       });
     await Promise.all(userNames.map(add));
     expect(most).toBe(4);
-    await expect(inTurn(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    await expect(runInSlot(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
     expect((await t.service.send('GET', '/Users')).body).toMatchObject({ totalResults: 30 });
   });
 

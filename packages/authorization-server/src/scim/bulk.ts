@@ -141,7 +141,7 @@ async function performOne(
       ifNoneMatch: null,
       body: async () => replaceReferences(data, resolve),
     };
-    const outcome = await service.inTurn(() => handleScimRequest(service, request));
+    const outcome = await service.runInSlot(() => handleScimRequest(service, request));
     const { location } = outcome.headers;
     if (bulkId !== null && method === 'POST') created.set(bulkId, location?.split('/').at(-1) ?? '');
     return {

@@ -14,9 +14,9 @@ import { handleBulk } from './bulk.ts';
 import { createOperations, type ScimContext } from './operations.ts';
 import { handleScimRequest, type ScimOutcome, type ScimRequest, type ScimService } from './requests.ts';
 import { ScimError, scimErrorDocument } from './scim-error.ts';
+import { createScimSemaphore } from './semaphore.ts';
 import { findServiceDocument, MAX_PAYLOAD } from './service-documents.ts';
 import { authenticateConnection } from './tokens.ts';
-import { createTurns } from './turns.ts';
 
 const ENDPOINT = '/scim/v2';
 /** Methods with a body. */
@@ -33,7 +33,7 @@ const BODY = {
 /** Nothing unless an identity provider has `scim`. */
 export function createScimEndpoint(context: ScimContext): readonly Route[] {
   const checkRate = createRateLimitCheck(context, 'scim');
-  const inTurn = createTurns();
+  const runInSlot = createScimSemaphore();
   const base = `${new URL(context.options.issuer).origin}${ENDPOINT}`;
   const handle = async (request: HttpRequest): Promise<HttpResponse> => {
     const type = responseTypeOf(request);
@@ -43,7 +43,7 @@ export function createScimEndpoint(context: ScimContext): readonly Route[] {
       await charge();
       const operations = createOperations(context, connection);
       const outcome = await dispatch(
-        { context, connection, operations, base, inTurn },
+        { context, connection, operations, base, runInSlot },
         readRequest(request),
         charge,
       );
@@ -84,7 +84,7 @@ async function dispatch(
   if (document !== null) return { status: 200, headers: {}, document };
   // Its body is read before: it may arrive slowly.
   const body = BODIES.has(method) ? await request.body() : null;
-  return service.inTurn(() => handleScimRequest(service, { ...request, body: async () => body }));
+  return service.runInSlot(() => handleScimRequest(service, { ...request, body: async () => body }));
 }
 
 const HEADERS = { 'cache-control': 'no-store' };

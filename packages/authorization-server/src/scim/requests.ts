@@ -14,8 +14,8 @@ import {
 } from './representation.ts';
 import { RESOURCE_TYPES, type ResourceType } from './schema.ts';
 import { ScimError } from './scim-error.ts';
+import type { RunInSlot } from './semaphore.ts';
 import { LIST_SCHEMA } from './service-documents.ts';
-import type { InTurn } from './turns.ts';
 
 /** A request below the endpoint. */
 export interface ScimRequest {
@@ -57,7 +57,7 @@ export interface ScimService {
   readonly operations: Operations;
   /** The URL of the endpoint. */
   readonly base: string;
-  readonly inTurn: InTurn;
+  readonly runInSlot: RunInSlot;
 }
 
 /** @throws ScimError, also for paths that are of nothing */

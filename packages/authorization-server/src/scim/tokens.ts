@@ -27,6 +27,9 @@ export interface ProvisioningTokenAdministration {
   revoke(id: string): Promise<boolean>;
 }
 
+/** Characters of the longest note. */
+const LONGEST_NOTE = 200;
+
 /** Works with or without a running server. */
 export function createProvisioningTokenAdministration({
   store,
@@ -37,7 +40,9 @@ export function createProvisioningTokenAdministration({
     async create(identityProvider, note, seconds) {
       const token = newSecret();
       const createdAt = clock();
-      const listed = { id: newIdentifier('scim'), identityProvider, note, createdAt };
+      // What every database can store.
+      const text = note.slice(0, LONGEST_NOTE).toWellFormed().replaceAll('\0', '');
+      const listed = { id: newIdentifier('scim'), identityProvider, note: text, createdAt };
       const record = { ...listed, expiresAt: createdAt + seconds };
       await store.saveProvisioningToken({ ...record, hash: hashSecret(token) });
       events({ type: 'scim.token_created', identityProvider, tokenId: record.id });

@@ -1,8 +1,8 @@
-/** Requests of provisioning take turns, so that others are served in between, however many an identity provider sends at once. */
+/** The semaphore of provisioning: others are served in between, however many requests an identity provider sends at once. */
 import { setImmediate } from 'node:timers/promises';
 
-/** Runs an operation when it is its turn. */
-export type InTurn = <Outcome>(perform: () => Promise<Outcome>) => Promise<Outcome>;
+/** Runs an operation when a slot is free. */
+export type RunInSlot = <Outcome>(perform: () => Promise<Outcome>) => Promise<Outcome>;
 
 /**
  * Operations at the same time, which SQLite flushes to the disk together. On PostgreSQL, more would wait for the lock that all writes of
@@ -10,7 +10,7 @@ export type InTurn = <Outcome>(perform: () => Promise<Outcome>) => Promise<Outco
  */
 const CONCURRENCY = 4;
 
-export function createTurns(): InTurn {
+export function createScimSemaphore(): RunInSlot {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (perform) => {
