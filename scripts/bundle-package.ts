@@ -34,7 +34,8 @@ const sourceMaps: Plugin = {
  */
 export async function bundlePackage(folder: string, dist = join(folder, 'dist')): Promise<void> {
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const compiled = globSync(join(dist, '**/*.{js,json}'));
+  // The types import JSON files, which stay.
+  const compiled = globSync(join(dist, '**/*.js'));
   const bundle = await rolldown({
     input: Object.fromEntries(entriesOf(manifest).map((entry) => [entry, join(dist, `${entry}.js`)])),
     platform: 'node',
