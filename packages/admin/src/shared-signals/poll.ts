@@ -25,6 +25,8 @@ export type Poll = (stream: EventStreamRecord, body: object, signal: AbortSignal
 
 /** Tokens of one response. */
 const MAX_TOKENS = 100;
+/** Batches of the audit log that one look reads: a stream that was not polled for long catches up in several polls. */
+const MAX_BATCHES = 50;
 /** Milliseconds for which a poll waits for a token, and between two looks. */
 const LONGEST_WAIT = 25_000;
 const INTERVAL = 1_000;
@@ -52,22 +54,26 @@ interface Unacknowledged {
   readonly tokens: readonly PlacedToken[];
   /** The identifiers of all events up to the end of the batch. */
   readonly positions: readonly string[];
+  /** Whether the look ended before the end of the log, without a token. */
+  readonly isUnfinished: boolean;
 }
 
 /** A poll that waits ends when the same stream is polled again in this process. */
 export function createPoll({ store, readEvents, findTokens, events }: PollDependencies): Poll {
   const waiting = new Map<string, AbortController>();
 
-  /** Passes batches without a token of the stream. */
+  /** Passes batches without a token of the stream, as many as a look may read. */
   async function readUnacknowledged(given: EventStreamRecord): Promise<Unacknowledged> {
-    for (let stream = given; ; ) {
+    for (let stream = given, batches = 1; ; batches += 1) {
       const { settled, items, isFull } = await readEvents(stream.cursor);
       const positions = settled.map(({ id }) => id);
       const tokens: PlacedToken[] = [];
       for (const { event, position } of items)
         for (const token of await findTokens(stream, event)) tokens.push({ ...token, position });
       const after = tokens.findIndex(({ id }) => id === stream.acknowledged) + 1;
-      if (tokens.length > after || !isFull) return { stream, tokens: tokens.slice(after), positions };
+      const isUnfinished = isFull && tokens.length === after;
+      if (!isUnfinished || batches === MAX_BATCHES)
+        return { stream, tokens: tokens.slice(after), positions, isUnfinished };
       stream = await advance(stream, positions.at(-1) ?? stream.cursor, null);
     }
   }
@@ -146,13 +152,13 @@ export function createPoll({ store, readEvents, findTokens, events }: PollDepend
   ): Promise<PollResponse> {
     for (let stream = given; ; ) {
       const found = await readUnacknowledged(stream);
-      const { tokens } = found;
+      const { tokens, isUnfinished } = found;
       if (tokens.length > 0 || ended === null || ended.aborted) {
         const sets: Record<string, string> = {};
         for (const token of tokens.slice(0, limit)) sets[token.id] = await token.sign();
-        return { sets, moreAvailable: tokens.length > limit };
+        return { sets, moreAvailable: tokens.length > limit || isUnfinished };
       }
-      await sleep(INTERVAL, undefined, { signal: ended, ref: false }).catch(() => {});
+      if (!isUnfinished) await sleep(INTERVAL, undefined, { signal: ended, ref: false }).catch(() => {});
       // Paused, changed or removed meanwhile.
       const current = await store.findEventStream(stream.id);
       if (current === null || current.status !== 'enabled') return { sets: {}, moreAvailable: false };

@@ -297,6 +297,16 @@ describe('a stream that is polled', () => {
     expect(repeated).toEqual(seen);
   });
 
+  it('that was not polled for long catches up in several polls, none of which reads the whole log', async () => {
+    const t = await setTransmitterScene();
+    const id = await t.stream();
+    const accountId = await t.user();
+    const noise = Array.from({ length: 5_500 }, () => ({ type: 'login.succeeded', accountId }));
+    await t.happen(...noise, { accountId });
+    expect(await t.poll(id)).toEqual({ sets: {}, moreAvailable: true });
+    expect(Object.keys((await t.poll(id, {})).sets)).toHaveLength(1);
+  });
+
   it('[SSF-STATUS-4 SSF-STATUS-5] holds events while it is paused, and none while it is disabled', async () => {
     const t = await setTransmitterScene();
     const id = await t.stream();
