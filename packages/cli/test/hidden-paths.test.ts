@@ -1,4 +1,4 @@
-/** Paths of servers that would hide something else, also where a proxy removes their prefix. */
+/** Paths of servers that would hide something else or be hidden, also where a proxy removes their prefix. */
 import { describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
 import { checkPaths } from '../src/server/gateway.ts';
@@ -20,6 +20,12 @@ describe('the path of a server', () => {
         expect.stringContaining(`servers.1.path is ${path}, which`),
       ]);
     expect(issuesOf(['/files', '/tokens'])).toEqual([]);
+  });
+
+  it('is not below a route that serves all paths below it', () => {
+    for (const path of ['/account/files', '/Account/files/one'])
+      expect(issuesOf(['/files', path])).toEqual([`servers.1.path is ${path}, which is below /account/*`]);
+    expect(issuesOf(['/files', '/accounts/files', '/mcp/files'])).toEqual([]);
   });
 
   it('is none of them without the prefix that a proxy removes, nor that of another server', () => {

@@ -39,7 +39,8 @@ export function createGatewayFactory(
       [
         ...routes.map(({ path }) => path),
         ...SERVICE_PATHS,
-        ...(prepared.settings.admin === null ? [] : ['/admin']),
+        ...(prepared.settings.admin === null ? [] : ['/admin/*']),
+        ...(prepared.settings.sharedSignals === null ? [] : ['/ssf/*']),
       ],
       prepared.application?.path ?? null,
       prepared.settings.strippedPrefix,
@@ -101,7 +102,7 @@ const SERVICE_PATHS = ['/healthz', '/readyz', '/metrics', '/.well-known'];
 
 /**
  * @param strippedPrefix servers are also reachable without this path prefix
- * @throws SettingsError if a server would shadow pages and endpoints of the authorization server, the application, or another server
+ * @throws SettingsError if a server would shadow, or be shadowed by, pages and endpoints of the authorization server, the application, or another server
  */
 export function checkPaths(
   paths: readonly string[],
@@ -113,6 +114,8 @@ export function checkPaths(
   const issues = paths.flatMap((path, index) => {
     const hidden = others.find((one) => hides(path, one));
     if (hidden !== undefined) return [`servers.${index}.path is ${path}, which would hide ${hidden}`];
+    const outer = others.find((one) => includes(one, path));
+    if (outer !== undefined) return [`servers.${index}.path is ${path}, which is below ${outer}`];
     if (strippedPrefix === null || !path.startsWith(`${strippedPrefix}/`)) return [];
     const short = path.slice(strippedPrefix.length);
     const taken = others.find((one) => hides(short, one)) ?? paths.find((one) => one === short);
@@ -121,6 +124,11 @@ export function checkPaths(
       : [`servers.${index}.path is ${path}, which without strippedPrefix would be ${taken}`];
   });
   if (issues.length > 0) throw new SettingsError(issues);
+}
+
+/** Whether a route such as `/admin/*` serves that path. */
+function includes(route: string, path: string): boolean {
+  return route.endsWith('/*') && path.toLowerCase().startsWith(route.slice(0, -1).toLowerCase());
 }
 
 function hides(path: string, other: string): boolean {
