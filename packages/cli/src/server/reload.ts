@@ -14,20 +14,23 @@ const POLL_INTERVAL = 2_000;
 
 /**
  * Reports the issues of an invalid file without applying it.
+ * @param starting the server, whose start need not have ended: a signal that arrives before waits for it
  * @returns a function that stops watching
  */
 export function watchConfiguration(
   sources: Sources,
   started: Prepared,
-  { replaceServers, log }: Pick<Running, 'replaceServers' | 'log'>,
+  starting: Promise<Pick<Running, 'replaceServers' | 'log'>>,
   { complain }: Pick<ProcessContext, 'complain'>,
 ): () => void {
   const { configFile } = started;
   if (configFile === null) return () => {};
   let current = started;
-  let work = Promise.resolve();
+  // A start that fails is reported by its caller.
+  let work: Promise<unknown> = starting.catch(() => {});
 
   async function reload(): Promise<void> {
+    const { replaceServers, log } = await starting;
     try {
       const next = await prepare(sources);
       const others = changedSettings(started, next);
@@ -46,7 +49,7 @@ export function watchConfiguration(
   }
 
   const request = () => {
-    work = work.then(reload);
+    work = work.then(reload).catch(() => {});
   };
   const stopPolling = pollFile(configFile, request);
   process.on('SIGHUP', request);

@@ -60,8 +60,10 @@ export async function up({ verbose, ...flags }: UpFlags, given: ProcessContext):
     const { runProcesses } = await import('./processes/run-processes.ts');
     process.exit(await runProcesses(prepared, processContext, stopSignal, drain + grace + LAST_EXIT));
   }
-  const running = await start(prepared, processContext, membership);
-  const stopWatching = watchConfiguration({ flags, environment, folder }, prepared, running, processContext);
+  const starting = start(prepared, processContext, membership);
+  // Before the start has ended: a signal that arrives between the banner and a later listener would end the process.
+  const stopWatching = watchConfiguration({ flags, environment, folder }, prepared, starting, processContext);
+  const running = await starting;
   const reason = await Promise.race([stopSignal, ...(membership === null ? [] : [membership.retired])]);
   stopWatching();
   // A user at a terminal need not wait: load balancers are behind supervisors, which send SIGTERM.
