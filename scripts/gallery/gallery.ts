@@ -55,6 +55,52 @@ export interface Gallery {
  */
 export type GalleryKind = 'empty' | 'full' | 'both' | 'company' | 'elsewhere' | 'linked';
 
+const CLIENTS = [
+  client('desk', 'Writing Desk', [CALLBACK]),
+  client('planner', 'Week Planner', ['https://planner.example/callback']),
+  {
+    client_id: 'screen',
+    client_name: 'Reading screen',
+    grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+    token_endpoint_auth_method: 'none',
+  },
+];
+
+/** What the server protects, with texts in two languages. */
+function resourcesOf(issuer: string, kind: GalleryKind) {
+  return [
+    {
+      resource: `${issuer}/mcp`,
+      name: 'Notes',
+      defaultScopes: ['read', 'write'],
+      scopes: {
+        read: 'Read your notes',
+        write: 'Add and change your notes',
+        share: 'Share your notes with others',
+        remove: 'Delete your notes for ever',
+      },
+      translations: {
+        de: {
+          name: 'Notizen',
+          scopes: {
+            read: 'Ihre Notizen lesen',
+            write: 'Notizen hinzufügen und ändern',
+            share: 'Ihre Notizen mit anderen teilen',
+            remove: 'Ihre Notizen endgültig löschen',
+          },
+        },
+      },
+    },
+    {
+      resource: `${issuer}/board`,
+      name: 'Board',
+      scopes: { see: 'See the board', draw: 'Draw on the board' },
+    },
+    ...(kind === 'both' ? [archiveOf(issuer)] : []),
+    ...(kind === 'linked' ? [lendingOf(issuer)] : []),
+  ];
+}
+
 export async function openGallery(kind: GalleryKind): Promise<Gallery> {
   const withAccount = !['empty', 'company', 'elsewhere'].includes(kind);
   const store = await openStore(':memory:');
@@ -72,43 +118,8 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     name: 'Lakeside Library',
     store,
     masterKey: new Uint8Array(32).fill(7),
-    resources: [
-      {
-        resource: `${issuer}/mcp`,
-        name: 'Notes',
-        defaultScopes: ['read', 'write'],
-        scopes: {
-          read: 'Read your notes',
-          write: 'Add and change your notes',
-          share: 'Share your notes with others',
-          remove: 'Delete your notes for ever',
-        },
-        translations: {
-          de: {
-            name: 'Notizen',
-            scopes: {
-              read: 'Ihre Notizen lesen',
-              write: 'Notizen hinzufügen und ändern',
-              share: 'Ihre Notizen mit anderen teilen',
-              remove: 'Ihre Notizen endgültig löschen',
-            },
-          },
-        },
-      },
-      { resource: board, name: 'Board', scopes: { see: 'See the board', draw: 'Draw on the board' } },
-      ...(kind === 'both' ? [archiveOf(issuer)] : []),
-      ...(kind === 'linked' ? [lendingOf(issuer)] : []),
-    ],
-    clients: [
-      client('desk', 'Writing Desk', [CALLBACK]),
-      client('planner', 'Week Planner', ['https://planner.example/callback']),
-      {
-        client_id: 'screen',
-        client_name: 'Reading screen',
-        grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
-        token_endpoint_auth_method: 'none',
-      },
-    ],
+    resources: resourcesOf(issuer, kind),
+    clients: CLIENTS,
     sendsMail: kind === 'both',
     signInLinks: kind === 'both',
     ...((kind === 'both' || kind === 'elsewhere') && { identityProviders: IDENTITY_PROVIDERS }),

@@ -108,26 +108,12 @@ export function createOperationControl(
     return unapproved === null ? null : { ...unapproved, server: request.server };
   }
 
-  function isCallable(operation: McpOperation, hints: ToolAnnotations | null, sender: Sender): boolean {
-    const { kind } = policy.decide(accessRequest(operation, sender, hints, 'later'));
-    // What needs a step-up is listed: a client has to know it to call it.
-    return kind === 'allow' || kind === 'step_up' || kind === 'approval';
-  }
-
-  /** Clients that begin a sign-in from the result of a call have to know the tool before they have a token or scope for it. */
-  function isListedTool(operation: McpOperation, hints: ToolAnnotations, request: OwnedRequest): boolean {
-    if (isCallable(operation, hints, request)) return true;
-    if (request.server.toolChallenges.length === 0) return false;
-    const { kind } = policy.decide(accessRequest(operation, request, hints, 'later'));
-    return kind !== 'deny' && mayBecomeCallable(policy.rulesFor(operation, hints));
-  }
-
   function filterBy(result: unknown, request: OwnedRequest, reviewed: ReviewedList | null) {
     const filtered = filterLists(result, (operation, element) => {
-      if (operation.tool === null) return isCallable(operation, null, request);
+      if (operation.tool === null) return isCallable(policy, operation, null, request);
       const definition = readToolDefinition(element);
       if (definition === null || reviewed?.has(definition.name) === false) return false;
-      return isListedTool(operation, hintsOf(definition), request);
+      return isListedTool(policy, operation, hintsOf(definition), request);
     });
     // Written again: clients read a repeated member differently, and pins cover one reading.
     const written = filtered === result && reviewed !== null ? { ...(result as object) } : filtered;
@@ -175,6 +161,30 @@ export function createOperationControl(
       return filterBy(result, request, reviewed);
     },
   };
+}
+
+function isCallable(
+  policy: Policy,
+  operation: McpOperation,
+  hints: ToolAnnotations | null,
+  sender: Sender,
+): boolean {
+  const { kind } = policy.decide(accessRequest(operation, sender, hints, 'later'));
+  // What needs a step-up is listed: a client has to know it to call it.
+  return kind === 'allow' || kind === 'step_up' || kind === 'approval';
+}
+
+/** Clients that begin a sign-in from the result of a call have to know the tool before they have a token or scope for it. */
+function isListedTool(
+  policy: Policy,
+  operation: McpOperation,
+  hints: ToolAnnotations,
+  request: OwnedRequest,
+): boolean {
+  if (isCallable(policy, operation, hints, request)) return true;
+  if (request.server.toolChallenges.length === 0) return false;
+  const { kind } = policy.decide(accessRequest(operation, request, hints, 'later'));
+  return kind !== 'deny' && mayBecomeCallable(policy.rulesFor(operation, hints));
 }
 
 /** @throws MessageError for a call of a tool that is not approved, or that the backend does not have */

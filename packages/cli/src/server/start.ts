@@ -17,6 +17,7 @@ import { createDatabaseMetrics } from './metrics/database-metrics.ts';
 import { createMailMetrics } from './metrics/mail-metrics.ts';
 import { createTelemetryMetrics } from './metrics/telemetry-metrics.ts';
 import { createWebhookMetrics } from './metrics/webhook-metrics.ts';
+import type { Parts } from './parts.ts';
 import type { Prepared } from './prepare.ts';
 import type { Membership } from './processes/membership.ts';
 import { writeRunFile } from './run-file.ts';
@@ -115,18 +116,7 @@ export async function start(
   const composition = await compose(parts);
   opened.defer(() => composition.close());
   telemetry?.sendMetrics(composition.exposeMetrics);
-  if (settings.webhooks.length + settings.eventExports.length > 0) {
-    const { startWebhooks } = await import('./webhooks.ts');
-    opened.defer(await startWebhooks(parts, composition));
-  }
-  if (composition.transmitter !== null) {
-    const { startPushDelivery } = await import('./shared-signals.ts');
-    opened.defer(startPushDelivery(composition.transmitter));
-  }
-  if (settings.mail !== null) {
-    const { startMail } = await import('./mail.ts');
-    opened.defer(startMail(settings.mail, parts, composition));
-  }
+  await startDeliveries(parts, composition, opened);
   if (isFirst && processContext.requiresBackends === true)
     await requireBackends(prepared.serversAt(issuer), complain);
   const firstAccount = isFirst ? await createFirstAccount(prepared, composition) : null;
@@ -162,6 +152,27 @@ export async function start(
       await everything.disposeAsync();
     },
   };
+}
+
+/** Starts what sends events and messages in the background. */
+async function startDeliveries(
+  parts: Parts,
+  composition: Composition,
+  opened: AsyncDisposableStack,
+): Promise<void> {
+  const { settings } = parts.prepared;
+  if (settings.webhooks.length + settings.eventExports.length > 0) {
+    const { startWebhooks } = await import('./webhooks.ts');
+    opened.defer(await startWebhooks(parts, composition));
+  }
+  if (composition.transmitter !== null) {
+    const { startPushDelivery } = await import('./shared-signals.ts');
+    opened.defer(startPushDelivery(composition.transmitter));
+  }
+  if (settings.mail !== null) {
+    const { startMail } = await import('./mail.ts');
+    opened.defer(startMail(settings.mail, parts, composition));
+  }
 }
 
 /** Creates the first account from the settings, or a one-time link that creates it. */

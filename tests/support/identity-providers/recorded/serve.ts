@@ -42,6 +42,17 @@ const MEMBERS: Readonly<Record<string, Endpoint | 'authorize' | 'jwks'>> = {
   revocation_endpoint: 'revocation',
 };
 
+/** The endpoint at a path; those of GitHub for tokens are below the one in its metadata. */
+function endpointAt({ metadata }: RecordedProvider, path: string): (typeof MEMBERS)[string] | undefined {
+  const found = Object.entries(MEMBERS).find(([member, endpoint]) => {
+    const url = metadata.body[member];
+    if (typeof url !== 'string') return false;
+    const own = url.replace('$origin', '');
+    return path === own || (endpoint === 'revocation' && path.startsWith(`${own}/`));
+  });
+  return found?.[1];
+}
+
 export async function startRecorded(recorded: RecordedProvider): Promise<RecordedIdentityProvider> {
   const responses = new Map<Endpoint, RecordedResponse>();
   const redirects = new Set<string>();
@@ -55,17 +66,6 @@ export async function startRecorded(recorded: RecordedProvider): Promise<Recorde
     accessToken: null as string | null,
     refreshToken: null as string | null,
   };
-
-  /** The endpoint at a path; those of GitHub for tokens are below the one in its metadata. */
-  function endpointAt(path: string): (typeof MEMBERS)[string] | undefined {
-    const found = Object.entries(MEMBERS).find(([member, endpoint]) => {
-      const url = recorded.metadata.body[member];
-      if (typeof url !== 'string') return false;
-      const own = url.replace('$origin', '');
-      return path === own || (endpoint === 'revocation' && path.startsWith(`${own}/`));
-    });
-    return found?.[1];
-  }
 
   function authorize({ searchParams }: URL): Response {
     const redirectUri = searchParams.get('redirect_uri') ?? '';
@@ -133,7 +133,7 @@ export async function startRecorded(recorded: RecordedProvider): Promise<Recorde
   async function handle(request: Request): Promise<Response> {
     const url = new URL(request.url);
     if (url.pathname.endsWith('/.well-known/openid-configuration')) return send(recorded.metadata);
-    const found = endpointAt(url.pathname);
+    const found = endpointAt(recorded, url.pathname);
     if (found === 'authorize') return authorize(url);
     if (found === 'jwks') return Response.json({ keys: [{ ...(await publicKey()), kid: 'one' }] });
     if (found === undefined) return new Response(null, { status: 404 });

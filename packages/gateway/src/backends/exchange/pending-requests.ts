@@ -52,8 +52,8 @@ export interface ExchangeTimeouts {
   readonly next: number;
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the timer, the cancellation and the response of a request race to settle it
 export function createPendingRequests(options: PendingRequestOptions): PendingRequests {
-  // Over 60 lines: the timer, the cancellation and the response of a request race to settle it.
   const { name, transport } = options;
   const pending = new Map<MessageId, PendingRequest>();
   let failure: Error | null = null;

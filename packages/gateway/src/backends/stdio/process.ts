@@ -41,11 +41,11 @@ process.once('exit', () => {
   for (const group of groups) signalGroup(group, 'SIGKILL');
 });
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: all callbacks set or read the one reason for the process's end
 export function startProcess(
   { name, definition, frame, log }: ProcessOptions,
   receiver: TransportReceiver,
 ): StdioProcess {
-  // Over 60 lines: all callbacks set or read the one reason for the process's end.
   const [file, args] = wrapCommand(definition);
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, args, {
     cwd: definition.folder,
