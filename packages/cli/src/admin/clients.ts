@@ -1,31 +1,26 @@
 /** `portcullis clients`: manages clients; those added here are trusted. */
-import { createClientAdministration } from '@portcullis/authorization-server';
-import { createRedirectPolicy } from '@portcullis/authorization-server/options';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { addClient, addRotationOptions, rotateSecret, updateClient } from './clients/change.ts';
 import { defineInitialAccessTokens } from './clients/initial-access-tokens.ts';
 import { findConfigured, listClients, showClient, unknownClient } from './clients/list.ts';
 import { addMetadataOptions } from './clients/metadata-flags.ts';
-import type { Act, Flags } from './clients/task.ts';
-import { findInstallation } from './installation.ts';
+import { type Task, taskOf } from './clients/task.ts';
 import { REVOCATION_DELAY_NOTICE } from './revocation-delay-notice.ts';
-import { addSubcommand } from './subcommand.ts';
-import { issuerOf, withStore } from './with-store.ts';
+import { type Output, storeCommands } from './store-commands.ts';
+
+type Act = (task: Task) => Promise<Output>;
 
 export function defineClients(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('clients')
     .summary('add, invite, list, show, update, verify, disable, enable and remove clients');
-  const define = (name: string, summary: string, act: Act) => {
-    const command = addSubcommand(group, name, summary);
-    return command.action(() => perform(command.opts(), command.args[0] ?? '', processContext, act));
-  };
+  const define = storeCommands(group, processContext, taskOf);
   addMetadataOptions(define('add', 'add a trusted client; its secret is shown only once', addClient), true);
   defineInitialAccessTokens(group, processContext);
   define('list', 'list registered, added and configured clients', listClients).option('--json', 'as JSON');
-  const one = (name: string, summary: string, act: Act) =>
-    define(name, summary, act).argument('<client-id>', 'client ID');
+  const one = (name: string, summary: string, run: Act) =>
+    define(name, summary, run).argument('<client-id>', 'client ID');
   one('show', 'show everything stored about a client', showClient).option('--json', 'as JSON');
   addMetadataOptions(
     one('update', 'change the metadata of a client; what is not given stays', unlessConfigured(updateClient)),
@@ -65,19 +60,6 @@ export function defineClients(program: Command, processContext: ProcessContext):
   );
 }
 
-async function perform(flags: Flags, id: string, processContext: ProcessContext, act: Act): Promise<void> {
-  const installation = await findInstallation(flags, processContext);
-  const { settings } = installation;
-  const issuer = issuerOf(settings);
-  const configured = new Set(settings.clients.map(({ client_id: known }) => String(known)));
-  const text = await withStore(installation, (tools) => {
-    const redirects = createRedirectPolicy(settings.privateUseSchemes, issuer);
-    const clients = createClientAdministration({ ...tools, issuer, redirects, clients: configured });
-    return act({ clients, settings, flags, id, processContext });
-  });
-  processContext.write(text);
-}
-
 function change(verb: 'disable' | 'enable' | 'remove', what: string, more = ''): Act {
   return unlessConfigured(async (task) => {
     if (!(await task.clients[verb](task.id))) throw unknownClient(task);
@@ -102,9 +84,9 @@ const CONFIGURED_SECRET =
   ': set client_secret to a new value and previous_client_secret to the one before, restart the server, and remove previous_client_secret later';
 
 /** Rejects a client that the configuration defines. @param advice what to do instead */
-function unlessConfigured(act: Act, advice = ': change it there and restart the server'): Act {
+function unlessConfigured(run: Act, advice = ': change it there and restart the server'): Act {
   return async (task) => {
-    if (findConfigured(task) === null) return act(task);
+    if (findConfigured(task) === null) return run(task);
     throw new Error(`The client ${task.id} is defined in the configuration${advice}`);
   };
 }

@@ -1,7 +1,6 @@
 /** `portcullis connections`: lists and revokes the access of apps to users' accounts (grants), with the linked identity of each. */
 import { allAccounts, listClientConnections } from '@portcullis/admin/operations';
 import {
-  type ConnectionAdministration,
   createAccountAdministration,
   createConnectionAdministration,
   type ListedConnection,
@@ -9,53 +8,44 @@ import {
 } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import type { SettingName, Settings } from '../settings/schema.ts';
-import { cleanJson, cleanLine } from '../terminal/clean.ts';
-import { timeOf, timeOrNull } from '../terminal/times.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { timeOf, withTimes } from '../terminal/times.ts';
 import { refuseAccount } from './accounts.ts';
-import { findInstallation } from './installation.ts';
-import { addSubcommand } from './subcommand.ts';
-import { issuerOf, type Tools, withStore } from './with-store.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
+import { issuerOf } from './with-store.ts';
 
-type Flags = Readonly<Partial<Record<SettingName, string>>> & {
-  readonly json?: true;
+interface Flags {
   readonly all?: true;
   readonly since?: string;
   readonly identityProvider?: string;
   readonly client?: string;
-};
-
-interface Task extends Tools {
-  readonly connections: ConnectionAdministration;
-  readonly settings: Settings;
-  readonly issuer: string;
-  readonly flags: Flags;
-  readonly named: readonly string[];
-  /** How to run this program again. */
-  readonly command: string;
 }
 
-/** Runs a subcommand. @returns its output */
-type Act = (task: Task) => Promise<string>;
+function taskOf(task: StoreTask<Flags>) {
+  return {
+    ...task,
+    issuer: issuerOf(task.settings),
+    connections: createConnectionAdministration(task),
+  };
+}
+
+type Task = ReturnType<typeof taskOf>;
 
 export function defineConnections(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('connections')
     .alias('grants')
     .summary('list and end the access of apps to users’ accounts');
-  const define = (name: string, act: Act, summary: string, more?: string) => {
-    const command = addSubcommand(group, name, summary, undefined, more);
-    return command.action(() => perform(command, processContext, act));
-  };
-  define('list', list, 'list which app may act for which user, with the linked identity')
+  const define = storeCommands(group, processContext, taskOf);
+  define('list', 'list which app may act for which user, with the linked identity', list)
     .argument('[account]', 'email address or ID of an account; all accounts by default')
     .option('--client <id>', 'only those of this client; without an account at most 1000')
     .option('--identity-provider <id>', 'only those linked to this identity provider')
     .option('--json', 'as JSON');
   define(
     'end',
-    end,
     'end connections of an account immediately, or after restoring a backup',
+    end,
     'Their provider tokens are revoked at the identity provider. A restored backup brings back connections that were ended after it: --since, with the time when the restored server started, ends those that were not used since: run it a day later. Before the server starts, it ends them all.',
   )
     .argument('[account]', 'email address or ID of the account')
@@ -67,32 +57,12 @@ export function defineConnections(program: Command, processContext: ProcessConte
     );
 }
 
-async function perform(command: Command, processContext: ProcessContext, act: Act): Promise<void> {
-  const { write, command: program } = processContext;
-  const flags: Flags = command.opts();
-  const installation = await findInstallation(flags, processContext);
-  const { settings } = installation;
-  const issuer = issuerOf(settings);
-  const text = await withStore(installation, (tools) =>
-    act({
-      ...tools,
-      connections: createConnectionAdministration(tools),
-      settings,
-      issuer,
-      flags,
-      named: command.args,
-      command: program,
-    }),
-  );
-  write(text);
-}
-
 /** Connections of one client that are listed. */
 const MAX_OF_CLIENT = 1000;
 
-async function list(task: Task): Promise<string> {
+async function list(task: Task): Promise<Output> {
   const { flags, connections } = task;
-  const [account] = task.named;
+  const [account] = task.args;
   const lists =
     account !== undefined
       ? [await connections.list(account)]
@@ -106,8 +76,8 @@ async function list(task: Task): Promise<string> {
       (flags.identityProvider === undefined || providerTokens?.identityProvider === flags.identityProvider),
   );
   const named = await Promise.all(wanted.map((connection) => withName(connection, task)));
-  if (flags.json) return `${cleanJson(named.map(withTimes))}\n`;
-  return named.length === 0 ? 'There are no connections.\n' : named.map(describe).join('');
+  const text = named.length === 0 ? 'There are no connections.\n' : named.map(describe).join('');
+  return { json: named.map(shown), text };
 }
 
 /** `clientName`: the client's own name; `null` if it has none or is identified by a metadata document alone. */
@@ -126,24 +96,10 @@ async function listAll({ connections, ...tools }: Task): Promise<(readonly Liste
   return Array.fromAsync(accounts, async ({ id }) => (await connections.list(id)) ?? []);
 }
 
-/** Formats times as ISO 8601. */
-function withTimes({
-  createdAt,
-  expiresAt,
-  lastUsedAt,
-  providerTokens,
-  ...connection
-}: NamedConnection): object {
+function shown({ providerTokens, ...connection }: NamedConnection): object {
   return {
-    ...connection,
-    createdAt: timeOf(createdAt),
-    expiresAt: timeOf(expiresAt),
-    lastUsedAt: timeOf(lastUsedAt),
-    providerTokens: providerTokens && {
-      ...providerTokens,
-      expiresAt: timeOrNull(providerTokens.expiresAt),
-      checkedAt: timeOf(providerTokens.checkedAt),
-    },
+    ...withTimes(connection, 'createdAt', 'expiresAt', 'lastUsedAt'),
+    providerTokens: providerTokens && withTimes(providerTokens, 'expiresAt', 'checkedAt'),
   };
 }
 
@@ -163,16 +119,18 @@ function describeProviderTokens({ identityProvider, name, subject, scopes }: Lis
   return `${identityProvider}, as ${name ?? subject}${scopes.length > 0 ? `: ${scopes.join(' ')}` : ''}`;
 }
 
-async function end(task: Task): Promise<string> {
-  const { connections, flags, command, store } = task;
+async function end(task: Task): Promise<Output> {
+  const { connections, flags, args, store } = task;
   if (flags.since !== undefined) return endUnusedSince(flags.since, task);
   // A connection on its own names its account.
-  const [only = ''] = task.named;
-  const found = task.named.length === 1 && only.startsWith('grant_') ? await store.findGrant(only) : null;
-  const [account, connection] = found === null ? task.named : [found.grant.accountId ?? '', only];
+  const [only = ''] = args;
+  const found = args.length === 1 && only.startsWith('grant_') ? await store.findGrant(only) : null;
+  const [account, connection] = found === null ? args : [found.grant.accountId ?? '', only];
   if (account === undefined) throw new Error('Name an account, or pass --since after restoring a backup');
   if ((connection === undefined) === (flags.all === undefined)) {
-    throw new Error(`Name one connection, as listed by ${command} connections list, or pass --all`);
+    throw new Error(
+      `Name one connection, as listed by ${task.processContext.command} connections list, or pass --all`,
+    );
   }
   const count = (await connections.end(account, connection ?? null)) ?? refuseAccount(account);
   if (count === 0 && connection !== undefined) {
@@ -184,13 +142,13 @@ async function end(task: Task): Promise<string> {
 }
 
 /** Ends the unused connections of every account: some may have been ended already, after the backup that was restored. */
-async function endUnusedSince(time: string, task: Task): Promise<string> {
-  const { connections, flags, named } = task;
+async function endUnusedSince(time: string, task: Task): Promise<Output> {
+  const { connections, flags, args } = task;
   const since = Date.parse(time) / 1000;
   if (Number.isNaN(since)) throw new Error('--since must be a time such as 2026-03-01T04:00Z');
   if (since > Date.now() / 1000)
     throw new Error('--since must be in the past: it is when the restored server started');
-  if (named.length > 0 || flags.all) throw new Error('--since ends connections of every account: name none');
+  if (args.length > 0 || flags.all) throw new Error('--since ends connections of every account: name none');
   let count = 0;
   for (const list of await listAll(task)) {
     for (const { id, account, lastUsedAt } of list ?? []) {

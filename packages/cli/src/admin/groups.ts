@@ -3,11 +3,10 @@ import { findGroups, type Group } from '@portcullis/admin/operations';
 import { createAccountAdministration } from '@portcullis/authorization-server';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import { findInstallation } from './installation.ts';
-import { addSubcommand } from './subcommand.ts';
-import { issuerOf, withStore } from './with-store.ts';
+import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
+import { issuerOf } from './with-store.ts';
 
 type Origin = keyof Group['origins'];
 
@@ -18,25 +17,22 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
 };
 
 export function defineGroups(program: Command, processContext: ProcessContext): void {
-  addSubcommand(
-    program,
-    'groups',
-    'list the groups that users are in, or the members of one',
-    undefined,
-    'Local accounts have the groups of `users describe`, others those of their last sign-in at the identity provider and those that it provisions by SCIM. `access --group` shows what a group may call.',
-  )
+  const about = {
+    name: 'groups',
+    summary: 'list the groups that users are in, or the members of one',
+    more: 'Local accounts have the groups of `users describe`, others those of their last sign-in at the identity provider and those that it provisions by SCIM. `access --group` shows what a group may call.',
+  };
+  addStoreCommand(program, processContext, about, list)
     .argument('[group]', 'group whose members are listed')
-    .option('--json', 'as JSON')
-    .action(async (name: string | undefined, flags: { readonly json?: true }) => {
-      const installation = await findInstallation(flags, processContext);
-      const all = await withStore(installation, (tools) =>
-        findGroups(createAccountAdministration({ ...tools, issuer: issuerOf(installation.settings) })),
-      );
-      const groups = name === undefined ? all : all.filter((group) => group.name === name);
-      if (name !== undefined && groups.length === 0)
-        throw new Error(`No user is in the group ${cleanLine(name)}: portcullis groups lists all`);
-      processContext.write(flags.json ? `${cleanJson(groups)}\n` : groupsText(groups, name !== undefined));
-    });
+    .option('--json', 'as JSON');
+}
+
+async function list({ args: [name], settings, ...tools }: StoreTask<object>): Promise<Output> {
+  const all = await findGroups(createAccountAdministration({ ...tools, issuer: issuerOf(settings) }));
+  const groups = name === undefined ? all : all.filter((group) => group.name === name);
+  if (name !== undefined && groups.length === 0)
+    throw new Error(`No user is in the group ${cleanLine(name)}: portcullis groups lists all`);
+  return { json: groups, text: groupsText(groups, name !== undefined) };
 }
 
 function groupsText(groups: readonly Group[], withMembers: boolean): string {

@@ -4,32 +4,24 @@ import { completeEntry, createOptionReport } from '@portcullis/authorization-ser
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import type { Settings } from '../settings/schema.ts';
-import { cleanJson, cleanLine } from '../terminal/clean.ts';
-import { findInstallation } from './installation.ts';
-import { addSubcommand } from './subcommand.ts';
-import { withStore } from './with-store.ts';
+import { cleanLine } from '../terminal/clean.ts';
+import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
 
-type Flags = Readonly<Record<string, string>> & { readonly json?: true };
 type Described = ReturnType<typeof describeProviderStatus>;
 
 export function defineIdentityProviders(program: Command, processContext: ProcessContext): void {
-  const command = addSubcommand(
-    program,
-    'identity-providers',
-    'read the metadata and keys of each identity provider, and when users last signed in there',
-  );
-  command.option('--json', 'as JSON').action(() => show(command.opts(), processContext));
+  const about = {
+    name: 'identity-providers',
+    summary: 'read the metadata and keys of each identity provider, and when users last signed in there',
+  };
+  addStoreCommand(program, processContext, about, show).option('--json', 'as JSON');
 }
 
-async function show({ json, ...flags }: Flags, processContext: ProcessContext): Promise<void> {
-  const installation = await findInstallation(flags, processContext);
-  const { settings } = installation;
+async function show({ settings, store }: StoreTask<object>): Promise<Output> {
   const identityProviders = providersOf(settings);
-  const all = await withStore(installation, ({ store }) =>
-    listProviderStatus({ identityProviders, store, outbound: settings.outbound }),
-  );
+  const all = await listProviderStatus({ identityProviders, store, outbound: settings.outbound });
   const described = all.map(describeProviderStatus);
-  processContext.write(json ? `${cleanJson(described)}\n` : providersText(described));
+  return { json: described, text: providersText(described) };
 }
 
 /** Those of the settings, completed by their presets. */

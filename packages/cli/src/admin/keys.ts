@@ -10,26 +10,26 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { findExistingKey, findKeyIfAny, findOrCreateKey, findPreviousKeys } from '../server/master-key.ts';
-import { type SettingName, titleOf, variableOf } from '../settings/schema.ts';
-import { cleanJson } from '../terminal/clean.ts';
+import { titleOf, variableOf } from '../settings/schema.ts';
 import { columns } from '../terminal/columns.ts';
-import { timeOf } from '../terminal/times.ts';
+import { timeOf, withTimes } from '../terminal/times.ts';
 import { findInstallation } from './installation.ts';
+import { formatOutput, type Output } from './store-commands.ts';
 import { addSubcommand } from './subcommand.ts';
 import { withStore } from './with-store.ts';
 
 /** The settings for locating and decrypting the keys. */
 const NEEDED = ['config', 'database', 'key', 'keyFile', 'previousKey', 'previousKeyFile'] as const;
 
-type Flags = Readonly<Partial<Record<SettingName, string>>> & {
+interface Flags {
   readonly json?: true;
   readonly atOnce?: true;
   readonly compromised?: true;
   readonly newKeyFile?: string;
   readonly yes?: true;
-};
+}
 
-type Task = (keys: KeyAdministration, flags: Flags, processContext: ProcessContext) => Promise<void>;
+type Task = (keys: KeyAdministration, flags: Flags, processContext: ProcessContext) => Promise<Output>;
 
 /** Finds the master key. */
 type FindKey = typeof findExistingKey;
@@ -42,8 +42,8 @@ export function defineKeys(program: Command, processContext: ProcessContext): vo
     task: Task,
     findKey: FindKey = findExistingKey,
   ) =>
-    addSubcommand(keys, name, summary, NEEDED, more).action((flags: Flags) =>
-      withKeys(flags, processContext, task, findKey),
+    addSubcommand(keys, name, summary, more, NEEDED).action(async (flags: Flags) =>
+      processContext.write(formatOutput(await withKeys(flags, processContext, task, findKey), flags)),
     );
   define('list', ['list the keys, newest first'], list).option('--json', 'as JSON');
   define('rotate', ['create a new signing key', 'Running servers pick it up within half a minute.'], rotate)
@@ -77,7 +77,7 @@ async function withKeys(
   processContext: ProcessContext,
   task: Task,
   findKey: FindKey,
-): Promise<void> {
+): Promise<Output> {
   const installation = await findInstallation(flags, processContext, ['key', 'previousKey']);
   const { settings, folder } = installation;
   const key = await findKey(settings, folder);
@@ -86,10 +86,10 @@ async function withKeys(
   const masterKey = key.bytes;
   const previousMasterKeys = previousKeys.map(({ bytes }) => bytes);
   try {
-    await withStore(installation, async ({ store, events, clock }) => {
+    return await withStore(installation, async ({ store, events, clock }) => {
       const { keys, lifetimes } = settings;
       const options = { store, masterKey, previousMasterKeys, keys, lifetimes, events, clock };
-      await task(createKeyAdministration(options), flags, processContext);
+      return task(createKeyAdministration(options), flags, processContext);
     });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -100,35 +100,29 @@ async function withKeys(
   }
 }
 
-const list: Task = async (keys, flags, { write }) => write(format(await keys.list(), flags));
+const list: Task = async (keys) => format(await keys.list());
 
-const rotate: Task = async (keys, flags, { write }) => {
-  const replacement = flags.compromised ? 'compromised' : flags.atOnce ? 'at-once' : 'in-time';
-  write(format(await keys.rotate(replacement), flags));
-};
+const rotate: Task = async (keys, { compromised, atOnce }) =>
+  format(await keys.rotate(compromised ? 'compromised' : atOnce ? 'at-once' : 'in-time'));
 
-const reencrypt: Task = async (keys, { newKeyFile = '' }, { folder, write }) => {
+const reencrypt: Task = async (keys, { newKeyFile = '' }, { folder }) => {
   const { bytes, location } = await findOrCreateKey(newKeyFile, folder, '--new-key-file');
   const count = await keys.reencrypt(bytes);
-  write(
-    [
-      `Done: re-encrypted ${count === 1 ? 'one key' : `${count} keys`} under the new master key in ${location}.`,
-      '',
-      'Running servers keep working, but answer TOTP codes with 503 until they restart with:',
-      `  ${variableOf('keyFile')}=${location}`,
-      `  ${variableOf('previousKeyFile')}=<the old file>   for a few minutes: retries of earlier refreshes need it`,
-      '',
-      'Back up the new file before you delete the old one.',
-      '',
-    ].join('\n'),
-  );
+  return [
+    `Done: re-encrypted ${count === 1 ? 'one key' : `${count} keys`} under the new master key in ${location}.`,
+    '',
+    'Running servers keep working, but answer TOTP codes with 503 until they restart with:',
+    `  ${variableOf('keyFile')}=${location}`,
+    `  ${variableOf('previousKeyFile')}=<the old file>   for a few minutes: retries of earlier refreshes need it`,
+    '',
+    'Back up the new file before you delete the old one.',
+    '',
+  ].join('\n');
 };
 
-const discard: Task = async (keys, { yes }, { write }) => {
+const discard: Task = async (keys, { yes }) => {
   const { signing, data } = await keys.listLost();
-  if (signing.length + data.length === 0) {
-    return void write('The master key decrypts every key: nothing to discard.\n');
-  }
+  if (signing.length + data.length === 0) return 'The master key decrypts every key: nothing to discard.\n';
   if (yes === undefined) {
     const ends = [
       ...(signing.length > 0 ? ['every access token that they signed'] : []),
@@ -141,12 +135,10 @@ const discard: Task = async (keys, { yes }, { write }) => {
   const { endedGrants } = await keys.discard();
   const count = signing.length + data.length;
   const ended = endedGrants === 0 ? '' : ` and ended ${endedGrants} grants`;
-  write(`Discarded ${count === 1 ? 'one key' : `${count} keys`}${ended}. The next start creates new ones.\n`);
+  return `Discarded ${count === 1 ? 'one key' : `${count} keys`}${ended}. The next start creates new ones.\n`;
 };
 
-function format(keys: readonly ListedKey[], { json }: Flags): string {
-  if (json) return `${cleanJson(keys.map(withTimes))}\n`;
-  if (keys.length === 0) return 'There are no keys yet: the first start creates one.\n';
+function format(keys: readonly ListedKey[]): Output {
   const rows = keys.map((key) => [
     key.state,
     key.id,
@@ -154,9 +146,6 @@ function format(keys: readonly ListedKey[], { json }: Flags): string {
     `signs from ${timeOf(key.signsFrom)}`,
     key.canDecrypt ? '' : 'encrypted under another master key',
   ]);
-  return columns(rows);
-}
-
-function withTimes({ createdAt, signsFrom, ...key }: ListedKey): object {
-  return { ...key, createdAt: timeOf(createdAt), signsFrom: timeOf(signsFrom) };
+  const text = keys.length === 0 ? 'There are no keys yet: the first start creates one.\n' : columns(rows);
+  return { json: keys.map((key) => withTimes(key, 'createdAt', 'signsFrom')), text };
 }

@@ -13,7 +13,6 @@ export function definePolicy(program: Command, processContext: ProcessContext): 
       group,
       'explain',
       'explain what is decided about an operation, and by which rule',
-      undefined,
       'The user, their groups and the scopes of their connection are those of the database. Nothing is called.',
     ),
   )
@@ -33,7 +32,6 @@ export function definePolicy(program: Command, processContext: ProcessContext): 
       group,
       'who-can',
       'list the users who may perform an operation, and their groups',
-      undefined,
       'For each account that can sign in, with every scope that it can be granted. What depends on arguments or on the sign-in is named.',
     ),
   )
@@ -44,7 +42,6 @@ export function definePolicy(program: Command, processContext: ProcessContext): 
     group,
     'test',
     'decide about the cases of a file, and show each that is decided otherwise than expected',
-    undefined,
     'Needs no database. Exit code 1 if a case differs.',
   )
     .argument('<file>', 'JSON file with a list of cases')

@@ -3,97 +3,68 @@ import type { GatewayAuditEvent } from '@portcullis/gateway';
 import type { PendingDefinitionRecord } from '@portcullis/protocol';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import type { SettingName } from '../settings/schema.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { createTerminal } from '../terminal/terminal.ts';
 import { timeOf } from '../terminal/times.ts';
-import { findInstallation } from './installation.ts';
-import { addSubcommand } from './subcommand.ts';
+import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
 import { formatDifference } from './tool-difference.ts';
-import { type Tools, withStore } from './with-store.ts';
-
-type Flags = Readonly<Partial<Record<SettingName, string>>> & {
-  readonly json?: true;
-  readonly all?: true;
-};
+import type { Tools } from './with-store.ts';
 
 /** More tools than one review displays. */
 const MAX_PENDING = 1000;
 
 export function defineServerReview(group: Command, processContext: ProcessContext): void {
-  const review = addSubcommand(
-    group,
-    'review',
-    'show new and changed tools, which stay hidden until they are approved',
-  );
-  review
+  const review = {
+    name: 'review',
+    summary: 'show new and changed tools, which stay hidden until they are approved',
+  };
+  addStoreCommand(group, processContext, review, showPending)
     .argument('[path]', 'path of a server')
-    .option('--json', 'as JSON')
-    .action((path: string | undefined) => showPending(review.opts(), path, processContext));
+    .option('--json', 'as JSON');
   const decisions = [
     ['approve', 'approve definitions of tools as they were reviewed'],
     ['reject', 'reject definitions of tools; what was approved before stays'],
   ] as const;
-  for (const [decision, summary] of decisions) {
-    const command = addSubcommand(group, decision, summary);
-    command
+  for (const [name, summary] of decisions)
+    addStoreCommand(group, processContext, { name, summary }, (task: StoreTask<Flags>) => decide(name, task))
       .argument('<path>', 'path of the server')
       .argument('[tools...]', 'names of tools')
-      .option('--all', 'all tools that wait')
-      .action((path: string, names: readonly string[]) =>
-        decide(decision, command.opts(), { path, names }, processContext),
-      );
-  }
+      .option('--all', 'all tools that wait');
 }
 
-async function showPending(
-  flags: Flags,
-  path: string | undefined,
-  processContext: ProcessContext,
-): Promise<void> {
-  const installation = await findInstallation(flags, processContext);
-  const pending = await withStore(installation, (tools) => findPending(tools, path));
-  if (flags.json) {
-    processContext.write(`${cleanJson(pending.map(toJson))}\n`);
-    return;
-  }
-  if (pending.length === 0) {
-    processContext.write('No tools wait for approval.\n');
-    return;
-  }
+interface Flags {
+  readonly all?: true;
+}
+
+async function showPending({ processContext, args: [path], ...tools }: StoreTask<object>): Promise<Output> {
+  const pending = await findPending(tools, path);
   const { styles } = createTerminal(processContext.streams, processContext.environment);
-  for (const pin of pending) {
+  const shown = pending.map((pin) => {
     const title = `${cleanLine(pin.server)} ${quote(pin.name)}: ${stateOf(pin)} since ${timeOf(pin.changedAt)}`;
-    processContext.write(`${styles.bold(title)}\n${formatDifference(pin, styles)}\n`);
-  }
-  processContext.write(
-    `Approve with ${processContext.command} servers approve <path> <tool>, or reject. Until then clients neither see nor call them.\n`,
-  );
+    return `${styles.bold(title)}\n${formatDifference(pin, styles)}\n`;
+  });
+  const advice = `Approve with ${processContext.command} servers approve <path> <tool>, or reject. Until then clients neither see nor call them.\n`;
+  const text = pending.length === 0 ? 'No tools wait for approval.\n' : `${shown.join('')}${advice}`;
+  return { json: pending.map(toJson), text };
 }
 
 async function decide(
   decision: 'approve' | 'reject',
-  flags: Flags,
-  { path, names }: { readonly path: string; readonly names: readonly string[] },
-  processContext: ProcessContext,
-): Promise<void> {
+  { flags, args: [path = '', ...names], processContext, ...tools }: StoreTask<Flags>,
+): Promise<Output> {
   if (names.length > 0 && flags.all === true) throw new Error('Name tools, or use --all: not both.');
-  const installation = await findInstallation(flags, processContext);
-  const decided = await withStore(installation, async (tools) => {
-    const pending = await findPending(tools, path);
-    const unknown = names.find((name) => !pending.some((pin) => pin.name === name));
-    if (unknown !== undefined || pending.length === 0) throw nothingWaits(path, unknown, processContext);
-    // Only reviewed tools are approved by name; approving all that are pending requires a flag.
-    if (names.length === 0 && flags.all !== true) throw noneNamed(decision, path, pending);
-    const chosen = pending.filter(({ name }) => flags.all === true || names.includes(name));
-    for (const pin of chosen) await decideOne(tools, decision, pin);
-    return chosen.length;
-  });
-  processContext.write(`${decision === 'approve' ? 'Approved' : 'Rejected'}: ${decided}.\n`);
+  const pending = await findPending(tools, path);
+  const unknown = names.find((name) => !pending.some((pin) => pin.name === name));
+  if (unknown !== undefined || pending.length === 0) throw nothingWaits(path, unknown, processContext);
+  // Only reviewed tools are approved by name; approving all that are pending requires a flag.
+  if (names.length === 0 && flags.all !== true) throw noneNamed(decision, path, pending);
+  const chosen = pending.filter(({ name }) => flags.all === true || names.includes(name));
+  for (const pin of chosen) await decideOne(tools, decision, pin);
+  return `${decision === 'approve' ? 'Approved' : 'Rejected'}: ${chosen.length}.\n`;
 }
 
 async function decideOne(
-  { store, clock, recordOf }: Tools,
+  { store, clock, recordOf }: Pick<Tools, 'store' | 'clock' | 'recordOf'>,
   decision: 'approve' | 'reject',
   pin: PendingDefinitionRecord,
 ): Promise<void> {
@@ -106,7 +77,7 @@ async function decideOne(
 }
 
 async function findPending(
-  { store }: Tools,
+  { store }: Pick<Tools, 'store'>,
   path: string | undefined,
 ): Promise<readonly PendingDefinitionRecord[]> {
   const pending = await store.listPendingPins(MAX_PENDING);

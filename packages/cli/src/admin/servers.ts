@@ -29,7 +29,6 @@ export function defineServersCommand(program: Command, processContext: ProcessCo
     group,
     'test',
     'reach the backend of each server, and say what is wrong',
-    undefined,
     'It opens a session with each from this computer, as the gateway does, and lists its tools; it calls none. Exit code 4 if one fails.',
   )
     .argument('[path]', 'only the server at this path')

@@ -10,12 +10,9 @@ import {
 } from '@portcullis/admin/operations';
 import { type Command, Option } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import type { SettingName } from '../settings/schema.ts';
-import { cleanJson, cleanLine } from '../terminal/clean.ts';
+import { cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import { findInstallation } from './installation.ts';
-import { addSubcommand } from './subcommand.ts';
-import { withStore } from './with-store.ts';
+import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
 
 /** The last hour, day, week or month: milliseconds, and its steps. */
 const TIMES = {
@@ -27,21 +24,14 @@ const TIMES = {
 
 type Over = keyof typeof TIMES;
 
-interface Flags extends Readonly<Partial<Record<SettingName, string>>> {
-  readonly over: Over;
-  readonly json?: true;
-}
-
 export function defineStatistics(program: Command, processContext: ProcessContext): void {
-  const command = addSubcommand(
-    program,
-    'statistics',
-    'count sign-ins, tokens, calls and refusals over time',
-    ['config', 'database'],
-    'In UTC. Hours that no server has counted yet are counted first, and saved.',
-  );
-  addStatisticsOptions(command);
-  command.action((flags: Flags) => show(flags, processContext));
+  const about = {
+    name: 'statistics',
+    summary: 'count sign-ins, tokens, calls and refusals over time',
+    more: 'In UTC. Hours that no server has counted yet are counted first, and saved.',
+    settings: ['config', 'database'],
+  } as const;
+  addStatisticsOptions(addStoreCommand(program, processContext, about, show));
 }
 
 export function addStatisticsOptions(command: Command): void {
@@ -54,19 +44,15 @@ export function addStatisticsOptions(command: Command): void {
     .option('--json', 'as JSON');
 }
 
-async function show({ over, json, ...flags }: Flags, processContext: ProcessContext): Promise<void> {
-  const installation = await findInstallation(flags, processContext);
-  const time = timeOf(over);
-  const found = await withStore(installation, async ({ store }) => {
-    await countMissing(store, Date.now, timeOfStatistics(time).begin);
-    const statistics = createStatistics(store, Date.now);
-    let read = await readStatistics(statistics, time);
-    // The events of the last hours, which are not saved: some more of them each time.
-    for (let tries = 0; !read.isComplete && tries < MAX_TRIES; tries += 1)
-      read = await readStatistics(statistics, time);
-    return read;
-  });
-  processContext.write(json ? `${cleanJson(found)}\n` : statisticsText(found));
+async function show({ store, flags }: StoreTask<{ readonly over: Over }>): Promise<Output> {
+  const time = timeOf(flags.over);
+  await countMissing(store, Date.now, timeOfStatistics(time).begin);
+  const statistics = createStatistics(store, Date.now);
+  let read = await readStatistics(statistics, time);
+  // The events of the last hours, which are not saved: some more of them each time.
+  for (let tries = 0; !read.isComplete && tries < MAX_TRIES; tries += 1)
+    read = await readStatistics(statistics, time);
+  return { json: read, text: statisticsText(read) };
 }
 
 /** Each reads for a tenth of a second. */

@@ -4,15 +4,15 @@ import { optionOf } from '../settings/command-options.ts';
 import { flagOf, hasFlag, type SettingName, settingNames } from '../settings/schema.ts';
 
 /** The settings of commands that need only the database, and the public URL for links. */
-export const ADMIN_SETTINGS: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
+const ADMIN_SETTINGS: readonly SettingName[] = ['config', 'database', 'publicUrl', 'port'];
 
 /** @param more further sentences for its help */
 export function addSubcommand(
   group: Command,
   name: string,
   summary: string,
-  settings: readonly SettingName[] = ADMIN_SETTINGS,
   more = '',
+  settings: readonly SettingName[] = ADMIN_SETTINGS,
 ): Command {
   const sentence = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`;
   const command = group.command(name).summary(summary).description(`${sentence} ${more}`.trim());

@@ -1,7 +1,7 @@
 /** Shows what differs between two definitions of a tool, line by line, with invisible and bidirectional characters escaped. */
 import { compareLines } from '@portcullis/admin/operations';
 import type { PendingDefinitionRecord } from '@portcullis/protocol';
-import { cleanJson } from '../terminal/clean.ts';
+import { cleanJson, escapeUnits } from '../terminal/clean.ts';
 import type { Styles } from '../terminal/terminal.ts';
 
 type Definition = Pick<PendingDefinitionRecord, 'approvedDefinition' | 'definition'>;
@@ -16,17 +16,10 @@ export function formatDifference(
 }
 
 function linesOf(definition: string | null): readonly string[] {
-  return definition === null ? [] : escapeInvisible(cleanJson(JSON.parse(definition))).split('\n');
+  return definition === null
+    ? []
+    : cleanJson(JSON.parse(definition)).replace(INVISIBLE, escapeUnits).split('\n');
 }
 
 /** Other spaces, fillers and variation selectors are invisible too. */
 const INVISIBLE = /\u034f|[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|\p{Variation_Selector}|(?! )\p{Zs}/gu;
-
-function escapeInvisible(text: string): string {
-  return text.replace(INVISIBLE, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
-}

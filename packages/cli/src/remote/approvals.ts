@@ -1,6 +1,6 @@
 /** `approvals` of a remote server. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isObject } from '../json.ts';
+import { jsonLine, watchList } from '../admin/watch-list.ts';
+import { isObject, type Json } from '../json.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { at, type RemoteCommand, type RemoteTask, requestAbout } from './command.ts';
@@ -44,23 +44,16 @@ async function list({ api, flags, terminal }: RemoteTask): Promise<void> {
     return Array.isArray(found) ? found.filter(isObject) : [];
   };
   const pending = await find();
-  if (!flags['watch']) {
-    if (flags['json']) return terminal.print(`${cleanJson(pending)}\n`);
-    return terminal.print(
-      pending.length === 0 ? 'No call waits for approval.\n' : columns(pending.map(rowOf)),
+  if (flags['watch']) {
+    terminal.during(null);
+    return watchList(pending, find, POLL_INTERVAL, (one) =>
+      terminal.print(flags['json'] ? jsonLine(one) : columns([rowOf(one)])),
     );
   }
-  terminal.during(null);
-  const print = (one: Readonly<Record<string, unknown>>) =>
-    terminal.print(flags['json'] ? `${cleanJson(one).replace(/\n\s*/g, '')}\n` : columns([rowOf(one)]));
-  let seen: ReadonlySet<unknown> = new Set();
-  for (let found = pending; ; found = await find()) {
-    for (const one of found.filter(({ id }) => !seen.has(id))) print(one);
-    seen = new Set(found.map(({ id }) => id));
-    await sleep(POLL_INTERVAL);
-  }
+  const text = pending.length === 0 ? 'No call waits for approval.\n' : columns(pending.map(rowOf));
+  terminal.print(flags['json'] ? `${cleanJson(pending)}\n` : text);
 }
 
-function rowOf(approval: Readonly<Record<string, unknown>>): readonly string[] {
+function rowOf(approval: Json): readonly string[] {
   return COLUMNS.map((name) => cellOf(approval[name]));
 }

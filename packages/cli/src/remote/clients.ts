@@ -1,6 +1,6 @@
 /** `clients` of a remote server, with the initial access tokens by which clients register. */
 import { addRotationOptions } from '../admin/clients/change.ts';
-import { addTokenOptions } from '../admin/clients/initial-access-tokens.ts';
+import { addInvitationOptions } from '../admin/clients/initial-access-tokens.ts';
 import { addMetadataOptions, readGivenMetadata } from '../admin/clients/metadata-flags.ts';
 import { showSecretOnce } from '../admin/clients/secret-output.ts';
 import type { Flags } from '../admin/clients/task.ts';
@@ -88,7 +88,7 @@ export const clientCommands: readonly RemoteCommand[] = [
   {
     words: 'clients invite',
     summary: 'create an initial access token, which lets one client register itself',
-    define: addTokenOptions,
+    define: addInvitationOptions,
     isChange: true,
     request: (_args, { days, note }) => ({
       method: 'POST',

@@ -1,8 +1,8 @@
 /** The administration commands that act on a remote server, most of them as one request to its admin API. */
 
 import { accessText, addAccessOptions } from '../admin/policy/access.ts';
-import { daysOption, noteOption } from '../admin/scim.ts';
 import { addStatisticsOptions, statisticsQuery, statisticsText } from '../admin/statistics.ts';
+import { addTokenOptions } from '../admin/token-options.ts';
 import { approvalCommands } from './approvals.ts';
 import { clientCommands } from './clients.ts';
 import { at, type RemoteCommand, requestAbout, textsOf } from './command.ts';
@@ -93,7 +93,7 @@ const scimCommands: readonly RemoteCommand[] = [
     words: 'scim tokens create',
     summary: 'create the token of a provisioning connection',
     args: [['<identity-provider>', 'ID of the identity provider in the configuration']],
-    define: (command) => command.addOption(daysOption()).addOption(noteOption()),
+    define: (command) => addTokenOptions(command, 180),
     isChange: true,
     request: ([identityProvider], { days, note }) => ({
       method: 'POST',

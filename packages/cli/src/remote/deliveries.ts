@@ -1,5 +1,5 @@
 /** `webhooks`, `streams` and `mail` of a remote server: what is sent of events. */
-import { sinceOption } from '../admin/event-filter.ts';
+import { replayedOption } from '../admin/webhooks.ts';
 import { isObject } from '../json.ts';
 import { columns } from '../terminal/columns.ts';
 import { at, type RemoteCommand, requestAbout } from './command.ts';
@@ -26,10 +26,7 @@ export const deliveryCommands: readonly RemoteCommand[] = [
     summary: 'deliver events again',
     args: NAME,
     isChange: true,
-    define: (command) =>
-      command.addOption(
-        sinceOption('from this time on, such as 2026-03-01T04:00Z, or 15m, 6h, 7d ago').makeOptionMandatory(),
-      ),
+    define: (command) => command.addOption(replayedOption()),
     request: ([name], { since }) => ({
       method: 'POST',
       path: `/webhooks/${at(name)}/replay`,

@@ -1,5 +1,5 @@
 /** `policy` of a remote server: what its rules decide, and for whom. */
-import { isObject, parseJson } from '../json.ts';
+import { readObject } from '../admin/policy/explain.ts';
 import { type RemoteCommand, textsOf } from './command.ts';
 
 const OPERATION = [
@@ -28,7 +28,7 @@ export const policyCommands: readonly RemoteCommand[] = [
       body: {
         ...textsOf(flags, ...NAMES, 'user'),
         ...(typeof scopes === 'string' && { scopes: scopes.split(/[ ,]+/).filter((scope) => scope !== '') }),
-        ...(typeof text === 'string' && { arguments: objectOf(text) }),
+        ...(typeof text === 'string' && { arguments: readObject(text, '--arguments') }),
       },
     }),
   },
@@ -43,9 +43,3 @@ export const policyCommands: readonly RemoteCommand[] = [
     }),
   },
 ];
-
-function objectOf(text: string): Readonly<Record<string, unknown>> {
-  const found = parseJson(text);
-  if (isObject(found)) return found;
-  throw new Error(`--arguments must be a JSON object such as '{"amount":100}'`);
-}

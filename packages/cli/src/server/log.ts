@@ -1,5 +1,6 @@
 /** The event log on standard output, one line per event: text for users, JSON for programs. */
 import type { AuthorizationEvent } from '@portcullis/authorization-server';
+import { escapeUnits } from '../terminal/clean.ts';
 
 /** Logs an event. Never throws and never blocks. */
 export type Log = (event: LogEvent) => void;
@@ -36,7 +37,7 @@ function formatJson(at: Date, event: LogEvent): string {
   const text = Object.values(event).every(isPlain)
     ? JSON.stringify(event)
     : JSON.stringify(event, (_name, value: unknown) => withStack(value));
-  const members = UNPRINTABLE.test(text) ? text.replaceAll(EACH_UNPRINTABLE, escapeCharacter) : text;
+  const members = UNPRINTABLE.test(text) ? text.replaceAll(EACH_UNPRINTABLE, escapeUnits) : text;
   // An event has at least a type, so a member follows.
   return `{"at":"${textOf(at)}",${members.slice(1)}`;
 }
@@ -48,10 +49,6 @@ function textOf(date: Date): string {
   const at = date.getTime();
   if (at !== lastTimestamp.at) lastTimestamp = { at, text: date.toISOString() };
   return lastTimestamp.text;
-}
-
-function escapeCharacter(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 function isPlain(value: unknown): boolean {

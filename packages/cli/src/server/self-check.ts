@@ -1,6 +1,7 @@
 /** The self-check: fetches the advertised URLs through the public URL, as a client would, and reports what a proxy breaks. */
 import { resourceMetadataUrls } from '@portcullis/protocol';
 import { reasonOf } from '../errors.ts';
+import { type Json, parseJson } from '../json.ts';
 
 export interface AdvertisedUrls {
   /** The issuer, byte for byte. */
@@ -177,11 +178,7 @@ async function send(url: string, init: RequestInit): Promise<ReceivedResponse | 
   }
 }
 
-function readObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : null;
-  } catch {
-    return null;
-  }
+function readObject(text: string): Json | null {
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null ? (value as Json) : null;
 }

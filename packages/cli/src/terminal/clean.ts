@@ -17,10 +17,13 @@ export function cleanLine(text: string): string {
 
 /** Formats JSON with escapes for every character that a terminal could interpret. */
 export function cleanJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+  return JSON.stringify(value, null, 2).replace(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, escapeUnits);
+}
+
+/** Escapes a character as JSON does, each of its UTF-16 units. */
+export function escapeUnits(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 }

@@ -6,9 +6,9 @@ import { unknownClient } from './list.ts';
 import { explainRejection, readGivenMetadata } from './metadata-flags.ts';
 import { warnOfScopes } from './scopes.ts';
 import { addSecretOptions, showSecretOnce } from './secret-output.ts';
-import type { Act, Task } from './task.ts';
+import type { Task } from './task.ts';
 
-export const addClient: Act = async ({ clients, settings, flags, processContext }) => {
+export async function addClient({ clients, settings, flags, processContext }: Task): Promise<string> {
   const document = await readGivenMetadata(flags, processContext);
   const warnings = await warnOfScopes(document, settings);
   return showSecretOnce(flags, processContext, async () => {
@@ -18,9 +18,9 @@ export const addClient: Act = async ({ clients, settings, flags, processContext 
     for (const warning of warnings) processContext.complain(warning);
     return { registered, about: `The client ${registered['client_id']} can be used now.` };
   });
-};
+}
 
-export const updateClient: Act = async (task) => {
+export async function updateClient(task: Task): Promise<string> {
   const { clients, settings, flags, id, processContext } = task;
   const changes = await readGivenMetadata(flags, processContext);
   if (Object.keys(changes).length === 0) throw new Error('Name at least one change, such as --client-name');
@@ -35,7 +35,7 @@ export const updateClient: Act = async (task) => {
     for (const warning of warnings) processContext.complain(warning);
     return { registered, about: `The client ${id} is updated.` };
   });
-};
+}
 
 export function addRotationOptions(command: Command): void {
   command.option(
@@ -47,7 +47,7 @@ export function addRotationOptions(command: Command): void {
   addSecretOptions(command);
 }
 
-export const rotateSecret: Act = async (task) => {
+export async function rotateSecret(task: Task): Promise<string> {
   const { flags, id, processContext } = task;
   return showSecretOnce(flags, processContext, async () => {
     const { secret, previousUntil } = await rotate(task);
@@ -60,7 +60,7 @@ export const rotateSecret: Act = async (task) => {
       about: `The client ${id} has a new secret; ${previous}.`,
     };
   });
-};
+}
 
 async function rotate(task: Task): Promise<RotatedSecret> {
   const { clients, flags, id } = task;

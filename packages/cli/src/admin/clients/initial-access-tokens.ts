@@ -1,36 +1,32 @@
 /** `portcullis clients invite`, `initial-access-tokens` and `revoke-initial-access-token`: each token lets one client register (RFC 7591 §3). */
 import {
   createInitialAccessTokenAdministration,
-  type InitialAccessTokenAdministration,
   type ListedInitialAccessToken,
 } from '@portcullis/authorization-server';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { ProcessContext } from '../../process-context.ts';
-import { cleanJson, cleanLine } from '../../terminal/clean.ts';
+import { cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
-import { timeOf } from '../../terminal/times.ts';
-import { findInstallation } from '../installation.ts';
-import { addSubcommand } from '../subcommand.ts';
-import { withStore } from '../with-store.ts';
-import type { Flags as ClientFlags } from './task.ts';
+import { timeOf, withTimes } from '../../terminal/times.ts';
+import { type Output, type StoreTask, storeCommands } from '../store-commands.ts';
+import { addTokenOptions } from '../token-options.ts';
+import { allPages } from './list.ts';
 
-type Flags = ClientFlags & { readonly days: number; readonly note: string };
+interface Flags {
+  readonly days: number;
+  readonly note: string;
+}
 
-/** Runs a subcommand. @returns its output */
-type Act = (
-  tokens: InitialAccessTokenAdministration,
-  flags: Flags,
-  id: string,
-  processContext: ProcessContext,
-) => Promise<string>;
+function taskOf({ args, flags, processContext: { command }, ...tools }: StoreTask<Flags>) {
+  return { tokens: createInitialAccessTokenAdministration(tools), flags, id: args[0] ?? '', command };
+}
+
+type Task = ReturnType<typeof taskOf>;
 
 /** Needs only the database: servers on the same database honour a new or revoked token immediately. */
 export function defineInitialAccessTokens(group: Command, processContext: ProcessContext): void {
-  const define = (name: string, summary: string, act: Act) => {
-    const command = addSubcommand(group, name, summary, ['config', 'database']);
-    return command.action(() => perform(command, processContext, act));
-  };
-  addTokenOptions(
+  const define = storeCommands(group, processContext, taskOf, ['config', 'database']);
+  addInvitationOptions(
     define('invite', 'create an initial access token, which lets one client register itself', invite),
   );
   define('initial-access-tokens', 'list the initial access tokens that have not expired', list).option(
@@ -43,50 +39,34 @@ export function defineInitialAccessTokens(group: Command, processContext: Proces
   );
 }
 
-export function addTokenOptions(command: Command): void {
-  command
-    .option('--days <number>', 'days until it expires', readDays, 7)
-    .option('--note <text>', 'what it is for, shown in the list', readNote, '')
-    .option('--json', 'as JSON');
+export function addInvitationOptions(command: Command): void {
+  addTokenOptions(command, 7).option('--json', 'as JSON');
 }
 
-async function perform(command: Command, processContext: ProcessContext, act: Act): Promise<void> {
-  const flags: Flags = command.opts();
-  processContext.write(
-    await withStore(await findInstallation(flags, processContext), (tools) =>
-      act(createInitialAccessTokenAdministration(tools), flags, command.args[0] ?? '', processContext),
-    ),
-  );
-}
-
-const invite: Act = async (tokens, { days, note, json }, _id, { command }) => {
-  const { token, ...made } = await tokens.create(note, days * 86_400);
-  if (json) return `${cleanJson({ ...described(made), token })}\n`;
-  return [
+async function invite({ tokens, flags, command }: Task): Promise<Output> {
+  const { token, ...made } = await tokens.create(flags.note, flags.days * 86_400);
+  const text = [
     `One client may register with this initial access token, as a bearer token, until ${timeOf(made.expiresAt)}.`,
     'Registration requires one if registration.requireInitialAccessToken is true.',
     `To revoke it: ${command} clients revoke-initial-access-token ${made.id}`,
     `${token}\n`,
   ].join('\n');
-};
+  return { json: { ...shown(made), token }, text };
+}
 
-const list: Act = async (tokens, { json }) => {
-  const all: ListedInitialAccessToken[] = [];
-  for (let page = await tokens.list(); page.length > 0; page = await tokens.list(page.at(-1)?.id)) {
-    all.push(...page);
-  }
-  if (json) return `${cleanJson(all.map(described))}\n`;
-  if (all.length === 0) return 'There are no initial access tokens.\n';
+async function list({ tokens }: Task): Promise<Output> {
+  const all = await allPages((after) => tokens.list(after));
   const rows = all.map(({ id, note, expiresAt, clientId }) => [
     id,
     `until ${timeOf(expiresAt).slice(0, 10)}`,
     clientId === null ? 'not used' : `used by ${clientId}`,
     cleanLine(note),
   ]);
-  return columns(rows);
-};
+  const text = all.length === 0 ? 'There are no initial access tokens.\n' : columns(rows);
+  return { json: all.map(shown), text };
+}
 
-const revoke: Act = async (tokens, _flags, id, { command }) => {
+async function revoke({ tokens, id, command }: Task): Promise<Output> {
   const outcome = await tokens.revoke(id);
   if (outcome === 'revoked') return `The initial access token ${id} is revoked.\n`;
   throw new Error(
@@ -94,18 +74,8 @@ const revoke: Act = async (tokens, _flags, id, { command }) => {
       ? `The initial access token ${id} has been used: find its client with ${command} clients initial-access-tokens and disable or remove that client`
       : `There is no initial access token ${JSON.stringify(id)}: ${command} clients initial-access-tokens lists them`,
   );
-};
-
-function described({ createdAt, expiresAt, ...token }: ListedInitialAccessToken): object {
-  return { ...token, createdAt: timeOf(createdAt), expiresAt: timeOf(expiresAt) };
 }
 
-function readDays(text: string): number {
-  if (/^\d{1,3}$/.test(text) && Number(text) >= 1) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 999.');
-}
-
-function readNote(text: string): string {
-  if (text.length <= 200) return text;
-  throw new InvalidArgumentError('It must have at most 200 characters.');
+function shown(token: ListedInitialAccessToken): object {
+  return withTimes(token, 'createdAt', 'expiresAt');
 }

@@ -1,19 +1,15 @@
 /** `portcullis clients list` and `show`: registered, added and configured clients in one format. */
 import type { ListedClient } from '@portcullis/authorization-server';
 import type { Settings } from '../../settings/schema.ts';
-import { cleanJson, cleanLine } from '../../terminal/clean.ts';
+import { cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
 import { timeOf, timeOrNull } from '../../terminal/times.ts';
-import type { Act, Task } from './task.ts';
+import type { Output } from '../store-commands.ts';
+import type { Task } from './task.ts';
 
-export const listClients: Act = async ({ clients, settings, flags }) => {
-  const stored: ListedClient[] = [];
-  for (let page = await clients.list(); page.length > 0; page = await clients.list(page.at(-1)?.id)) {
-    stored.push(...page);
-  }
+export async function listClients({ clients, settings }: Task): Promise<Output> {
+  const stored = await allPages((after) => clients.list(after));
   const all = [...settings.clients.map(configuredClient), ...stored.map(storedClient)];
-  if (flags.json) return `${cleanJson(all)}\n`;
-  if (all.length === 0) return 'There are no clients yet.\n';
   const rows = all.map(({ id, origin, state, lastUsedAt, verifiedAt, metadata }) => [
     state,
     verifiedAt === null ? origin : `${origin}, verified`,
@@ -21,8 +17,17 @@ export const listClients: Act = async ({ clients, settings, flags }) => {
     id,
     printable(metadata['client_name']),
   ]);
-  return columns(rows);
-};
+  return { json: all, text: all.length === 0 ? 'There are no clients yet.\n' : columns(rows) };
+}
+
+/** Every page of a list. @param find the page after the one with this ID, or the first one */
+export async function allPages<T extends { readonly id: string }>(
+  find: (after?: string) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const all: T[] = [];
+  for (let page = await find(); page.length > 0; page = await find(page.at(-1)?.id)) all.push(...page);
+  return all;
+}
 
 interface Described {
   readonly id: string;
@@ -68,17 +73,16 @@ export function findConfigured({ settings, id }: Task): Described | null {
   return document === undefined ? null : configuredClient(document);
 }
 
-export const showClient: Act = async (task) => {
+export async function showClient(task: Task): Promise<Output> {
   const stored = await task.clients.find(task.id);
   const found = findConfigured(task) ?? (stored === null ? null : storedClient(stored));
   if (found === null) throw unknownClient(task);
-  if (task.flags.json) return `${cleanJson(found)}\n`;
   const { metadata, ...about } = found;
   const rows = Object.entries({ ...about, expiresAt: about.expiresAt ?? 'never', ...metadata })
     .filter(([, value]) => value !== null)
     .map(([name, value]) => [name, printable(typeof value === 'string' ? value : JSON.stringify(value))]);
-  return columns(rows);
-};
+  return { json: found, text: columns(rows) };
+}
 
 export function unknownClient({ id, processContext }: Task): Error {
   return new Error(

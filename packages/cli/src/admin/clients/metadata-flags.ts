@@ -5,6 +5,7 @@ import { DEVICE_CODE, JWT_BEARER, OAuthError, TOKEN_EXCHANGE } from '@portcullis
 import { suggestName } from '@portcullis/protocol/option-names';
 import { type Command, InvalidArgumentError } from 'commander';
 import { reasonOf } from '../../errors.ts';
+import { isObject, parseJson } from '../../json.ts';
 import type { ProcessContext } from '../../process-context.ts';
 import { addSecretOptions } from './secret-output.ts';
 import type { Flags } from './task.ts';
@@ -119,12 +120,9 @@ async function readMetadata({ metadata }: Flags, { folder, streams }: ProcessCon
         cause: error,
       });
     });
-  try {
-    const document: unknown = JSON.parse(text);
-    if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document;
-  } catch {
-    // Reported below: the parser's message may quote a secret.
-  }
+  const document = parseJson(text);
+  if (isObject(document)) return document;
+  // Without the parser's message, which may quote a secret.
   throw new Error(`--metadata names ${metadata}, which is not a JSON object`);
 }
 

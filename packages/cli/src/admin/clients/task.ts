@@ -1,10 +1,11 @@
-/** Types shared by the `clients` subcommands. */
-import type { ClientAdministration } from '@portcullis/authorization-server';
+/** What the `clients` subcommands work with. */
+import { createClientAdministration } from '@portcullis/authorization-server';
+import { createRedirectPolicy } from '@portcullis/authorization-server/options';
 import type { WorkloadIdentity } from '@portcullis/protocol';
-import type { ProcessContext } from '../../process-context.ts';
-import type { SettingName, Settings } from '../../settings/schema.ts';
+import type { StoreTask } from '../store-commands.ts';
+import { issuerOf } from '../with-store.ts';
 
-export type Flags = Readonly<Partial<Record<SettingName, string>>> & {
+export interface Flags {
   readonly json?: true;
   readonly id?: string;
   readonly clientName?: string;
@@ -17,16 +18,16 @@ export type Flags = Readonly<Partial<Record<SettingName, string>>> & {
   readonly secretFile?: string;
   /** Seconds. */
   readonly overlap?: number;
-};
-
-export interface Task {
-  readonly clients: ClientAdministration;
-  readonly settings: Settings;
-  readonly flags: Flags;
-  /** The client ID argument; empty if the subcommand has none. */
-  readonly id: string;
-  readonly processContext: ProcessContext;
 }
 
-/** Runs a subcommand. @returns its output */
-export type Act = (task: Task) => Promise<string>;
+/** `id`: the client ID argument; empty if the subcommand has none. */
+export function taskOf(task: StoreTask<Flags>) {
+  const { settings, args } = task;
+  const issuer = issuerOf(settings);
+  const redirects = createRedirectPolicy(settings.privateUseSchemes, issuer);
+  const configured = new Set(settings.clients.map(({ client_id: known }) => String(known)));
+  const clients = createClientAdministration({ ...task, issuer, redirects, clients: configured });
+  return { ...task, clients, id: args[0] ?? '' };
+}
+
+export type Task = ReturnType<typeof taskOf>;

@@ -29,7 +29,6 @@ export function defineAccess(program: Command, processContext: ProcessContext): 
     program,
     'access',
     'list what a user or a group may call, and what refuses the rest',
-    undefined,
     'Without --user and --group: what needs no access token. Tools are those that the gateway has seen, and the patterns of the configuration for others. `policy explain` shows each rule of one.',
   );
   addAccessOptions(command);

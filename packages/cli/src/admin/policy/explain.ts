@@ -16,6 +16,7 @@ import {
   NO_ARGUMENTS,
   type ToolAnnotations,
 } from '@portcullis/policy';
+import { isObject, type Json, parseJson } from '../../json.ts';
 import type { ProcessContext } from '../../process-context.ts';
 import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
@@ -140,17 +141,9 @@ function argumentsOf({ arguments: text }: ExplainFlags, tool: string | null): Ca
   return createCallArguments(() => text);
 }
 
-function readObject(text: string, flag: string): Readonly<Record<string, unknown>> {
-  const value = parse(text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Readonly<Record<string, unknown>>;
+/** @throws Error that names the flag */
+export function readObject(text: string, flag: string): Json {
+  const value = parseJson(text);
+  if (isObject(value)) return value;
   throw new Error(`${flag} must be a JSON object such as '{"amount":100}'`);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
