@@ -1,7 +1,7 @@
 /** What an endpoint of the API is: its schemas validate requests, give handlers their types, and make the OpenAPI document. */
 import * as z from 'zod';
-import type { Administration, AdminRequest } from '../operations/administration.ts';
-import type { ADMIN_READ, ADMIN_WRITE } from '../settings.ts';
+import type { AdminRequest } from '../operations/administration.ts';
+import { ADMIN_READ, ADMIN_WRITE } from '../settings.ts';
 import type { TagName } from './tags.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
@@ -16,17 +16,14 @@ interface EndpointRequest<P, Q, B> extends AdminRequest {
   isStillPermitted(): Promise<boolean>;
 }
 
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
 /** What every endpoint says of itself. */
 interface EndpointAbout {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the path of the API, with parameters such as `{userId}`. */
-  readonly path: string;
   /** The `operationId`. */
   readonly id: string;
-  readonly tag: TagName;
   readonly summary: string;
   readonly description?: string;
-  readonly scope: typeof ADMIN_READ | typeof ADMIN_WRITE;
   /** 200 by default. */
   readonly status?: 200 | 201;
   /** Responds with server-sent events, each of the response's schema. */
@@ -50,12 +47,19 @@ interface EndpointDefinition<P extends Shape, Q extends Shape, B extends Shape, 
   handle(
     request: EndpointRequest<z.output<z.ZodObject<P>>, z.output<z.ZodObject<Q>>, z.output<z.ZodObject<B>>>,
   ): Promise<Returned<z.input<R>> | Response>;
-  /** What a change is conditional on (`If-Match`): the representation whose `ETag` a client has read. */
-  current?(admin: Administration, params: z.output<z.ZodObject<P>>): Promise<unknown>;
+  /** By default, a GET request reads, and any other writes. */
+  readonly scope?: Endpoint['scope'];
+  /** Shows what a change is conditional on (`If-Match`), by the same parameters: the representation whose `ETag` a client has read. */
+  readonly current?: Endpoint;
 }
 
 /** An endpoint as the router runs it. */
 export interface Endpoint extends EndpointAbout {
+  readonly method: Method;
+  /** Below the path of the API, with parameters such as `{userId}`. */
+  readonly path: string;
+  readonly tag: TagName;
+  readonly scope: typeof ADMIN_READ | typeof ADMIN_WRITE;
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
   /** `null`: it takes none. */
@@ -63,28 +67,32 @@ export interface Endpoint extends EndpointAbout {
   readonly response: z.ZodType;
   handle(request: EndpointRequest<unknown, unknown, unknown>): Promise<unknown>;
   /** `null`: changes are unconditional. */
-  readonly current: ((admin: Administration, params: unknown) => Promise<unknown>) | null;
+  readonly current: Endpoint | null;
 }
 
 const reason = () => z.string().max(500).optional().describe('why, for the audit log');
 
-/** Declares an endpoint. Unknown members are refused everywhere; those that change something take a `reason`. */
+/**
+ * Declares an endpoint. Unknown members are refused everywhere; those that change something take a `reason`.
+ * @param route `GET /users/{userId}`
+ */
 export function defineEndpoint<
   R extends z.ZodType,
   P extends Shape = Record<never, never>,
   Q extends Shape = Record<never, never>,
   B extends Shape = Record<never, never>,
->(definition: EndpointDefinition<P, Q, B, R>): Endpoint {
-  const { params = {}, query = {}, body, current, handle, ...about } = definition;
-  const takesBody = about.method === 'POST' || about.method === 'PATCH';
-  const isChange = about.method !== 'GET' && about.scope === 'admin:write';
+>(tag: TagName, route: `${Method} /${string}`, definition: EndpointDefinition<P, Q, B, R>): Endpoint {
+  const [method, path] = route.split(' ') as [Method, string];
+  const { params = {}, query = {}, body, current = null, handle, ...about } = definition;
+  const { scope = method === 'GET' ? ADMIN_READ : ADMIN_WRITE } = about;
+  const takesBody = method === 'POST' || method === 'PATCH';
+  const isChange = method !== 'GET' && scope === ADMIN_WRITE;
   return {
     ...about,
+    ...{ method, path, tag, scope, current },
     params: z.strictObject(params),
     query: z.strictObject(isChange && !takesBody ? { ...query, reason: reason() } : query),
     body: takesBody ? z.strictObject(isChange ? { ...body, reason: reason() } : { ...body }) : null,
     handle: (request) => handle(request as Parameters<typeof handle>[0]),
-    current:
-      current === undefined ? null : (admin, given) => current(admin, given as Parameters<typeof current>[1]),
   };
 }

@@ -34,26 +34,32 @@ interface Page<T> {
   readonly next: string | null;
 }
 
-/** A page of a store that lists items after a key. @param list at most so many items after a key; empty: from the first */
-export async function readPage<T>(
+/**
+ * A page of a store that lists items after a key.
+ * @param list at most so many items after a key; empty: from the first @param show an item as the API returns it
+ */
+export async function readPage<T, S>(
   { cursor, limit }: PageRequest,
   list: (after: string, limit: number) => Promise<readonly T[]>,
   keyOf: (item: T) => string,
-): Promise<Page<T>> {
+  show: (item: T) => S,
+): Promise<Page<S>> {
   const found = await list(cursor === undefined ? '' : readCursor(cursor), limit + 1);
   const items = found.slice(0, limit);
   const last = items.at(-1);
-  return { items, next: found.length > limit && last !== undefined ? writeCursor(keyOf(last)) : null };
+  const next = found.length > limit && last !== undefined ? writeCursor(keyOf(last)) : null;
+  return { items: items.map(show), next };
 }
 
 /** A page of a list that is complete in memory. */
-export function slicePage<T>(
+export function slicePage<T extends { readonly id: string }, S>(
   page: PageRequest,
   all: readonly T[],
-  keyOf: (item: T) => string,
-): Promise<Page<T>> {
-  const after = (key: string) => (key === '' ? 0 : all.findIndex((item) => keyOf(item) === key) + 1);
-  return readPage(page, async (key, limit) => all.slice(after(key), after(key) + limit), keyOf);
+  show: (item: T) => S,
+): Promise<Page<S>> {
+  const after = (key: string) => (key === '' ? 0 : all.findIndex(({ id }) => id === key) + 1);
+  const list = async (key: string, limit: number) => all.slice(after(key), after(key) + limit);
+  return readPage(page, list, ({ id }) => id, show);
 }
 
 /** Opaque to clients; a position, and no secret. */

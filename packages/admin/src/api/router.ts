@@ -79,22 +79,27 @@ async function run(
     endpoint.body === null ? {} : validate(endpoint.body, await readRequestBody(request), 'body');
   const { reason = null, ...body } = rawBody as { readonly reason?: string };
   const { reason: queryReason = null, ...query } = rawQuery as { readonly reason?: string };
-  if (endpoint.method !== 'GET') {
-    await checkCurrent(admin, endpoint, params, request);
-    await checkFirst(admin, operator, request);
-  }
-  const result = await endpoint.handle({
+  const task = {
     ...{ admin, operator, params, query, body, signal: request.signal },
     isStillPermitted: () => isStillPermitted(endpoint.scope),
     reason: reason ?? queryReason,
-  });
+  };
+  const showCurrent = async ({ handle, response }: Endpoint) => response.parse(await handle(task));
+  if (endpoint.method !== 'GET') {
+    await checkCurrent(endpoint, showCurrent, request);
+    await checkFirst(admin, operator, request);
+  }
+  const result = await endpoint.handle(task);
   if (result instanceof Response) return result;
   const document = endpoint.response.parse(result);
   // A PATCH may respond with something else than the representation.
-  const etag = etagOf(
-    endpoint.method === 'PATCH' ? ((await endpoint.current?.(admin, params)) ?? document) : document,
+  const isOther = endpoint.method === 'PATCH' && endpoint.current !== null;
+  return respond(
+    endpoint,
+    document,
+    etagOf(isOther ? await showCurrent(endpoint.current) : document),
+    request,
   );
-  return respond(endpoint, document, etag, request);
 }
 
 /** @throws ProblemError with every issue */
@@ -118,15 +123,14 @@ function readQuery({ url }: Request): Readonly<Record<string, string>> {
 
 /** @see RFC 9110 §13.1.1 */
 async function checkCurrent(
-  admin: Administration,
   { current }: Endpoint,
-  params: Readonly<Record<string, unknown>>,
+  show: (endpoint: Endpoint) => Promise<unknown>,
   { headers }: Request,
 ): Promise<void> {
   const expected = headers.get('if-match');
   if (expected === null) return;
   if (current === null) throw new ProblemError(400, 'This change has no If-Match: leave the header out.');
-  const found = await current(admin, params);
+  const found = await show(current);
   if (expected !== '*' && !expected.split(/\s*,\s*/).includes(etagOf(found)))
     throw new ProblemError(412, 'It has changed since you read it: read it again before you decide.');
 }

@@ -1,16 +1,21 @@
-/** The schemas of what the API returns. Times are ISO 8601; members that are not listed are never sent. */
+/** The schemas of what the API returns. They write epoch seconds as ISO 8601; members that are not listed are never sent. */
 import * as z from 'zod';
 
-export const timeSchema = () => z.string().describe('ISO 8601, in UTC');
-const optionalTimeSchema = () => z.string().nullable().describe('ISO 8601, in UTC; null: not yet, or never');
+export const isoTime = () =>
+  z
+    .number()
+    .transform((seconds) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z'))
+    .pipe(z.string());
 
-/** @param seconds epoch seconds */
-export function isoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
-}
+export const timeSchema = () => isoTime().describe('ISO 8601, in UTC');
 
-export function isoTimeOrNull(seconds: number | null): string | null {
-  return seconds === null ? null : isoTime(seconds);
+/** @param about what `null` says */
+export const optionalTimeSchema = (about = 'not yet, or never') =>
+  isoTime().nullable().describe(`ISO 8601, in UTC; null: ${about}`);
+
+/** A list that is complete. @param name of the schema in the OpenAPI document */
+export function listOf<T extends z.ZodType>(item: T, name: string) {
+  return z.object({ items: z.array(item) }).meta({ id: name });
 }
 
 export const roleSchema = z.enum(['operator', 'viewer']);

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { eventJson } from '../api/endpoints/events.ts';
 import { grantJson } from '../api/endpoints/grants.ts';
+import { grantSchema } from '../api/schemas.ts';
 import { describeClient } from '../operations/clients.ts';
 import { listEvents } from '../operations/events.ts';
 import { listUserGrants } from '../operations/grants.ts';
@@ -32,7 +33,11 @@ export const readingTools: readonly AdminTool[] = [
     async run({ admin }, { user: named }) {
       const { emailKey: _key, ...account } = await showUser(admin, named);
       const grants = await listUserGrants(admin, account.id);
-      return { user: account, connections: grants.slice(0, MANY).map(grantJson), count: grants.length };
+      return {
+        user: account,
+        connections: grants.slice(0, MANY).map((grant) => grantSchema.parse(grantJson(grant))),
+        count: grants.length,
+      };
     },
   }),
   defineTool({

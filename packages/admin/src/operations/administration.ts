@@ -144,28 +144,21 @@ export function createAdministration(sources: AdminSources): Administration {
   };
 }
 
-/** What a change says of itself. */
-export type Change = Pick<ChangeEvent, 'operation' | 'target' | 'before' | 'after' | 'reason'>;
-
-/** Records a change that was made. */
-export function recordChange(
-  { events }: Administration,
-  { accountId, clientId, grantId }: Operator,
-  change: Change,
-): void {
-  events({
-    type: 'admin.changed',
-    ...change,
-    clientId,
-    ...(accountId !== null && { accountId }),
-    ...(grantId !== null && { grantId }),
-  });
-}
-
 /** An operation with who asks for it. */
 export interface AdminRequest {
   readonly admin: Administration;
   readonly operator: Operator;
   /** `null`: none was given. */
   readonly reason: string | null;
+}
+
+/** Records a change that was made. @param operation `users.disable` @param target the identifier of what was changed */
+export function recordChange(
+  { admin, operator: { accountId, clientId, grantId }, reason }: AdminRequest,
+  operation: string,
+  target: string,
+  { before = null, after = null }: Partial<Pick<ChangeEvent, 'before' | 'after'>> = {},
+): void {
+  const who = { clientId, ...(accountId !== null && { accountId }), ...(grantId !== null && { grantId }) };
+  admin.events({ type: 'admin.changed', operation, target, before, after, reason, ...who });
 }

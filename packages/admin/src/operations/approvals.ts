@@ -17,11 +17,12 @@ type NamedCall = Pick<ListedApproval, 'server' | 'tool' | 'arguments'>;
  * @param call what the approval must be about
  */
 export async function allowOrDeny(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   id: string,
   choice: 'once' | 'repeatedly' | 'deny',
   call?: NamedCall,
 ): Promise<ListedApproval> {
+  const { admin, operator, reason } = request;
   const approval = await showApproval(admin, id);
   const isNamed =
     call === undefined ||
@@ -36,12 +37,9 @@ export async function allowOrDeny(
   const isDecided = await admin.approvals.decide(id, choice, reason ?? undefined, operator.accountId);
   if (!isDecided) throw new OperationError('conflict', 'It was decided already, or has expired.');
   const { server, tool } = approval;
-  recordChange(admin, operator, {
-    operation: choice === 'deny' ? 'approvals.deny' : 'approvals.allow',
-    target: id,
+  recordChange(request, choice === 'deny' ? 'approvals.deny' : 'approvals.allow', id, {
     before: { server, tool, outcome: null },
     after: { server, tool, outcome: choice },
-    reason,
   });
   return approval;
 }

@@ -57,90 +57,71 @@ export async function findAttention(admin: Administration): Promise<readonly Att
   const down = admin.health().filter(({ status }) => status === 'down');
   const changed = Map.groupBy(pins, ({ server }) => server);
   const lost = keys.filter(({ canDecrypt, state }) => !canDecrypt && state !== 'retired');
-  return [
-    ...down.map(({ server }) =>
-      attention('server', server, `The server ${server} is down: calls to it fail.`, true),
-    ),
+  const all = [
+    ...down.map(({ server }) => urgent('server', `The server ${server} is down: calls to it fail.`, server)),
     ...sayFailingProviders(admin, logins),
     ...failing.map(({ name, lastError }) => {
       const what = name === MAIL_PROGRESS ? 'No mail is sent' : `${name} accepts no events`;
-      return attention('delivery', name, `${what}: ${lastError ?? ''}.`, true);
+      return urgent('delivery', `${what}: ${lastError ?? ''}.`, name);
     }),
-    ...(lost.length > 0
-      ? [
-          attention(
-            'keys',
-            '',
-            `${sayCount(lost.length, 'signing key')} cannot be decrypted with the current master key.`,
-            true,
-          ),
-        ]
-      : []),
-    ...(Math.abs(skew) > MAX_SKEW
-      ? [
-          attention(
-            'clock',
-            '',
-            `The clock of this server is ${sayCount(Math.round(Math.abs(skew)), 'second')} ${skew > 0 ? 'ahead of' : 'behind'} the database: synchronize them, or tokens expire at wrong times.`,
-            true,
-          ),
-        ]
-      : []),
-    ...(approvals.length > 0
-      ? [
-          attention(
-            'approvals',
-            '',
-            `${sayCount(approvals.length, 'call')} ${approvals.length === 1 ? 'waits' : 'wait'} for an approval.`,
-          ),
-        ]
-      : []),
+    lost.length > 0 &&
+      urgent(
+        'keys',
+        `${sayCount(lost.length, 'signing key')} cannot be decrypted with the current master key.`,
+      ),
+    Math.abs(skew) > MAX_SKEW &&
+      urgent(
+        'clock',
+        `The clock of this server is ${sayCount(Math.round(Math.abs(skew)), 'second')} ${skew > 0 ? 'ahead of' : 'behind'} the database: synchronize them, or tokens expire at wrong times.`,
+      ),
+    approvals.length > 0 &&
+      attention(
+        'approvals',
+        `${sayCount(approvals.length, 'call')} ${approvals.length === 1 ? 'waits' : 'wait'} for an approval.`,
+      ),
     ...[...changed].map(([server, tools]) =>
       attention(
         'tools',
-        server,
         `${sayCount(tools.length, 'tool')} of ${server} changed or ${tools.length === 1 ? 'is' : 'are'} new, and ${tools.length === 1 ? 'stays' : 'stay'} hidden until reviewed.`,
+        server,
       ),
     ),
-    ...sayKeyAge(admin, keys),
-    ...late,
+    sayKeyAge(admin, keys),
+    late,
     ...changedApps.map((app) =>
-      attention('apps', app.id, `${nameOf(app)} changed its metadata, which ended its verification.`),
+      attention('apps', `${nameOf(app)} changed its metadata, which ended its verification.`, app.id),
     ),
-    ...sayUnverified(apps.filter(({ id }) => changedApps.every((app) => app.id !== id))),
+    sayUnverified(apps.filter(({ id }) => changedApps.every((app) => app.id !== id))),
   ];
+  return all.filter((one) => one !== false);
 }
 
 /** By the setting `keys.rotateEvery`, at which a running process replaces the key. */
 function sayKeyAge(
   { clock, keyRotation }: Administration,
   keys: Awaited<ReturnType<Administration['keys']['list']>>,
-): readonly Attention[] {
+): Attention | false {
   const signing = keys.find(({ state }) => state === 'signing');
-  if (signing === undefined) return [];
+  if (signing === undefined) return false;
   const age = clock() - signing.signsFrom;
   const days = sayCount(Math.floor(age / 86_400), 'day');
   if (keyRotation === null)
-    return age > OLD_KEY
-      ? [
-          attention(
-            'keys',
-            '',
-            `The signing key signs for ${days}, and keys.rotateEvery is off: rotate it, without any interruption.`,
-          ),
-        ]
-      : [];
+    return (
+      age > OLD_KEY &&
+      attention(
+        'keys',
+        `The signing key signs for ${days}, and keys.rotateEvery is off: rotate it, without any interruption.`,
+      )
+    );
   const isReplaced = keys.some(({ state }) => state === 'next');
-  return age > keyRotation + LATE_ROTATION && !isReplaced
-    ? [
-        attention(
-          'keys',
-          '',
-          `The signing key signs for ${days}, although keys.rotateEvery is ${sayCount(Math.round(keyRotation / 86_400), 'day')}: no process could replace it. Rotate it.`,
-          true,
-        ),
-      ]
-    : [];
+  return (
+    age > keyRotation + LATE_ROTATION &&
+    !isReplaced &&
+    urgent(
+      'keys',
+      `The signing key signs for ${days}, although keys.rotateEvery is ${sayCount(Math.round(keyRotation / 86_400), 'day')}: no process could replace it. Rotate it.`,
+    )
+  );
 }
 
 function sayFailingProviders(
@@ -151,7 +132,7 @@ function sayFailingProviders(
     const { lastSuccess = null, lastFailure = null } = logins.get(id) ?? {};
     if (lastFailure === null || lastFailure.at < Math.max(lastSuccess ?? 0, Date.now() - RECENT_FAILURE))
       return [];
-    return [attention('provider', id, `The last sign-in at ${name} failed: ${lastFailure.reason}.`, true)];
+    return [urgent('provider', `The last sign-in at ${name} failed: ${lastFailure.reason}.`, id)];
   });
 }
 
@@ -159,20 +140,18 @@ function sayFailingProviders(
 const CLOCK_REASONS = /issued in the future|iat is missing or too far off/;
 
 /** Clients whose assertions or DPoP proofs had a time that cannot be, in the last day. */
-async function findLateClocks(admin: Administration): Promise<readonly Attention[]> {
+async function findLateClocks(admin: Administration): Promise<Attention | false> {
   const criteria = { type: 'request.rejected', since: Date.now() - DAY };
   const { events } = await listEvents(admin, criteria, '', MAX_REJECTED, PATIENCE);
   const rejected = events.filter(({ details }) => CLOCK_REASONS.test(String(details['reason'])));
   const clients = new Set(rejected.flatMap(({ clientId }) => clientId ?? []));
-  if (rejected.length < MIN_REJECTED) return [];
+  if (rejected.length < MIN_REJECTED) return false;
   const whose = clients.size === 0 ? 'a client' : sayCount(clients.size, 'app');
-  return [
-    attention(
-      'clock',
-      'request.rejected',
-      `${sayCount(rejected.length, 'request')} of ${whose} had an assertion or proof from the future or the distant past in the last day: a clock there drifts, or the one here.`,
-    ),
-  ];
+  return attention(
+    'clock',
+    `${sayCount(rejected.length, 'request')} of ${whose} had an assertion or proof from the future or the distant past in the last day: a clock there drifts, or the one here.`,
+    'request.rejected',
+  );
 }
 
 /** Apps of an event of the last day that are still there, enabled and unverified. */
@@ -194,21 +173,27 @@ function nameOf({ metadata: { client_name: name } }: DescribedClient): string {
   return typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 60) : 'An app without a name';
 }
 
-function sayUnverified(apps: readonly DescribedClient[]): readonly Attention[] {
+function sayUnverified(apps: readonly DescribedClient[]): Attention | false {
   const [first] = apps;
-  if (first === undefined) return [];
+  if (first === undefined) return false;
   const [what, target] =
     apps.length === 1
       ? [nameOf(first), first.id]
       : [apps.length === MAX_APPS ? `${MAX_APPS} or more apps` : sayCount(apps.length, 'app'), ''];
   const them = apps.length === 1 ? 'it' : 'them';
-  return [
-    attention('apps', target, `${what} registered in the last day, and no operator has verified ${them}.`),
-  ];
+  return attention(
+    'apps',
+    `${what} registered in the last day, and no operator has verified ${them}.`,
+    target,
+  );
 }
 
-function attention(about: Attention['about'], target: string, sentence: string, isUrgent = false): Attention {
-  return { about, target, sentence, isUrgent };
+function attention(about: Attention['about'], sentence: string, target = ''): Attention {
+  return { about, target, sentence, isUrgent: false };
+}
+
+function urgent(about: Attention['about'], sentence: string, target = ''): Attention {
+  return { about, target, sentence, isUrgent: true };
 }
 
 function sayCount(count: number, noun: string): string {

@@ -44,25 +44,25 @@ export const SECRET_OVERLAP = 86_400;
  * @returns the new secret, which cannot be read again, and until when the one before is accepted
  */
 export async function rotateClientSecret(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   id: string,
   overlap: number = SECRET_OVERLAP,
 ): Promise<RotatedSecret> {
+  const { admin } = request;
   checkStored(await describeClient(admin, id));
-  const rotated = await admin.clients.rotateSecret(id, overlap).catch((error: unknown) => {
-    throw error instanceof OAuthError
-      ? new OperationError('conflict', error.description, { cause: error })
-      : error;
-  });
-  const { previousUntil } = found(rotated, `client ${id}`);
-  recordChange(admin, operator, {
-    operation: 'clients.rotate_secret',
-    target: id,
-    before: null,
-    after: { previousUntil },
-    reason,
-  });
-  return found(rotated, `client ${id}`);
+  const rotated = found(
+    await admin.clients.rotateSecret(id, overlap).catch(refusedAs('conflict')),
+    `client ${id}`,
+  );
+  recordChange(request, 'clients.rotate_secret', id, { after: { previousUntil: rotated.previousUntil } });
+  return rotated;
+}
+
+/** What the authorization server refuses, as an error of the operation. */
+function refusedAs(kind: OperationError['kind']): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof OAuthError ? new OperationError(kind, error.description, { cause: error }) : error;
+  };
 }
 
 /** @throws OperationError for a client that only the configuration, or its metadata document, changes */
@@ -81,17 +81,13 @@ function checkStored({ origin }: DescribedClient): void {
 
 /** @returns what was registered, with the secret, which cannot be read again */
 export async function addTrustedClient(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   metadata: Readonly<Record<string, unknown>>,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const registered = await admin.clients.add(metadata).catch((error: unknown) => {
-    throw error instanceof OAuthError
-      ? new OperationError('invalid', error.description, { cause: error })
-      : error;
-  });
+  const { admin } = request;
+  const registered = await admin.clients.add(metadata).catch(refusedAs('invalid'));
   const id = String(registered['client_id']);
-  const after = (await describeClient(admin, id)).metadata;
-  recordChange(admin, operator, { operation: 'clients.add', target: id, before: null, after, reason });
+  recordChange(request, 'clients.add', id, { after: (await describeClient(admin, id)).metadata });
   return registered;
 }
 
@@ -100,24 +96,16 @@ export async function addTrustedClient(
  * @returns what is registered now, with a secret if it needs one and had none
  */
 export async function updateClientMetadata(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   id: string,
   changes: Readonly<Record<string, unknown>>,
 ): Promise<Readonly<Record<string, unknown>>> {
+  const { admin } = request;
   const before = await describeClient(admin, id);
   checkStored(before);
-  const registered = await admin.clients.update(id, changes).catch((error: unknown) => {
-    throw error instanceof OAuthError
-      ? new OperationError('invalid', error.description, { cause: error })
-      : error;
-  });
+  const registered = await admin.clients.update(id, changes).catch(refusedAs('invalid'));
   const { metadata } = await describeClient(admin, id);
-  recordChange(admin, operator, {
-    operation: 'clients.update',
-    target: id,
-    ...changesOf(before.metadata, metadata),
-    reason,
-  });
+  recordChange(request, 'clients.update', id, changesOf(before.metadata, metadata));
   return found(registered, `client ${id}`);
 }
 
@@ -146,11 +134,12 @@ export function metadataHashOf({ metadata }: Pick<DescribedClient, 'metadata'>):
  * @param looked the hash of the metadata that the operator looked at; `null`: the current metadata
  */
 export async function changeClientVerification(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   id: string,
   change: 'verify' | 'unverify',
   looked: string | null = null,
 ): Promise<DescribedClient> {
+  const { admin } = request;
   const before = await describeClient(admin, id);
   if (before.origin === 'configured' || before.origin === 'administered')
     throw new OperationError('conflict', 'An operator defined this client: it needs no verification.');
@@ -160,12 +149,9 @@ export async function changeClientVerification(
     change === 'verify' ? await admin.clients.verify(id, metadata) : await admin.clients.unverify(id);
   if (!isChanged) throw changedMeanwhile();
   const after = await describeClient(admin, id);
-  recordChange(admin, operator, {
-    operation: `clients.${change}`,
-    target: id,
+  recordChange(request, `clients.${change}`, id, {
     before: { verifiedAt: before.verifiedAt },
     after: { verifiedAt: after.verifiedAt, metadata: metadataHashOf(after) },
-    reason,
   });
   return after;
 }
@@ -175,22 +161,20 @@ function changedMeanwhile(): OperationError {
 }
 
 export async function changeClientState(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   id: string,
   change: 'disable' | 'enable' | 'remove',
 ): Promise<DescribedClient> {
+  const { admin, operator } = request;
   const before = await describeClient(admin, id);
   checkStored(before);
   if (change !== 'enable' && id === operator.clientId)
     throw new OperationError('conflict', 'This is the client that you use: use another one for this.');
   found(await admin.clients[change](id), `client ${id}`);
   const after = change === 'remove' ? null : await describeClient(admin, id);
-  recordChange(admin, operator, {
-    operation: `clients.${change}`,
-    target: id,
+  recordChange(request, `clients.${change}`, id, {
     before: { disabledAt: before.disabledAt },
     after: after && { disabledAt: after.disabledAt },
-    reason,
   });
   return after ?? before;
 }

@@ -25,28 +25,23 @@ export async function listReceivers({ receivers, store }: Administration): Promi
 }
 
 /** Sends a test event. @returns its identifier @throws OperationError with what the receiver responds */
-export async function tryReceiver({ admin, operator, reason }: AdminRequest, name: string): Promise<string> {
-  const outcome = await receiverOf(admin, name).tryOut();
+export async function tryReceiver(request: AdminRequest, name: string): Promise<string> {
+  const outcome = await receiverOf(request.admin, name).tryOut();
   if (outcome.kind !== 'delivered') throw notAccepted(name, outcome.reason);
-  const about = { operation: 'webhooks.test', target: name, before: null, after: { eventId: outcome.id } };
-  recordChange(admin, operator, { ...about, reason });
+  recordChange(request, 'webhooks.test', name, { after: { eventId: outcome.id } });
   return outcome.id;
 }
 
 /** Delivers events again. @param since epoch milliseconds @throws OperationError */
-export async function replayEvents(
-  { admin, operator, reason }: AdminRequest,
-  name: string,
-  since: number,
-): Promise<void> {
+export async function replayEvents(request: AdminRequest, name: string, since: number): Promise<void> {
+  const { admin } = request;
   receiverOf(admin, name);
   if (!(await admin.store.rewindWebhook(name, idPrefixOf(since))))
     throw new OperationError(
       'conflict',
       `No server has started with ${name} yet: there is nothing to deliver again.`,
     );
-  const after = { since: new Date(since).toISOString() };
-  recordChange(admin, operator, { operation: 'webhooks.replay', target: name, before: null, after, reason });
+  recordChange(request, 'webhooks.replay', name, { after: { since: new Date(since).toISOString() } });
 }
 
 function receiverOf({ receivers }: Administration, name: string): Administration['receivers'][number] {
@@ -70,10 +65,10 @@ export async function showMail({ mail, store }: Administration): Promise<{
 }
 
 /** Sends a test mail. @throws OperationError with what the mail server responds */
-export async function tryMail({ admin, operator, reason }: AdminRequest, to: string): Promise<void> {
-  const { mail } = admin;
+export async function tryMail(request: AdminRequest, to: string): Promise<void> {
+  const { mail } = request.admin;
   if (mail === null) throw new OperationError('conflict', 'No mail is sent: the setting mail is not set.');
   const outcome = await mail.sendTest(to);
   if (outcome.kind !== 'delivered') throw notAccepted('The mail server', outcome.reason);
-  recordChange(admin, operator, { operation: 'mail.test', target: to, before: null, after: null, reason });
+  recordChange(request, 'mail.test', to);
 }

@@ -33,37 +33,23 @@ export async function listGrantAccounts(
   return admin.store.listConnectedAccounts(id);
 }
 
-export async function endGrant(
-  { admin, operator, reason }: AdminRequest,
-  id: string,
-): Promise<ListedConnection> {
+export async function endGrant(request: AdminRequest, id: string): Promise<ListedConnection> {
+  const { admin } = request;
   const grant = await showGrant(admin, id);
   const count = await admin.connections.end(grant.account.id, id);
   found(count !== null && count > 0, `connection ${id}, or it has ended`);
   const { clientId, scopes, resources } = grant;
-  recordChange(admin, operator, {
-    operation: 'grants.end',
-    target: id,
+  recordChange(request, 'grants.end', id, {
     before: { accountId: grant.account.id, clientId, scopes, resources },
-    after: null,
-    reason,
   });
   return grant;
 }
 
 /** Ends all grants of a user. @returns how many */
-export async function endUserGrants(
-  { admin, operator, reason }: AdminRequest,
-  named: string,
-): Promise<number> {
+export async function endUserGrants(request: AdminRequest, named: string): Promise<number> {
+  const { admin } = request;
   const { id } = await findUser(admin, named);
   const count = (await admin.connections.end(id, null)) ?? 0;
-  recordChange(admin, operator, {
-    operation: 'users.end_grants',
-    target: id,
-    before: { grants: count },
-    after: { grants: 0 },
-    reason,
-  });
+  recordChange(request, 'users.end_grants', id, { before: { grants: count }, after: { grants: 0 } });
   return count;
 }

@@ -6,40 +6,27 @@ type Created = Awaited<ReturnType<AdminRequest['admin']['provisioningTokens']['c
 
 /** @returns it with its secret, which cannot be read again */
 export async function createProvisioningToken(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   {
     identityProvider,
     note,
     seconds,
-  }: Readonly<Record<'identityProvider' | 'note', string>> & { seconds: number },
+  }: { readonly identityProvider: string; readonly note: string; readonly seconds: number },
 ): Promise<Created> {
-  const { provisioners, provisioningTokens } = admin;
+  const { provisioners, provisioningTokens } = request.admin;
   if (!provisioners.includes(identityProvider))
     throw new OperationError(
       'conflict',
       `No identity provider ${identityProvider} has scim in the configuration${provisioners.length === 0 ? '' : `: there is ${provisioners.join(', ')}`}.`,
     );
   const created = await provisioningTokens.create(identityProvider, note, seconds);
-  recordChange(admin, operator, {
-    operation: 'scim_tokens.create',
-    target: created.id,
-    before: null,
+  recordChange(request, 'scim_tokens.create', created.id, {
     after: { identityProvider, note, expiresAt: created.expiresAt },
-    reason,
   });
   return created;
 }
 
-export async function revokeProvisioningToken(
-  { admin, operator, reason }: AdminRequest,
-  id: string,
-): Promise<void> {
-  found(await admin.provisioningTokens.revoke(id), `SCIM token ${id}`);
-  recordChange(admin, operator, {
-    operation: 'scim_tokens.revoke',
-    target: id,
-    before: null,
-    after: null,
-    reason,
-  });
+export async function revokeProvisioningToken(request: AdminRequest, id: string): Promise<void> {
+  found(await request.admin.provisioningTokens.revoke(id), `SCIM token ${id}`);
+  recordChange(request, 'scim_tokens.revoke', id);
 }

@@ -52,11 +52,11 @@ export async function removeStream(
 }
 
 export async function removeEventStream(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   id: string,
 ): Promise<Pick<ListedStream, 'id' | 'clientId'>> {
-  const removed = found(await removeStream(admin.store, admin.events, id), `event stream ${id}`);
-  const before = { clientId: removed.clientId };
-  recordChange(admin, operator, { operation: 'streams.remove', target: id, before, after: null, reason });
+  const { store, events } = request.admin;
+  const removed = found(await removeStream(store, events, id), `event stream ${id}`);
+  recordChange(request, 'streams.remove', id, { before: { clientId: removed.clientId } });
   return removed;
 }

@@ -39,10 +39,11 @@ interface ReviewedTool {
 
 /** @throws OperationError also if it has changed since it was read */
 export async function decideTool(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   decision: 'approve' | 'reject',
   { server, tool, hash }: ReviewedTool,
 ): Promise<void> {
+  const { admin } = request;
   const pending = (await listPendingTools(admin, server)).find(
     (one) => one.name === tool && one.hash === hash,
   );
@@ -55,11 +56,8 @@ export async function decideTool(
       'This definition does not wait for review any more: list those that do, and review it again.',
     );
   admin.events({ type: decision === 'approve' ? 'tool.approved' : 'tool.rejected', server, tool });
-  recordChange(admin, operator, {
-    operation: `tools.${decision}`,
-    target: `${server} ${tool}`,
+  recordChange(request, `tools.${decision}`, `${server} ${tool}`, {
     before: { approved: pending.approvedDefinition },
     after: { [decision === 'approve' ? 'approved' : 'rejected']: pending.definition },
-    reason,
   });
 }

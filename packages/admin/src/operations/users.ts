@@ -44,9 +44,10 @@ export interface InvitedUser {
 
 /** Creates an account and the link for its owner, which is mailed if mail is configured. */
 export async function inviteUser(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   { email, role }: { readonly email: string; readonly role: AccountRole | null },
 ): Promise<InvitedUser> {
+  const { admin } = request;
   const created = await admin.accounts.add(email, admin.sendsMail);
   if ('refused' in created) {
     throw created.refused === 'exists'
@@ -60,13 +61,7 @@ export async function inviteUser(
   const { accountId, ...link } = created;
   if (role !== null) await admin.accounts.setRole(accountId, role);
   const account = await findUser(admin, accountId);
-  recordChange(admin, operator, {
-    operation: 'users.invite',
-    target: account.id,
-    before: null,
-    after: { email: account.email, role },
-    reason,
-  });
+  recordChange(request, 'users.invite', account.id, { after: { email: account.email, role } });
   return { link: admin.sendsMail ? null : link, account };
 }
 
@@ -80,10 +75,11 @@ export interface UserChanges {
 }
 
 export async function updateUser(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   named: string,
   { role, name, groups, now }: UserChanges,
 ): Promise<UserDetails> {
+  const { admin, operator } = request;
   const before = await showUser(admin, named);
   const isOther = role !== undefined && role !== before.role;
   // Only operators change this, so one always remains.
@@ -100,46 +96,34 @@ export async function updateUser(
     );
   if (role !== undefined) found(await admin.accounts.setRole(before.id, role), `account ${named}`);
   const after = await showUser(admin, before.id);
-  const changed = ({ role: its, name: called, groups: inGroups }: UserDetails) => ({
-    role: its,
-    name: called,
-    groups: inGroups,
-  });
-  recordChange(admin, operator, {
-    operation: 'users.update',
-    target: before.id,
-    before: changed(before),
-    after: changed(after),
-    reason,
+  recordChange(request, 'users.update', before.id, {
+    before: { role: before.role, name: before.name, groups: before.groups },
+    after: { role: after.role, name: after.name, groups: after.groups },
   });
   return after;
 }
 
 export async function changeUserState(
-  { admin, operator, reason }: AdminRequest,
+  request: AdminRequest,
   named: string,
   change: 'disable' | 'enable' | 'remove',
 ): Promise<ListedAccount> {
+  const { admin, operator } = request;
   const before = await findUser(admin, named);
   if (change !== 'enable' && before.id === operator.accountId)
     throw new OperationError('conflict', 'You cannot lock yourself out: another operator can do this.');
   found(await admin.accounts[change](before.id), `account ${named}`);
   const after = change === 'remove' ? null : await findUser(admin, before.id);
-  recordChange(admin, operator, {
-    operation: `users.${change}`,
-    target: before.id,
+  recordChange(request, `users.${change}`, before.id, {
     before: { email: before.email, disabledAt: before.disabledAt },
     after: after && { email: after.email, disabledAt: after.disabledAt },
-    reason,
   });
   return after ?? before;
 }
 
 /** Creates a link with which the owner of a local account chooses new credentials. */
-export async function createResetLink(
-  { admin, operator, reason }: AdminRequest,
-  named: string,
-): Promise<AccountLink> {
+export async function createResetLink(request: AdminRequest, named: string): Promise<AccountLink> {
+  const { admin } = request;
   const account = await findUser(admin, named);
   const created = await admin.accounts.reset(account.email);
   if ('refused' in created) {
@@ -150,48 +134,31 @@ export async function createResetLink(
           'The account signs in at an identity provider: nothing is reset here.',
         );
   }
-  const after = { expiresAt: created.expiresAt };
-  recordChange(admin, operator, {
-    operation: 'users.reset',
-    target: account.id,
-    before: null,
-    after,
-    reason,
-  });
+  recordChange(request, 'users.reset', account.id, { after: { expiresAt: created.expiresAt } });
   return created;
 }
 
 export async function listUserSessions(
-  { store, clock, ...admin }: Administration,
+  admin: Administration,
   named: string,
 ): Promise<readonly SessionRecord[]> {
-  const { id } = await findUser({ store, clock, ...admin }, named);
-  return store.listSessions(id, clock());
+  const { id } = await findUser(admin, named);
+  return admin.store.listSessions(id, admin.clock());
 }
 
 /** @returns how many */
-export async function endUserSessions(
-  { admin, operator, reason }: AdminRequest,
-  named: string,
-): Promise<number> {
+export async function endUserSessions(request: AdminRequest, named: string): Promise<number> {
+  const { admin } = request;
   const { id } = await findUser(admin, named);
   const count = await admin.store.endSessions(id, null);
   if (count > 0) admin.events({ type: 'session.ended', accountId: id, count });
-  recordChange(admin, operator, {
-    operation: 'users.end_sessions',
-    target: id,
-    before: { sessions: count },
-    after: { sessions: 0 },
-    reason,
-  });
+  recordChange(request, 'users.end_sessions', id, { before: { sessions: count }, after: { sessions: 0 } });
   return count;
 }
 
 /** Removes the second factors of a user who has lost them. */
-export async function resetSecondFactor(
-  { admin, operator, reason }: AdminRequest,
-  named: string,
-): Promise<UserDetails> {
+export async function resetSecondFactor(request: AdminRequest, named: string): Promise<UserDetails> {
+  const { admin } = request;
   const before = await showUser(admin, named);
   const { store } = admin;
   if (await store.removeTotpFactor(before.id))
@@ -200,12 +167,9 @@ export async function resetSecondFactor(
     if (await store.removePasskey(before.id, id))
       admin.events({ type: 'passkey.removed', accountId: before.id, passkeyId: id });
   const after = await showUser(admin, before.id);
-  recordChange(admin, operator, {
-    operation: 'users.reset_second_factor',
-    target: before.id,
+  recordChange(request, 'users.reset_second_factor', before.id, {
     before: before.secondFactors,
     after: after.secondFactors,
-    reason,
   });
   return after;
 }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { allowOrDeny, showApproval } from '../../operations/approvals.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, slicePage } from '../pages.ts';
-import { isoTime, timeSchema } from '../schemas.ts';
+import { timeSchema } from '../schemas.ts';
 
 const approvalSchema = z
   .object({
@@ -28,53 +28,30 @@ const approvalSchema = z
   })
   .meta({ id: 'Approval' });
 
-function approvalJson({ account, shownArguments, createdAt, expiresAt, ...approval }: ListedApproval) {
-  return {
-    ...approval,
-    user: account,
-    arguments: shownArguments.map(([name, text]) => ({ name, text })),
-    createdAt: isoTime(createdAt),
-    expiresAt: isoTime(expiresAt),
-  };
+function approvalJson({ account, shownArguments, ...approval }: ListedApproval) {
+  return { ...approval, user: account, arguments: shownArguments.map(([name, text]) => ({ name, text })) };
 }
 
-const about = {
-  tag: 'Approvals',
-  params: { approvalId: z.string().min(1).max(100) },
-  response: approvalSchema,
-} as const;
+const about = { params: { approvalId: z.string().min(1).max(100) }, response: approvalSchema } as const;
 
 export const approvalEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'GET',
-    path: '/approvals',
+  defineEndpoint('Approvals', 'GET /approvals', {
     id: 'listApprovals',
-    tag: 'Approvals',
     summary: 'List the calls that wait for approval, the oldest first',
-    scope: 'admin:read',
     query: pageQuery,
     response: pageOf(approvalSchema, 'ApprovalPage'),
-    async handle({ admin, query }) {
-      const { items, next } = await slicePage(query, await admin.approvals.list(), ({ id }) => id);
-      return { items: items.map(approvalJson), next };
-    },
+    handle: async ({ admin, query }) => slicePage(query, await admin.approvals.list(), approvalJson),
   }),
-  defineEndpoint({
+  defineEndpoint('Approvals', 'GET /approvals/{approvalId}', {
     ...about,
-    method: 'GET',
-    path: '/approvals/{approvalId}',
     id: 'showApproval',
     summary: 'Show a call with all its arguments',
-    scope: 'admin:read',
     handle: async ({ admin, params }) => approvalJson(await showApproval(admin, params.approvalId)),
   }),
-  defineEndpoint({
+  defineEndpoint('Approvals', 'POST /approvals/{approvalId}/allow', {
     ...about,
-    method: 'POST',
-    path: '/approvals/{approvalId}/allow',
     id: 'allowApproval',
     summary: 'Allow a call with exactly the arguments that are shown',
-    scope: 'admin:write',
     body: {
       again: z.boolean().default(false).describe('also the same call again, for `reusableFor` seconds'),
     },
@@ -82,13 +59,10 @@ export const approvalEndpoints: readonly Endpoint[] = [
       return approvalJson(await allowOrDeny(task, params.approvalId, body.again ? 'repeatedly' : 'once'));
     },
   }),
-  defineEndpoint({
+  defineEndpoint('Approvals', 'POST /approvals/{approvalId}/deny', {
     ...about,
-    method: 'POST',
-    path: '/approvals/{approvalId}/deny',
     id: 'denyApproval',
     summary: 'Deny a call; the app is told the reason',
-    scope: 'admin:write',
     handle: async ({ params, ...task }) => approvalJson(await allowOrDeny(task, params.approvalId, 'deny')),
   }),
 ];

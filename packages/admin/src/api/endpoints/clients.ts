@@ -1,6 +1,5 @@
 /** `/clients`: registered, added and configured clients. */
 import * as z from 'zod';
-import type { Administration } from '../../operations/administration.ts';
 import { listClientConnections } from '../../operations/client-grants.ts';
 import {
   addTrustedClient,
@@ -16,63 +15,52 @@ import {
 } from '../../operations/clients.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, readPage } from '../pages.ts';
-import { grantSchema, isoTime, isoTimeOrNull, listedClientSchema, timeSchema } from '../schemas.ts';
+import { grantSchema, listedClientSchema, timeSchema } from '../schemas.ts';
 import { grantJson } from './grants.ts';
 
 const params = {
   clientId: z.string().min(1).max(2000).describe('the `client_id`; one with a slash cannot be named here'),
 };
 
-function clientJson({ id, origin, createdAt, metadata, ...times }: DescribedClient) {
-  const { lastUsedAt, disabledAt, verifiedAt, expiresAt } = times;
-  const { client_name: name } = metadata;
+function clientJson(client: DescribedClient) {
+  const { client_name: name } = client.metadata;
   return {
-    id,
-    origin,
+    ...client,
     name: typeof name === 'string' ? name : null,
-    createdAt: origin === 'configured' ? null : isoTime(createdAt),
-    lastUsedAt: isoTimeOrNull(lastUsedAt),
-    disabledAt: isoTimeOrNull(disabledAt),
-    verifiedAt: isoTimeOrNull(verifiedAt),
-    expiresAt: isoTimeOrNull(expiresAt),
-    metadata,
+    createdAt: client.origin === 'configured' ? null : client.createdAt,
   };
-}
-
-async function current(admin: Administration, { clientId }: { readonly clientId: string }) {
-  return listedClientSchema.parse(clientJson(await describeClient(admin, clientId)));
 }
 
 const metadata = z.record(z.string(), z.unknown());
 
-const about = { tag: 'Clients', params, response: listedClientSchema } as const;
-const change = { ...about, scope: 'admin:write', current } as const;
+const about = { params, response: listedClientSchema } as const;
+
+const current = defineEndpoint('Clients', 'GET /clients/{clientId}', {
+  ...about,
+  id: 'showClient',
+  summary: 'Show a client',
+  handle: async ({ admin, params: { clientId } }) => clientJson(await describeClient(admin, clientId)),
+});
+
+const change = { ...about, current } as const;
 
 export const clientEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'GET',
-    path: '/clients',
+  defineEndpoint('Clients', 'GET /clients', {
     id: 'listClients',
-    tag: 'Clients',
     summary: 'List clients',
     description:
       'Those of the store by identifier; the first page also has those of the configuration, before them.',
-    scope: 'admin:read',
     query: pageQuery,
     response: pageOf(listedClientSchema, 'ClientPage'),
     async handle({ admin, query }) {
-      const { items, next } = await readPage(query, admin.clients.list, ({ id }) => id);
+      const { items, next } = await readPage(query, admin.clients.list, ({ id }) => id, describeStored);
       const own = query.cursor === undefined ? configuredClients(admin) : [];
-      return { items: [...own, ...items.map(describeStored)].map(clientJson), next };
+      return { items: [...own, ...items].map(clientJson), next };
     },
   }),
-  defineEndpoint({
-    method: 'POST',
-    path: '/clients',
+  defineEndpoint('Clients', 'POST /clients', {
     id: 'addClient',
-    tag: 'Clients',
     summary: 'Add a trusted client; its secret is shown only once',
-    scope: 'admin:write',
     status: 201,
     body: { metadata: metadata.describe('client metadata (RFC 7591); `client_id` may be chosen') },
     response: z
@@ -81,19 +69,9 @@ export const clientEndpoints: readonly Endpoint[] = [
       .meta({ id: 'AddedClient' }),
     handle: async ({ body, ...task }) => ({ registration: await addTrustedClient(task, body.metadata) }),
   }),
-  defineEndpoint({
-    ...about,
-    method: 'GET',
-    path: '/clients/{clientId}',
-    id: 'showClient',
-    summary: 'Show a client',
-    scope: 'admin:read',
-    handle: ({ admin, params: given }) => current(admin, given),
-  }),
-  defineEndpoint({
+  current,
+  defineEndpoint('Clients', 'PATCH /clients/{clientId}', {
     ...change,
-    method: 'PATCH',
-    path: '/clients/{clientId}',
     id: 'updateClient',
     summary: 'Change the metadata of a client; members that are not given stay, and null removes one',
     body: { metadata: metadata.describe('changed client metadata (RFC 7591)') },
@@ -105,10 +83,8 @@ export const clientEndpoints: readonly Endpoint[] = [
       registration: await updateClientMetadata(task, clientId, body.metadata),
     }),
   }),
-  defineEndpoint({
+  defineEndpoint('Clients', 'POST /clients/{clientId}/rotate-secret', {
     ...change,
-    method: 'POST',
-    path: '/clients/{clientId}/rotate-secret',
     id: 'rotateClientSecret',
     summary: 'Replace the secret of a client; the new one is shown only once',
     body: {
@@ -124,17 +100,14 @@ export const clientEndpoints: readonly Endpoint[] = [
       .meta({ id: 'RotatedSecret' }),
     async handle({ params: { clientId }, body, ...task }) {
       const { secret, previousUntil } = await rotateClientSecret(task, clientId, body.overlap);
-      return { clientId, clientSecret: secret, previousUntil: isoTime(previousUntil) };
+      return { clientId, clientSecret: secret, previousUntil };
     },
   }),
-  defineEndpoint({
-    ...about,
-    method: 'GET',
-    path: '/clients/{clientId}/grants',
+  defineEndpoint('Clients', 'GET /clients/{clientId}/grants', {
+    params,
     id: 'listClientGrants',
     summary: 'List what users allowed a client, the most recently used first',
     description: 'At most `limit` of them, and whether there are more. An unknown client has none.',
-    scope: 'admin:read',
     query: { limit: pageQuery.limit },
     response: z.object({ items: z.array(grantSchema), isMore: z.boolean() }).meta({ id: 'ClientGrants' }),
     async handle({ admin, params: { clientId }, query: { limit } }) {
@@ -142,28 +115,22 @@ export const clientEndpoints: readonly Endpoint[] = [
       return { items: connections.map(grantJson), isMore };
     },
   }),
-  defineEndpoint({
+  defineEndpoint('Clients', 'POST /clients/{clientId}/disable', {
     ...change,
-    method: 'POST',
-    path: '/clients/{clientId}/disable',
     id: 'disableClient',
     summary: 'Revoke all tokens and grants of a client immediately, and reject it',
     handle: async ({ params: { clientId }, ...task }) =>
       clientJson(await changeClientState(task, clientId, 'disable')),
   }),
-  defineEndpoint({
+  defineEndpoint('Clients', 'POST /clients/{clientId}/enable', {
     ...change,
-    method: 'POST',
-    path: '/clients/{clientId}/enable',
     id: 'enableClient',
     summary: 'Accept a disabled client again',
     handle: async ({ params: { clientId }, ...task }) =>
       clientJson(await changeClientState(task, clientId, 'enable')),
   }),
-  defineEndpoint({
+  defineEndpoint('Clients', 'POST /clients/{clientId}/verify', {
     ...change,
-    method: 'POST',
-    path: '/clients/{clientId}/verify',
     id: 'verifyClient',
     summary: 'Mark a client that registered itself as verified: the consent page says so',
     description:
@@ -171,19 +138,15 @@ export const clientEndpoints: readonly Endpoint[] = [
     handle: async ({ params: { clientId }, ...task }) =>
       clientJson(await changeClientVerification(task, clientId, 'verify')),
   }),
-  defineEndpoint({
+  defineEndpoint('Clients', 'POST /clients/{clientId}/unverify', {
     ...change,
-    method: 'POST',
-    path: '/clients/{clientId}/unverify',
     id: 'unverifyClient',
     summary: 'Take the verification of a client back',
     handle: async ({ params: { clientId }, ...task }) =>
       clientJson(await changeClientVerification(task, clientId, 'unverify')),
   }),
-  defineEndpoint({
+  defineEndpoint('Clients', 'DELETE /clients/{clientId}', {
     ...change,
-    method: 'DELETE',
-    path: '/clients/{clientId}',
     id: 'removeClient',
     summary: 'Remove a client and revoke all its tokens and grants',
     handle: async ({ params: { clientId }, ...task }) =>

@@ -2,75 +2,54 @@
 import * as z from 'zod';
 import { listReceivers, replayEvents, showMail, tryMail, tryReceiver } from '../../operations/deliveries.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { isoTime, isoTimeOrNull } from '../schemas.ts';
+import { isoTime, listOf, optionalTimeSchema } from '../schemas.ts';
 
 const progressSchema = z
   .object({
     attempts: z.int().describe('failed ones in a row'),
     lastError: z.string().nullable(),
-    nextAttemptAt: z.string().nullable().describe('ISO 8601, in UTC; null: nothing has failed'),
-    deliveredAt: z.string().nullable().describe('ISO 8601, in UTC'),
+    nextAttemptAt: optionalTimeSchema('nothing has failed'),
+    deliveredAt: isoTime().nullable().describe('ISO 8601, in UTC'),
   })
   .nullable()
   .describe('null: no server has started with it yet')
   .meta({ id: 'DeliveryProgress' });
 
 function progressJson(progress: Awaited<ReturnType<typeof showMail>>['progress']) {
-  if (progress === null) return null;
-  const { attempts, lastError, nextAttemptAt, deliveredAt } = progress;
-  return {
-    ...{ attempts, lastError, deliveredAt: isoTimeOrNull(deliveredAt) },
-    nextAttemptAt: attempts === 0 ? null : isoTime(nextAttemptAt),
-  };
+  return progress && { ...progress, nextAttemptAt: progress.attempts === 0 ? null : progress.nextAttemptAt };
 }
+
+const webhookSchema = z
+  .object({
+    name: z.string(),
+    host: z.string(),
+    types: z.array(z.string()).nullable().describe('null: all events'),
+    progress: progressSchema,
+  })
+  .meta({ id: 'Webhook' });
 
 const params = { name: z.string().min(1).max(100).describe('name of a webhook, or of another receiver') };
 
 export const deliveryEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'GET',
-    path: '/webhooks',
+  defineEndpoint('Events', 'GET /webhooks', {
     id: 'listWebhooks',
-    tag: 'Events',
     summary: 'List the receivers of events, and how far each is',
-    scope: 'admin:read',
-    response: z
-      .object({
-        items: z.array(
-          z
-            .object({
-              name: z.string(),
-              host: z.string(),
-              types: z.array(z.string()).nullable().describe('null: all events'),
-              progress: progressSchema,
-            })
-            .meta({ id: 'Webhook' }),
-        ),
-      })
-      .meta({ id: 'WebhookList' }),
+    response: listOf(webhookSchema, 'WebhookList'),
     async handle({ admin }) {
       const receivers = await listReceivers(admin);
       return { items: receivers.map((one) => ({ ...one, progress: progressJson(one.progress) })) };
     },
   }),
-  defineEndpoint({
-    method: 'POST',
-    path: '/webhooks/{name}/test',
+  defineEndpoint('Events', 'POST /webhooks/{name}/test', {
     id: 'testWebhook',
-    tag: 'Events',
     summary: 'Send a test event to a receiver',
-    scope: 'admin:write',
     params,
     response: z.object({ eventId: z.string() }).meta({ id: 'SentEvent' }),
     handle: async ({ params: { name }, ...task }) => ({ eventId: await tryReceiver(task, name) }),
   }),
-  defineEndpoint({
-    method: 'POST',
-    path: '/webhooks/{name}/replay',
+  defineEndpoint('Events', 'POST /webhooks/{name}/replay', {
     id: 'replayEvents',
-    tag: 'Events',
     summary: 'Deliver the events since a time again',
-    scope: 'admin:write',
     params,
     body: { since: z.iso.datetime().describe('such as 2026-03-01T04:00:00Z') },
     response: z.object({ name: z.string(), since: z.string() }).meta({ id: 'ReplayedEvents' }),
@@ -79,13 +58,9 @@ export const deliveryEndpoints: readonly Endpoint[] = [
       return { name, since };
     },
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/mail',
+  defineEndpoint('Installation', 'GET /mail', {
     id: 'showMail',
-    tag: 'Installation',
     summary: 'Show whether mail is sent',
-    scope: 'admin:read',
     response: z
       .object({
         server: z.string().nullable().describe('null: no mail is sent'),
@@ -97,13 +72,9 @@ export const deliveryEndpoints: readonly Endpoint[] = [
       return { server, progress: progressJson(progress) };
     },
   }),
-  defineEndpoint({
-    method: 'POST',
-    path: '/mail/test',
+  defineEndpoint('Installation', 'POST /mail/test', {
     id: 'testMail',
-    tag: 'Installation',
     summary: 'Send a test mail',
-    scope: 'admin:write',
     body: { email: z.email().max(300) },
     response: z.object({ email: z.string() }).meta({ id: 'SentMail' }),
     async handle({ body: { email }, ...task }) {

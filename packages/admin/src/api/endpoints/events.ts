@@ -6,7 +6,7 @@ import { createFilter } from '../../operations/search-events.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { respondEvents } from '../event-stream.ts';
 import { pageOf, pageQuery, readCursor, writeCursor } from '../pages.ts';
-import { eventSchema } from '../schemas.ts';
+import { eventSchema, listOf } from '../schemas.ts';
 
 const text = (about: string) => z.string().max(2000).optional().describe(about);
 
@@ -32,15 +32,11 @@ export function eventJson({ at, accountId, expiresAt: _expiresAt, ...event }: Au
 }
 
 export const eventEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'GET',
-    path: '/events',
+  defineEndpoint('Events', 'GET /events', {
     id: 'listEvents',
-    tag: 'Events',
     summary: 'List events, the latest first',
     description:
       'A search of a long log ends after two seconds: then a page has fewer items than `limit`, and `next` goes on with the search.',
-    scope: 'admin:read',
     query: {
       ...pageQuery,
       ...criteria,
@@ -57,27 +53,19 @@ export const eventEndpoints: readonly Endpoint[] = [
       return { items: events.map(eventJson), next: before === null ? null : writeCursor(before) };
     },
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/transactions/{transactionId}/events',
+  defineEndpoint('Events', 'GET /transactions/{transactionId}/events', {
     id: 'listTransactionEvents',
-    tag: 'Events',
     summary: 'List the events of one authorization, from its request to its tokens',
-    scope: 'admin:read',
     params: { transactionId: z.string().min(1).max(200) },
-    response: z.object({ items: z.array(eventSchema) }).meta({ id: 'EventList' }),
+    response: listOf(eventSchema, 'EventList'),
     async handle({ admin, params: { transactionId } }) {
       return { items: (await admin.store.listTransactionEvents(transactionId, MAX_EVENTS)).map(eventJson) };
     },
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/events/stream',
+  defineEndpoint('Events', 'GET /events/stream', {
     id: 'followEvents',
-    tag: 'Events',
     summary: 'Follow events as server-sent events',
     description: 'The stream ends with its access token, or the role; connect again with a new one.',
-    scope: 'admin:read',
     isStream: true,
     query: criteria,
     response: eventSchema,

@@ -8,6 +8,7 @@ import {
 } from '../../operations/policy/explain.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageQuery, readCursor, writeCursor } from '../pages.ts';
+import { listOf } from '../schemas.ts';
 
 const text = (about: string) => z.string().max(2000).optional().describe(about);
 
@@ -30,31 +31,19 @@ const consideration = z
   .meta({ id: 'Consideration' });
 
 export const policyEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'GET',
-    path: '/policy/rules',
+  defineEndpoint('Policy', 'GET /policy/rules', {
     id: 'listRules',
-    tag: 'Policy',
     summary: 'List the rules of each server, as they are configured',
-    scope: 'admin:read',
-    response: z
-      .object({
-        items: z.array(
-          z
-            .object({ server: z.string(), rules: z.record(z.string(), z.unknown()) })
-            .meta({ id: 'ServerRules' }),
-        ),
-      })
-      .meta({ id: 'ServerRulesList' }),
+    response: listOf(
+      z.object({ server: z.string(), rules: z.record(z.string(), z.unknown()) }).meta({ id: 'ServerRules' }),
+      'ServerRulesList',
+    ),
     handle: async ({ admin }) => ({
       items: admin.servers().map(({ path, rules }) => ({ server: path, rules: { ...rules } })),
     }),
   }),
-  defineEndpoint({
-    method: 'POST',
-    path: '/policy/explain',
+  defineEndpoint('Policy', 'POST /policy/explain', {
     id: 'explainPolicy',
-    tag: 'Policy',
     summary: 'Explain what is decided about a call, by which rule, and what else was considered',
     description: 'It changes nothing. An external decision point is not asked.',
     scope: 'admin:read',
@@ -92,50 +81,39 @@ export const policyEndpoints: readonly Endpoint[] = [
       return { decision: decision.kind, because, considered, notGrantable };
     },
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/policy/access',
+  defineEndpoint('Policy', 'GET /policy/access', {
     id: 'listAccess',
-    tag: 'Policy',
     summary: 'List what a user or a group may call at each server, and what refuses the rest',
     description:
       'Without `user` and `group`: what needs no token. Tools are those that the gateway has seen, and the patterns of the configuration for others.',
-    scope: 'admin:read',
     query: {
       user: text('identifier or email address of an account'),
       group: text('name of a group; other claims of its members are taken as unknown'),
       client: text('a `client_id`'),
     },
-    response: z
-      .object({
-        items: z.array(
-          z
-            .object({
-              server: z.string(),
-              tools: z.array(
-                z.object({
-                  tool: z.string(),
-                  outcome: z.string().nullable().describe('what remains to be done or met; null: refused'),
-                  because: z.string().nullable().describe('why it is refused'),
-                  rules: z.array(z.string()).describe('those that the caller meets'),
-                }),
-              ),
-            })
-            .meta({ id: 'ServerAccess' }),
-        ),
-      })
-      .meta({ id: 'ServerAccessList' }),
+    response: listOf(
+      z
+        .object({
+          server: z.string(),
+          tools: z.array(
+            z.object({
+              tool: z.string(),
+              outcome: z.string().nullable().describe('what remains to be done or met; null: refused'),
+              because: z.string().nullable().describe('why it is refused'),
+              rules: z.array(z.string()).describe('those that the caller meets'),
+            }),
+          ),
+        })
+        .meta({ id: 'ServerAccess' }),
+      'ServerAccessList',
+    ),
     handle: async ({ admin, query }) => ({ items: await findAccess(admin, query) }),
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/policy/who-can',
+  defineEndpoint('Policy', 'GET /policy/who-can', {
     id: 'whoCan',
-    tag: 'Policy',
     summary: 'List the users who may perform an operation',
     description:
       'A page reads so many accounts, in the order of their addresses, and lists those of them who may: it may be empty and not be the last.',
-    scope: 'admin:read',
     query: { ...operation, client: text('a `client_id`'), cursor: pageQuery.cursor, limit: accounts },
     response: z
       .object({

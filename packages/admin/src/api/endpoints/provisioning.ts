@@ -1,9 +1,8 @@
 /** `/scim-tokens`: tokens with which identity providers provision users and groups. */
-import type { ListedProvisioningToken } from '@portcullis/authorization-server';
 import * as z from 'zod';
 import { createProvisioningToken, revokeProvisioningToken } from '../../operations/provisioning-tokens.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { isoTime, timeSchema } from '../schemas.ts';
+import { listOf, timeSchema } from '../schemas.ts';
 
 const token = {
   id: z.string(),
@@ -13,32 +12,18 @@ const token = {
   expiresAt: timeSchema(),
 };
 
-function tokenJson({ id, identityProvider, note, createdAt, expiresAt }: ListedProvisioningToken) {
-  return { id, identityProvider, note, createdAt: isoTime(createdAt), expiresAt: isoTime(expiresAt) };
-}
-
 const DAY = 86_400;
 
 export const provisioningEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'GET',
-    path: '/scim-tokens',
+  defineEndpoint('Users', 'GET /scim-tokens', {
     id: 'listScimTokens',
-    tag: 'Users',
     summary: 'List the tokens of provisioning connections that have not expired',
-    scope: 'admin:read',
-    response: z
-      .object({ items: z.array(z.object(token).meta({ id: 'ScimToken' })) })
-      .meta({ id: 'ScimTokenList' }),
-    handle: async ({ admin }) => ({ items: (await admin.provisioningTokens.list()).map(tokenJson) }),
+    response: listOf(z.object(token).meta({ id: 'ScimToken' }), 'ScimTokenList'),
+    handle: async ({ admin }) => ({ items: await admin.provisioningTokens.list() }),
   }),
-  defineEndpoint({
-    method: 'POST',
-    path: '/scim-tokens',
+  defineEndpoint('Users', 'POST /scim-tokens', {
     id: 'createScimToken',
-    tag: 'Users',
     summary: 'Create the token of a provisioning connection; it is shown only once',
-    scope: 'admin:write',
     status: 201,
     body: {
       identityProvider: z.string().max(200).describe('its identifier in the configuration'),
@@ -55,17 +40,12 @@ export const provisioningEndpoints: readonly Endpoint[] = [
       .meta({ id: 'NewScimToken' }),
     async handle({ body, ...task }) {
       const created = await createProvisioningToken(task, body);
-      const endpoint = `${new URL(task.admin.issuer).origin}/scim/v2`;
-      return { ...tokenJson(created), token: created.token, endpoint };
+      return { ...created, endpoint: `${new URL(task.admin.issuer).origin}/scim/v2` };
     },
   }),
-  defineEndpoint({
-    method: 'DELETE',
-    path: '/scim-tokens/{tokenId}',
+  defineEndpoint('Users', 'DELETE /scim-tokens/{tokenId}', {
     id: 'revokeScimToken',
-    tag: 'Users',
     summary: 'Revoke a token of a provisioning connection immediately',
-    scope: 'admin:write',
     params: { tokenId: z.string().min(1).max(100) },
     response: z.object({ id: z.string() }).meta({ id: 'RevokedScimToken' }),
     async handle({ params: { tokenId }, ...task }) {

@@ -6,7 +6,7 @@ import { backendOf, credentialsOf, testServers } from '../../operations/servers.
 import { decideTool, listPendingTools } from '../../operations/tools.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { providerStatusSchema } from '../provider-status-schema.ts';
-import { isoTime, timeSchema } from '../schemas.ts';
+import { listOf, timeSchema } from '../schemas.ts';
 
 const serverSchema = z
   .object({
@@ -32,9 +32,6 @@ const pendingToolSchema = z
   })
   .meta({ id: 'PendingTool' });
 
-const listOf = <T extends z.ZodType>(item: T, name: string) =>
-  z.object({ items: z.array(item) }).meta({ id: name });
-
 const reviewedTool = {
   server: z.string().max(500),
   tool: z.string().max(500),
@@ -48,13 +45,9 @@ function parse(text: string | null): unknown {
 const decided = z.object({ server: z.string(), tool: z.string() }).meta({ id: 'DecidedTool' });
 
 function decisionEndpoint(decision: 'approve' | 'reject', summary: string): Endpoint {
-  return defineEndpoint({
-    method: 'POST',
-    path: `/tools/${decision}`,
+  return defineEndpoint('Servers', `POST /tools/${decision}`, {
     id: `${decision}Tool`,
-    tag: 'Servers',
     summary,
-    scope: 'admin:write',
     body: reviewedTool,
     response: decided,
     async handle({ body, ...task }) {
@@ -65,15 +58,11 @@ function decisionEndpoint(decision: 'approve' | 'reject', summary: string): Endp
 }
 
 export const serverEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'POST',
-    path: '/servers/test',
+  defineEndpoint('Servers', 'POST /servers/test', {
     id: 'testServers',
-    tag: 'Servers',
     summary: 'Reach the backend of each server, or of one, and say what is wrong',
     description:
       'The server opens a session with each, as its gateway does, and lists the tools; it calls none.',
-    scope: 'admin:write',
     body: { path: z.string().max(500).optional().describe('only the server at this path') },
     response: listOf(
       z
@@ -88,13 +77,9 @@ export const serverEndpoints: readonly Endpoint[] = [
     ),
     handle: async ({ admin, body }) => ({ items: await testServers(admin, body.path) }),
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/servers',
+  defineEndpoint('Servers', 'GET /servers', {
     id: 'listServers',
-    tag: 'Servers',
     summary: 'List the servers behind the gateway, with the health of their backends',
-    scope: 'admin:read',
     response: listOf(serverSchema, 'ServerList'),
     async handle({ admin }) {
       const health = new Map(admin.health().map(({ server, status }) => [server, status]));
@@ -110,20 +95,16 @@ export const serverEndpoints: readonly Endpoint[] = [
       return { items };
     },
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/tools/pending',
+  defineEndpoint('Servers', 'GET /tools/pending', {
     id: 'listPendingTools',
-    tag: 'Servers',
     summary: 'List new and changed tools, which stay hidden until they are approved',
-    scope: 'admin:read',
     query: { server: z.string().max(500).optional().describe('path of a server; all by default') },
     response: listOf(pendingToolSchema, 'PendingToolList'),
     async handle({ admin, query }) {
       const pending = await listPendingTools(admin, query.server);
       const items = pending.map(
         ({ server, name, hash, changedAt, approvedDefinition, definition, difference }) => ({
-          ...{ server, tool: name, hash, since: isoTime(changedAt) },
+          ...{ server, tool: name, hash, since: changedAt },
           approved: parse(approvedDefinition),
           pending: parse(definition),
           difference: difference.map(([sign, line]) => `${sign} ${line}`),
@@ -134,37 +115,25 @@ export const serverEndpoints: readonly Endpoint[] = [
   }),
   decisionEndpoint('approve', 'Approve the definition of a tool as it was reviewed'),
   decisionEndpoint('reject', 'Reject the definition of a tool; what was approved before stays'),
-  defineEndpoint({
-    method: 'GET',
-    path: '/identity-providers',
+  defineEndpoint('Installation', 'GET /identity-providers', {
     id: 'listIdentityProviders',
-    tag: 'Installation',
     summary: 'List the identity providers with which users can sign in',
-    scope: 'admin:read',
     response: listOf(
       z.object({ id: z.string(), name: z.string() }).meta({ id: 'IdentityProvider' }),
       'IdentityProviderList',
     ),
-    handle: async ({ admin }) => ({ items: admin.identityProviders.map(({ id, name }) => ({ id, name })) }),
+    handle: async ({ admin }) => ({ items: admin.identityProviders }),
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/identity-providers/status',
+  defineEndpoint('Installation', 'GET /identity-providers/status', {
     id: 'listIdentityProviderStatus',
-    tag: 'Installation',
     summary: 'Read the metadata and keys of each identity provider now, and when users last signed in there',
-    scope: 'admin:read',
     response: listOf(providerStatusSchema, 'IdentityProviderStatusList'),
     handle: async ({ admin }) => ({ items: (await listProviderStatus(admin)).map(describeProviderStatus) }),
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/groups',
+  defineEndpoint('Users', 'GET /groups', {
     id: 'listGroups',
-    tag: 'Users',
     summary: 'List the groups of users who can sign in, with their members',
     description: 'Reads each account.',
-    scope: 'admin:read',
     response: listOf(
       z
         .object({
@@ -179,23 +148,15 @@ export const serverEndpoints: readonly Endpoint[] = [
     ),
     handle: async ({ admin }) => ({ items: await findGroups(admin.accounts) }),
   }),
-  defineEndpoint({
-    method: 'GET',
-    path: '/rate-limits',
+  defineEndpoint('Installation', 'GET /rate-limits', {
     id: 'listRateLimits',
-    tag: 'Installation',
     summary: 'List the rate limits in effect; none: they are disabled',
-    scope: 'admin:read',
     response: listOf(
       z.object({ name: z.string(), burst: z.number(), perMinute: z.number() }).meta({ id: 'RateLimit' }),
       'RateLimitList',
     ),
     handle: async ({ admin }) => ({
-      items: Object.entries(admin.rateLimits).map(([name, { burst, perMinute }]) => ({
-        name,
-        burst,
-        perMinute,
-      })),
+      items: Object.entries(admin.rateLimits).map(([name, limit]) => ({ name, ...limit })),
     }),
   }),
 ];

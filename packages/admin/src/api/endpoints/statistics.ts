@@ -53,15 +53,11 @@ const stepSchema = z
 const totalSchema = z.object(counted).describe('of the whole time').meta({ id: 'CountedTime' });
 
 export const statisticsEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'GET',
-    path: '/statistics',
+  defineEndpoint('Events', 'GET /statistics', {
     id: 'countEvents',
-    tag: 'Events',
     summary: 'Count events, refusals and calls over time, with latencies and what was live',
     description:
       'In UTC, from the step that `from` is in; the current one counts so far. Minutes are those of the last two hours. Servers count each hour in the background, soon after it is over; `isComplete` is false while some are not counted yet.',
-    scope: 'admin:read',
     query: {
       from: z.iso.datetime().optional().describe('a day of hours, a month of days, … before `to` by default'),
       to: z.iso.datetime().optional().describe('time after the last step; now by default'),

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { listEventStreams, removeEventStream } from '../../operations/streams.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { isoTime, timeSchema } from '../schemas.ts';
+import { listOf, timeSchema } from '../schemas.ts';
 
 const streamSchema = z
   .object({
@@ -20,29 +20,15 @@ const streamSchema = z
   .meta({ id: 'EventStream' });
 
 export const streamEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
-    method: 'GET',
-    path: '/event-streams',
+  defineEndpoint('Installation', 'GET /event-streams', {
     id: 'listEventStreams',
-    tag: 'Installation',
     summary: 'List the event streams of receivers, and how their delivery is',
-    scope: 'admin:read',
-    response: z.object({ items: z.array(streamSchema) }).meta({ id: 'EventStreamList' }),
-    async handle({ admin }) {
-      const streams = await listEventStreams(admin.store);
-      const items = streams.map(({ createdAt, events, ...stream }) => ({
-        ...{ ...stream, events: [...events], createdAt: isoTime(createdAt) },
-      }));
-      return { items };
-    },
+    response: listOf(streamSchema, 'EventStreamList'),
+    handle: async ({ admin }) => ({ items: await listEventStreams(admin.store) }),
   }),
-  defineEndpoint({
-    method: 'DELETE',
-    path: '/event-streams/{streamId}',
+  defineEndpoint('Installation', 'DELETE /event-streams/{streamId}', {
     id: 'removeEventStream',
-    tag: 'Installation',
     summary: 'Remove an event stream: its receiver gets nothing more until it creates another',
-    scope: 'admin:write',
     params: { streamId: z.string().min(1).max(100) },
     response: z.object({ id: z.string(), clientId: z.string() }).meta({ id: 'RemovedEventStream' }),
     handle: ({ params: { streamId }, ...task }) => removeEventStream(task, streamId),
