@@ -2,20 +2,14 @@
 import { html, type Markup, respondRedirect } from '@portcullis/authorization-server/pages';
 import { toResponse } from '@portcullis/http';
 import { OperationError } from '../operations/errors.ts';
-import {
-  type ConsoleLink,
-  type ConsolePage,
-  type ConsoleRequest,
-  type ConsoleRoute,
-  defineForm,
-} from './page.ts';
+import { sectionOf } from './links.ts';
+import type { ConsolePage, ConsoleRequest, ConsoleRoute } from './page.ts';
 import { errorNotice, field, postForm } from './ui/parts.ts';
 
 /** What the page of an action says. */
-export interface ActionPage extends Pick<ConsolePage, 'section' | 'title'> {
-  readonly back: ConsoleLink;
+export interface ActionPage extends Pick<ConsolePage, 'title' | 'back'> {
   /** What will happen, one sentence each, with counts. */
-  readonly effects: readonly string[];
+  readonly effects?: readonly string[];
   /** The button, named by what it does. */
   readonly button: string;
   readonly isDangerous?: boolean;
@@ -35,26 +29,41 @@ export interface Action {
 
 /** The routes of an action. */
 export function defineAction({ path, fields = [], describe, perform }: Action): readonly ConsoleRoute[] {
-  const ask: ConsoleRoute = {
-    ...{ method: 'GET', path, isForOperators: true, fields: [] },
-    handle: async (request) => actionPage(request, await describe(request), null),
-  };
-  const form = defineForm(path, [...fields, 'reason'], async (request) => {
+  const show = async (request: ConsoleRequest, error: OperationError | null) =>
+    actionPage(request, await describe(request), error);
+  return defineForm(path, [...fields, 'reason'], show, perform);
+}
+
+/**
+ * Declares a page with a form, which is posted to its path: for operators only.
+ * @param fields the only ones that the form takes, besides its CSRF token
+ * @param show the page; with an error it shows the form again
+ */
+export function defineForm(
+  path: string,
+  fields: readonly string[],
+  show: (request: ConsoleRequest, error: OperationError | null) => Promise<ConsolePage>,
+  perform: Action['perform'],
+): readonly ConsoleRoute[] {
+  const submit: ConsoleRoute['handle'] = async (request) => {
     try {
       const result = await perform(request);
       return typeof result === 'string' ? toResponse(respondRedirect(result)) : result;
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
-      return actionPage(request, await describe(request), error);
+      return show(request, error);
     }
-  });
-  return [ask, form];
+  };
+  return [
+    { method: 'GET', path, isForOperators: true, fields: [], handle: (request) => show(request, null) },
+    { method: 'POST', path, isForOperators: true, fields, handle: submit },
+  ];
 }
 
 const STATUS = { not_found: 404, invalid: 400, conflict: 409 } as const;
 
 function actionPage(request: ConsoleRequest, page: ActionPage, error: OperationError | null): ConsolePage {
-  const { section, title, back, effects, button, isDangerous = false, fields } = page;
+  const { title, back = sectionOf(request.path), effects = [], button, isDangerous = false, fields } = page;
   const reason = field({
     name: 'reason',
     label: 'Reason',
@@ -66,7 +75,7 @@ function actionPage(request: ConsoleRequest, page: ActionPage, error: OperationE
 ${reason}
 <p class="buttons"><button class="button ${isDangerous ? 'danger' : 'main'}">${button}</button><a class="button" href="${back.href}">Cancel</a></p>`;
   return {
-    ...{ section, title, back, status: error === null ? 200 : STATUS[error.kind] },
+    ...{ title, back, status: error === null ? 200 : STATUS[error.kind] },
     body: html`${errorNotice(error)}
 ${effects.length > 0 && html`<ul class="effects">${effects.map((effect) => html`<li>${effect}</li>`)}</ul>`}
 ${postForm(request, request.path, content)}`,

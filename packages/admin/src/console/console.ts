@@ -19,7 +19,7 @@ import { acrOf, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
 import type { Administration } from '../operations/administration.ts';
 import type { FindRole } from '../roles.ts';
 import { findRoute, patternOf } from './find-route.ts';
-import { CONSOLE_PATH, links } from './links.ts';
+import { CONSOLE_PATH, links, sectionOf } from './links.ts';
 import type { ConsolePage, ConsoleRequest, ConsoleRoute } from './page.ts';
 import { needsSecondFactor, noRole, PageError, toPageError } from './page-error.ts';
 import { consoleRoutes } from './routes.ts';
@@ -53,19 +53,19 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
   const assets = createConsoleAssets(pages.look.theme);
   const frame = { look: pages.look, stylesheet: assets.stylesheet };
 
-  const show = async (page: ConsolePage, visitor: Visitor | null): Promise<HttpResponse> => {
+  const show = async (page: ConsolePage, visitor: Visitor | null, path: string): Promise<HttpResponse> => {
     const user = visitor && { email: visitor.email, isOperator: visitor.role === 'operator' };
     const waiting = user === null ? 0 : await admin.store.countPendingApprovals(admin.clock(), MAX_WAITING);
     const scripts = assets.scriptsOf(page.scripts ?? []);
-    const markup = renderConsole({ ...frame, scripts, user, waiting }, page);
+    const markup = renderConsole({ ...frame, path, scripts, user, waiting }, page);
     return respondPage(markup, { status: page.status ?? 200, script: true, polls: true });
   };
 
   const showError = (error: unknown, visitor: Visitor | null): Promise<HttpResponse> => {
     const { status, title, message, next } = toPageError(error, admin);
-    const way = next ?? (visitor === null ? null : { label: 'Overview', href: links.overview });
+    const way = next ?? (visitor === null ? null : sectionOf(links.overview));
     const body = html`<p>${message}</p>${way !== null && html`<p class="buttons"><a class="button" href="${way.href}">${way.label}</a></p>`}`;
-    return show({ section: 'overview', title, body, status }, visitor);
+    return show({ title, body, status }, visitor, links.overview);
   };
 
   /** @throws PageError unless the account has a role and, if it is needed, signed in with two factors */
@@ -117,7 +117,7 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
         return current !== null && (await authorize(current).catch(() => null)) !== null;
       },
     });
-    return result instanceof Response ? result : show(result, visitor);
+    return result instanceof Response ? result : show(result, visitor, path);
   };
 
   const respondTo = async (request: Request): Promise<HttpResponse | Response> => {

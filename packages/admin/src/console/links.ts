@@ -1,4 +1,10 @@
-/** Addresses of the console's pages. */
+/** Addresses of the console's pages, and the sections that they belong to. */
+
+/** A link with its text. */
+export interface ConsoleLink {
+  readonly label: string;
+  readonly href: string;
+}
 
 /** Everything of the console is below this path of the public URL. */
 export const CONSOLE_PATH = '/admin';
@@ -47,3 +53,35 @@ export const links = {
   events: (criteria: Readonly<Record<string, string | undefined>>): string =>
     withQuery(`${CONSOLE_PATH}/activity`, criteria),
 } as const;
+
+/** The entries of the sidebar, each with the key that opens it after `g`. */
+export const SECTIONS = [
+  { name: 'overview', label: 'Overview', key: 'o' },
+  { name: 'activity', label: 'Activity', key: 'a' },
+  { name: 'users', label: 'Users', key: 'u' },
+  { name: 'apps', label: 'Apps', key: 'p' },
+  { name: 'servers', label: 'Servers', key: 's' },
+  { name: 'approvals', label: 'Approvals', key: 'q' },
+  { name: 'policy', label: 'Policy', key: 'r' },
+  { name: 'settings', label: 'Settings', key: 'e' },
+] as const;
+
+export type Section = (typeof SECTIONS)[number]['name'];
+
+/** The sections of pages whose path does not name it. */
+const SECTION_OF: Readonly<Record<string, Section>> = {
+  groups: 'users',
+  access: 'users',
+  connections: 'users',
+  app: 'apps',
+  server: 'servers',
+  setup: 'servers',
+};
+
+/** The section of a page, which its list stands for. @param path below the origin */
+export function sectionOf(path: string): ConsoleLink & { readonly name: Section } {
+  const [first = ''] = path.slice(CONSOLE_PATH.length + 1).split(/[/?]/, 1);
+  const name = path.startsWith(links.setupProvider) ? 'settings' : (SECTION_OF[first] ?? first);
+  const section = SECTIONS.find((one) => one.name === name) ?? SECTIONS[0];
+  return { ...section, href: links[section.name] };
+}

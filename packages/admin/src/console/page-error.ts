@@ -3,8 +3,7 @@ import { type ComponentSession, newReference } from '@portcullis/authorization-s
 import { OAuthError } from '@portcullis/protocol';
 import type { Administration } from '../operations/administration.ts';
 import { OperationError } from '../operations/errors.ts';
-import { CONSOLE_PATH } from './links.ts';
-import type { ConsoleLink } from './page.ts';
+import { CONSOLE_PATH, type ConsoleLink } from './links.ts';
 
 /** A request that is refused with a page. */
 export class PageError extends Error {

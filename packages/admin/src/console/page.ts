@@ -2,31 +2,14 @@
 import type { Markup } from '@portcullis/authorization-server/pages';
 import type { AccountRole } from '@portcullis/authorization-server/store';
 import type { AdminRequest } from '../operations/administration.ts';
-
-/** The entries of the sidebar. */
-export type Section =
-  | 'overview'
-  | 'activity'
-  | 'users'
-  | 'apps'
-  | 'servers'
-  | 'approvals'
-  | 'policy'
-  | 'settings';
-
-/** A link with its text. */
-export interface ConsoleLink {
-  readonly label: string;
-  readonly href: string;
-}
+import type { ConsoleLink } from './links.ts';
 
 /** One page: one title, at most one primary action, one body. */
 export interface ConsolePage {
-  readonly section: Section;
   readonly title: string;
   /** One sentence under the title. */
   readonly lead?: Markup | string;
-  /** The list that the page belongs to. */
+  /** What the page belongs to. Default: the list of its section. */
   readonly back?: ConsoleLink;
   /** The primary action. Viewers do not see one that is for operators. */
   readonly action?: ConsoleLink & { readonly isForOperators?: boolean; readonly isDangerous?: boolean };
@@ -69,13 +52,4 @@ export interface ConsoleRoute {
 /** Declares a page that viewers see as well. */
 export function definePage(path: string, handle: ConsoleRoute['handle']): ConsoleRoute {
   return { method: 'GET', path, isForOperators: false, fields: [], handle };
-}
-
-/** Declares a form that changes something. @param fields the only ones that it takes, besides its CSRF token */
-export function defineForm(
-  path: string,
-  fields: readonly string[],
-  handle: ConsoleRoute['handle'],
-): ConsoleRoute {
-  return { method: 'POST', path, isForOperators: true, fields, handle };
 }

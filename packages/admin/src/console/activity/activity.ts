@@ -6,7 +6,7 @@ import { followEvents, listEvents } from '../../operations/events.ts';
 import { findReference, readReference } from '../../operations/refusals.ts';
 import { createFilter } from '../../operations/search-events.ts';
 import { idPrefixOf } from '../../operations/statistics/event-time.ts';
-import { links, withQuery } from '../links.ts';
+import { links, sectionOf, withQuery } from '../links.ts';
 import { type ConsolePage, type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
 import { copyText, empty } from '../ui/parts.ts';
@@ -57,7 +57,6 @@ async function showEvents(request: ConsoleRequest): Promise<ConsolePage> {
   );
   const names = await findEventNames(admin, events);
   return {
-    section: 'activity',
     title: 'Activity',
     lead: 'What happened, the latest first. Times are UTC.',
     scripts: ['activity'],
@@ -143,14 +142,13 @@ async function showReference({ admin }: ConsoleRequest, text: string): Promise<C
       404,
       'No event has this code',
       `${reference} is on no page that an event of the log is about. Events are kept for as long as auditRetention says.`,
-      { label: 'Activity', href: links.activity },
+      sectionOf(links.activity),
     );
   const names = await findEventNames(admin, events);
   const transactionId = events.map((event) => event.transactionId).find((id) => id !== null);
   return {
-    section: 'activity',
     title: `Reference ${reference}`,
-    back: { label: 'Activity', href: links.activity },
+    back: sectionOf(links.activity),
     ...(transactionId !== undefined && {
       action: {
         label: 'Show as a sequence',

@@ -3,7 +3,7 @@ import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { eventJson } from '../../api/endpoints/events.ts';
 import type { Administration } from '../../operations/administration.ts';
-import { links, withQuery } from '../links.ts';
+import { links, sectionOf, withQuery } from '../links.ts';
 import { type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
 import { copyText, facts, section } from '../ui/parts.ts';
@@ -19,10 +19,8 @@ export const eventRoutes: readonly ConsoleRoute[] = [
       const { pieces, tone } = describeEvent(event, names);
       const { accountId, clientId, grantId, transactionId, type, details } = event;
       return {
-        section: 'activity',
         title: type,
         lead: html`${pieceMarkup(pieces, tone)}`,
-        back: { label: 'Activity', href: links.activity },
         ...(sequenceOf(event) !== null && {
           action: { label: 'Show as a sequence', href: sequenceOf(event) ?? '' },
         }),
@@ -76,7 +74,7 @@ async function findEvent({ store }: Administration, id: string): Promise<AuditEv
       404,
       'There is no such event',
       'It may have expired: events are kept for as long as auditRetention says.',
-      { label: 'Activity', href: links.activity },
+      sectionOf(links.activity),
     );
   return found;
 }

@@ -2,7 +2,7 @@
 import { html } from '@portcullis/authorization-server/pages';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { listEvents } from '../../operations/events.ts';
-import { links, withQuery } from '../links.ts';
+import { links, sectionOf, withQuery } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
 import { copyText, empty, section } from '../ui/parts.ts';
@@ -23,9 +23,7 @@ export const sequenceRoutes: readonly ConsoleRoute[] = [
     const names = await findEventNames(request.admin, events);
     const app = names.apps.get(events.find(({ clientId }) => clientId !== null)?.clientId ?? '');
     return {
-      section: 'activity',
       title: app === undefined ? 'One authorization' : `An authorization of ${app}`,
-      back: { label: 'Activity', href: links.activity },
       lead: 'From the first request to the last call. Arrows have the names of the RFCs; durations are to scale, waits of more than a second are cut out.',
       body: html`${
         diagram.messages.length === 0
@@ -57,10 +55,12 @@ ${section('Events', eventList('Events of this authorization', events, names))}`,
 async function findEvents({ admin, query }: ConsoleRequest): Promise<readonly AuditEventRecord[]> {
   const [transaction, grant] = ['transaction', 'grant'].map((name) => (query.get(name) ?? '').trim());
   if (!transaction && !grant)
-    throw new PageError(404, 'Which authorization?', 'Open the sequence from one of its events.', {
-      label: 'Activity',
-      href: links.activity,
-    });
+    throw new PageError(
+      404,
+      'Which authorization?',
+      'Open the sequence from one of its events.',
+      sectionOf(links.activity),
+    );
   const first = transaction
     ? await admin.store.listTransactionEvents(transaction.slice(0, 200), MAX_EVENTS)
     : [];
@@ -69,10 +69,12 @@ async function findEvents({ admin, query }: ConsoleRequest): Promise<readonly Au
   const started = transaction ? [] : await startOf(later, admin.store);
   const all = new Map([...first, ...started, ...later].map((event) => [event.id, event]));
   if (all.size === 0)
-    throw new PageError(404, 'There is no such authorization', 'Its events may have expired.', {
-      label: 'Activity',
-      href: links.activity,
-    });
+    throw new PageError(
+      404,
+      'There is no such authorization',
+      'Its events may have expired.',
+      sectionOf(links.activity),
+    );
   return [...all.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, MAX_EVENTS);
 }
 

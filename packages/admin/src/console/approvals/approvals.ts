@@ -34,7 +34,6 @@ const listPage = definePage(links.approvals, async (request) => {
     html`<a class="button" href="${links.approvals}/${one.id}">Decide<span class="unseen"> about ${one.tool}</span></a>`,
   ];
   return {
-    section: 'approvals',
     title: 'Approvals',
     lead: 'Calls that a rule holds back until they are allowed.',
     body: html`${doneNotice(request, DONE)}
@@ -74,10 +73,8 @@ const onePage = definePage(PATH, async (request) => {
   const app = (await findAppNames(admin, [approval.clientId])).get(approval.clientId) ?? approval.clientId;
   const now = admin.clock();
   return {
-    section: 'approvals',
     title: `Call of ${approval.tool}`,
     lead: html`<bdi>${app}</bdi> wants to call it for <bdi>${approval.account ?? 'itself'}</bdi>.`,
-    back: { label: 'Approvals', href: links.approvals },
     body: html`<div class="columns"><div>
 ${section('Arguments', shownArguments(approval))}
 ${approval.description !== null && section('What the server says of the tool', html`<p class="quoted">${escapedText(approval.description)}</p>`)}
@@ -108,7 +105,6 @@ function decision(choice: 'allow' | 'deny'): readonly ConsoleRoute[] {
     async describe({ admin, ...request }) {
       const { id, tool, account } = await showApproval(admin, idIn({ admin, ...request }));
       return {
-        section: 'approvals',
         title: choice === 'allow' ? `Allow the call of ${tool}` : `Deny the call of ${tool}`,
         back: { label: 'Back to the call', href: `${links.approvals}/${id}` },
         effects:

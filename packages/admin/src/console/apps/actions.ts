@@ -20,10 +20,7 @@ import { appName } from '../names.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { copyText, countOf, field, time } from '../ui/parts.ts';
 
-type Describe = (
-  client: DescribedClient,
-  admin: Administration,
-) => Promise<Omit<ActionPage, 'section' | 'back'>>;
+type Describe = (client: DescribedClient, admin: Administration) => Promise<ActionPage>;
 
 const idIn = ({ query }: ConsoleRequest) => query.get('id') ?? '';
 
@@ -33,7 +30,7 @@ function clientAction(name: string, describe: Describe, perform: Action['perform
     async describe(request) {
       const client = await describeClient(request.admin, idIn(request));
       const back = { label: appName(client), href: links.app(client.id) };
-      return { section: 'apps', back, ...(await describe(client, request.admin)) };
+      return { back, ...(await describe(client, request.admin)) };
     },
     perform,
   });
@@ -160,7 +157,6 @@ const rotateAction = clientAction(
     const id = idIn(request);
     const { secret, previousUntil } = await rotateClientSecret(request, id);
     return {
-      section: 'apps',
       title: 'The new secret',
       back: { label: 'Back to the app', href: links.app(id) },
       body: html`<p>It is shown once. The secret before it is accepted until ${time(previousUntil, request.admin.clock())}.</p>
@@ -178,10 +174,7 @@ const addAction = defineAction({
   path: `${links.apps}/add`,
   fields: ['name', 'redirects', 'method'],
   describe: async ({ form }) => ({
-    section: 'apps',
     title: 'Add an app',
-    back: { label: 'Apps', href: links.apps },
-    effects: [],
     button: 'Add the app',
     fields: html`${field({ name: 'name', label: 'Name', hint: 'Users see it on the consent page, without the note that the app is unverified.', isRequired: true, maxLength: 100, value: form['name'] ?? '' })}
 ${field({ name: 'redirects', label: 'Redirect URIs', rows: 3, isRequired: true, hint: 'One a line, exactly as the app sends them.', value: form['redirects'] ?? '' })}
@@ -198,9 +191,7 @@ ${field({ name: 'method', label: 'How the app authenticates', choices: METHODS, 
     });
     const { client_id: id, client_secret: secret } = registered;
     return {
-      section: 'apps',
       title: `${name} was added`,
-      back: { label: 'Apps', href: links.apps },
       action: { label: 'Open the app', href: links.app(String(id)) },
       body: html`<h2>Client identifier</h2>${copyText(String(id))}
 ${secret !== undefined && html`<h2>Client secret</h2><p>It is shown once: copy it now.</p>${copyText(String(secret))}`}`,

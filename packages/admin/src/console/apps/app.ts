@@ -31,7 +31,6 @@ export const appPage: ConsoleRoute = definePage('/admin/app', async (request) =>
     recentPlots(admin, { client: client.id }),
   ]);
   return {
-    section: 'apps',
     title: appName(client),
     lead: LEADS[trustOf(client)](client),
     ...(trustOf(client) === 'unverified' && {
@@ -41,7 +40,6 @@ export const appPage: ConsoleRoute = definePage('/admin/app', async (request) =>
         isForOperators: true,
       },
     }),
-    back: { label: 'Apps', href: links.apps },
     scripts: ['overview'],
     body: html`${doneNotice(request, DONE)}
 <div class="columns"><div>

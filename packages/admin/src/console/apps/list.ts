@@ -53,7 +53,6 @@ export const appListPage: ConsoleRoute = definePage(links.apps, async (request) 
   const own = after === '' ? configuredClients(admin).filter(matches ?? (() => true)) : [];
   const all = [...own, ...items];
   return {
-    section: 'apps',
     title: 'Apps',
     lead: 'Clients that users allow access, and clients that act for themselves.',
     action: { label: 'Add an app', href: `${links.apps}/add`, isForOperators: true },

@@ -27,7 +27,6 @@ const connectionPage = definePage(PATH, async (request) => {
   const now = admin.clock();
   const servers = grant.resources.map((resource) => serverOf(admin, resource));
   return {
-    section: 'users',
     title: `${app} and ${grant.account.email}`,
     lead: 'What one user allowed one app.',
     back: { label: grant.account.email, href: links.user(grant.account.id) },
@@ -87,7 +86,6 @@ const endRoutes = defineAction({
     const app = (await findAppNames(request.admin, [grant.clientId])).get(grant.clientId) ?? grant.clientId;
     const servers = grant.resources.map((resource) => serverOf(request.admin, resource).name).join(', ');
     return {
-      section: 'users',
       title: `End the access of ${app}`,
       back: { label: 'Back to the connection', href: links.grant(grant.id) },
       effects: [

@@ -1,20 +1,13 @@
 /** The dialogs of the command palette and of the keys, which the script opens. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
-import { links } from '../links.ts';
+import { links, SECTIONS } from '../links.ts';
 
 const KEYS = [
   ['Ctrl K', 'Find a user, an app, a server, a reference, an action'],
   ['/', 'Search this list'],
   ['j', 'Next row'],
   ['k', 'Row before'],
-  ['g o', 'Overview'],
-  ['g a', 'Activity'],
-  ['g u', 'Users'],
-  ['g p', 'Apps'],
-  ['g s', 'Servers'],
-  ['g q', 'Approvals'],
-  ['g r', 'Policy'],
-  ['g e', 'Settings'],
+  ...SECTIONS.map(({ key, label }) => [`g ${key}`, label] as const),
   ['?', 'These keys'],
 ] as const;
 

@@ -3,53 +3,39 @@ import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { describeStored } from '../../operations/clients.ts';
 import { readReference } from '../../operations/refusals.ts';
 import { searchList } from '../../operations/search-lists.ts';
-import { links } from '../links.ts';
+import { type ConsoleLink, links, SECTIONS } from '../links.ts';
 import { appName } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { empty, filterBar } from '../ui/parts.ts';
 
 /** What was found. */
-interface Hit {
-  readonly label: string;
+interface Hit extends ConsoleLink {
   readonly kind: string;
-  readonly href: string;
 }
 
 /** Hits of each kind. */
 const MAX_HITS = 6;
 
-const DESTINATIONS: readonly (Hit & { readonly isForOperators?: true })[] = [
-  { label: 'Overview', kind: 'Page', href: links.overview },
-  { label: 'Activity', kind: 'Page', href: links.activity },
-  { label: 'Users', kind: 'Page', href: links.users },
-  { label: 'Apps', kind: 'Page', href: links.apps },
-  { label: 'Servers', kind: 'Page', href: links.servers },
-  { label: 'Approvals', kind: 'Page', href: links.approvals },
-  { label: 'Policy: explain a call', kind: 'Page', href: links.policy },
-  { label: 'Settings', kind: 'Page', href: links.settings },
-  { label: 'Invite a user', kind: 'Action', href: `${links.users}/invite`, isForOperators: true },
-  { label: 'Add an app', kind: 'Action', href: `${links.apps}/add`, isForOperators: true },
-  { label: 'Protect a server', kind: 'Action', href: links.setup, isForOperators: true },
-  { label: 'Add an identity provider', kind: 'Action', href: links.setupProvider, isForOperators: true },
-  {
-    label: 'Rotate the signing key',
-    kind: 'Action',
-    href: `${links.settings}/rotate-key`,
-    isForOperators: true,
-  },
-  {
-    label: 'Create an initial access token',
-    kind: 'Action',
-    href: `${links.settings}/create-token`,
-    isForOperators: true,
-  },
+const PAGES: readonly Hit[] = SECTIONS.map(({ name, label }) => ({
+  label: name === 'policy' ? 'Policy: explain a call' : label,
+  kind: 'Page',
+  href: links[name],
+}));
+
+/** For operators. */
+const ACTIONS: readonly Hit[] = [
+  { label: 'Invite a user', kind: 'Action', href: `${links.users}/invite` },
+  { label: 'Add an app', kind: 'Action', href: `${links.apps}/add` },
+  { label: 'Protect a server', kind: 'Action', href: links.setup },
+  { label: 'Add an identity provider', kind: 'Action', href: links.setupProvider },
+  { label: 'Rotate the signing key', kind: 'Action', href: `${links.settings}/rotate-key` },
+  { label: 'Create an initial access token', kind: 'Action', href: `${links.settings}/create-token` },
 ];
 
 export const findPage: ConsoleRoute = definePage(links.find, async (request) => {
   const text = (request.query.get('q') ?? '').trim();
   const hits = await findHits(request, text);
   return {
-    section: 'overview',
     title: 'Find',
     lead: 'A user, an app, a server, the reference of an error page, or an action.',
     body: html`${filterBar(request, 'Find')}
@@ -64,8 +50,8 @@ function hitList(hits: readonly Hit[]): Markup {
 async function findHits({ admin, role }: ConsoleRequest, text: string): Promise<readonly Hit[]> {
   const wanted = text.toLowerCase();
   const isWanted = (...texts: readonly string[]) => texts.some((one) => one.toLowerCase().includes(wanted));
-  const destinations = DESTINATIONS.filter(
-    ({ label, isForOperators }) => isWanted(label) && (role === 'operator' || isForOperators !== true),
+  const destinations = [...PAGES, ...(role === 'operator' ? ACTIONS : [])].filter(({ label }) =>
+    isWanted(label),
   );
   if (wanted === '') return destinations;
   const [users, apps] = await Promise.all([

@@ -1,4 +1,5 @@
 /** The script of the command palette and of the keys. Without it, the sidebar links to the page that finds the same. */
+import { SECTIONS } from '../links.ts';
 
 /** Plain JavaScript as browsers get it: no library, no other origin. */
 export const PALETTE_SCRIPT: string = `'use strict';
@@ -52,7 +53,7 @@ export const PALETTE_SCRIPT: string = `'use strict';
   for (const dialog of [palette, keys]) dialog.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
   for (const link of document.querySelectorAll('[data-palette]')) link.addEventListener('click', (event) => { event.preventDefault(); open(); });
 
-  const sections = { o: 0, a: 1, u: 2, p: 3, s: 4, q: 5, r: 6, e: 7 };
+  const sections = '${SECTIONS.map(({ key }) => key).join('')}';
   const move = (step) => {
     const links = [...document.querySelectorAll('main tbody tr, main [data-row]')].map((row) => row.querySelector('a')).filter(Boolean);
     const next = links[links.indexOf(document.activeElement) + step] || links[step > 0 ? 0 : links.length - 1];
@@ -63,8 +64,8 @@ export const PALETTE_SCRIPT: string = `'use strict';
     if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') { event.preventDefault(); open(); return; }
     const typed = event.target.closest && event.target.closest('input, textarea, select, dialog[open]');
     if (typed || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.timeStamp - leads < 2000 && event.key in sections) {
-      const link = document.querySelectorAll('.side li a')[sections[event.key]];
+    if (event.timeStamp - leads < 2000) {
+      const link = document.querySelectorAll('.side li a')[sections.indexOf(event.key)];
       if (link) location.assign(link.href);
     }
     leads = event.key === 'g' ? event.timeStamp : -2000;

@@ -3,7 +3,7 @@ import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { type Attention, findAttention } from '../../operations/attention.ts';
 import { type Counts, sumCounts } from '../../operations/statistics/counts.ts';
 import { addHistograms, type Histogram, quantileOf } from '../../operations/statistics/histogram.ts';
-import { links, withQuery } from '../links.ts';
+import { links, sectionOf, withQuery } from '../links.ts';
 import { type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
 import { icons } from '../ui/icons.ts';
@@ -33,7 +33,6 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
     ]);
     const marks = await findMarks(admin, overview.points);
     return {
-      section: 'overview',
       title: 'Overview',
       scripts: ['overview'],
       body: html`${section('Needs attention', attentionList(attention))}
@@ -56,10 +55,12 @@ const TITLES: Readonly<Record<ViewName, string>> = {
 /** @throws PageError 400 */
 function readView(text: string): ViewName {
   if (Object.hasOwn(VIEWS, text)) return text as ViewName;
-  throw new PageError(400, 'There is no such view', 'There are hour, day, week and month.', {
-    label: 'Overview',
-    href: links.overview,
-  });
+  throw new PageError(
+    400,
+    'There is no such view',
+    'There are hour, day, week and month.',
+    sectionOf(links.overview),
+  );
 }
 
 function viewLinks(current: ViewName): Markup {

@@ -12,7 +12,6 @@ export const policyPage: ConsoleRoute = definePage(links.policy, async (request)
   const servers = request.admin.servers();
   const isAsked = (request.query.get('tool') ?? '') !== '';
   return {
-    section: 'policy',
     title: 'Policy',
     lead: 'What the rules decide about a call, by which rule, and who may make it.',
     body:

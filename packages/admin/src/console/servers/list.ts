@@ -48,7 +48,6 @@ export const serverListPage: ConsoleRoute = definePage(links.servers, async (req
   ];
   const healthAt = ({ path }: GatewayServer) => HEALTH[healthOf(admin, path) ?? 'up'];
   return {
-    section: 'servers',
     title: 'Servers',
     lead: 'MCP servers behind the gateway. They are defined in the configuration file.',
     action: { label: 'Protect a server', href: links.setup, isForOperators: true },

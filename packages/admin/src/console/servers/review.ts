@@ -30,7 +30,6 @@ const reviewPage = definePage(PATH, async (request) => {
   const query = { path: tool.server, tool: tool.name, hash: tool.hash };
   const isNew = tool.approvedDefinition === null;
   return {
-    section: 'servers',
     title: `Review ${tool.name}`,
     lead: isNew
       ? 'The backend offers this tool since it was first listed. Apps do not see it.'
@@ -73,7 +72,6 @@ function decision(name: 'approve' | 'reject', effects: readonly string[]): reado
       const tool = await findPending(request);
       const query = { path: tool.server, tool: tool.name, hash: tool.hash };
       return {
-        section: 'servers',
         title: `${verb} ${tool.name}`,
         back: { label: 'Back to the review', href: withQuery(PATH, query) },
         effects,

@@ -27,9 +27,7 @@ export const serverPage: ConsoleRoute = definePage('/admin/server', async (reque
     serverUse(admin, server),
   ]);
   return {
-    section: 'servers',
     title: server.name,
-    back: { label: 'Servers', href: links.servers },
     scripts: ['overview'],
     body: html`${doneNotice(request, DONE)}
 <div class="columns"><div>

@@ -14,8 +14,6 @@ import { links } from '../links.ts';
 import type { ConsoleRoute } from '../page.ts';
 import { copyText, field, time } from '../ui/parts.ts';
 
-const back = { label: 'Settings', href: links.settings };
-
 const REPLACEMENTS = [
   ['in-time', 'In time: it is published first, and signs later. Nothing is interrupted.'],
   ['at-once', 'At once: it signs now. A server that caches keys may refuse tokens for a few minutes.'],
@@ -26,9 +24,7 @@ const rotateRoutes = defineAction({
   path: `${links.settings}/rotate-key`,
   fields: ['replacement'],
   describe: async ({ form }) => ({
-    section: 'settings',
     title: 'Rotate the signing key',
-    back,
     effects: ['Creates a new key that signs access tokens. It cannot be undone.'],
     button: 'Rotate the key',
     isDangerous: true,
@@ -58,9 +54,7 @@ const createRoutes = defineAction({
   path: `${links.settings}/create-token`,
   fields: ['note', 'days'],
   describe: async ({ form }) => ({
-    section: 'settings',
     title: 'Create an initial access token',
-    back,
     effects: ['Lets one app register itself, once.'],
     button: 'Create the token',
     fields: html`${field({ name: 'note', label: 'Note', hint: 'For whom it is. Only operators and viewers see it.', maxLength: 200, value: form['note'] ?? '' })}
@@ -76,9 +70,7 @@ ${field({ name: 'days', label: 'Works for', choices: LIFETIMES, value: form['day
       seconds: Number(days) * DAY,
     });
     return {
-      section: 'settings',
       title: 'The initial access token',
-      back,
       body: html`<p>It is shown once, and expires ${time(expiresAt, request.admin.clock())}. The app sends it as a bearer token when it registers.</p>
 ${copyText(token)}`,
     };
@@ -99,9 +91,7 @@ const revokeRoutes = defineAction({
     );
     const { note } = found(items[0], `initial access token ${id}`);
     return {
-      section: 'settings',
       title: note === '' ? 'Revoke the initial access token' : `Revoke the token for ${note}`,
-      back,
       effects: ['No app can register with it any more.'],
       button: 'Revoke the token',
       isDangerous: true,
@@ -119,9 +109,7 @@ const streamRoutes = defineAction({
     const id = params['streamId'] ?? '';
     const { clientId } = found(await admin.store.findEventStream(id), `event stream ${id}`);
     return {
-      section: 'settings',
       title: `Remove the event stream of ${clientId}`,
-      back,
       effects: [
         'The receiver learns of no ended access any more, and of nothing that is still queued.',
         'It may create another one while the setting `sharedSignals` names it.',

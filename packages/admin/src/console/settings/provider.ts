@@ -13,10 +13,8 @@ export const providerPage: ConsoleRoute = definePage(
     const now = admin.clock();
     const { lastSuccess, lastFailure } = status;
     return {
-      section: 'settings',
       title: status.name,
       lead: 'Users sign in here with their account there. It is defined in the configuration file.',
-      back: { label: 'Settings', href: links.settings },
       body: html`<div class="columns"><div>
 ${section(
   'Now',

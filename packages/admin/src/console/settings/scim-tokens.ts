@@ -15,7 +15,6 @@ function provisionersOf({ provisioners, identityProviders }: Administration): Re
   return new Map(provisioners.map((id) => [id, names.get(id) ?? id]));
 }
 
-const back = { label: 'Settings', href: links.settings };
 const CREATE = `${links.settings}/create-scim-token`;
 
 /** The address of the form; `null`: no identity provider provisions, or a viewer asks. */
@@ -60,9 +59,7 @@ const createRoutes = defineAction({
   path: CREATE,
   fields: ['provider', 'note', 'days'],
   describe: async ({ form, admin }) => ({
-    section: 'settings',
     title: 'Create a provisioning token',
-    back,
     effects: ['Lets the identity provider create, change and deactivate its users and groups here.'],
     button: 'Create the token',
     fields: html`${field({ name: 'provider', label: 'Identity provider', choices: [...provisionersOf(admin)], value: form['provider'] ?? '' })}
@@ -79,9 +76,7 @@ ${field({ name: 'days', label: 'Works for', choices: LIFETIMES, value: form['day
       ...{ identityProvider: provider, note, seconds },
     });
     return {
-      section: 'settings',
       title: 'The provisioning token',
-      back,
       body: html`<p>Enter both at the identity provider. The token is shown once, and expires ${time(expiresAt, request.admin.clock())}.</p>
 <h2>URL</h2>${copyText(`${new URL(request.admin.issuer).origin}/scim/v2`)}
 <h2>Token</h2>${copyText(token)}`,
@@ -96,9 +91,7 @@ const revokeRoutes = defineAction({
     const listed = (await admin.provisioningTokens.list()).find((one) => one.id === id);
     const { identityProvider } = found(listed ?? null, `SCIM token ${id}`);
     return {
-      section: 'settings',
       title: `Revoke a provisioning token of ${identityProvider}`,
-      back,
       effects: ['The identity provider can no longer change users and groups with it.'],
       button: 'Revoke the token',
       isDangerous: true,

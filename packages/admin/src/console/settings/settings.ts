@@ -31,7 +31,6 @@ export const settingsPage: ConsoleRoute = definePage(links.settings, async (requ
   const link = (href: string, label: string) =>
     isOperator ? html`<a class="button" href="${href}">${label}</a>` : null;
   return {
-    section: 'settings',
     title: 'Settings',
     lead: html`What is in effect. ${originOf(admin)}`,
     body: html`${doneNotice(request, DONE)}

@@ -4,14 +4,15 @@ import { html } from '@portcullis/authorization-server/pages';
 import { OperationError } from '../../operations/errors.ts';
 import type { PublishedProvider } from '../../operations/read-provider.ts';
 import { tryProvider } from '../../operations/try-provider.ts';
+import { defineForm } from '../action.ts';
 import { links } from '../links.ts';
-import { type ConsolePage, type ConsoleRequest, type ConsoleRoute, defineForm } from '../page.ts';
+import type { ConsolePage, ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { copyText, countOf, errorNotice, facts, field, postForm, section } from '../ui/parts.ts';
 import { exportSection } from './export.ts';
 
 const PATH = links.setupProvider;
 
-function formPage(request: ConsoleRequest, error: OperationError | null): ConsolePage {
+async function formPage(request: ConsoleRequest, error: OperationError | null): Promise<ConsolePage> {
   const value = (name: string) => request.form[name] ?? '';
   const content = html`${field({ name: 'issuer', label: 'Issuer', type: 'url', isRequired: true, maxLength: 2000, value: value('issuer'), hint: 'As the provider writes it: https://login.example.com' })}
 ${field({ name: 'name', label: 'Name', isRequired: true, maxLength: 100, value: value('name'), hint: 'Users see it on the sign-in page.' })}
@@ -19,30 +20,23 @@ ${field({ name: 'id', label: 'Identifier', isRequired: true, maxLength: 64, valu
 ${field({ name: 'clientId', label: 'Client ID', isRequired: true, maxLength: 500, value: value('clientId'), hint: 'Of the application that you created at the provider. Its secret is never entered here.' })}
 <p class="buttons"><button class="button main">Try the provider</button><a class="button" href="${links.settings}">Cancel</a></p>`;
   return {
-    section: 'settings',
     title: 'Add an identity provider',
     lead: 'Nothing changes until you add the exported configuration to your file.',
-    back: { label: 'Settings', href: links.settings },
     status: error === null ? 200 : 400,
     body: html`${errorNotice(error)}${postForm(request, PATH, content)}`,
   };
 }
 
-/** Where the secret is when the server starts. */
-function variableOf(id: string): string {
-  return `${id.toUpperCase().replaceAll('-', '_')}_CLIENT_SECRET`;
-}
-
 function resultPage({ admin, form }: ConsoleRequest, tried: PublishedProvider): ConsolePage {
   const { id = '', name = '', clientId = '', issuer = '' } = form;
-  const variable = variableOf(id);
+  // Where the secret is when the server starts.
+  const variable = `${id.toUpperCase().replaceAll('-', '_')}_CLIENT_SECRET`;
   const entry = {
     ...{ id, name, kind: { issuer }, clientId },
     clientSecret: { variable },
     scopes: ['openid', 'email', 'profile'],
   };
   return {
-    section: 'settings',
     title: `${name} works`,
     back: { label: 'Start again', href: PATH },
     body: html`<div class="columns"><div>
@@ -64,20 +58,14 @@ ${section(
   };
 }
 
-export const providerSetupRoutes: readonly ConsoleRoute[] = [
-  {
-    ...{ method: 'GET', path: PATH, isForOperators: true, fields: [] },
-    handle: async (request) => formPage(request, null),
-  },
-  defineForm(PATH, ['issuer', 'name', 'id', 'clientId'], async (request) => {
+export const providerSetupRoutes: readonly ConsoleRoute[] = defineForm(
+  PATH,
+  ['issuer', 'name', 'id', 'clientId'],
+  formPage,
+  async (request) => {
     const { issuer = '', id = '' } = request.form;
-    try {
-      if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(id))
-        throw new OperationError('invalid', 'The identifier must be lower-case letters, digits and hyphens.');
-      return resultPage(request, await tryProvider(request.admin, issuer));
-    } catch (error) {
-      if (!(error instanceof OperationError)) throw error;
-      return formPage(request, error);
-    }
-  }),
-];
+    if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(id))
+      throw new OperationError('invalid', 'The identifier must be lower-case letters, digits and hyphens.');
+    return resultPage(request, await tryProvider(request.admin, issuer));
+  },
+);

@@ -1,9 +1,10 @@
 /** Sets a server up: address, who may use it, what it offers, and the configuration that protects it with the links for apps. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
-import { OperationError } from '../../operations/errors.ts';
+import type { OperationError } from '../../operations/errors.ts';
 import { type TriedServer, tryServer } from '../../operations/try-server.ts';
+import { defineForm } from '../action.ts';
 import { links } from '../links.ts';
-import { type ConsolePage, type ConsoleRequest, type ConsoleRoute, defineForm } from '../page.ts';
+import type { ConsolePage, ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { connectInstructions } from '../servers/connect.ts';
 import { countOf, errorNotice, field, postForm, section } from '../ui/parts.ts';
 import { exportSection } from './export.ts';
@@ -15,7 +16,7 @@ function steps(current: 1 | 2): Markup {
   return html`<ol class="steps">${names.map((name, index) => html`<li${index + 1 === current && html` aria-current="step"`}>${name}</li>`)}</ol>`;
 }
 
-function formPage(request: ConsoleRequest, error: OperationError | null): ConsolePage {
+async function formPage(request: ConsoleRequest, error: OperationError | null): Promise<ConsolePage> {
   const value = (name: string) => request.form[name] ?? '';
   const content = html`${field({ name: 'url', label: 'Address of the MCP server', type: 'url', isRequired: true, maxLength: 2000, value: value('url'), hint: 'Its Streamable HTTP endpoint, as this computer reaches it: https://mcp.internal.example.com/mcp' })}
 ${field({ name: 'name', label: 'Name', isRequired: true, maxLength: 100, value: value('name'), hint: 'Users see it when they allow an app something.' })}
@@ -23,10 +24,8 @@ ${field({ name: 'path', label: 'Path', isRequired: true, maxLength: 200, value: 
 ${field({ name: 'groups', label: 'Who may use it', maxLength: 1000, value: value('groups'), hint: 'Groups, separated by commas. Empty: every user who can sign in.' })}
 <p class="buttons"><button class="button main">Try the server</button><a class="button" href="${links.servers}">Cancel</a></p>`;
   return {
-    section: 'servers',
     title: 'Protect a server',
     lead: 'Nothing changes until you add the exported configuration to your file.',
-    back: { label: 'Servers', href: links.servers },
     status: error === null ? 200 : 400,
     body: html`${steps(1)}${errorNotice(error)}${postForm(request, PATH, content)}`,
   };
@@ -43,7 +42,6 @@ function resultPage(
       : `It responds with ${countOf(tools, 'tool')}${revision !== '' && ` in revision ${revision} of the protocol`}.`;
   const who = groups.length === 0 ? 'Every user who can sign in' : `Users in ${groups.join(', ')}`;
   return {
-    section: 'servers',
     title: `${server.name} works`,
     back: { label: 'Start again', href: PATH },
     body: html`${steps(2)}
@@ -56,22 +54,16 @@ ${section('Connect an app', connectInstructions(server.name, server.resource))}
   };
 }
 
-export const serverSetupRoutes: readonly ConsoleRoute[] = [
-  {
-    ...{ method: 'GET', path: PATH, isForOperators: true, fields: [] },
-    handle: async (request) => formPage(request, null),
-  },
-  defineForm(PATH, ['url', 'name', 'path', 'groups'], async (request) => {
+export const serverSetupRoutes: readonly ConsoleRoute[] = defineForm(
+  PATH,
+  ['url', 'name', 'path', 'groups'],
+  formPage,
+  async (request) => {
     const { url = '', name = '', path = '' } = request.form;
     const groups = (request.form['groups'] ?? '')
       .split(',')
       .map((group) => group.trim())
       .filter(Boolean);
-    try {
-      return resultPage(request, await tryServer(request.admin, { url, name, path, groups }), groups);
-    } catch (error) {
-      if (!(error instanceof OperationError)) throw error;
-      return formPage(request, error);
-    }
-  }),
-];
+    return resultPage(request, await tryServer(request.admin, { url, name, path, groups }), groups);
+  },
+);

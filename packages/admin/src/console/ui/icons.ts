@@ -1,6 +1,6 @@
 /** Icons of the console, drawn here. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
-import type { Section } from '../page.ts';
+import type { Section } from '../links.ts';
 
 const draw = (content: Markup): Markup =>
   html`<svg class="icon" width="18" height="18" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${content}</svg>`;

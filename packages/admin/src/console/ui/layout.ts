@@ -1,24 +1,15 @@
 /** The document around every page of the console: sidebar, title with its primary action, body. */
 import { type ComponentPages, escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import { dialogs } from '../find/dialogs.ts';
-import { links } from '../links.ts';
-import type { ConsolePage, Section } from '../page.ts';
+import { links, SECTIONS, type Section, sectionOf } from '../links.ts';
+import type { ConsolePage } from '../page.ts';
 import { icons, sectionIcons } from './icons.ts';
-
-const SECTIONS: readonly (readonly [Section, string])[] = [
-  ['overview', 'Overview'],
-  ['activity', 'Activity'],
-  ['users', 'Users'],
-  ['apps', 'Apps'],
-  ['servers', 'Servers'],
-  ['approvals', 'Approvals'],
-  ['policy', 'Policy'],
-  ['settings', 'Settings'],
-];
 
 /** What the document shows besides its page. */
 export interface Frame {
   readonly look: ComponentPages['look'];
+  /** Of the page, below the origin. */
+  readonly path: string;
   readonly stylesheet: string;
   /** Paths of the page's scripts. */
   readonly scripts: readonly string[];
@@ -31,6 +22,8 @@ export interface Frame {
 /** Renders the document. */
 export function renderConsole(frame: Frame, page: ConsolePage): Markup {
   const { look, stylesheet, scripts, user } = frame;
+  const section = sectionOf(frame.path);
+  const isList = section.name === 'overview' || frame.path.split('?', 1)[0] === section.href;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -44,9 +37,9 @@ ${scripts.map((path) => html`<script src="${path}" defer><\/script>`)}
 </head>
 <body${user === null && html` class="alone"`}>
 <a class="skip" href="#main">Skip to content</a>
-${user !== null && sidebar(frame, page.section, user)}
+${user !== null && sidebar(frame, section.name, user)}
 <main id="main" tabindex="-1">
-${header(page, user?.isOperator === true)}
+${header(isList ? page : { back: section, ...page }, user?.isOperator === true)}
 ${page.body}
 </main>
 ${user !== null && dialogs}
@@ -77,8 +70,8 @@ function sidebar(
 <a class="find" href="${links.find}" data-palette title="Find">${icons.search}<span>Find</span><kbd>Ctrl K</kbd></a>
 <ul>
 ${SECTIONS.map(
-  ([section, label]) =>
-    html`<li><a href="${links[section]}"${section === current && html` aria-current="page"`} title="${label}">${sectionIcons[section]}<span>${label}</span>${section === 'approvals' && waiting > 0 && html`<b class="count">${String(waiting)}<span class="unseen"> waiting</span></b>`}</a></li>`,
+  ({ name, label }) =>
+    html`<li><a href="${links[name]}"${name === current && html` aria-current="page"`} title="${label}">${sectionIcons[name]}<span>${label}</span>${name === 'approvals' && waiting > 0 && html`<b class="count">${String(waiting)}<span class="unseen"> waiting</span></b>`}</a></li>`,
 )}
 </ul>
 <div class="me"><bdi title="${email}">${email}</bdi><span>${isOperator ? 'Operator' : 'Viewer'} · <a href="/account">Account</a></span></div>

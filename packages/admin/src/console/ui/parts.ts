@@ -1,7 +1,7 @@
 /** Parts of pages: tables, filters, figures, times, facts and forms. */
 import { html, type Markup } from '@portcullis/authorization-server/pages';
-import { withQuery } from '../links.ts';
-import type { ConsoleLink, ConsoleRequest } from '../page.ts';
+import { type ConsoleLink, withQuery } from '../links.ts';
+import type { ConsoleRequest } from '../page.ts';
 import { icons } from './icons.ts';
 
 // Creating a formatter costs as much as hundreds of its texts.

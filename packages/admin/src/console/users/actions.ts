@@ -21,7 +21,7 @@ import { copyText, countOf, field, time } from '../ui/parts.ts';
 import { ROLES, readRole } from './roles.ts';
 
 /** What the page of an action says of a user. */
-type Describe = (user: UserDetails, admin: Administration) => Promise<Omit<ActionPage, 'section' | 'back'>>;
+type Describe = (user: UserDetails, admin: Administration) => Promise<ActionPage>;
 
 function userAction(
   name: string,
@@ -35,7 +35,7 @@ function userAction(
     async describe({ admin, params }) {
       const user = await showUser(admin, params['userId'] ?? '');
       const back = { label: user.email, href: links.user(user.id) };
-      return { section: 'users', back, ...(await describe(user, admin)) };
+      return { back, ...(await describe(user, admin)) };
     },
     perform,
   });
@@ -144,7 +144,6 @@ const credentialActions: readonly ConsoleRoute[] = [
       const { email } = await showUser(request.admin, idIn(request));
       const { link, expiresAt } = await createResetLink(request, idIn(request));
       return {
-        section: 'users',
         title: `Reset link for ${email}`,
         back: { label: email, href: links.user(idIn(request)) },
         body: html`<p>Give it to the owner of the account only. It is shown once, and expires ${time(expiresAt, request.admin.clock())}.</p>${copyText(link)}`,
@@ -185,7 +184,6 @@ const profileActions: readonly ConsoleRoute[] = [
     'role',
     async ({ email, role }) => ({
       title: `Change the role of ${email}`,
-      effects: [],
       button: 'Change role',
       fields: field({
         name: 'role',
@@ -210,7 +208,6 @@ const profileActions: readonly ConsoleRoute[] = [
     'groups',
     async ({ email, groups }) => ({
       title: `Change the groups of ${email}`,
-      effects: [],
       button: 'Change groups',
       fields: html`${field({
         name: 'groups',

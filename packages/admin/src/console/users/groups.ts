@@ -22,10 +22,8 @@ export const groupRoutes: readonly ConsoleRoute[] = [
   definePage(links.groups, async ({ admin }) => {
     const groups = await findGroups(admin.accounts);
     return {
-      section: 'users',
       title: 'Groups',
       lead: 'What users are in: set here, of their last sign-in at the identity provider, or provisioned by SCIM.',
-      back: { label: 'Users', href: links.users },
       body:
         groups.length === 0
           ? empty('No user is in a group', 'Groups come with users of an identity provider, or are set here.')
@@ -61,7 +59,6 @@ function originsOf(origins: Group['origins']): readonly string[] {
 async function userAccess(request: ConsoleRequest, named: string): Promise<ConsolePage> {
   const user = await findUser(request.admin, named);
   return {
-    section: 'users',
     title: 'What this user may call',
     lead: user.email,
     back: { label: user.email, href: links.user(user.id) },
@@ -73,7 +70,6 @@ async function groupAccess(request: ConsoleRequest, name: string): Promise<Conso
   const groups = await findGroups(request.admin.accounts);
   const members = groups.find((group) => group.name === name)?.members ?? [];
   return {
-    section: 'users',
     title: 'What this group may call',
     lead: name,
     back: { label: 'Groups', href: links.groups },

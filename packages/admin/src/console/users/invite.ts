@@ -12,10 +12,7 @@ export const inviteRoutes: readonly ConsoleRoute[] = defineAction({
   path: `${links.users}/invite`,
   fields: ['email', 'role'],
   describe: async ({ form, admin }) => ({
-    section: 'users',
     title: 'Invite a user',
-    back: { label: 'Users', href: links.users },
-    effects: [],
     button: 'Create the invitation',
     fields: html`${field({ name: 'email', label: 'Email address', type: 'email', isRequired: true, maxLength: 300, value: form['email'] ?? '', hint: admin.sendsMail ? 'Creates an account, and mails a one-time link to its owner.' : 'Creates an account and a one-time link for its owner.' })}
 ${field({ name: 'role', label: 'Role in the administration', choices: ROLES, value: form['role'] ?? '' })}`,
@@ -26,9 +23,7 @@ ${field({ name: 'role', label: 'Role in the administration', choices: ROLES, val
     const { account, link } = await inviteUser(request, { email, role: readRole(request) });
     const owner = html`<a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>`;
     return {
-      section: 'users',
       title: link === null ? 'The invitation is on its way' : 'The invitation is ready',
-      back: { label: 'Users', href: links.users },
       body:
         link === null
           ? html`<p>${owner} gets a mail with a link that works once, for a week.</p>`

@@ -34,7 +34,6 @@ export const userRoutes: readonly ConsoleRoute[] = [
       LIMIT,
     );
     return {
-      section: 'users',
       title: 'Users',
       lead: 'Accounts that sign in here or at an identity provider.',
       action: { label: 'Invite a user', href: `${links.users}/invite`, isForOperators: true },

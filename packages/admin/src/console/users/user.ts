@@ -41,10 +41,8 @@ export const userPage: ConsoleRoute = definePage(`${links.users}/{userId}`, asyn
     connections.map(({ clientId }) => clientId),
   );
   return {
-    section: 'users',
     title: user.name ?? user.email,
     ...(user.name !== null && { lead: user.email }),
-    back: { label: 'Users', href: links.users },
     scripts: ['overview'],
     body: html`${doneNotice(request, DONE)}
 <div class="columns"><div>
