@@ -19,7 +19,7 @@ export interface EventWords {
   readonly tone: Tone;
 }
 
-/** Sentences with placeholders; those of calls and refused requests are below. */
+/** Sentences with placeholders; those of refusals and calls are below. */
 const SENTENCES: Readonly<Record<string, string>> = {
   'account.created': '{user} got an account',
   'account.disabled': 'The account of {user} was disabled',
@@ -31,7 +31,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'security_event_stream.failed': 'The stream of security events of {provider} failed{because}',
   'security_event_stream.updated': '{provider} changed its stream of security events',
   'security_event_stream.verified': '{provider} verified its stream of security events',
-  'account.reset_refused': 'A link to sign in was requested for {user}, and not sent{because}',
   'account.reset_requested': '{user} requested a link to sign in',
   'account.link_used': '{user} used a one-time link',
   'account.linked': '{user} was recognized by a verified address, as {issuer} states it',
@@ -40,18 +39,12 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'account.role_changed': '{user} got the role {role} in place of {previousRole}',
   'admin.changed': '{user} changed {operation} of {target}{because}',
   'approval.consumed': '{app} used the approval of {tool} for {user}',
-  'approval.denied': '{decidedBy} denied {app} the call of {tool} for {user}',
   'approval.granted': '{decidedBy} allowed {app} the call of {tool} for {user}',
-  'approval.outcome_unknown':
-    'The connection broke while {app} called {tool} for {user}: look there whether it was executed',
   'approval.requested': '{app} waits for an approval to call {tool} for {user}',
   'assertion.issued': '{app} got an assertion for {audience} for {user}',
   'audit.delayed': '{count} events were stored late',
-  'audit.dropped': '{count} events could not be stored',
   'authorization.started': '{app} asked for access',
   'authorization_code.issued': '{app} got an authorization code for {user}',
-  'authorization_code.replayed':
-    'An authorization code of {app} for {user} was used again, and its connection ended: investigate',
   'client.added': 'The app {app} was added',
   'client.changed': 'The app {app} changed its registration',
   'client.disabled': 'The app {app} was disabled',
@@ -63,36 +56,26 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'client.registered': '{app} registered itself',
   'client.removed': 'The app {app} was removed',
   'client.secret_rotated': 'The secret of {app} was replaced',
-  'client_metadata_document.rejected': 'The metadata document of {app} could not be used{because}',
   'consent.allowed': '{user} allowed {app} access',
-  'consent.denied': '{user} denied {app} access',
   'consent.remembered': '{app} had the access of {user} before, and was not asked again',
   'data_key.created': 'A key that encrypts stored tokens was created',
   'device_authorization.approved': '{user} approved the device of {app}',
-  'device_authorization.denied': '{user} denied the device of {app}',
   'device_authorization.started': 'A device of {app} asked for access',
   'event_stream.changed': '{app} changed its event stream',
   'event_stream.created': '{app} created an event stream',
-  'event_stream.event_rejected': '{app} rejected a security event{because}',
   'event_stream.removed': 'The event stream of {app} was removed',
   'event_stream.verification_requested': '{app} requested verification of its event stream',
-  'federated_login.failed': 'A sign-in at {provider} failed{because}',
   'federated_login.started': 'A user was sent to {provider} to sign in',
   'grant.revoked': 'The access of {app} to what {user} has was ended{because}',
-  'identity_provider.failed': '{provider} could not be used{because}',
   'initial_access_token.created': 'A token with which an app may register was created',
   'initial_access_token.revoked': 'A token with which an app may register was revoked',
   'key.created': 'The signing key {keyId} was created',
   'key.reencrypted': '{count} keys were encrypted under a new master key',
   'key.removed': 'The key {keyId} was removed',
   'key.rotated': 'The signing key was rotated to {keyId}',
-  'key_ring.refresh_failed': 'Signing keys could not be loaded{because}',
-  'login.failed': 'A sign-in of {user} failed',
   'login.succeeded': '{user} signed in',
-  'mail.rejected': 'A message to {user} was not accepted by its mail server{because}',
   'metadata.read': 'Metadata was read: {path}',
   'passkey.added': '{user} added a passkey',
-  'passkey.clone_detected': 'A passkey of {user} seems to be cloned: investigate',
   'passkey.removed': '{user} removed a passkey',
   'password.changed': '{user} changed the password',
   'personal_access_token.created': '{user} created a personal access token',
@@ -105,10 +88,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'refresh_token.ahead_of_store':
     'A refresh token of {app} for {user} was newer than the database: expected after a restore',
   'refresh_token.retried': '{app} used a refresh token of {user} twice, and got the same one',
-  'refresh_token.reuse_detected':
-    'An old refresh token of {app} for {user} was used: its tokens were revoked, investigate',
   'refresh_token.rotated': '{app} refreshed its token for {user}',
-  'request.failed': 'A request to {endpoint} failed here: report it{because}',
   'scim.group_changed': '{provider} changed a group',
   'scim.group_created': '{provider} created a group',
   'scim.group_removed': '{provider} removed a group',
@@ -128,7 +108,32 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'tool.approved': 'The tool {tool} of {server} was approved',
   'tool.changed': 'The tool {tool} of {server} is new or has changed, and is hidden until it is reviewed',
   'tool.rejected': 'The tool {tool} of {server} was rejected',
+};
+
+/** The same of what was refused or failed. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  'account.reset_refused': 'A link to sign in was requested for {user}, and not sent{because}',
+  'approval.denied': '{decidedBy} denied {app} the call of {tool} for {user}',
+  'approval.outcome_unknown':
+    'The connection broke while {app} called {tool} for {user}: look there whether it was executed',
+  'audit.dropped': '{count} events could not be stored',
+  'authorization_code.replayed':
+    'An authorization code of {app} for {user} was used again, and its connection ended: investigate',
+  'client_metadata_document.rejected': 'The metadata document of {app} could not be used{because}',
+  'consent.denied': '{user} denied {app} access',
+  'device_authorization.denied': '{user} denied the device of {app}',
+  'event_stream.event_rejected': '{app} rejected a security event{because}',
+  'federated_login.failed': 'A sign-in at {provider} failed{because}',
+  'identity_provider.failed': '{provider} could not be used{because}',
+  'key_ring.refresh_failed': 'Signing keys could not be loaded{because}',
+  'login.failed': 'A sign-in of {user} failed',
+  'mail.rejected': 'A message to {user} was not accepted by its mail server{because}',
+  'passkey.clone_detected': 'A passkey of {user} seems to be cloned: investigate',
+  'refresh_token.reuse_detected':
+    'An old refresh token of {app} for {user} was used: its tokens were revoked, investigate',
+  'request.failed': 'A request to {endpoint} failed here: report it{because}',
   'webhook.event_rejected': 'The webhook {webhook} rejected an event{because}',
+  'request.rejected': '{appOrRequest} was refused at {endpoint} with {error}{because}',
 };
 
 /** What is said of a call, by its decision; of an allowed one `OUTCOMES` say how it ended. */
@@ -152,29 +157,6 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   cancelled: ', and gave up',
 };
 
-const REJECTED = '{appOrRequest} was refused at {endpoint} with {error}{because}';
-
-const REFUSED: readonly string[] = [
-  'login.failed',
-  'federated_login.failed',
-  'identity_provider.failed',
-  'request.rejected',
-  'request.failed',
-  'consent.denied',
-  'approval.denied',
-  'approval.outcome_unknown',
-  'device_authorization.denied',
-  'authorization_code.replayed',
-  'refresh_token.reuse_detected',
-  'passkey.clone_detected',
-  'client_metadata_document.rejected',
-  'key_ring.refresh_failed',
-  'audit.dropped',
-  'webhook.event_rejected',
-  'event_stream.event_rejected',
-  'mail.rejected',
-  'account.reset_refused',
-];
 /** What operators, or the configuration of servers, changed. */
 const CHANGED =
   /^(admin|tool|key|client|initial_access_token|scim)\.|^account\.(disabled|enabled|removed|role_changed)$/;
@@ -193,9 +175,9 @@ export function describeEvent(event: AuditEventRecord, names: EventNames): Event
       tone: isAllowed && !failed ? 'plain' : 'refused',
     };
   }
-  const sentence =
-    type === 'request.rejected' ? REJECTED : (SENTENCES[type] ?? type.replaceAll(/[._]/g, ' '));
-  const tone = REFUSED.includes(type) ? 'refused' : CHANGED.test(type) ? 'changed' : 'plain';
+  const refusal = REFUSALS[type];
+  const sentence = refusal ?? SENTENCES[type] ?? type.replaceAll(/[._]/g, ' ');
+  const tone = refusal !== undefined ? 'refused' : CHANGED.test(type) ? 'changed' : 'plain';
   return { pieces: fill(sentence, event, names), tone };
 }
 

@@ -7,7 +7,7 @@ import { doneAt, doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { findAppNames } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { countOf, empty, facts, section, time } from '../ui/parts.ts';
+import { columnOf, countOf, empty, facts, section, time } from '../ui/parts.ts';
 import { sortedTable } from '../ui/sorted-table.ts';
 
 const DONE = {
@@ -53,7 +53,7 @@ ${
           { heading: 'App', sort: ['app', ({ clientId }) => names.get(clientId) ?? clientId] },
           { heading: 'Since', kind: 'time', sort: ['since', ({ createdAt }) => createdAt] },
           { heading: 'Expires', kind: 'time', sort: ['expires', ({ expiresAt }) => expiresAt] },
-          { heading: 'Actions', kind: 'acts' },
+          columnOf.actions,
         ],
         waiting,
         rowOf,

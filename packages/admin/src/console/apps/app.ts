@@ -9,7 +9,7 @@ import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { relationsOf } from '../relations/grant-relations.ts';
 import { recentPlots } from '../relations/recent-plots.ts';
 import { relationsDrawing } from '../relations/relations.ts';
-import { empty, facts, section, table, tag, time } from '../ui/parts.ts';
+import { columnOf, empty, facts, section, table, tag, time } from '../ui/parts.ts';
 import { ORIGINS, trustOf, trustTag } from './list.ts';
 
 const DONE = {
@@ -79,13 +79,6 @@ function connections(
     time(lastUsedAt, admin.clock()),
     html`<a class="button" href="${links.grant(id)}">Open<span class="unseen"> the connection of ${account.email}</span></a>`,
   ]);
-  const columns = [
-    { heading: 'User' },
-    { heading: 'Server' },
-    { heading: 'Permissions' },
-    { heading: 'Used', kind: 'time' },
-    { heading: 'Actions', kind: 'acts' },
-  ] as const;
   const drawing = relationsDrawing(
     'Who has access through the app, to what',
     relationsOf(
@@ -95,7 +88,7 @@ function connections(
     ),
   );
   return html`${drawing}
-${table('Connections', columns, rows)}
+${table('Connections', ['User', 'Server', 'Permissions', columnOf.time('Used'), columnOf.actions], rows)}
 ${grants.length === MAX_LISTED && html`<p class="fact">Some of the connections: ${MAX_LISTED} are shown.</p>`}`;
 }
 

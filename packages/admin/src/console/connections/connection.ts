@@ -9,7 +9,7 @@ import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { relationsOf } from '../relations/grant-relations.ts';
 import { recentPlots } from '../relations/recent-plots.ts';
 import { relationsDrawing } from '../relations/relations.ts';
-import { facts, section, table, time } from '../ui/parts.ts';
+import { columnOf, facts, section, table, time } from '../ui/parts.ts';
 
 const PATH = '/admin/connections/{grantId}';
 
@@ -46,7 +46,7 @@ ${
     'Connected accounts',
     table(
       'Accounts that the user has connected at backends',
-      [{ heading: 'Backend' }, { heading: 'Permissions' }, { heading: 'Connected', kind: 'time' }],
+      ['Backend', 'Permissions', columnOf.time('Connected')],
       accounts.map(({ backend, scopes, createdAt }) => [
         html`<code>${backend}</code>`,
         scopes.join(', '),

@@ -7,7 +7,7 @@ import { links, sectionOf, withQuery } from '../links.ts';
 import { type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
 import { icons } from '../ui/icons.ts';
-import { figure, formatCount, section, table } from '../ui/parts.ts';
+import { columnOf, figure, formatCount, section, table } from '../ui/parts.ts';
 import { findMarks } from './marks.ts';
 import { type Plot, type PlotMark, plotMarkup } from './plot.ts';
 import {
@@ -250,5 +250,5 @@ function refusals({ points, earlier }: Overview, view: ViewName, now: number): M
         compareCounts(count, earlier && (earlier.refusals[reason] ?? 0), than),
       ];
     });
-  return html`<div id="refusals">${table('Refusals by reason', [{ heading: 'Reason' }, { heading: 'Count', kind: 'number' }, { heading: 'Compared' }], rows)}</div>`;
+  return html`<div id="refusals">${table('Refusals by reason', ['Reason', columnOf.number('Count'), 'Compared'], rows)}</div>`;
 }

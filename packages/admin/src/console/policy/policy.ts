@@ -101,7 +101,7 @@ async function explanation(request: ConsoleRequest): Promise<Markup> {
     'Decision',
     html`<div class="panel"><p class="decision">${tag(word, kind)} ${reason}</p>${rule !== null && html`<p class="fact">Decided by <code>${rule}</code></p>`}
 ${notGrantable.map(({ scope, reason }) => html`<p class="fact">The user cannot be granted <code>${scope}</code>: ${reason}</p>`)}</div>
-${rows.length > 0 && table('What was considered', [{ heading: 'Rule' }, { heading: 'Outcome' }, { heading: 'Why' }], rows)}`,
+${rows.length > 0 && table('What was considered', ['Rule', 'Outcome', 'Why'], rows)}`,
   );
 }
 
@@ -137,7 +137,7 @@ async function whoCan(request: ConsoleRequest): Promise<Markup> {
   return section(
     `${countOf(users.length, 'user')} can call ${operation.tool}`,
     html`${withoutToken !== null && html`<p class="notice warn">${icons.warning}<span>A request without a token may call it: ${withoutToken}.</span></p>`}
-${rows.length === 0 ? empty('No user may call it', 'The rules permit it to no account that can sign in.') : table('Users who may call it', [{ heading: 'User' }, { heading: 'Groups' }, { heading: 'Outcome' }], rows)}
+${rows.length === 0 ? empty('No user may call it', 'The rules permit it to no account that can sign in.') : table('Users who may call it', ['User', 'Groups', 'Outcome'], rows)}
 ${users.length > MAX_LISTED && html`<p class="fact">The first ${MAX_LISTED} are shown.</p>`}
 ${next !== null && html`<p class="fact">Of the first 1,000 accounts; the command line and the API read all.</p>`}`,
   );

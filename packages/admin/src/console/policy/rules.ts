@@ -45,7 +45,7 @@ export function rulesTable({ rules, path }: GatewayServer): Markup {
     );
   return table(
     `Rules of ${path}`,
-    [{ heading: 'For', kind: 'short' }, { heading: 'Demands' }, { heading: 'In the configuration file' }],
+    [{ heading: 'For', kind: 'short' }, 'Demands', 'In the configuration file'],
     rows,
   );
 }

@@ -7,7 +7,7 @@ import { doneNotice } from '../done.ts';
 import { links, withQuery } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { rulesTable } from '../policy/rules.ts';
-import { copyText, empty, facts, formatCount, section, table, tag, time } from '../ui/parts.ts';
+import { columnOf, copyText, empty, facts, formatCount, section, table, tag, time } from '../ui/parts.ts';
 import { connectInstructions } from './connect.ts';
 import { healthTag } from './list.ts';
 import { serverPlots, serverUse } from './use.ts';
@@ -70,14 +70,11 @@ function toolTable({ admin }: ConsoleRequest, server: GatewayServer, tools: read
     time(changedAt, admin.clock()),
     html`<a class="button" href="${withQuery(links.policy, { server: server.path, tool: name, ask: 'who' })}">Who can<span class="unseen"> call ${escapedText(name)}</span></a>`,
   ]);
-  const columns = [
-    { heading: 'Tool' },
-    { heading: 'What it says of itself' },
-    { heading: 'Effect' },
-    { heading: 'Approved', kind: 'time' },
-    { heading: 'Actions', kind: 'acts' },
-  ] as const;
-  return table('Approved tools', columns, rows);
+  return table(
+    'Approved tools',
+    ['Tool', 'What it says of itself', 'Effect', columnOf.time('Approved'), columnOf.actions],
+    rows,
+  );
 }
 
 function serverFacts({ admin }: ConsoleRequest, server: GatewayServer): Markup {

@@ -9,7 +9,7 @@ import { findAppNames } from '../names.ts';
 import { type Plot, plotMarkup } from '../overview/plot.ts';
 import { pointLabel, readOverview, timeText } from '../overview/views.ts';
 import { type Relation, relationsDrawing } from '../relations/relations.ts';
-import { empty, formatCount, section, table, time } from '../ui/parts.ts';
+import { columnOf, empty, formatCount, section, table, time } from '../ui/parts.ts';
 
 /** Plots of the last day. */
 export async function serverPlots(admin: Administration, { path }: GatewayServer): Promise<Markup> {
@@ -80,17 +80,14 @@ export async function serverUse(admin: Administration, server: GatewayServer): P
       formatCount(refused),
       time(Math.floor(lastAt / 1000), admin.clock()),
     ]);
-  const columns = [
-    { heading: 'User' },
-    { heading: 'App' },
-    { heading: 'Calls', kind: 'number' },
-    { heading: 'Refused', kind: 'number' },
-    { heading: 'Last', kind: 'time' },
-  ] as const;
   return section(
     'Who uses it',
     html`${relationsDrawing('Who called the server in the last day, through which app', relations)}
-${table('Callers of the last day, of its latest 500 calls', columns, rows)}`,
+${table(
+  'Callers of the last day, of its latest 500 calls',
+  ['User', 'App', columnOf.number('Calls'), columnOf.number('Refused'), columnOf.time('Last')],
+  rows,
+)}`,
   );
 }
 

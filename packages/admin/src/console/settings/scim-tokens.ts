@@ -7,7 +7,7 @@ import { defineAction } from '../action.ts';
 import { doneAt } from '../done.ts';
 import { links } from '../links.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
-import { copyText, empty, field, table, tag, time } from '../ui/parts.ts';
+import { columnOf, copyText, empty, field, table, tag, time } from '../ui/parts.ts';
 
 /** Identity providers that provision, with their names. */
 function provisionersOf({ provisioners, identityProviders }: Administration): ReadonlyMap<string, string> {
@@ -39,14 +39,11 @@ export async function scimTokenTable({ admin, role }: ConsoleRequest): Promise<M
       ? html`<a class="button grave" href="${links.settings}/scim-tokens/${encodeURIComponent(id)}/revoke">Revoke<span class="unseen"> ${note === '' ? id : note}</span></a>`
       : '',
   ]);
-  const columns = [
-    { heading: 'Identity provider' },
-    { heading: 'Note' },
-    { heading: 'Created', kind: 'time' },
-    { heading: 'Expires', kind: 'time' },
-    { heading: 'Actions', kind: 'acts' },
-  ] as const;
-  return table('Tokens of provisioning connections', columns, rows);
+  return table(
+    'Tokens of provisioning connections',
+    ['Identity provider', 'Note', columnOf.time('Created'), columnOf.time('Expires'), columnOf.actions],
+    rows,
+  );
 }
 
 const LIFETIMES = [

@@ -7,7 +7,7 @@ import { type ListedStream, listEventStreams } from '../../operations/streams.ts
 import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { empty, formatCount, section, table, tag, time } from '../ui/parts.ts';
+import { columnOf, empty, formatCount, section, table, tag, time } from '../ui/parts.ts';
 import { createScimTokenLink, scimTokenTable } from './scim-tokens.ts';
 
 const DONE = {
@@ -63,14 +63,17 @@ async function keyTable(admin: Administration): Promise<Markup> {
     time(createdAt, admin.clock()),
     time(signsFrom, admin.clock()),
   ]);
-  const columns = [
-    { heading: 'Key (kid)' },
-    { heading: 'Algorithm', kind: 'short' },
-    { heading: 'State' },
-    { heading: 'Created', kind: 'time' },
-    { heading: 'Signs from', kind: 'time' },
-  ] as const;
-  return table('Signing keys', columns, rows);
+  return table(
+    'Signing keys',
+    [
+      'Key (kid)',
+      { heading: 'Algorithm', kind: 'short' },
+      'State',
+      columnOf.time('Created'),
+      columnOf.time('Signs from'),
+    ],
+    rows,
+  );
 }
 
 async function providerTable(admin: Administration): Promise<Markup> {
@@ -96,13 +99,7 @@ async function providerTable(admin: Administration): Promise<Markup> {
       html`<code>${redirectUriOf(issuer, id)}</code>`,
     ];
   });
-  const columns = [
-    { heading: 'Provider' },
-    { heading: 'Last sign-in' },
-    { heading: 'Identifier' },
-    { heading: 'Redirect URI' },
-  ];
-  return table('Identity providers', columns, rows);
+  return table('Identity providers', ['Provider', 'Last sign-in', 'Identifier', 'Redirect URI'], rows);
 }
 
 /** Tokens that the page lists. */
@@ -126,14 +123,11 @@ async function tokenTable({ admin, role }: ConsoleRequest): Promise<Markup> {
       ? html`<a class="button grave" href="${links.settings}/tokens/${encodeURIComponent(id)}/revoke">Revoke<span class="unseen"> ${note === '' ? id : note}</span></a>`
       : '',
   ]);
-  const columns = [
-    { heading: 'Note' },
-    { heading: 'State' },
-    { heading: 'Created', kind: 'time' },
-    { heading: 'Expires', kind: 'time' },
-    { heading: 'Actions', kind: 'acts' },
-  ] as const;
-  return table('Initial access tokens', columns, rows);
+  return table(
+    'Initial access tokens',
+    ['Note', 'State', columnOf.time('Created'), columnOf.time('Expires'), columnOf.actions],
+    rows,
+  );
 }
 
 function webhookTable({ configuration: { webhooks } }: Administration): Markup {
@@ -147,7 +141,7 @@ function webhookTable({ configuration: { webhooks } }: Administration): Markup {
     html`<code>${host}</code>`,
     types === null ? 'all' : types.join(', '),
   ]);
-  return table('Webhooks', [{ heading: 'Webhook' }, { heading: 'Host' }, { heading: 'Events' }], rows);
+  return table('Webhooks', ['Webhook', 'Host', 'Events'], rows);
 }
 
 function streamTable(
@@ -168,14 +162,11 @@ function streamTable(
       ? html`<a class="button grave" href="${links.settings}/streams/${encodeURIComponent(id)}/remove">Remove<span class="unseen"> the stream of ${clientId}</span></a>`
       : '',
   ]);
-  const columns = [
-    { heading: 'Receiver' },
-    { heading: 'Delivery' },
-    { heading: 'State' },
-    { heading: 'Created', kind: 'time' },
-    { heading: 'Actions', kind: 'acts' },
-  ] as const;
-  return table('Event streams of receivers', columns, rows);
+  return table(
+    'Event streams of receivers',
+    ['Receiver', 'Delivery', 'State', columnOf.time('Created'), columnOf.actions],
+    rows,
+  );
 }
 
 function limitTable({ rateLimits }: Administration): Markup {
@@ -185,10 +176,9 @@ function limitTable({ rateLimits }: Administration): Markup {
     formatCount(perMinute),
   ]);
   if (rows.length === 0) return html`<p class="quiet">Rate limits are disabled.</p>`;
-  const columns = [
-    { heading: 'Limit' },
-    { heading: 'Burst', kind: 'number' },
-    { heading: 'A minute', kind: 'number' },
-  ] as const;
-  return table('Rate limits in effect', columns, rows);
+  return table(
+    'Rate limits in effect',
+    ['Limit', columnOf.number('Burst'), columnOf.number('A minute')],
+    rows,
+  );
 }

@@ -63,15 +63,23 @@ export interface Column {
   readonly order?: 'ascending' | 'descending';
 }
 
+/** Columns by what their cells are. */
+export const columnOf = {
+  time: (heading: string): Column => ({ heading, kind: 'time' }),
+  number: (heading: string): Column => ({ heading, kind: 'number' }),
+  actions: { heading: 'Actions', kind: 'acts' } satisfies Column,
+} as const;
+
 /**
  * A table that becomes cards on a narrow screen.
- * @param caption what it lists, for screen readers
+ * @param caption what it lists, for screen readers @param named columns; those of plain cells by their heading alone
  */
 export function table(
   caption: string,
-  columns: readonly Column[],
+  named: readonly (Column | string)[],
   rows: readonly (readonly Cell[])[],
 ): Markup {
+  const columns = named.map((one): Column => (typeof one === 'string' ? { heading: one } : one));
   const classOf = ({ kind }: Column) => kind !== undefined && html` class="${kind}"`;
   return html`<div class="scroll"><table class="fold">
 <caption class="unseen">${caption}</caption>

@@ -45,7 +45,7 @@ function groupTable(groups: readonly Group[]): Markup {
       countOf(members.length, 'user'),
       html`<span class="tags">${originsOf(origins).map((text) => tag(text))}</span>`,
     ]);
-  return html`${table('Groups', [{ heading: 'Group' }, { heading: 'Members' }, { heading: 'Origin' }], rows)}
+  return html`${table('Groups', ['Group', 'Members', 'Origin'], rows)}
 ${groups.length > MAX_LISTED && html`<p class="fact">The first ${MAX_LISTED} are shown.</p>`}`;
 }
 
@@ -86,7 +86,7 @@ function memberList(members: Group['members']): Markup {
   const rows = members
     .slice(0, MAX_LISTED)
     .map(({ id, email }) => [html`<a href="${links.user(id)}"><bdi>${email}</bdi></a>`]);
-  return html`${table('Members', [{ heading: 'Account' }], rows)}
+  return html`${table('Members', ['Account'], rows)}
 ${members.length > MAX_LISTED && html`<p class="fact">The first ${MAX_LISTED} are shown.</p>`}`;
 }
 
@@ -101,11 +101,7 @@ async function accessTables(
   return html`${found.map(({ server, tools }) =>
     section(
       names.get(server) ?? server,
-      table(
-        `Tools of ${server}`,
-        [{ heading: 'Tool' }, { heading: 'Outcome' }, { heading: 'Rule' }],
-        tools.map(toolRow),
-      ),
+      table(`Tools of ${server}`, ['Tool', 'Outcome', 'Rule'], tools.map(toolRow)),
     ),
   )}`;
 }

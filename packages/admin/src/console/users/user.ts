@@ -12,7 +12,7 @@ import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { relationsOf } from '../relations/grant-relations.ts';
 import { recentPlots } from '../relations/recent-plots.ts';
 import { relationsDrawing } from '../relations/relations.ts';
-import { countOf, empty, facts, section, table, tag, time } from '../ui/parts.ts';
+import { columnOf, countOf, empty, facts, section, table, tag, time } from '../ui/parts.ts';
 import { GROUP_ORIGINS } from './groups.ts';
 
 const DONE = {
@@ -74,7 +74,7 @@ function access(
     relationsOf(admin, connections.slice(0, MAX_DRAWN), names),
   );
   return html`${drawing}
-${table('Connections', [{ heading: 'App' }, { heading: 'Server' }, { heading: 'Permissions' }, { heading: 'Used', kind: 'time' }], rows)}`;
+${table('Connections', ['App', 'Server', 'Permissions', columnOf.time('Used')], rows)}`;
 }
 
 function sessionTable({ admin }: ConsoleRequest, sessions: readonly SessionRecord[]): Markup {
@@ -88,13 +88,7 @@ function sessionTable({ admin }: ConsoleRequest, sessions: readonly SessionRecor
   ]);
   return table(
     'Browsers in which the user is signed in',
-    [
-      { heading: 'Browser' },
-      { heading: 'Address' },
-      { heading: 'Methods' },
-      { heading: 'Since', kind: 'time' },
-      { heading: 'Ends', kind: 'time' },
-    ],
+    ['Browser', 'Address', 'Methods', columnOf.time('Since'), columnOf.time('Ends')],
     rows,
   );
 }

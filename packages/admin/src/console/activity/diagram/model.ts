@@ -124,33 +124,21 @@ function messagesOf(event: AuditEventRecord): readonly SequenceMessage[] {
   const atBackend = textOf(event, 'backend') !== '';
   const laneOf = (lane: Lane): Lane => (lane === 'identityProvider' && atBackend ? 'backend' : lane);
   const decided = REFUSALS[event.type];
-  const own = {
-    ...message(event, laneOf(from), laneOf(to), { term, source }),
+  const own = message(event, [laneOf(from), laneOf(to), term, source], {
     about: aboutOf(event),
     isRefused: decided !== undefined,
-    because: decided === undefined ? '' : [decided, textOf(event, 'reason')].filter(Boolean).join(': '),
-  };
+    because: decided === undefined ? '' : joined(decided, textOf(event, 'reason')),
+  });
   return event.type === 'authorization.started' ? [...discoveryOf(event), own] : [own];
 }
 
 function message(
   { at, id }: AuditEventRecord,
-  from: Lane,
-  to: Lane,
-  { term, source }: Pick<SequenceMessage, 'term' | 'source'>,
+  [from, to, term, source]: Meaning,
+  more: Partial<SequenceMessage> = {},
 ): SequenceMessage {
-  return {
-    from,
-    to,
-    term,
-    source,
-    about: '',
-    because: '',
-    isRefused: false,
-    at,
-    duration: null,
-    eventId: id,
-  };
+  const plain = { about: '', because: '', isRefused: false, duration: null };
+  return { from, to, term, source, at, eventId: id, ...plain, ...more };
 }
 
 /** What the client read before, as far as its network is known. */
@@ -158,38 +146,32 @@ function discoveryOf(event: AuditEventRecord): readonly SequenceMessage[] {
   const { discovery } = event.details;
   if (typeof discovery !== 'object' || discovery === null) return [];
   const { path, before } = discovery as Readonly<Record<string, unknown>>;
-  const isResource = String(path).includes('oauth-protected-resource');
-  const about = {
-    term: isResource ? 'Protected resource metadata request' : 'Authorization server metadata request',
-    source: isResource ? 'RFC 9728 §3.1' : 'RFC 8414 §3.1',
-  };
+  const [term, source] = String(path).includes('oauth-protected-resource')
+    ? (['Protected resource metadata request', 'RFC 9728 §3.1'] as const)
+    : (['Authorization server metadata request', 'RFC 8414 §3.1'] as const);
   const at = event.at - 1000 * (typeof before === 'number' ? before : 0);
-  return [{ ...message(event, 'app', 'portcullis', about), about: String(path ?? ''), at }];
+  return [message(event, ['app', 'portcullis', term, source], { about: String(path ?? ''), at })];
 }
 
 function signInOf(event: AuditEventRecord): SequenceMessage {
-  const provider = textOf(event, 'identityProvider');
-  return provider === ''
-    ? message(event, 'browser', 'portcullis', { term: 'End-user authentication', source: 'RFC 6749 §3.1' })
-    : {
-        ...message(event, 'identityProvider', 'portcullis', {
-          term: 'Authentication response',
-          source: 'OIDC Core §3.1.2.5',
-        }),
-        about: provider,
-      };
+  const about = textOf(event, 'identityProvider');
+  const meaning: Meaning =
+    about === ''
+      ? ['browser', 'portcullis', 'End-user authentication', 'RFC 6749 §3.1']
+      : ['identityProvider', 'portcullis', 'Authentication response', 'OIDC Core §3.1.2.5'];
+  return message(event, meaning, { about });
 }
 
 function rejectionOf(event: AuditEventRecord): SequenceMessage {
   const endpoint = textOf(event, 'endpoint');
-  const to = PAGES.test(endpoint) ? 'browser' : 'app';
-  return {
-    ...message(event, 'portcullis', to, { term: 'Error response', source: 'RFC 6749 §5.2' }),
-    ...(to === 'browser' && { source: 'RFC 6749 §4.1.2.1' }),
+  const meaning: Meaning = PAGES.test(endpoint)
+    ? ['portcullis', 'browser', 'Error response', 'RFC 6749 §4.1.2.1']
+    : ['portcullis', 'app', 'Error response', 'RFC 6749 §5.2'];
+  return message(event, meaning, {
     about: [textOf(event, 'error'), endpoint].filter(Boolean).join(' at '),
-    because: [textOf(event, 'rule'), textOf(event, 'reason')].filter(Boolean).join(': '),
+    because: joined(textOf(event, 'rule'), textOf(event, 'reason')),
     isRefused: true,
-  };
+  });
 }
 
 /** An event is recorded when its call has ended. */
@@ -198,32 +180,33 @@ function callOf(event: AuditEventRecord): readonly SequenceMessage[] {
   const method = textOf(event, 'method') || 'request';
   const isRefused = decision !== 'allowed';
   const at = event.at - (typeof duration === 'number' ? duration : 0);
-  const call = {
-    ...message(event, 'app', 'portcullis', { term: method, source: 'MCP' }),
+  const call = message(event, ['app', 'portcullis', method, 'MCP'], {
     about: textOf(event, 'tool') || textOf(event, 'target'),
     at,
     duration: typeof duration === 'number' ? duration : null,
     isRefused,
     because: isRefused
-      ? [String(decision ?? 'denied'), textOf(event, 'rule'), textOf(event, 'reason')]
-          .filter(Boolean)
-          .join(': ')
+      ? joined(String(decision ?? 'denied'), textOf(event, 'rule'), textOf(event, 'reason'))
       : '',
-  };
+  });
   if (isRefused || typeof backendDuration !== 'number') return [call];
   const outcome = textOf(event, 'outcome');
   const failed = outcome === 'unavailable' || outcome === 'timeout';
   const own = typeof duration === 'number' ? Math.max(0, duration - backendDuration) : 0;
-  const forwarded = {
-    ...message(event, 'portcullis', 'backend', { term: method, source: 'MCP' }),
+  const forwarded = message(event, ['portcullis', 'backend', method, 'MCP'], {
     about: textOf(event, 'server'),
     // What the gateway does is mostly before.
     at: at + own,
     duration: backendDuration,
     isRefused: failed,
     because: failed ? outcome : '',
-  };
+  });
   return [call, forwarded];
+}
+
+/** What is known of a reason. */
+function joined(...reasons: readonly string[]): string {
+  return reasons.filter(Boolean).join(': ');
 }
 
 function aboutOf(event: AuditEventRecord): string {
