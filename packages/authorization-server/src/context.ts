@@ -10,3 +10,6 @@ export interface ServerContext<Options = unknown> extends LimitContext {
   readonly options: CoreOptions & Options;
   readonly events: EventSink;
 }
+
+/** What records are changed with, with or without a running server. */
+export type StoreContext = Pick<ServerContext, 'store' | 'clock' | 'events'>;

@@ -7,7 +7,7 @@ import {
   withSecurityHeaders,
 } from '@portcullis/http';
 import type { AccessTokenClaims } from '@portcullis/protocol';
-import type { ApprovalsFeature } from './approvals/approvals.ts';
+import type { ApprovalsFeature } from './approvals/approval-pages.ts';
 import type { CallApprovals } from './approvals/call-approvals.ts';
 import { createSoftwareStatements } from './assertions/software-statement.ts';
 import { type AuditLog, createAuditLog } from './audit/audit-log.ts';
@@ -350,7 +350,7 @@ async function loadApprovals(
   writeEvents: () => Promise<void>,
 ): Promise<ApprovalsFeature | null> {
   if (!context.options.approvals) return null;
-  const { createApprovals } = await import('./approvals/approvals.ts');
+  const { createApprovals } = await import('./approvals/approval-pages.ts');
   return createApprovals(context, writeEvents);
 }
 

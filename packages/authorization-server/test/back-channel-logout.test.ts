@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { startOidc } from '../../../tests/support/identity-providers/oidc.ts';
-import { verifyLogoutToken } from '../src/back-channel-logout/logout-token.ts';
+import { verifyLogoutToken } from '../src/back-channel-logout/back-channel-logout.ts';
 import { newFederatedAccount } from '../src/federation/linked-users.ts';
 import type { AuthorizationServerOptions, IdentityProviderOptions } from '../src/index.ts';
 import { createAuthorizationServer } from '../src/index.ts';

@@ -1,7 +1,7 @@
 /** Tokens of connected accounts as the gateway asks for them: those of earlier versions, about to expire, expired, of a removed backend. */
 import { describe, expect, it } from 'vitest';
 import { newConnectedAccount } from '../../store/testing/federation-samples.ts';
-import { createBackendRegistrations } from '../src/connected-accounts/registrations.ts';
+import { createBackendRegistrations } from '../src/connected-accounts/connection-requests.ts';
 import { createEncryptor, dataKeyContext } from '../src/encryption/encryptor.ts';
 import { createTokenVault } from '../src/federation/token-vault.ts';
 import { type BackendTokenSet, IdentityProviderError, type UserBackend } from '../src/index.ts';

@@ -1,5 +1,5 @@
 /** Approval administration: lists the calls that wait for a decision, and decides about one. */
-import type { ServerContext } from '../context.ts';
+import type { StoreContext } from '../context.ts';
 import type { ApprovalRecord } from '../store/index.ts';
 import { decideApproval } from './decide.ts';
 import type { ApprovalChoice } from './rules.ts';
@@ -49,9 +49,7 @@ const MAX_LISTED = 1000;
 const MIN_BEGINNING = 6;
 
 /** Creates the administration of approvals. */
-export function createApprovalAdministration(
-  context: Pick<ServerContext, 'store' | 'clock' | 'events'>,
-): ApprovalAdministration {
+export function createApprovalAdministration(context: StoreContext): ApprovalAdministration {
   const { store, clock } = context;
 
   const listPending = () => store.listPendingApprovals({ all: true }, clock(), MAX_LISTED);

@@ -1,6 +1,7 @@
 /** The pages of approvals: the calls that wait for a user, and one call, which its approver decides about and its user waits for. */
 import { type HttpRequest, type HttpResponse, pathOf, readFormBody } from '@portcullis/http';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import type { ServerContext } from '../context.ts';
 import { clientDisplayName, displayName } from '../display-name.ts';
 import { defineCookie } from '../http/cookies.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
@@ -12,7 +13,7 @@ import { translate } from '../ui/translations.ts';
 import type { User } from '../users/sessions.ts';
 import { readUserClaims } from '../users/user-claims.ts';
 import { type CallToApprove, callPage, decidedPage, queuePage } from './approval-view.ts';
-import { APPROVALS_PATH } from './call-approvals.ts';
+import { APPROVALS_PATH, type CallApprovals, createCallApprovals } from './call-approvals.ts';
 import { decideApproval } from './decide.ts';
 import { type Approver, choicesOf, mayDecide, maySee } from './rules.ts';
 
@@ -145,4 +146,14 @@ async function describe(context: PageContext, approval: ApprovalRecord): Promise
       resource === undefined ? approval.server : translate(resource, layout.language).name,
     ),
   };
+}
+
+export interface ApprovalsFeature {
+  readonly calls: CallApprovals;
+  routes(pages: PageRouter): readonly Route[];
+}
+
+/** @param writeEvents stores the events so far */
+export function createApprovals(context: ServerContext, writeEvents: () => Promise<void>): ApprovalsFeature {
+  return { calls: createCallApprovals({ ...context, writeEvents }), routes: createApprovalPages };
 }

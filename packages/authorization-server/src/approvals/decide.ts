@@ -1,5 +1,5 @@
 /** Decides about a pending approval, from a page or the command line, and records it. */
-import type { ServerContext } from '../context.ts';
+import type { StoreContext } from '../context.ts';
 import type { ApprovalRecord } from '../store/index.ts';
 import { type ApprovalChoice, choicesOf, decisionExpiry, readReason } from './rules.ts';
 
@@ -8,14 +8,12 @@ export interface ApprovalDecider {
   readonly accountId: string | null;
 }
 
-type DecisionContext = Pick<ServerContext, 'store' | 'events' | 'clock'>;
-
 /**
  * @param reason for the app, if it is denied
  * @returns `false` when it was decided already, has expired, or its rule does not offer the choice
  */
 export async function decideApproval(
-  { store, events, clock }: DecisionContext,
+  { store, events, clock }: StoreContext,
   approval: ApprovalRecord,
   choice: ApprovalChoice,
   { accountId }: ApprovalDecider,

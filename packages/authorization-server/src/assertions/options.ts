@@ -1,8 +1,20 @@
 /** The options of assertions: whose are accepted, and for which servers this one issues some. */
+
+import { issuerError } from '@portcullis/protocol';
+import * as z from 'zod';
 import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
-import { list, option, type ParsedOf } from '../option-schema/fields.ts';
-import { audienceSchema } from './assertion-audiences.ts';
+import {
+  checkedText,
+  lazy,
+  list,
+  type OutputOf,
+  option,
+  optional,
+  type ParsedOf,
+  record,
+  text,
+} from '../option-schema/fields.ts';
 import { issuerSchema, type TrustedIssuer } from './assertion-issuers.ts';
 
 export const assertionOptions = {
@@ -32,3 +44,19 @@ export interface AssertionOptions
 }
 
 export type AssertionContext = ServerContext<AssertionOptions>;
+
+/** An authorization server that accepts ID-JAGs of this one. */
+export const audienceSchema = lazy(() =>
+  z.strictObject({
+    audience: checkedText('an https URL', issuerError).describe(
+      'issuer identifier of the authorization server',
+    ),
+    clients: record(text(), 'an object, the identifier there for each client here').describe(
+      'confidential clients that get assertions: `{ "agent": "agent-there" }`',
+    ),
+    scopes: optional(list(text()), 'maximum scope there', 'any'),
+    resources: optional(list(text()), 'protected resources there', 'those at the origin of `audience`'),
+  }),
+);
+
+export type AssertionAudience = OutputOf<typeof audienceSchema>;

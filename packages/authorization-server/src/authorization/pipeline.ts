@@ -1,14 +1,21 @@
 /** The authorization endpoint on one page: from the parameters of GET /authorize to a page, a redirect or a code. */
-import { type ConnectionInfo, type HttpRequest, type HttpResponse, queryOf } from '@portcullis/http';
-import { OAuthError, readParameters } from '@portcullis/protocol';
+import {
+  type ConnectionInfo,
+  type HttpRequest,
+  type HttpResponse,
+  queryOf,
+  readFormBody,
+} from '@portcullis/http';
+import { AUTHORIZATION_PARAMETERS, OAuthError, type Parameters, readParameters } from '@portcullis/protocol';
+import { MAX_URL_LENGTH, redirectFormToGet } from '../http/form-to-get.ts';
 import { uiLocaleCookies } from '../http/language.ts';
 import type { Route } from '../http/router.ts';
 import { siteOf } from '../rate-limit/policies.ts';
+import type { User } from '../users/sessions.ts';
 import { checkPromptNone, checkPushed, checkRequest, requiresFreshLogin } from './check-request.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
 import type { PageContext, PageRouter } from './page-context.ts';
-import { type AuthorizationAttempt, readErrorResponse, repeatAsGet } from './read-request.ts';
 import { findRememberedConsent } from './remembered-consent.ts';
 import { resolveClient, resolveRedirectTarget } from './resolve-client.ts';
 import { resolveScopes } from './resolve-scopes.ts';
@@ -120,4 +127,31 @@ async function startTransaction(
   });
   const uiLocale = uiLocaleCookies(request, options.issuer, options.lifetimes.transaction);
   return continueTransaction(context, transaction, [...cookies, ...uiLocale]);
+}
+
+/** An authorization request of a known client, before its parameters are checked. */
+export interface AuthorizationAttempt extends ClientRequest {
+  readonly parameters: Parameters;
+  /** Marks a pushed request as used; `null`: it was not pushed. */
+  readonly consume: (() => Promise<void>) | null;
+  /** Who is signed in in this browser. */
+  readonly user: User | null;
+}
+
+/** What an error response depends on, even one about these parameters: a parameter that was sent repeatedly counts as missing. */
+export function readErrorResponse(parameters: Parameters): Pick<ClientRequest, 'state' | 'isSilent'> {
+  const single = (name: string) => {
+    const values = parameters.all(name);
+    return values.length === 1 ? values[0] : undefined;
+  };
+  return { state: single('state'), isSilent: single('prompt') === 'none' };
+}
+
+/** The authorization server MUST support GET and MAY support POST. @see RFC 6749 §3.1 */
+export async function repeatAsGet({ options }: PageContext, request: HttpRequest): Promise<HttpResponse> {
+  const form = await readFormBody(request);
+  const response = redirectFormToGet('/authorize', AUTHORIZATION_PARAMETERS, form, options.issuer);
+  if (response !== null) return response;
+  const description = `The request is too long: as a query, its URL may have at most ${MAX_URL_LENGTH} octets.`;
+  throw new OAuthError('invalid_request', description, { status: 413 });
 }

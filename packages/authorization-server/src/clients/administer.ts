@@ -1,6 +1,6 @@
 /** Client administration: adding, updating, listing, disabling and removing clients. */
 import { OAuthError, type RedirectPolicy } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
+import type { StoreContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientMetadataDocumentRecord, ClientRecord, ClientUpdate } from '../store/index.ts';
 import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
@@ -71,7 +71,7 @@ export interface ClientAdministration {
 }
 
 /** What client administration depends on: no running server. */
-export type ClientAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
+export type ClientAdministrationContext = StoreContext &
   Pick<ClientsContext['options'], 'issuer' | 'redirects'> & {
     /** Identifiers of the clients in the configuration. */
     readonly clients: Pick<ReadonlySet<string>, 'has'>;
@@ -147,33 +147,23 @@ export function createClientAdministration(configuration: ClientAdministrationCo
       const document = await store.findClientMetadataDocument(id);
       return document === null ? null : describeDocument(document);
     },
-    async disable(id) {
-      const disabled = await store.disableClient(id, clock());
-      if (disabled) events({ type: 'client.disabled', clientId: id });
-      return disabled;
-    },
-    async enable(id) {
-      const enabled = await store.enableClient(id);
-      if (enabled) events({ type: 'client.enabled', clientId: id });
-      return enabled;
-    },
-    async verify(id, metadata) {
-      const verified = await saveVerification(id, metadata, clock());
-      if (verified) events({ type: 'client.verified', clientId: id });
-      return verified;
-    },
-    async unverify(id) {
-      const unverified = await saveVerification(id, null, null);
-      if (unverified) events({ type: 'client.unverified', clientId: id });
-      return unverified;
-    },
-    async remove(id) {
-      const removed = await store.removeClient(id, clock());
-      if (removed) events({ type: 'client.removed', clientId: id });
-      return removed;
-    },
+    disable: (id) => recorded('client.disabled', id, store.disableClient(id, clock())),
+    enable: (id) => recorded('client.enabled', id, store.enableClient(id)),
+    verify: (id, metadata) => recorded('client.verified', id, saveVerification(id, metadata, clock())),
+    unverify: (id) => recorded('client.unverified', id, saveVerification(id, null, null)),
+    remove: (id) => recorded('client.removed', id, store.removeClient(id, clock())),
   };
 
+  /** Records a change that took place. */
+  async function recorded(
+    type: `client.${'disabled' | 'enabled' | 'verified' | 'unverified' | 'removed'}`,
+    clientId: string,
+    change: Promise<boolean>,
+  ): Promise<boolean> {
+    const hasChanged = await change;
+    if (hasChanged) events({ type, clientId });
+    return hasChanged;
+  }
   /** @param expected `null`: whatever it is */
   async function saveVerification(
     id: string,

@@ -1,5 +1,5 @@
 /** Administration of initial access tokens for one registration each: creating, listing and revoking (RFC 7591 §3). */
-import type { ServerContext } from '../context.ts';
+import type { StoreContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { InitialAccessTokenRecord } from '../store/index.ts';
 
@@ -31,11 +31,10 @@ const WEEK = 7 * 86_400;
 const LONGEST_NOTE = 200;
 
 /** Works with or without a running server. */
-export function createInitialAccessTokenAdministration({
-  store,
-  clock,
-  events,
-}: Pick<ServerContext, 'store' | 'clock' | 'events'>): InitialAccessTokenAdministration {
+export function createInitialAccessTokenAdministration(
+  context: StoreContext,
+): InitialAccessTokenAdministration {
+  const { store, clock, events } = context;
   return {
     async create(note = '', seconds = WEEK) {
       const token = newSecret();

@@ -2,13 +2,18 @@
 import { type Scopes, temporarilyUnavailable } from '@portcullis/protocol';
 import { nextRefreshAction } from '../federation/liveness-rule.ts';
 import { createTokenRefresher } from '../federation/refresh.ts';
+import type { TokenRecords } from '../federation/token-records.ts';
 import type { TokenVault } from '../federation/token-vault.ts';
 import { discardedTokens, encryptUpstreamTokens } from '../federation/upstream-tokens.ts';
 import { newIdentifier, newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
-import type { ConnectedAccountKey, ConnectedAccountRecord, ProviderTokensEndReason } from '../store/index.ts';
-import { type AccountRecords, accountContext } from './account-records.ts';
-import type { BackendTokenResponse, BackendTokenSet, UserBackend } from './backend.ts';
+import type {
+  ConnectedAccountKey,
+  ConnectedAccountRecord,
+  ConnectedAccountStore,
+  ProviderTokensEndReason,
+} from '../store/index.ts';
+import type { BackendTokenResponse, BackendTokenSet, UserBackend, UserBackends } from './backend.ts';
 import type { BackendContext } from './options.ts';
 
 /** The tokens of one grant at one backend, which have not expired. */
@@ -174,5 +179,31 @@ function createAccountStorage(context: BackendContext, vault: TokenVault): Pick<
       events({ type: 'provider_token.discarded', backend, accountId });
       return false;
     },
+  };
+}
+
+export type AccountRecords = TokenRecords<ConnectedAccountRecord, BackendTokenSet>;
+
+/** The encryption context of an account's tokens. */
+export function accountContext({ grantId, backend }: ConnectedAccountKey): string {
+  return `provider tokens ${grantId} ${backend}`;
+}
+
+export function createAccountRecords(store: ConnectedAccountStore, backends: UserBackends): AccountRecords {
+  return {
+    keyOf: ({ grantId, backend }) => JSON.stringify([grantId, backend]),
+    encryptionContext: accountContext,
+    about: ({ grantId, accountId, backend }) => ({ backend, grantId, accountId }),
+    findIssuer: ({ backend }) => backends.find(backend),
+    find: store.findConnectedAccount,
+    lease: (account, ...lease) => store.leaseConnectedAccount(account, account.version, ...lease),
+    saveRefreshed: store.saveRefreshedConnectedAccount,
+    release: store.releaseConnectedAccount,
+    end: (account, ...ended) => store.endConnectedAccount(account, account.version, ...ended),
+    isShared: async () => false,
+    endOfRevokedGrants: store.endConnectedAccountsOfRevokedGrants,
+    claimRevocations: store.claimAccountRevocations,
+    postponeRevocation: store.postponeAccountRevocation,
+    completeRevocation: (account) => store.completeAccountRevocation(account, account.version),
   };
 }

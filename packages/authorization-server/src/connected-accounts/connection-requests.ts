@@ -7,8 +7,13 @@ import { IdentityProviderError, toIdentityProviderError } from '../federation/pr
 import type { TokenVault } from '../federation/token-vault.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
-import { appKeyOf, backendDocumentUrl, backendRedirectUri, type UserBackend } from './backend.ts';
-import { createBackendRegistrations } from './registrations.ts';
+import {
+  appKeyOf,
+  type BackendRegistrations,
+  backendDocumentUrl,
+  backendRedirectUri,
+  type UserBackend,
+} from './backend.ts';
 
 /** What a connection is for. */
 interface ConnectionRequest {
@@ -90,6 +95,41 @@ export function createConnectionRequests(context: ServerContext, vault: TokenVau
         ...(transaction !== null && { transactionId: transaction.id }),
       });
       return respondRedirect(redirect.url, [...cookies, cookie]);
+    },
+  };
+}
+
+/** @param appId the client that they are for, unless one client is configured for all */
+export function createBackendRegistrations(
+  { store, clock }: Pick<ServerContext, 'store' | 'clock'>,
+  vault: TokenVault,
+  { id: backend, hasConfiguredClient }: Pick<UserBackend, 'id' | 'hasConfiguredClient'>,
+  appId: string,
+): BackendRegistrations {
+  const clientId = hasConfiguredClient ? null : appId;
+  const contextOf = (issuer: string) =>
+    ['backend registration', backend, ...(clientId === null ? [] : [clientId]), issuer].join(' ');
+  return {
+    async list() {
+      const found = await store.listBackendRegistrations(backend, clientId);
+      return Promise.all(
+        found.map(async ({ issuer, encryptedRegistration }) => ({
+          issuer,
+          registration: await vault.decrypt<object>(encryptedRegistration, contextOf(issuer)),
+        })),
+      );
+    },
+    async save(issuer, registration) {
+      const key = { backend, clientId, issuer };
+      if (registration === null) return store.removeBackendRegistration(key);
+      const { ciphertext, dataKeyId } = await vault.encrypt(registration, contextOf(issuer));
+      const createdAt = clock();
+      await store.saveBackendRegistration({
+        ...key,
+        encryptedRegistration: ciphertext,
+        dataKeyId,
+        createdAt,
+      });
     },
   };
 }

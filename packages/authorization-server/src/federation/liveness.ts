@@ -1,15 +1,16 @@
 /** Applies the liveness rule to provider tokens: checks their status, refreshes them, or revokes what depends on them. */
 import { createLruCache, temporarilyUnavailable } from '@portcullis/protocol';
+import type { ServerContext } from '../context.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
 import { nextLivenessAction } from './liveness-rule.ts';
 import type { ProviderClient } from './provider/client.ts';
+import { toIdentityProviderError } from './provider/error.ts';
 import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
-import type { ProviderTokenSet } from './provider/token-set.ts';
+import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import type { ProviderTokenRecords } from './provider-token-records.ts';
-import { createTokenRefresher, type TokenRefresher } from './refresh.ts';
+import { createBackoff, createTokenRefresher, type TokenRefresher } from './refresh.ts';
 import type { TokenRefresh } from './refresh-with-lease.ts';
-import { createCheckTokenStatus, RECHECK_AFTER } from './token-status.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** The provider tokens of a grant, known to be alive. */
@@ -210,4 +211,36 @@ function createPerform(
     if (current === null || current.endedAt !== null) throw new ProviderTokensEndedError(reason);
     return { record: current };
   }
+}
+
+/** Seconds before the next check at an unavailable provider. */
+export const RECHECK_AFTER = 5;
+
+/** @throws OAuthError `temporarily_unavailable` if the provider is unavailable, or recently was */
+type CheckTokenStatus = (
+  record: ProviderTokensRecord,
+  issuer: { readonly id: string; readonly client: Pick<ProviderClient, 'checkStatus'> },
+) => ReturnType<ProviderClient['checkStatus']>;
+
+export function createCheckTokenStatus(
+  { clock, events }: ServerContext,
+  vault: TokenVault,
+): CheckTokenStatus {
+  const backoff = createBackoff(clock);
+  return async ({ grantId, accountId, subject, encryptedTokens }, { id, client }) => {
+    const waiting = backoff.remaining(grantId);
+    if (waiting !== null) throw temporarilyUnavailable(`${id}: ${waiting.reason}`, waiting.retryAfter);
+    if (encryptedTokens === null) return 'dead';
+    const tokens = await vault.decrypt<ProviderTokenSet>(encryptedTokens, providerTokensContext(grantId));
+    try {
+      return await client.checkStatus(tokens, subject);
+    } catch (cause) {
+      const error = toIdentityProviderError(cause);
+      const retryAfter = error.retryAfter ?? RECHECK_AFTER;
+      const reason = `status: ${error.message}`;
+      backoff.start(grantId, { retryAfter, reason });
+      events({ type: 'identity_provider.failed', identityProvider: id, grantId, accountId, reason });
+      throw temporarilyUnavailable(`${id}: ${reason}`, retryAfter);
+    }
+  };
 }

@@ -1,7 +1,7 @@
 /** Personal access tokens, an optional feature: creates them for users, and reads them for resource servers. */
 import { type AccessTokenClaims, accessTokenClaims, type Scopes } from '@portcullis/protocol';
 import { PERSONAL_ACCESS_TOKEN_CLIENT } from '../clients/client.ts';
-import type { ServerContext } from '../context.ts';
+import type { ServerContext, StoreContext } from '../context.ts';
 import type { ResourceContext, ResourceDefinition } from '../resources/options.ts';
 import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { GrantRecord } from '../store/index.ts';
@@ -36,7 +36,7 @@ export type PersonalAccessTokenCreation =
 
 /** @returns the token, which cannot be read again: the store has its hash */
 export async function createPersonalAccessToken(
-  { store, clock, events }: Pick<ServerContext, 'store' | 'clock' | 'events'>,
+  { store, clock, events }: StoreContext,
   { accountId, name, resource, scopes, lifetime }: NewPersonalAccessToken,
 ): Promise<PersonalAccessTokenCreation> {
   const now = clock();

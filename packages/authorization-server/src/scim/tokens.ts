@@ -2,7 +2,7 @@
 import type { HttpRequest } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import { readBearerToken } from '../clients/authorize-registration.ts';
-import type { ServerContext } from '../context.ts';
+import type { StoreContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ProvisioningTokenRecord } from '../store/index.ts';
 import type { Connection, ScimContext } from './operations.ts';
@@ -31,11 +31,10 @@ export interface ProvisioningTokenAdministration {
 const LONGEST_NOTE = 200;
 
 /** Works with or without a running server. */
-export function createProvisioningTokenAdministration({
-  store,
-  clock,
-  events,
-}: Pick<ServerContext, 'store' | 'clock' | 'events'>): ProvisioningTokenAdministration {
+export function createProvisioningTokenAdministration(
+  context: StoreContext,
+): ProvisioningTokenAdministration {
+  const { store, clock, events } = context;
   return {
     async create(identityProvider, note, seconds) {
       const token = newSecret();

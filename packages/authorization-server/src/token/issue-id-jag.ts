@@ -8,7 +8,7 @@ import {
   TOKEN_TYPES,
   type VerifiedProof,
 } from '@portcullis/protocol';
-import type { AssertionAudience } from '../assertions/assertion-audiences.ts';
+import type { AssertionAudience } from '../assertions/options.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { newIdentifier } from '../secrets.ts';

@@ -1,6 +1,6 @@
 /** Account administration: add, list, disable, enable, remove and reset accounts. */
 import { USER_CLAIMS } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
+import type { ServerContext, StoreContext } from '../context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord, AccountRole } from '../store/index.ts';
 import { createAccountRecord, emailKey } from './accounts.ts';
@@ -47,8 +47,7 @@ interface OriginatedGroup {
 }
 
 /** What administration needs: a store, but no running server. */
-export type AccountAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'> &
-  Pick<ServerContext['options'], 'issuer'>;
+export type AccountAdministrationContext = StoreContext & Pick<ServerContext['options'], 'issuer'>;
 
 /**
  * Administers the accounts of a store. Accounts are named by identifier, or by e-mail address: of a local account, or as an identity
@@ -134,6 +133,17 @@ export function createAccountAdministration({
     if (purpose === 'reset') events({ type: 'account.reset_link_created', accountId: account.id });
     return created;
   };
+  const change = async (
+    type: 'account.disabled' | 'account.enabled' | 'account.removed',
+    named: string,
+    save: (id: string) => Promise<boolean>,
+  ): Promise<boolean> => {
+    const account = await find(named);
+    if (account === null || !(await save(account.id))) return false;
+    events({ type, accountId: account.id });
+    return true;
+  };
+
   const endGrants = async (accountId: string) => {
     const count = await store.revokeAccountGrants(accountId, null, clock());
     if (count > 0) events({ type: 'grant.revoked', accountId, count });
@@ -191,25 +201,10 @@ export function createAccountAdministration({
         events({ type: 'account.role_changed', accountId: account.id, role, previousRole: account.role });
       return true;
     },
-    async disable(email) {
-      const account = await find(email);
-      if (account === null || !(await store.disableAccount(account.id, clock()))) return false;
-      events({ type: 'account.disabled', accountId: account.id });
-      return true;
-    },
-    async enable(email) {
-      const account = await find(email);
-      if (account === null || !(await store.enableAccount(account.id))) return false;
-      events({ type: 'account.enabled', accountId: account.id });
-      return true;
-    },
-    async remove(named) {
-      const account = await find(named);
-      // Point of no return: the account and its grants are gone.
-      if (account === null || !(await store.removeAccount(account.id, clock()))) return false;
-      events({ type: 'account.removed', accountId: account.id });
-      return true;
-    },
+    disable: (named) => change('account.disabled', named, (id) => store.disableAccount(id, clock())),
+    enable: (named) => change('account.enabled', named, (id) => store.enableAccount(id)),
+    // Point of no return: the account and its grants are gone.
+    remove: (named) => change('account.removed', named, (id) => store.removeAccount(id, clock())),
     reset: (named, isMailed) => saveLink(named, 'reset', isMailed),
     invite: (named) => saveLink(named, 'invitation', true),
   };

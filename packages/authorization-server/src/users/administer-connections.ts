@@ -1,10 +1,7 @@
 /** Connection administration: list and revoke the grants of an account, with the provider tokens that they depend on. */
-import type { ServerContext } from '../context.ts';
+import type { StoreContext } from '../context.ts';
 import type { AccountRecord, GrantRecord, ProviderTokensRecord } from '../store/index.ts';
 import { findNamedAccount } from './administer-accounts.ts';
-
-/** What administration needs: a store, but no running server. */
-type ConnectionAdministrationContext = Pick<ServerContext, 'store' | 'clock' | 'events'>;
 
 /** Facts about the provider tokens that a grant depends on, without the tokens. */
 export type ListedProviderTokens = Pick<
@@ -38,11 +35,8 @@ export interface ConnectionAdministration {
 }
 
 /** Administers the connections of a store, with or without a server beside it. */
-export function createConnectionAdministration({
-  store,
-  clock,
-  events,
-}: ConnectionAdministrationContext): ConnectionAdministration {
+export function createConnectionAdministration(context: StoreContext): ConnectionAdministration {
+  const { store, clock, events } = context;
   return {
     async list(named) {
       const account = await findNamedAccount(store, named);
@@ -77,7 +71,7 @@ const PAGE = 500;
 
 /** Most recently used first. */
 export async function listAllGrants(
-  store: ConnectionAdministrationContext['store'],
+  store: StoreContext['store'],
   accountId: string,
   now: number,
 ): Promise<readonly GrantRecord[]> {

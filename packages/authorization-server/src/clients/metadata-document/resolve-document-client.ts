@@ -1,11 +1,11 @@
 /** Resolves clients by their Client ID Metadata Document: from the cached copy or by a fetch, as a single flight. */
 import { hash } from 'node:crypto';
 import { type ClientMetadata, createLruCache, OAuthError } from '@portcullis/protocol';
+import { ClientDocumentError } from '../../http/client-document-error.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import type { ResolvedClient } from '../client.ts';
 import type { ClientsContext } from '../options.ts';
-import { toClientDocumentError } from './document-error.ts';
 import { readClientDocument } from './document-rules.ts';
 import { validateDocumentUrl } from './document-url.ts';
 import type { FetchJson, FetchJsonResult } from './fetch-json.ts';
@@ -203,4 +203,28 @@ function toOAuthError(error: unknown, url: string): OAuthError {
     );
   }
   return toClientDocumentError(url, error);
+}
+
+/**
+ * Status, content, time-out, connection and address are one error outside, or this server could be used to scan ports (SSRF). That
+ * its own network is down depends on no host.
+ * @param cause every issue but `budget`
+ */
+export function toClientDocumentError(url: string, cause: FetchJsonError): ClientDocumentError {
+  const { host } = new URL(url);
+  const reason = `client document: ${cause.reason}`;
+  if (cause.issue === 'egress') {
+    return new ClientDocumentError(
+      host,
+      'temporarily_unavailable',
+      `This server has no network connection to ${host} at present. Try again later.`,
+      { reason, retryAfter: cause.retryAfter },
+    );
+  }
+  return new ClientDocumentError(
+    host,
+    'invalid_client',
+    `This server found no client metadata document at the client_id: ${host} must respond to it within seconds, with status 200, as application/json, and with the client_id as its client_id.`,
+    { reason },
+  );
 }
