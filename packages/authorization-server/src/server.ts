@@ -364,28 +364,30 @@ async function loadMail(
   return createMail(context, findClient);
 }
 
-/** Nothing unless an identity provider reports logouts. */
+/** Whether an identity provider is configured to report logouts, to send security events, or to provision users. */
+function hasProviderWith(
+  member: 'backChannelLogout' | 'sharedSignals' | 'scim',
+  { options }: ServerContext<ServerOptions>,
+): boolean {
+  return [...options.identityProviders.values()].some((provider) => provider[member] !== null);
+}
+
 async function loadBackChannelLogout(context: ServerContext<ServerOptions>): Promise<readonly Route[]> {
-  const providers = [...context.options.identityProviders.values()];
-  if (providers.every(({ backChannelLogout }) => backChannelLogout === null)) return [];
+  if (!hasProviderWith('backChannelLogout', context)) return [];
   const { createBackChannelLogout } = await import('./back-channel-logout/back-channel-logout.ts');
   return createBackChannelLogout(context);
 }
 
-/** `null`: no identity provider sends security events. */
 async function loadSharedSignals(
   context: ServerContext<ServerOptions>,
 ): Promise<SharedSignalsReceiver | null> {
-  const providers = [...context.options.identityProviders.values()];
-  if (providers.every(({ sharedSignals }) => sharedSignals === null)) return null;
+  if (!hasProviderWith('sharedSignals', context)) return null;
   const { createSharedSignals } = await import('./shared-signals/shared-signals.ts');
   return createSharedSignals(context);
 }
 
-/** Nothing unless an identity provider provisions users. */
 async function loadScim(context: ServerContext<ServerOptions>): Promise<readonly Route[]> {
-  const providers = [...context.options.identityProviders.values()];
-  if (providers.every(({ scim }) => scim === null)) return [];
+  if (!hasProviderWith('scim', context)) return [];
   const { createScimEndpoint } = await import('./scim/endpoint.ts');
   return createScimEndpoint(context);
 }

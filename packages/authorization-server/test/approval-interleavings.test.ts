@@ -52,8 +52,12 @@ const call: Actor<Scene> = async (scene, step) => {
 const decide =
   (choice: 'once' | 'deny'): Actor<Scene> =>
   async (scene, step) => {
-    const decider = { accountId: scene.approval.subject };
-    const isFirst = await decideApproval(contextOf(scene, step), scene.approval, choice, decider);
+    const isFirst = await decideApproval(
+      contextOf(scene, step),
+      scene.approval,
+      choice,
+      scene.approval.subject,
+    );
     if (isFirst) scene.happened.push(choice === 'once' ? 'approved' : 'denied');
   };
 

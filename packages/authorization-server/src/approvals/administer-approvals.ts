@@ -79,7 +79,7 @@ export function createApprovalAdministration(context: StoreContext): ApprovalAdm
     async decide(id, choice, reason, accountId = null) {
       const approval = await store.findApproval(id, clock());
       if (approval === null) return false;
-      return decideApproval(context, approval, choice, { accountId }, reason);
+      return decideApproval(context, approval, choice, accountId, reason);
     },
   };
 }

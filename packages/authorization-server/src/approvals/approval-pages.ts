@@ -69,7 +69,7 @@ export function createApprovalPages(pages: PageRouter): readonly Route[] {
         return context.errors.show(ONE, 'unknown-approval');
       const choice = choicesOf(found.approval).find((one) => one === form.one('decision'));
       if (choice !== undefined)
-        await decideApproval(context, found.approval, choice, found.approver, form.one('reason'));
+        await decideApproval(context, found.approval, choice, user.account.id, form.one('reason'));
       // What was decided first is shown.
       return respondRedirect(path);
     }),

@@ -61,14 +61,12 @@ export function createCallApprovals(context: ApprovalContext): CallApprovals {
   const origin = new URL(context.options.issuer).origin;
   return {
     async request({ issuer, ...call }) {
+      const impossible = (reason: string) => ({ kind: 'impossible', reason }) as const;
       if (issuer !== context.options.issuer)
-        return {
-          kind: 'impossible',
-          reason: 'the token is of another issuer, whose users cannot approve here',
-        };
+        return impossible('the token is of another issuer, whose users cannot approve here');
       const isOfUser = call.subject !== call.clientId;
       if (!isOfUser && call.needed.some(({ by }) => by === 'user'))
-        return { kind: 'impossible', reason: 'the call has no user who could approve it' };
+        return impossible('the call has no user who could approve it');
       const found = await Promise.all(call.needed.map((needed) => findOrRequest(context, call, needed)));
       if (found.includes(null)) return { kind: 'busy', retryAfter: BUSY_RETRY };
       const records = found.filter((one) => one !== null);
@@ -76,14 +74,7 @@ export function createCallApprovals(context: ApprovalContext): CallApprovals {
       if (denied !== undefined) return { kind: 'denied', reason: denied.approval.reason };
       const pending = records.filter(({ approval }) => approval.outcome === null);
       const [first] = pending;
-      if (first === undefined)
-        return {
-          kind: 'approved',
-          use: useOf(
-            context,
-            records.map(({ approval }) => approval),
-          ),
-        };
+      if (first === undefined) return { kind: 'approved', use: useOf(context, records) };
       const isUnderWay = pending.every(({ approval, isNew }) => !isNew || approval.approverGroups !== null);
       return { kind: 'pending', url: `${origin}${APPROVALS_PATH}/${first.approval.id}`, isUnderWay };
     },
@@ -127,11 +118,11 @@ async function findOrRequest(
 
 function useOf(
   { store, events, clock, writeEvents }: ApprovalContext,
-  approvals: readonly ApprovalRecord[],
+  records: readonly FoundApproval[],
 ): ApprovedUse {
-  const ids = approvals.map(({ id }) => id);
+  const ids = records.map(({ approval }) => approval.id);
   const report = (type: 'approval.consumed' | 'approval.outcome_unknown') => {
-    for (const approval of approvals) events({ type, ...factsOf(approval) });
+    for (const { approval } of records) events({ type, ...factsOf(approval) });
   };
   return {
     ids,

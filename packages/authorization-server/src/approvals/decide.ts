@@ -3,12 +3,8 @@ import type { StoreContext } from '../context.ts';
 import type { ApprovalRecord } from '../store/index.ts';
 import { type ApprovalChoice, choicesOf, decisionExpiry, readReason } from './rules.ts';
 
-export interface ApprovalDecider {
-  /** The account of the approver; `null`: an operator, on the command line. */
-  readonly accountId: string | null;
-}
-
 /**
+ * @param accountId of the approver; `null`: an operator, on the command line
  * @param reason for the app, if it is denied
  * @returns `false` when it was decided already, has expired, or its rule does not offer the choice
  */
@@ -16,7 +12,7 @@ export async function decideApproval(
   { store, events, clock }: StoreContext,
   approval: ApprovalRecord,
   choice: ApprovalChoice,
-  { accountId }: ApprovalDecider,
+  accountId: string | null,
   reason = '',
 ): Promise<boolean> {
   if (!choicesOf(approval).includes(choice)) return false;
@@ -48,33 +44,20 @@ export async function decideApproval(
 const OPERATOR = 'operator';
 
 /** What events say about an approval. */
-export function factsOf({
-  id,
-  subject,
-  clientId,
-  grantId,
-  server,
-  tool,
-  rule,
-  argumentsHash,
-}: ApprovalRecord): {
+export function factsOf(approval: ApprovalRecord): Pick<
+  ApprovalRecord,
+  'clientId' | 'server' | 'tool' | 'rule' | 'argumentsHash'
+> & {
   readonly approvalId: string;
   readonly accountId?: string;
-  readonly clientId: string;
   readonly grantId?: string;
-  readonly server: string;
-  readonly tool: string;
-  readonly rule: string;
-  readonly argumentsHash: string;
 } {
+  const { id: approvalId, subject, clientId, grantId, server, tool, rule, argumentsHash } = approval;
   return {
-    approvalId: id,
+    approvalId,
     ...(subject !== clientId && { accountId: subject }),
     clientId,
     ...(grantId !== null && { grantId }),
-    server,
-    tool,
-    rule,
-    argumentsHash,
+    ...{ server, tool, rule, argumentsHash },
   };
 }

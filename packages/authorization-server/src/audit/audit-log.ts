@@ -1,6 +1,7 @@
 /** The audit log: writes events to the store in batches, without delaying the requests that emit them. */
 import { randomBytes } from 'node:crypto';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
+import { fixedRateLimits } from '../rate-limit/policies.ts';
 import { newSuffix, sortableTime } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 import type { AuditLevel, AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './events.ts';
@@ -43,7 +44,6 @@ const RATE_LIMITED: ReadonlySet<AuthorizationEvent['type']> = new Set([
   'federated_login.failed',
   'identity_provider.failed',
 ]);
-const WRITTEN = { burst: 1000, perMinute: 120 };
 const MAX_TEXT_LENGTH = 300;
 
 /** Events that change nothing: streamed and counted, but not stored. */
@@ -177,7 +177,7 @@ export function createAuditLog(
 
 /** Whether unauthenticated requests have caused too many events of a type. */
 function createEventLimit(clock: () => number): (event: AuthorizationEvent) => boolean {
-  const allowed = createTokenBuckets(WRITTEN, clock);
+  const allowed = createTokenBuckets(fixedRateLimits.untrustedEvents, clock);
   return ({ type }) => RATE_LIMITED.has(type) && allowed.take(type) > 0;
 }
 

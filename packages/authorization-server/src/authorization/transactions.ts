@@ -10,7 +10,7 @@ import {
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
 import type { ServerContext } from '../context.ts';
-import { DecryptionError, stateContext } from '../encryption/encryptor.ts';
+import { stateContext } from '../encryption/encryptor.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { MissingTransaction } from '../http/error-pages.ts';
 import { MAX_OPEN_TRANSACTIONS, MAX_TRANSACTION_OCTETS } from '../rate-limit/policies.ts';
@@ -96,12 +96,14 @@ export async function openTransaction(
   request: HttpRequest,
   { client, target, identityProvider, decision, ...checked }: CheckedRequest,
 ): Promise<{ readonly transaction: AuthorizationTransaction; readonly cookies: readonly string[] }> {
-  const { events, options, browserCookies } = context;
+  const { events, options, browserCookies, encryptor } = context;
   const secret = decision === null ? (browserCookies.read(request)[0] ?? newSecret()) : null;
   const record = createRecord(context, { client, target, ...checked }, secret);
   const { state } = checked.authorizationRequest;
   if (decision === null) {
-    const encryptedState = state === undefined ? null : encryptState(context, record.id, state);
+    // Some clients put tokens or addresses into their state, so it is not stored in clear.
+    const encryptedState =
+      state === undefined ? null : encryptor.encryptText(Buffer.from(state), stateContext(record.id));
     await save(context, { ...record, encryptedState }, checked);
   }
   const { resource, scopes } = checked;
@@ -246,28 +248,12 @@ async function restoreClientRequest(
   return { client, target: restoreTarget(client, redirectUri, options) };
 }
 
-/** Some clients put tokens or addresses into their state, so it is not stored in clear. */
-function encryptState(
-  { encryptor }: Pick<PageContext, 'encryptor'>,
-  transactionId: string,
-  state: string,
-): string {
-  return Buffer.from(encryptor.encrypt(Buffer.from(state), stateContext(transactionId))).toString(
-    'base64url',
-  );
-}
-
 /** The state of a stored transaction; `null` if it was encrypted under a master key that this process does not have. */
 function decryptState(
   { encryptor }: Pick<PageContext, 'encryptor'>,
   { id, encryptedState }: AuthorizationTransactionRecord,
 ): Pick<AuthorizationTransaction, 'state'> | null {
   if (encryptedState === null) return { state: undefined };
-  try {
-    const bytes = encryptor.decrypt(Buffer.from(encryptedState, 'base64url'), stateContext(id));
-    return { state: bytes.toString() };
-  } catch (error) {
-    if (error instanceof DecryptionError) return null;
-    throw error;
-  }
+  const state = encryptor.decryptText(encryptedState, stateContext(id));
+  return state && { state: state.toString() };
 }

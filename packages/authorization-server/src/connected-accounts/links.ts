@@ -1,6 +1,7 @@
 /** Links to the page that connects an account at a backend: bound to one user, grant and backend, for single use, and expiring. */
 import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
+import { createEncryptedJson } from '../encryption/encrypted-json.ts';
 import { createEncryptor } from '../encryption/encryptor.ts';
 import type { GrantRecord } from '../store/index.ts';
 import type { UserBackend, UserBackends } from './backend.ts';
@@ -45,7 +46,7 @@ export function createConnectLinks(
   backends: UserBackends,
 ): ConnectLinks {
   const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
-
+  const contents = createEncryptedJson<LinkContent>(encryptor, LINK_CONTEXT, MAX_LINK);
   /** Identifies the connection of a grant at a backend; empty: there has been none. */
   async function connectionOf(grantId: string, backend: string): Promise<string> {
     return (await store.findConnectedAccount({ grantId, backend }))?.connection ?? '';
@@ -58,30 +59,16 @@ export function createConnectLinks(
       : null;
   }
 
-  function decrypt(link: string): LinkContent | null {
-    if (link.length > MAX_LINK) return null;
-    try {
-      return JSON.parse(encryptor.decrypt(Buffer.from(link, 'base64url'), LINK_CONTEXT).toString());
-    } catch {
-      return null;
-    }
-  }
-
   return {
     async create(grantId, backend, scopes = []) {
       if ((await liveGrant(grantId)) === null) return null;
-      const content: LinkContent = {
-        grantId,
-        backend,
-        scopes,
-        connection: await connectionOf(grantId, backend),
-        expiresAt: clock() + LINK_LIFETIME,
-      };
-      const link = Buffer.from(encryptor.encrypt(Buffer.from(JSON.stringify(content)), LINK_CONTEXT));
-      return `${new URL(options.issuer).origin}${CONNECT_PATH}?link=${link.toString('base64url')}`;
+      const connection = await connectionOf(grantId, backend);
+      const expiresAt = clock() + LINK_LIFETIME;
+      const link = contents.encrypt({ grantId, backend, scopes, connection, expiresAt });
+      return `${new URL(options.issuer).origin}${CONNECT_PATH}?link=${link}`;
     },
     async open(link) {
-      const content = decrypt(link);
+      const content = contents.decrypt(link);
       if (content === null || content.expiresAt <= clock()) return null;
       const { grantId, scopes, connection } = content;
       const backend = backends.find(content.backend);

@@ -1,5 +1,5 @@
 /** Values encrypted as text for a browser or a client to carry, so that nothing is stored. */
-import { DecryptionError, type Encryptor } from './encryptor.ts';
+import type { Encryptor } from './encryptor.ts';
 
 export interface EncryptedJson<T> {
   encrypt(value: T): string;
@@ -17,17 +17,11 @@ export function createEncryptedJson<T>(
   maxLength: number,
 ): EncryptedJson<T> {
   return {
-    encrypt: (value) =>
-      Buffer.from(encryptor.encrypt(Buffer.from(JSON.stringify(value)), context)).toString('base64url'),
+    encrypt: (value) => encryptor.encryptText(Buffer.from(JSON.stringify(value)), context),
     decrypt(text) {
-      if (text.length > maxLength) return null;
-      try {
-        // Authenticated encryption: only this server made it, so it has the shape that it was encrypted with.
-        return JSON.parse(encryptor.decrypt(Buffer.from(text, 'base64url'), context).toString()) as T;
-      } catch (error) {
-        if (error instanceof DecryptionError) return null;
-        throw error;
-      }
+      const plaintext = text.length > maxLength ? null : encryptor.decryptText(text, context);
+      // Authenticated encryption: only this server made it, so it has the shape that it was encrypted with.
+      return plaintext === null ? null : (JSON.parse(plaintext.toString()) as T);
     },
   };
 }

@@ -18,6 +18,10 @@ export interface Encryptor {
   encrypt(plaintext: Uint8Array, context: string): Uint8Array;
   /** @throws DecryptionError if it was encrypted under another key or for another context, or was changed */
   decrypt(ciphertext: Uint8Array, context: string): Buffer;
+  /** The same as base64url. */
+  encryptText(plaintext: Uint8Array, context: string): string;
+  /** `null` for any text that was not encrypted so. */
+  decryptText(text: string, context: string): Buffer | null;
   /** Whether a ciphertext names the key that this encryptor encrypts under. */
   isCurrentKey(ciphertext: Uint8Array): boolean;
 }
@@ -44,20 +48,30 @@ export class DecryptionError extends Error {
 export function createEncryptor(masterKey: Uint8Array, previous: readonly Uint8Array[] = []): Encryptor {
   const own = createKeyBox(masterKey);
   const boxes = [own, ...previous.map(createKeyBox)];
+  const decrypt = (ciphertext: Uint8Array, context: string): Buffer => {
+    const bytes = Buffer.from(ciphertext);
+    if (bytes.length < TEXT_AT + TAG_LENGTH || bytes[0] !== VERSION) throw new DecryptionError('damaged');
+    const box = boxes.find(({ isCurrentKey }) => isCurrentKey(bytes));
+    if (box === undefined) throw new DecryptionError('other-key');
+    return box.decrypt(bytes, context);
+  };
   return {
     encrypt: own.encrypt,
-    decrypt(ciphertext, context) {
-      const bytes = Buffer.from(ciphertext);
-      if (bytes.length < TEXT_AT + TAG_LENGTH || bytes[0] !== VERSION) throw new DecryptionError('damaged');
-      const box = boxes.find(({ isCurrentKey }) => isCurrentKey(bytes));
-      if (box === undefined) throw new DecryptionError('other-key');
-      return box.decrypt(bytes, context);
+    decrypt,
+    encryptText: (plaintext, context) => own.encrypt(plaintext, context).toString('base64url'),
+    decryptText(text, context) {
+      try {
+        return decrypt(Buffer.from(text, 'base64url'), context);
+      } catch (error) {
+        if (error instanceof DecryptionError) return null;
+        throw error;
+      }
     },
     isCurrentKey: own.isCurrentKey,
   };
 }
-
-interface KeyBox extends Pick<Encryptor, 'encrypt' | 'isCurrentKey'> {
+interface KeyBox extends Pick<Encryptor, 'isCurrentKey'> {
+  encrypt(plaintext: Uint8Array, context: string): Buffer;
   decrypt(bytes: Buffer, context: string): Buffer;
 }
 

@@ -65,15 +65,10 @@ async function reencryptTotpSecrets(store: Store, from: Encryptor, to: Encryptor
   let page = await store.listTotpFactors('', PAGE_SIZE);
   while (page.length > 0) {
     for (const { accountId, encryptedSecret } of page) {
-      const ciphertext = Buffer.from(encryptedSecret, 'base64url');
       const context = totpSecretContext(accountId);
-      if (to.isCurrentKey(ciphertext) || !canDecrypt(() => from.decrypt(ciphertext, context))) continue;
-      const reencrypted = to.encrypt(from.decrypt(ciphertext, context), context);
-      await store.reencryptTotpFactor(
-        accountId,
-        encryptedSecret,
-        Buffer.from(reencrypted).toString('base64url'),
-      );
+      const secret = from.decryptText(encryptedSecret, context);
+      if (to.isCurrentKey(Buffer.from(encryptedSecret, 'base64url')) || secret === null) continue;
+      await store.reencryptTotpFactor(accountId, encryptedSecret, to.encryptText(secret, context));
     }
     page = await store.listTotpFactors(page.at(-1)?.accountId ?? '', PAGE_SIZE);
   }

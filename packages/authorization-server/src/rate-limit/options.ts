@@ -1,6 +1,6 @@
 /** The option `rateLimits`. */
 import * as z from 'zod';
-import { lazy, option, optionMeta, positiveNumber, wholeNumber } from '../option-schema/fields.ts';
+import { lazy, members, option, optionMeta, positiveNumber, wholeNumber } from '../option-schema/fields.ts';
 import { defaultRateLimits, type RateLimitPolicies } from './policies.ts';
 
 const KIND = 'an object with burst and perMinute, such as { "burst": 20, "perMinute": 2 }';
@@ -14,38 +14,32 @@ const rateLimit = lazy(() =>
     .register(optionMeta, { kind: KIND }),
 );
 
-function limit(name: keyof RateLimitPolicies, description: string) {
-  const { burst, perMinute } = defaultRateLimits[name];
-  return rateLimit()
-    .default(defaultRateLimits[name])
-    .describe(description)
-    .register(optionMeta, { defaultText: `${burst} at once, ${perMinute} per minute` });
-}
+const DESCRIPTIONS: Readonly<Record<keyof RateLimitPolicies, string>> = {
+  refreshes: 'refreshes per grant',
+  clientTokens: 'client credentials tokens per client',
+  exchanges: 'token exchanges per grant, and for ID-JAGs per client and account',
+  clientFailures: 'failed authentications per client and site (an IPv4 address, an IPv6 /48)',
+  networkFailures: 'failed authentications per site',
+  registrations: 'registrations per site',
+  authorizations: 'authorization requests per account, or per site without a session',
+  federatedLogins: 'federated logins per account, or per authorization request',
+  signIns:
+    'sign-in attempts per account and network, right or wrong; end-to-end tests that sign in often need more, such as `{ "burst": 1000, "perMinute": 1000 }`',
+  scim: 'SCIM requests, and operations of bulk requests, per identity provider',
+};
 
-const rateLimitsSchema = lazy(() =>
-  z.strictObject({
-    refreshes: limit('refreshes', 'refreshes per grant'),
-    clientTokens: limit('clientTokens', 'client credentials tokens per client'),
-    exchanges: limit('exchanges', 'token exchanges per grant, and for ID-JAGs per client and account'),
-    clientFailures: limit(
-      'clientFailures',
-      'failed authentications per client and site (an IPv4 address, an IPv6 /48)',
-    ),
-    networkFailures: limit('networkFailures', 'failed authentications per site'),
-    registrations: limit('registrations', 'registrations per site'),
-    authorizations: limit(
-      'authorizations',
-      'authorization requests per account, or per site without a session',
-    ),
-    federatedLogins: limit('federatedLogins', 'federated logins per account, or per authorization request'),
-    signIns: limit(
-      'signIns',
-      'sign-in attempts per account and network, right or wrong; end-to-end tests that sign in often need more, such as `{ "burst": 1000, "perMinute": 1000 }`',
-    ),
-    scim: limit('scim', 'SCIM requests, and operations of bulk requests, per identity provider'),
-  }),
-);
-
+const rateLimitsSchema = lazy(() => {
+  const names = Object.keys(DESCRIPTIONS) as (keyof RateLimitPolicies)[];
+  return z.strictObject(
+    members(names, (name) => {
+      const { burst, perMinute } = defaultRateLimits[name];
+      return rateLimit()
+        .default(defaultRateLimits[name])
+        .describe(DESCRIPTIONS[name])
+        .register(optionMeta, { defaultText: `${burst} at once, ${perMinute} per minute` });
+    }),
+  );
+});
 export const rateLimitOptions = {
   rateLimits: option(() => z.union([z.literal(false), rateLimitsSchema()]), {
     default: defaultRateLimits,

@@ -26,49 +26,39 @@ export interface Lockout {
   readonly forgetAfter: number;
 }
 
-/** Rate limits that an operator may change, each over all processes. One that is left out keeps its default. */
-export interface RateLimitOptions {
+const limit = (burst: number, perMinute: number): RateLimit => ({ burst, perMinute });
+
+/** Limits that an operator may change, each over all processes. Generous: no honest client or user reaches one of these. */
+const operatorLimits = {
   /** Refreshes, by grant. */
-  readonly refreshes?: RateLimit;
+  refreshes: limit(300, 60),
   /** Access tokens by client credentials, by client. */
-  readonly clientTokens?: RateLimit;
+  clientTokens: limit(600, 600),
   /** Token exchanges, by grant; for ID-JAGs, by client and account. */
-  readonly exchanges?: RateLimit;
+  exchanges: limit(300, 60),
   /**
    * Failed client authentications, by client and site. A client that authenticates is only subject to it if its
    * pre-registered secret is short enough to be guessed.
    */
-  readonly clientFailures?: RateLimit;
+  clientFailures: limit(10, 6),
   /** Failed client authentications, by site. A client that authenticates is not subject to it. */
-  readonly networkFailures?: RateLimit;
+  networkFailures: limit(100, 60),
   /** Client registrations, by site: each stores a row. */
-  readonly registrations?: RateLimit;
+  registrations: limit(300, 30),
   /** Authorization requests, by account, or by site before sign-in: each stores a row. */
-  readonly authorizations?: RateLimit;
+  authorizations: limit(600, 300),
   /** Redirects to an identity provider, by account or authorization request: it counts them as this server's. */
-  readonly federatedLogins?: RateLimit;
+  federatedLogins: limit(60, 30),
   /** Sign-ins, right or wrong, by account and network, or by account with a device cookie. */
-  readonly signIns?: RateLimit;
+  signIns: limit(20, 2),
   /** SCIM requests and operations of bulk requests, by provisioning connection: a full synchronization of 100,000 users takes 17 minutes. */
-  readonly scim?: RateLimit;
-}
-
-export type RateLimitPolicies = Readonly<Required<RateLimitOptions>>;
-
-/** Generous: no honest client or user reaches one of these. */
-export const defaultRateLimits: RateLimitPolicies = {
-  refreshes: { burst: 300, perMinute: 60 },
-  clientTokens: { burst: 600, perMinute: 600 },
-  exchanges: { burst: 300, perMinute: 60 },
-  clientFailures: { burst: 10, perMinute: 6 },
-  networkFailures: { burst: 100, perMinute: 60 },
-  registrations: { burst: 300, perMinute: 30 },
-  authorizations: { burst: 600, perMinute: 300 },
-  federatedLogins: { burst: 60, perMinute: 30 },
-  signIns: { burst: 20, perMinute: 2 },
-  scim: { burst: 1000, perMinute: 6000 },
+  scim: limit(1000, 6000),
 };
 
+/** Rate limits that an operator may change. One that is left out keeps its default. */
+export interface RateLimitOptions extends Readonly<Partial<typeof operatorLimits>> {}
+export type RateLimitPolicies = Readonly<Required<RateLimitOptions>>;
+export const defaultRateLimits: RateLimitPolicies = operatorLimits;
 /** Rate limits that no option changes. */
 export const fixedRateLimits: Readonly<
   Record<

@@ -104,10 +104,12 @@ function respondScim({ status, headers, document }: ScimOutcome, type: string): 
 /** The rejection is recorded as at every endpoint; the service learns what it can fix. */
 function respondScimError({ events }: ScimContext, error: unknown, type: string): HttpResponse {
   const endpoint = ENDPOINT;
+  const respondWith = (error: Parameters<typeof scimErrorDocument>[0], headers = {}) =>
+    respondScim({ status: error.status, headers, document: scimErrorDocument(error) }, type);
   if (error instanceof ScimError) {
-    const { status, scimType, detail } = error;
-    events({ type: 'request.rejected', endpoint, error: scimType ?? String(status), reason: detail });
-    return respondScim({ status, headers: {}, document: scimErrorDocument(error) }, type);
+    const { status, scimType, detail: reason } = error;
+    events({ type: 'request.rejected', endpoint, error: scimType ?? String(status), reason });
+    return respondWith(error);
   }
   if (error instanceof OAuthError) {
     const { status, code, description, reason = description, retryAfter } = error;
@@ -117,12 +119,9 @@ function respondScimError({ events }: ScimContext, error: unknown, type: string)
       ...(code === 'invalid_token' && { 'www-authenticate': 'Bearer error="invalid_token"' }),
       ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
     };
-    const document = scimErrorDocument({ status, scimType, detail: description });
-    return respondScim({ status, headers, document }, type);
+    return respondWith({ status, scimType, detail: description }, headers);
   }
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   events({ type: 'request.failed', endpoint, reason });
-  const detail = 'The server met an unexpected condition.';
-  const document = scimErrorDocument({ status: 500, scimType: null, detail });
-  return respondScim({ status: 500, headers: {}, document }, type);
+  return respondWith({ status: 500, scimType: null, detail: 'The server met an unexpected condition.' });
 }

@@ -40,8 +40,7 @@ const TOKEN = /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|([^\s()[\]"]+))/y;
 /** @throws ScimError `invalidFilter` */
 export function parseFilter(text: string, type: ResourceType): Filter {
   const tokens = readTokens(text);
-  const filter = createParser(tokens, type).parse();
-  return filter;
+  return createParser(tokens, type).parse();
 }
 
 function readTokens(text: string): readonly string[] {
@@ -243,38 +242,26 @@ function compareBy(
   const isTime = TIMES.includes(name.toLowerCase());
   const order = isTime ? Date.parse(value) : foldUnless(attribute, value);
   if (Number.isNaN(order)) throw invalid(`${name} is compared with a time such as 2026-01-31T12:00:00Z.`);
+  const holds = OPERATORS[op];
   return (stored) =>
-    typeof stored === 'string' &&
-    holds(op, isTime ? Date.parse(stored) : foldUnless(attribute, stored), order);
+    typeof stored === 'string' && holds(isTime ? Date.parse(stored) : foldUnless(attribute, stored), order);
 }
 
+const OPERATORS: Readonly<
+  Record<Exclude<Comparison['op'], 'eq' | 'ne'>, (one: string | number, other: string | number) => boolean>
+> = {
+  co: (one, other) => String(one).includes(String(other)),
+  sw: (one, other) => String(one).startsWith(String(other)),
+  ew: (one, other) => String(one).endsWith(String(other)),
+  gt: (one, other) => one > other,
+  ge: (one, other) => one >= other,
+  lt: (one, other) => one < other,
+  le: (one, other) => one <= other,
+};
 function comparable(value: unknown, attribute: Attribute | null): unknown {
   return typeof value === 'string' ? foldUnless(attribute, value) : (value ?? null);
 }
 
 function foldUnless(attribute: Attribute | null, value: string): string {
   return attribute?.caseExact === true ? value : foldCase(value);
-}
-
-function holds(
-  op: Exclude<Comparison['op'], 'eq' | 'ne'>,
-  one: string | number,
-  other: string | number,
-): boolean {
-  switch (op) {
-    case 'co':
-      return String(one).includes(String(other));
-    case 'sw':
-      return String(one).startsWith(String(other));
-    case 'ew':
-      return String(one).endsWith(String(other));
-    case 'gt':
-      return one > other;
-    case 'ge':
-      return one >= other;
-    case 'lt':
-      return one < other;
-    default:
-      return one <= other;
-  }
 }

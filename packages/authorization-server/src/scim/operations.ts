@@ -10,7 +10,7 @@ import type {
   ProvisioningChange,
   ProvisioningConflict,
 } from '../store/index.ts';
-import { applyPatch, readPatch } from './patch.ts';
+import { applyPatch, type Patched, readPatch } from './patch.ts';
 import {
   type Attributes,
   addressesOf,
@@ -37,22 +37,19 @@ type ExpectedVersion = string | null;
 
 const NO_CHANGES: MemberChanges = { clear: false, remove: [], add: [] };
 
+type ChangeResource = (
+  type: ResourceType,
+  id: string,
+  body: unknown,
+  expected: ExpectedVersion,
+) => Promise<ProvisionedResource>;
+
 export interface Operations {
   create(type: ResourceType, body: unknown): Promise<ProvisionedResource>;
   /** @throws ScimError 404 */
   find(type: ResourceType, id: string): Promise<ProvisionedResource>;
-  replace(
-    type: ResourceType,
-    id: string,
-    body: unknown,
-    expected: ExpectedVersion,
-  ): Promise<ProvisionedResource>;
-  patch(
-    type: ResourceType,
-    id: string,
-    body: unknown,
-    expected: ExpectedVersion,
-  ): Promise<ProvisionedResource>;
+  readonly replace: ChangeResource;
+  readonly patch: ChangeResource;
   remove(type: ResourceType, id: string, expected: ExpectedVersion): Promise<void>;
   /** The groups of a user, the members of a group. */
   related(resource: ProvisionedResource): Promise<readonly ProvisionedMembership[]>;
@@ -85,7 +82,7 @@ export function createOperations(context: ScimContext, connection: Connection): 
     type: ResourceType,
     id: string,
     expected: ExpectedVersion,
-    alter: (before: ProvisionedResource) => Altered,
+    alter: (before: ProvisionedResource) => Patched,
   ) =>
     retryStale(async () => {
       const before = await find(type, id);
@@ -175,13 +172,7 @@ export function createOperations(context: ScimContext, connection: Connection): 
   };
 }
 
-/** A whole representation, or what operations make of one. */
-interface Altered {
-  readonly attributes: Attributes;
-  readonly members: MemberChanges;
-}
-
-function readWhole(body: unknown, type: ResourceType): Altered {
+function readWhole(body: unknown, type: ResourceType): Patched {
   const given = asObject(body, 'The body');
   checkSchemas(given, type.schema);
   const attributes = readAttributes(given, type);
@@ -193,7 +184,7 @@ async function planChange(
   context: ScimContext,
   connection: Connection,
   before: ProvisionedResource,
-  { attributes: altered, members }: Altered,
+  { attributes: altered, members }: Patched,
   type: ResourceType,
 ): Promise<ProvisioningChange | null> {
   // Left out, `active` stays: it must not end a deactivation by accident.

@@ -7,6 +7,7 @@ import {
   checkCount,
   checkSchemas,
   MAX_MEMBERS,
+  memberOf,
   readMemberIds,
   readSingle,
   readValue,
@@ -44,8 +45,7 @@ interface Operation {
 export function readPatch(body: unknown, type: ResourceType): readonly Operation[] {
   const request = asObject(body, 'The body');
   checkSchemas(request, PATCH_SCHEMA);
-  const name = Object.keys(request).find((one) => one.toLowerCase() === 'operations');
-  const operations = name === undefined ? undefined : request[name];
+  const operations = memberOf(request, 'operations');
   if (!Array.isArray(operations) || operations.length === 0)
     throw new ScimError(400, 'invalidSyntax', 'Operations must be a list with at least one operation.');
   if (operations.length > MAX_OPERATIONS)
@@ -85,7 +85,7 @@ function readTarget(written: string, type: ResourceType): Target {
   return { path, filter: open === -1 ? null : parseFilter(written.slice(open + 1, close), type) };
 }
 
-/** What a request makes of a resource. */
+/** A whole representation, or what operations make of one. */
 export interface Patched {
   readonly attributes: Attributes;
   readonly members: MemberChanges;
@@ -272,16 +272,10 @@ function createMemberChanges() {
   let clear = false;
   const added = new Set<string>();
   const removed = new Set<string>();
-  const add = (ids: readonly string[]) => {
+  const move = (ids: readonly string[], from: Set<string>, to: Set<string>) => {
     for (const id of ids) {
-      added.add(id);
-      removed.delete(id);
-    }
-  };
-  const remove = (ids: readonly string[]) => {
-    for (const id of ids) {
-      removed.add(id);
-      added.delete(id);
+      to.add(id);
+      from.delete(id);
     }
   };
   const removeAll = () => {
@@ -296,17 +290,14 @@ function createMemberChanges() {
       if (filter !== null) {
         if (op !== 'remove')
           throw new ScimError(400, 'mutability', 'Members are added and removed, and not changed.');
-        remove(idsOf(filter));
-        return;
+        move(idsOf(filter), added, removed);
+      } else if (op === 'remove' && value === undefined) removeAll();
+      else {
+        const ids = readMemberIds(readValue(MEMBERS, value) ?? []);
+        if (op === 'replace') removeAll();
+        if (op === 'remove') move(ids, added, removed);
+        else move(ids, removed, added);
       }
-      if (op === 'remove' && value === undefined) {
-        removeAll();
-        return;
-      }
-      const ids = readMemberIds(readValue(MEMBERS, value) ?? []);
-      if (op === 'replace') removeAll();
-      if (op === 'remove') remove(ids);
-      else add(ids);
     },
     list(): MemberChanges {
       if (added.size + removed.size > MAX_MEMBERS)

@@ -29,10 +29,14 @@ export function asObject(value: unknown, what: string): Readonly<Record<string, 
   throw new ScimError(400, 'invalidSyntax', `${what} must be a JSON object.`);
 }
 
+/** A member by its name, whose case does not matter. @param name in lower case */
+export function memberOf(body: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.entries(body).find(([one]) => one.toLowerCase() === name)?.[1];
+}
+
 /** The `schemas` of a request MUST contain the schema of what it is. @see RFC 7643 §3 */
 export function checkSchemas(body: Readonly<Record<string, unknown>>, schema: string): void {
-  const name = Object.keys(body).find((one) => one.toLowerCase() === 'schemas');
-  const given = name === undefined ? undefined : body[name];
+  const given = memberOf(body, 'schemas');
   const isListed =
     Array.isArray(given) &&
     given.some((one) => typeof one === 'string' && one.toLowerCase() === schema.toLowerCase());

@@ -102,20 +102,8 @@ async function handleCollection(
     return { ...shown, status: 201 };
   }
   if (request.method !== 'GET') throw notAllowed('GET, POST');
-  const { parameters } = request;
-  return list(
-    service,
-    type,
-    {
-      filter: parameters.get('filter'),
-      startIndex: readWhole(parameters.get('startIndex'), 'startIndex'),
-      count: readWhole(parameters.get('count'), 'count'),
-      cursor: parameters.get('cursor'),
-    },
-    readSelection(parameters.get('attributes'), parameters.get('excludedAttributes'), type),
-  );
+  return list(service, type, (name) => request.parameters.get(name));
 }
-
 const SEARCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest';
 
 /** A list request in a body, so that its filter is in no log. @see RFC 7644 §3.4.3 */
@@ -123,26 +111,22 @@ async function search(service: ScimService, type: ResourceType, request: ScimReq
   if (request.method !== 'POST') throw notAllowed('POST');
   const body = asObject(await request.body(), 'The body');
   checkSchemas(body, SEARCH_SCHEMA);
-  const text = (name: string) => (typeof body[name] === 'string' ? body[name] : null);
-  const names = (name: string) => {
+  return list(service, type, (name) => {
     const given = body[name];
-    return Array.isArray(given) ? given.map(String).join(',') : text(name);
-  };
-  const whole = (name: string) => readWhole(body[name] == null ? null : String(body[name]), name);
-  return list(
-    service,
-    type,
-    {
-      filter: text('filter'),
-      startIndex: whole('startIndex'),
-      count: whole('count'),
-      cursor: text('cursor'),
-    },
-    readSelection(names('attributes'), names('excludedAttributes'), type),
-  );
+    if (name === 'startIndex' || name === 'count') return given == null ? null : String(given);
+    const isNames = Array.isArray(given) && (name === 'attributes' || name === 'excludedAttributes');
+    if (isNames) return given.map(String).join(',');
+    return typeof given === 'string' ? given : null;
+  });
 }
 
-function readWhole(value: string | null, name: string): number | null {
+/** A parameter of a list request as text; `null`: it was not sent. */
+type ReadParameter = (
+  name: 'filter' | 'startIndex' | 'count' | 'cursor' | 'attributes' | 'excludedAttributes',
+) => string | null;
+
+function readWhole(read: ReadParameter, name: 'startIndex' | 'count'): number | null {
+  const value = read(name);
   if (value === null || value === '') return null;
   if (!/^[+-]?\d{1,9}$/.test(value))
     throw new ScimError(400, 'invalidValue', `${name} must be a whole number.`);
@@ -152,13 +136,15 @@ function readWhole(value: string | null, name: string): number | null {
 /** Members, or groups of users, that one response lists. */
 const MAX_LISTED = 100_000;
 
-async function list(
-  service: ScimService,
-  type: ResourceType,
-  request: ListRequest,
-  selection: Selection,
-): Promise<ScimOutcome> {
+async function list(service: ScimService, type: ResourceType, read: ReadParameter): Promise<ScimOutcome> {
   const { context, connection } = service;
+  const request: ListRequest = {
+    filter: read('filter'),
+    startIndex: readWhole(read, 'startIndex'),
+    count: readWhole(read, 'count'),
+    cursor: read('cursor'),
+  };
+  const selection = readSelection(read('attributes'), read('excludedAttributes'), type);
   const { resources, totalResults, nextCursor } = await listResources(context, connection, type, request);
   const rendered: object[] = [];
   let left = MAX_LISTED;

@@ -32,34 +32,26 @@ export interface ResourceType {
   readonly attributes: readonly Attribute[];
 }
 
-const externalId: Attribute = {
-  name: 'externalId',
-  type: 'string',
-  description: 'The identifier that the provisioning service assigns',
+const text = (
+  name: string,
+  description: string,
+  more: Omit<Partial<Attribute>, 'name' | 'description'> = {},
+): Attribute => ({ name, type: 'string', description, ...more });
+
+const externalId = text('externalId', 'The identifier that the provisioning service assigns', {
   caseExact: true,
-};
+});
 
-const reference = (name: string, type: string): readonly Attribute[] => [
-  { name: 'value', type: 'string', description: `Identifier of the ${name}`, mutability: 'immutable' },
-  {
-    name: '$ref',
-    type: 'reference',
-    description: `URI of the ${name}`,
-    mutability: 'immutable',
-    referenceTypes: [type],
-  },
-  { name: 'display', type: 'string', description: `Name of the ${name}`, mutability: 'readOnly' },
-  {
-    name: 'type',
-    type: 'string',
-    description: `What the ${name} is`,
-    mutability: 'immutable',
-    canonicalValues: type === 'User' ? ['User'] : ['direct'],
-  },
+const reference = (
+  name: string,
+  type: string,
+  mutability: 'immutable' | 'readOnly' = 'immutable',
+): readonly Attribute[] => [
+  text('value', `Identifier of the ${name}`, { mutability }),
+  text('$ref', `URI of the ${name}`, { type: 'reference', mutability, referenceTypes: [type] }),
+  text('display', `Name of the ${name}`, { mutability: 'readOnly' }),
+  text('type', `What the ${name} is`, { mutability, canonicalValues: [type === 'User' ? type : 'direct'] }),
 ];
-
-const text = (name: string, description: string): Attribute => ({ name, type: 'string', description });
-
 const USER: ResourceType = {
   kind: 'User',
   endpoint: '/Users',
@@ -67,16 +59,13 @@ const USER: ResourceType = {
   description: 'User account',
   nameAttribute: 'userName',
   attributes: [
-    {
-      ...text('userName', 'The name with which the user signs in at the identity provider'),
+    text('userName', 'The name with which the user signs in at the identity provider', {
       required: true,
       uniqueness: 'server',
-    },
+    }),
     externalId,
-    {
-      name: 'name',
+    text('name', 'The components of the user’s name', {
       type: 'complex',
-      description: 'The components of the user’s name',
       subAttributes: [
         text('formatted', 'The whole name'),
         text('familyName', 'Family name'),
@@ -85,29 +74,25 @@ const USER: ResourceType = {
         text('honorificPrefix', 'Title'),
         text('honorificSuffix', 'Suffix'),
       ],
-    },
+    }),
     text('displayName', 'The name that is shown'),
-    { name: 'active', type: 'boolean', description: 'Whether the user may sign in and keep access' },
-    {
-      name: 'emails',
+    text('active', 'Whether the user may sign in and keep access', { type: 'boolean' }),
+    text('emails', 'Email addresses, as the identity provider asserts them', {
       type: 'complex',
       multiValued: true,
-      description: 'Email addresses, as the identity provider asserts them',
       subAttributes: [
         text('value', 'Address'),
         text('display', 'Label'),
-        { ...text('type', 'What it is for'), canonicalValues: ['work', 'home', 'other'] },
-        { name: 'primary', type: 'boolean', description: 'Whether it is preferred' },
+        text('type', 'What it is for', { canonicalValues: ['work', 'home', 'other'] }),
+        text('primary', 'Whether it is preferred', { type: 'boolean' }),
       ],
-    },
-    {
-      name: 'groups',
+    }),
+    text('groups', 'Groups that the user is in, changed at the groups', {
       type: 'complex',
       multiValued: true,
-      description: 'Groups that the user is in, changed at the groups',
       mutability: 'readOnly',
-      subAttributes: reference('group', 'Group').map((one) => ({ ...one, mutability: 'readOnly' as const })),
-    },
+      subAttributes: reference('group', 'Group', 'readOnly'),
+    }),
   ],
 };
 
@@ -118,15 +103,13 @@ const GROUP: ResourceType = {
   description: 'Group of users',
   nameAttribute: 'displayName',
   attributes: [
-    { ...text('displayName', 'The name of the group, by which rules name it'), required: true },
+    text('displayName', 'The name of the group, by which rules name it', { required: true }),
     externalId,
-    {
-      name: 'members',
+    text('members', 'Users in the group', {
       type: 'complex',
       multiValued: true,
-      description: 'Users in the group',
       subAttributes: reference('user', 'User'),
-    },
+    }),
   ],
 };
 
@@ -140,12 +123,10 @@ export function findAttribute(attributes: readonly Attribute[] | undefined, name
 
 /** Attributes that every resource has, beside those of its schema. @see RFC 7643 §3.1 */
 const COMMON: readonly Attribute[] = [
-  { ...text('id', 'Identifier'), caseExact: true, mutability: 'readOnly', returned: 'always' },
-  { ...text('schemas', 'Schemas'), caseExact: true, multiValued: true, returned: 'always' },
-  {
-    name: 'meta',
+  text('id', 'Identifier', { caseExact: true, mutability: 'readOnly', returned: 'always' }),
+  text('schemas', 'Schemas', { caseExact: true, multiValued: true, returned: 'always' }),
+  text('meta', 'Metadata', {
     type: 'complex',
-    description: 'Metadata',
     mutability: 'readOnly',
     subAttributes: [
       text('resourceType', 'Type'),
@@ -154,7 +135,7 @@ const COMMON: readonly Attribute[] = [
       text('location', 'URI'),
       text('version', 'ETag'),
     ],
-  },
+  }),
 ];
 
 export const attributesOf = (type: ResourceType): readonly Attribute[] => [...COMMON, ...type.attributes];

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createEncryptor, DecryptionError, totpSecretContext } from '../encryption/encryptor.ts';
+import { createEncryptor, totpSecretContext } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { base32, findTotpStep } from './totp.ts';
@@ -56,14 +56,8 @@ export function createSecondFactors(context: ServerContext): SecondFactors {
   const { store, clock } = context;
   const { name, masterKey, previousMasterKeys } = context.options;
   const encryptor = createEncryptor(masterKey, previousMasterKeys);
-  const decrypt = (accountId: string, encryptedSecret: string): Buffer | null => {
-    try {
-      return encryptor.decrypt(Buffer.from(encryptedSecret, 'base64url'), totpSecretContext(accountId));
-    } catch (error) {
-      if (error instanceof DecryptionError) return null;
-      throw error;
-    }
-  };
+  const decrypt = (accountId: string, encryptedSecret: string) =>
+    encryptor.decryptText(encryptedSecret, totpSecretContext(accountId));
   const setupOf = ({ email }: AccountRecord, secret: Buffer, encryptedSecret: string): TotpSetup => {
     const label = `${encodeURIComponent(name)}:${encodeURIComponent(email)}`;
     const query = `secret=${base32(secret)}&issuer=${encodeURIComponent(name)}`;
@@ -75,10 +69,7 @@ export function createSecondFactors(context: ServerContext): SecondFactors {
     countRecoveryCodes: (accountId) => store.countRecoveryCodes(accountId),
     startSetup(account) {
       const secret = randomBytes(SECRET_BYTES);
-      const encryptedSecret = Buffer.from(encryptor.encrypt(secret, totpSecretContext(account.id))).toString(
-        'base64url',
-      );
-      return setupOf(account, secret, encryptedSecret);
+      return setupOf(account, secret, encryptor.encryptText(secret, totpSecretContext(account.id)));
     },
     resumeSetup(account, encryptedSecret) {
       const secret = decrypt(account.id, encryptedSecret);

@@ -40,11 +40,7 @@ export function createProviderDiscovery(
   return async () => {
     if (known !== null && clock() - known.at < MAX_AGE) return known.server;
     try {
-      const server = await singleFlight.run(provider.issuer, () =>
-        kind === 'oidc'
-          ? discover(provider.issuer, options)
-          : discoverAuthorizationServer(provider.issuer, options),
-      );
+      const server = await singleFlight.run(provider.issuer, () => discover(provider.issuer, options, kind));
       known = { server, at: clock() };
       return server;
     } catch (error) {
@@ -54,29 +50,23 @@ export function createProviderDiscovery(
   };
 }
 
-/** The `issuer` of the document MUST be identical to the configured issuer. @see OpenID Connect Discovery 1.0 §4.3 */
+/**
+ * The `issuer` of the document MUST be identical to the configured issuer.
+ * @see OpenID Connect Discovery 1.0 §4.3, RFC 8414 §3 and §5
+ */
 async function discover(
   issuer: string,
   options: oauth.HttpRequestOptions<'GET'>,
+  kind: ServerKind,
 ): Promise<oauth.AuthorizationServer> {
   const url = new URL(issuer);
-  const response = await oauth.discoveryRequest(url, { ...options, algorithm: 'oidc' });
+  const request = (algorithm: ServerKind) => oauth.discoveryRequest(url, { ...options, algorithm });
+  const first = await request(kind);
+  const response = kind === 'oauth2' && first.status === 404 ? await request('oidc') : first;
   const server = await oauth.processDiscoveryResponse(url, response);
   const endpoint = readWebUrl(server.authorization_endpoint ?? '');
-  if (endpoint === null || !isSecureUrl(endpoint)) {
+  if (kind === 'oidc' && (endpoint === null || !isSecureUrl(endpoint))) {
     throw new IdentityProviderError('misbehaved', 'its authorization endpoint is not an https URL');
   }
   return server;
-}
-
-/** @see RFC 8414 §3 and §5 */
-async function discoverAuthorizationServer(
-  issuer: string,
-  options: oauth.HttpRequestOptions<'GET'>,
-): Promise<oauth.AuthorizationServer> {
-  const url = new URL(issuer);
-  const response = await oauth.discoveryRequest(url, { ...options, algorithm: 'oauth2' });
-  const found =
-    response.status === 404 ? await oauth.discoveryRequest(url, { ...options, algorithm: 'oidc' }) : response;
-  return oauth.processDiscoveryResponse(url, found);
 }

@@ -5,41 +5,29 @@ import type { ServerContext } from '../../context.ts';
 import type { UserOptions } from '../../users/options.ts';
 import type { ProviderClientAuthentication } from './client-authentication.ts';
 import type { ProviderClientKey } from './client-key.ts';
-import type {
-  AllowedUsers,
-  LoginPrompt,
-  PlainProvider,
-  StatusMethod,
-  UserClaimNames,
-  UserinfoClaims,
-} from './options.ts';
+import type { IdentityProviderOptions, PlainProvider, StatusMethod, UserinfoClaims } from './options.ts';
 
-export interface IdentityProvider {
-  readonly id: string;
-  readonly name: string;
-  readonly clientId: string;
+/** Options whose values are read otherwise. */
+type ReadOption =
+  | 'kind'
+  | 'clientKey'
+  | 'clientSecret'
+  | 'status'
+  | 'backChannelLogout'
+  | 'sharedSignals'
+  | 'scim'
+  | 'clientAuthentication';
+
+export interface IdentityProvider extends Required<Omit<IdentityProviderOptions, ReadOption>> {
   readonly clientSecret: string | null;
   readonly clientKey: ProviderClientKey | null;
   /** `none`: a public client. */
   readonly clientAuthentication: ProviderClientAuthentication;
-  readonly responseMode: 'query' | 'form_post';
   /** Each provider has a redirect URI of its own, so that none can respond for another (mix-up attack). @see RFC 9700 §4.4.2.2 */
   readonly redirectUri: string;
-  readonly scopes: Scopes;
-  readonly upstreamScopes: Readonly<Record<string, Scopes>>;
   readonly provider: ProviderProtocol;
-  readonly parameters: Readonly<Record<string, string>>;
-  /** The value of `prompt` that makes users sign in again. */
-  readonly loginPrompt: LoginPrompt;
-  readonly allowedUsers: AllowedUsers;
-  readonly userClaims: UserClaimNames;
-  readonly twoFactorValues: readonly string[];
   /** `null`: the best method that the provider supports. */
   readonly status: StatusMethod | null;
-  /** The member of introspection responses that usually equals the user's subject. */
-  readonly introspectionSubject: string;
-  readonly statusCheckInterval: number;
-  readonly revocationEnds: 'grant' | 'everything';
   /** What a logout at the provider ends here; `null`: it is not reported. */
   readonly backChannelLogout: 'sessions' | 'everything' | null;
   /** How its security events arrive; `null`: they do not. */

@@ -41,6 +41,11 @@ export const providerDefaults = {
   introspectionSubject: 'sub',
   statusCheckInterval: 60,
   revocationEnds: 'grant',
+  upstreamScopes: {},
+  parameters: {},
+  allowedUsers: {},
+  userClaims: {},
+  twoFactorValues: [],
 } as const;
 
 const scopes = () => list(text('a scope'));

@@ -142,27 +142,15 @@ function validateProvider(options: IdentityProviderOptions, context: ProviderCon
   const provider = validateKind(options, context);
   if (options.backChannelLogout !== undefined && provider.protocol !== 'openid')
     add('backChannelLogout', 'is for OpenID Connect providers, which sign logout tokens');
+  const { kind: _kind, clientSecret = null, status = null, backChannelLogout = null, ...others } = options;
+  // A preset may be given a member that is `undefined`.
+  const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined));
   return Object.freeze<IdentityProvider>({
-    id: options.id,
-    name: options.name,
-    clientId: options.clientId,
-    clientSecret: options.clientSecret ?? null,
+    ...providerDefaults,
+    ...(given as typeof others),
+    ...{ clientSecret, status, backChannelLogout, provider },
     ...validateClientAuthentication(options, context),
-    responseMode: options.responseMode ?? providerDefaults.responseMode,
     redirectUri: redirectUriOf(issuer, options.id),
-    scopes: options.scopes,
-    upstreamScopes: options.upstreamScopes ?? {},
-    provider,
-    parameters: options.parameters ?? {},
-    loginPrompt: options.loginPrompt ?? providerDefaults.loginPrompt,
-    allowedUsers: options.allowedUsers ?? {},
-    userClaims: options.userClaims ?? {},
-    twoFactorValues: options.twoFactorValues ?? [],
-    status: options.status ?? null,
-    introspectionSubject: options.introspectionSubject ?? providerDefaults.introspectionSubject,
-    statusCheckInterval: options.statusCheckInterval ?? providerDefaults.statusCheckInterval,
-    revocationEnds: options.revocationEnds ?? providerDefaults.revocationEnds,
-    backChannelLogout: options.backChannelLogout ?? null,
     sharedSignals: validateSharedSignals(options.sharedSignals, provider, context),
     scim: readProvisioning(options.scim),
   });
