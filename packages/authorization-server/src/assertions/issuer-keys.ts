@@ -90,7 +90,7 @@ async function discover(issuer: string, fetchJson: FetchJson): Promise<string> {
   let failure: unknown = null;
   for (const url of serverMetadataUrls(issuer, ['oauth', 'oidc'])) {
     try {
-      const result = await fetchJson({ url, limit: LARGEST, site: null, isRenewal: false, validators: null });
+      const result = await fetchJson({ url, limit: LARGEST, site: null, isRenewal: false });
       return readKeySetUrl(issuer, result.kind === 'found' ? result.json : null);
     } catch (error) {
       // Most issuers have one of the documents: that the others are missing says less than an outage.

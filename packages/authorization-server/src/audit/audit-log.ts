@@ -67,7 +67,7 @@ export function createAuditLog(
   level: AuditLevel = 'summary',
   report: EventSink = () => {},
 ): AuditLog {
-  const isRateLimited = createEventLimit(clock);
+  const untrusted = createTokenBuckets(fixedRateLimits.untrustedEvents, clock);
   let queue: AuditEventRecord[] = [];
   let bulk: AuditEventRecord[] = [];
   let dropped = 0;
@@ -77,11 +77,12 @@ export function createAuditLog(
 
   function recordEvent(event: AuthorizationEvent): void {
     if (isClosed || NOT_STORED.includes(event.type) || (level === 'summary' && isRoutine(event))) return;
-    if (isRateLimited(event)) {
+    const isUntrusted = RATE_LIMITED.has(event.type);
+    if (isUntrusted && untrusted.take(event.type) > 0) {
       dropped += 1;
       return;
     }
-    enqueue(queue, RATE_LIMITED.has(event.type) ? shorten(event) : event);
+    enqueue(queue, isUntrusted ? shorten(event) : event);
     writeSoon();
   }
 
@@ -173,12 +174,6 @@ export function createAuditLog(
       while (queue.length + bulk.length > 0 && (await write()));
     },
   };
-}
-
-/** Whether unauthenticated requests have caused too many events of a type. */
-function createEventLimit(clock: () => number): (event: AuthorizationEvent) => boolean {
-  const allowed = createTokenBuckets(fixedRateLimits.untrustedEvents, clock);
-  return ({ type }) => RATE_LIMITED.has(type) && allowed.take(type) > 0;
 }
 
 let counter = randomBytes(4).readUInt32BE();

@@ -1,8 +1,9 @@
 /** Client administration: adding, updating, listing, disabling and removing clients. */
-import { OAuthError, type RedirectPolicy } from '@portcullis/protocol';
+import type { OAuthError, RedirectPolicy } from '@portcullis/protocol';
 import type { StoreContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientMetadataDocumentRecord, ClientRecord, ClientUpdate } from '../store/index.ts';
+import { invalidMetadata } from './client.ts';
 import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
 import type { ClientsContext } from './options.ts';
 import { createRegistrationResponse } from './registration-metadata.ts';
@@ -195,30 +196,15 @@ function describeClient({
   return { ...listed, previousSecretExpiresAt: previous?.expiresAt ?? null };
 }
 
-function describeDocument({
-  url: id,
-  metadata,
-  fetchedAt: createdAt,
-  lastUsedAt,
-  expiresAt,
-  verifiedAt,
-}: ClientMetadataDocumentRecord): ListedClient {
-  const times = {
-    createdAt,
-    lastUsedAt,
-    disabledAt: null,
-    expiresAt,
-    verifiedAt,
-    previousSecretExpiresAt: null,
-  };
-  return { id, origin: 'metadata-document', metadata, ...times };
+function describeDocument(document: ClientMetadataDocumentRecord): ListedClient {
+  const { url: id, metadata, fetchedAt: createdAt, lastUsedAt, expiresAt, verifiedAt } = document;
+  const times = { createdAt, lastUsedAt, disabledAt: null, expiresAt, verifiedAt };
+  return { id, origin: 'metadata-document', metadata, ...times, previousSecretExpiresAt: null };
 }
-
 /** The metadata with its changes. Members that were derived from changed ones are derived again. */
 function mergeMetadata({ id, metadata }: ClientRecord, changes: object): object {
   const { client_id: given = id } = changes as { readonly client_id?: unknown };
-  if (given !== id)
-    throw new OAuthError('invalid_client_metadata', 'client_id: cannot be changed; add another client');
+  if (given !== id) throw invalidMetadata('client_id: cannot be changed; add another client');
   const { response_types: responses, application_type: application, ...rest } = metadata;
   const merged = {
     ...rest,
@@ -253,17 +239,9 @@ function describeChange(
   return needsSecret || client.secretHash === null ? {} : { secretHash: null };
 }
 
-function hasNoSecret({ metadata }: ClientRecord): OAuthError {
-  const method = metadata.token_endpoint_auth_method;
-  return new OAuthError(
-    'invalid_client_metadata',
-    `token_endpoint_auth_method: is ${method}, so the client has no secret to rotate`,
-  );
+function hasNoSecret({ metadata: { token_endpoint_auth_method: method } }: ClientRecord): OAuthError {
+  return invalidMetadata(`token_endpoint_auth_method: is ${method}, so the client has no secret to rotate`);
 }
-
 function identifierTaken(): OAuthError {
-  return new OAuthError(
-    'invalid_client_metadata',
-    'client_id: already in use by another client; remove that one first',
-  );
+  return invalidMetadata('client_id: already in use by another client; remove that one first');
 }

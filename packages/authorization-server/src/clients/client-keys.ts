@@ -73,13 +73,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
 
   async function renew(url: string, copy: Copy | undefined, site: string | null): Promise<Copy> {
     try {
-      const result = await fetchJson({
-        url,
-        limit: LARGEST,
-        site,
-        isRenewal: copy !== undefined,
-        validators: null,
-      });
+      const result = await fetchJson({ url, limit: LARGEST, site, isRenewal: copy !== undefined });
       const now = clock();
       const keys = readKeys(result.kind === 'found' ? result.json : null);
       return keep(url, {

@@ -1,5 +1,5 @@
 /** Types of clients: resolved from any source, and pre-registered in the configuration. */
-import type { ClientAuthenticationMethod, ClientMetadata } from '@portcullis/protocol';
+import { type ClientAuthenticationMethod, type ClientMetadata, OAuthError } from '@portcullis/protocol';
 import type { PreviousSecret } from '../store/index.ts';
 
 export interface ResolvedClient {
@@ -21,8 +21,23 @@ export interface ResolvedClient {
   readonly isVerified: boolean;
 }
 
+/** What a client has that is not in the store, unless its source says otherwise. */
+export const UNREGISTERED = {
+  secretHash: null,
+  previousSecret: null,
+  digest: null,
+  registeredAt: null,
+  lastUsedAt: null,
+  isVerified: false,
+} as const;
+
 /** The `client_id` of personal access tokens, which no client has. */
 export const PERSONAL_ACCESS_TOKEN_CLIENT = 'personal-access-token';
+
+/** The error of metadata that names a member, which the description begins with. */
+export function invalidMetadata(description: string): OAuthError {
+  return new OAuthError('invalid_client_metadata', description);
+}
 
 /** Whether the operator or an administrator is responsible for the client's metadata. */
 export function isTrustedClient({ origin }: Pick<ResolvedClient, 'origin'>): boolean {

@@ -3,14 +3,13 @@ import type { Route } from '../http/router.ts';
 import { createReadStatedMetadata, type SoftwareStatements } from './apply-software-statement.ts';
 import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
 import type { ResolvedClient } from './client.ts';
-import { CLIENT_CLOCK_TOLERANCE, createValidateClientAssertion } from './client-assertion.ts';
+import { createValidateClientAssertion } from './client-assertion.ts';
 import { type ClientKeys, createClientKeys } from './client-keys.ts';
 import { createFindClient, type FindClient } from './find-client.ts';
 import { createClientConfigurationEndpoint } from './manage-registration.ts';
 import { createFetchJson } from './metadata-document/fetch-json.ts';
 import { createResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
 import type { ClientsContext } from './options.ts';
-import { clientAssertionAlgorithms } from './read-client-credentials.ts';
 import { createRegistrationEndpoint } from './register.ts';
 import { createReadRegistrationMetadata } from './registration-metadata.ts';
 import { createVerifyClientCredentials } from './verify-client-credentials.ts';
@@ -75,8 +74,7 @@ function createJwtVerification(
 ): VerifyClientJwt {
   const load = async () => {
     const { createVerifyClientJwt } = await import('./verify-client-jwt.ts');
-    const policy = { algorithms: clientAssertionAlgorithms, tolerance: CLIENT_CLOCK_TOLERANCE };
-    return createVerifyClientJwt(policy, clock, clientKeys);
+    return createVerifyClientJwt(clock, clientKeys);
   };
   let verifier: Promise<VerifyClientJwt> | null = null;
   return async (...given) => {

@@ -1,10 +1,10 @@
 /** Pre-registered clients: metadata that the operator configures or an administrator adds, and its validation. */
-import { type ClientMetadata, OAuthError, type RedirectPolicy } from '@portcullis/protocol';
+import type { ClientMetadata, RedirectPolicy } from '@portcullis/protocol';
 import { readClientMetadata } from '@portcullis/protocol/documents';
 import { grantTypes } from '../grant-types.ts';
 import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret } from '../secrets.ts';
-import { type ConfiguredClient, PERSONAL_ACCESS_TOKEN_CLIENT } from './client.ts';
+import { type ConfiguredClient, invalidMetadata, PERSONAL_ACCESS_TOKEN_CLIENT } from './client.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
 /** A client without a secret and without a method is public. */
@@ -35,13 +35,12 @@ export function readConfiguredClient(document: unknown, redirects: RedirectPolic
   const given = document as object;
   const metadata = readPreRegisteredMetadata(hasSecret ? given : { ...AS_PUBLIC, ...given }, redirects);
   if (hasSecret !== usesSecret(metadata)) {
-    throw new OAuthError(
-      'invalid_client_metadata',
+    throw invalidMetadata(
       'client_secret goes with client_secret_basic or client_secret_post, and only with them',
     );
   }
   if (isSecret(previous) && !hasSecret) {
-    throw new OAuthError('invalid_client_metadata', 'previous_client_secret: goes with client_secret');
+    throw invalidMetadata('previous_client_secret: goes with client_secret');
   }
   const secrets = [secret, previous].filter(isSecret);
   return {
@@ -70,16 +69,13 @@ export function usesSecret({ token_endpoint_auth_method: method }: ClientMetadat
  */
 export function checkClientId(id: unknown): string {
   if (typeof id !== 'string' || !/^[\x20-\x7e]{1,2048}$/.test(id)) {
-    throw new OAuthError('invalid_client_metadata', 'client_id must be printable ASCII');
+    throw invalidMetadata('client_id must be printable ASCII');
   }
   if (id.startsWith('user_')) {
-    throw new OAuthError('invalid_client_metadata', 'client_id must not start with user_, as accounts do');
+    throw invalidMetadata('client_id must not start with user_, as accounts do');
   }
   if (id === PERSONAL_ACCESS_TOKEN_CLIENT) {
-    throw new OAuthError(
-      'invalid_client_metadata',
-      `client_id must not be ${id}, as personal access tokens have it`,
-    );
+    throw invalidMetadata(`client_id must not be ${id}, as personal access tokens have it`);
   }
   return id;
 }

@@ -1,6 +1,6 @@
 /** Finds a client by its identifier: in the configuration, in the store, or by its metadata document. */
 import type { ClientRecord } from '../store/index.ts';
-import type { ConfiguredClient, ResolvedClient } from './client.ts';
+import { type ConfiguredClient, type ResolvedClient, UNREGISTERED } from './client.ts';
 import type { ResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
 import type { ClientsContext } from './options.ts';
 
@@ -43,18 +43,9 @@ export function createFindClient(
     if (record !== null) {
       if (record.disabledAt !== null || (purpose === 'start' && isExpired(record, clock()))) return null;
       const { origin, metadata, secretHash, previousSecret, lastUsedAt, createdAt: registeredAt } = record;
-      const secrets = { secretHash, previousSecret };
       const isVerified = record.verifiedAt !== null;
-      return {
-        id: record.id,
-        origin,
-        metadata,
-        ...secrets,
-        digest: null,
-        registeredAt,
-        lastUsedAt,
-        isVerified,
-      };
+      const use = { registeredAt, lastUsedAt, isVerified };
+      return { id: record.id, origin, metadata, secretHash, previousSecret, digest: null, ...use };
     }
     return resolveDocumentClient === null || !looksLikeUrl(id)
       ? null
@@ -68,17 +59,7 @@ function isExpired({ lastUsedAt, expiresAt }: ClientRecord, now: number): boolea
 }
 
 function resolveConfigured({ id, metadata, secretHash, previousSecret }: ConfiguredClient): ResolvedClient {
-  return {
-    id,
-    origin: 'configured',
-    metadata,
-    secretHash,
-    previousSecret,
-    digest: null,
-    registeredAt: null,
-    lastUsedAt: null,
-    isVerified: false,
-  };
+  return { ...UNREGISTERED, id, origin: 'configured', metadata, secretHash, previousSecret };
 }
 
 /** No identifier that this server issues is a URL. `validateDocumentUrl` decides whether it may be fetched. */

@@ -15,6 +15,7 @@ import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { ClientRecord } from '../store/index.ts';
 import type { ReadStatedMetadata } from './apply-software-statement.ts';
 import { readBearerToken } from './authorize-registration.ts';
+import { invalidMetadata } from './client.ts';
 import { usesSecret } from './configured-clients.ts';
 import { createRegistrationResponse, findDroppedRedirectUris } from './registration-metadata.ts';
 
@@ -128,10 +129,6 @@ function checkUnchangeable(json: unknown, client: ClientRecord): void {
   if (secret !== undefined && !isOurs) {
     throw invalidMetadata('client_secret: must be the one that was issued, or left out');
   }
-}
-
-function invalidMetadata(description: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', description);
 }
 
 function invalidManagementToken(reason: string): OAuthError {

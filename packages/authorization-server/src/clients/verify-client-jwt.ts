@@ -2,7 +2,9 @@
 import { isSameAlgorithm } from '@portcullis/protocol';
 import { errors, type JWTPayload } from 'jose';
 import type { ResolvedClient } from './client.ts';
+import { CLIENT_CLOCK_TOLERANCE } from './client-assertion.ts';
 import type { ClientKeys } from './client-keys.ts';
+import { clientAssertionAlgorithms } from './read-client-credentials.ts';
 import { typeOf, verifyJwt } from './verify-jwt.ts';
 
 /** A JWT with a valid signature, audience and lifetime. */
@@ -30,19 +32,8 @@ export type VerifyClientJwt = (
   rules: ClientJwtRules,
 ) => Promise<VerifiedClientJwt | { readonly issue: string }>;
 
-/** Requirements of every JWT. */
-export interface ClientJwtPolicy {
-  readonly algorithms: readonly string[];
-  /** Clock tolerance in seconds. */
-  readonly tolerance: number;
-}
-
 /** @see RFC 7523 §3, RFC 9101 §6.2 */
-export function createVerifyClientJwt(
-  { algorithms, tolerance }: ClientJwtPolicy,
-  clock: () => number,
-  clientKeys: ClientKeys,
-): VerifyClientJwt {
+export function createVerifyClientJwt(clock: () => number, clientKeys: ClientKeys): VerifyClientJwt {
   return async (client, jwt, site, rules) => {
     try {
       return { payload: await verify(client, jwt, site, rules) };
@@ -65,9 +56,11 @@ export function createVerifyClientJwt(
       metadata.jwks_uri !== undefined,
       {
         ...claims,
-        algorithms: algorithms.filter((name) => algorithm === undefined || isSameAlgorithm(name, algorithm)),
+        algorithms: clientAssertionAlgorithms.filter(
+          (name) => algorithm === undefined || isSameAlgorithm(name, algorithm),
+        ),
         requiredClaims: [...requiredClaims],
-        clockTolerance: tolerance,
+        clockTolerance: CLIENT_CLOCK_TOLERANCE,
         currentDate: new Date(clock() * 1000),
       },
     );

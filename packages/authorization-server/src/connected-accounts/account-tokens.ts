@@ -29,9 +29,12 @@ export interface ConnectedAccountTokens {
 }
 
 export interface AccountTokens {
-  /** `null`: the grant has none, or they have ended. @throws OAuthError `temporarily_unavailable` */
+  /**
+   * The tokens of a grant at a backend, refreshed if they are about to expire; `null`: none, or they have ended.
+   * @throws OAuthError `temporarily_unavailable` while the backend's authorization server or the store is unavailable
+   */
   find(grantId: string, backend: string): Promise<ConnectedAccountTokens | null>;
-  /** New tokens in place of rejected ones. @param version that was rejected */
+  /** The tokens that take the place of rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
   replace(grantId: string, backend: string, version: number): Promise<ConnectedAccountTokens | null>;
   /**
    * Saves the tokens of a new connection. If the transaction or the grant is gone, they are revoked at the backend.

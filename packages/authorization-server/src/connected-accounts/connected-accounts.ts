@@ -1,36 +1,22 @@
 /** Connected accounts put together: accounts of users at the backends of a gateway. Loaded only if a server has backends, or had. */
-import type { Scopes } from '@portcullis/protocol';
 import type { GrantConnections } from '../authorization/grant-connections.ts';
 import type { PageRouter } from '../authorization/page-context.ts';
 import { createRevocationQueue, type RevocationQueue } from '../federation/revocation-jobs.ts';
 import type { TokenVault } from '../federation/token-vault.ts';
 import type { Route } from '../http/router.ts';
-import { type ConnectedAccountTokens, createAccountRecords, createAccountTokens } from './account-tokens.ts';
+import { type AccountTokens, createAccountRecords, createAccountTokens } from './account-tokens.ts';
 import type { UserBackends } from './backend.ts';
 import { type AccountServices, createBackendCallbacks } from './callback.ts';
 import { createConnectRoutes } from './connect-page.ts';
 import { createConnectionRequests } from './connection-requests.ts';
 import { createGrantConnections } from './grant-accounts.ts';
-import { createConnectLinks } from './links.ts';
+import { type ConnectLinks, createConnectLinks } from './links.ts';
 import type { BackendContext } from './options.ts';
 
 /** Accounts that users have connected at backends. Each belongs to one grant: another grant of the same user has its own. */
-export interface ConnectedAccounts {
-  /**
-   * The tokens of a grant at a backend, refreshed if they are about to expire; `null`: none, or they have ended.
-   * @throws OAuthError `temporarily_unavailable` while the backend's authorization server or the store is unavailable
-   */
-  find(grantId: string, backend: string): Promise<ConnectedAccountTokens | null>;
-  /** The tokens that take the place of rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
-  replace(grantId: string, backend: string, version: number): Promise<ConnectedAccountTokens | null>;
-  /**
-   * The URL of the page at which the user of the grant connects an account: for this user, grant and backend, for single use, and
-   * expiring; `null` if the grant is not live.
-   * @param scopes that the backend found missing
-   */
-  createLink(grantId: string, backend: string, scopes?: Scopes): Promise<string | null>;
+export interface ConnectedAccounts extends Pick<AccountTokens, 'find' | 'replace'> {
+  readonly createLink: ConnectLinks['create'];
 }
-
 export interface ConnectedAccountsFeature {
   /** For the gateway in the same process. */
   readonly accounts: ConnectedAccounts;

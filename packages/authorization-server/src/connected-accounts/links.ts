@@ -16,7 +16,11 @@ export interface ConnectLink {
 }
 
 export interface ConnectLinks {
-  /** The URL of the page; `null` if the grant is not live. @param scopes that the backend found missing */
+  /**
+   * The URL of the page at which the user of the grant connects an account: for this user, grant and backend, for single use, and
+   * expiring; `null` if the grant is not live.
+   * @param scopes that the backend found missing
+   */
   create(grantId: string, backend: string, scopes?: Scopes): Promise<string | null>;
   /** `null`: it was changed, used or has expired, or the grant or backend is gone. */
   open(link: string): Promise<ConnectLink | null>;

@@ -46,11 +46,9 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
       await checkRateLimit(siteOf(connection));
       const wanted = checkDeviceRequest(context, client, form);
       const deviceCode = newSecret();
-      const userCode = await save({
-        deviceCode,
-        clientId: client.id,
-        from: connection.address ?? null,
-        ...wanted,
+      const userCode = await save(deviceCode, {
+        ...{ ...wanted, clientId: client.id },
+        requestedFrom: connection.address ?? null,
       });
       events({ type: 'device_authorization.started', clientId: client.id });
       const page = `${new URL(issuer).origin}/device`;
@@ -66,19 +64,19 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
     },
   };
 
-  async function save({ deviceCode, clientId, from, scopes, resource }: NewDevice): Promise<string> {
+  async function save(
+    deviceCode: string,
+    device: Pick<DeviceAuthorizationRecord, 'scopes' | 'resource' | 'clientId' | 'requestedFrom'>,
+  ): Promise<string> {
     const createdAt = clock();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const userCode = newUserCode();
       const isSaved = await store.saveDeviceAuthorization({
         hash: hashSecret(deviceCode),
         userCodeHash: hashSecret(userCode),
-        clientId,
-        scopes,
-        resource,
+        ...device,
         // Its verifier is thrown away: the code is redeemed by the device code alone.
         codeChallenge: hashSecret(newSecret()),
-        requestedFrom: from,
         createdAt,
         expiresAt: createdAt + DEVICE_CODE_LIFETIME,
         interval: INTERVAL,
@@ -89,11 +87,6 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
       retryAfter: 60,
     });
   }
-}
-
-interface NewDevice extends Pick<DeviceAuthorizationRecord, 'scopes' | 'resource' | 'clientId'> {
-  readonly deviceCode: string;
-  readonly from: string | null;
 }
 
 /** Every check of an authorization request is made here, so that the client learns of an error before its user. */

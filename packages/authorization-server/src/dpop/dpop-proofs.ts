@@ -31,7 +31,8 @@ export interface DpopProofs {
 /** @see RFC 9449 §4.3, §5 and §8 */
 export function createDpopProofs({ store, clock, options }: DpopContext): DpopProofs {
   const { origin } = new URL(options.issuer);
-  const nonces = createNonces(options.masterKey);
+  const nonceKey = createSecretKey(deriveNonceSecret(options.masterKey));
+  const nonces = createDpopNonces((text) => createHmac('sha256', nonceKey).update(text).digest('base64url'));
   const verify = createProofVerifier(
     {
       algorithms: proofAlgorithms,
@@ -72,11 +73,6 @@ export function createDpopProofs({ store, clock, options }: DpopContext): DpopPr
 /** Processes share the master key. While it is replaced, a client receives another nonce. */
 export function deriveNonceSecret(masterKey: Uint8Array): Uint8Array {
   return deriveKey(masterKey, 'DPoP nonces');
-}
-
-function createNonces(masterKey: Uint8Array) {
-  const key = createSecretKey(deriveNonceSecret(masterKey));
-  return createDpopNonces((text) => createHmac('sha256', key).update(text).digest('base64url'));
 }
 
 /**

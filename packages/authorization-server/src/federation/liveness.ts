@@ -69,7 +69,7 @@ export function createProviderTokenLiveness(
   const { store, clock } = context;
   const { outbound, identityProviders } = context.options;
   const refresher = createTokenRefresher(context, vault, records);
-  const perform = createPerform(context, refresher, createCheckTokenStatus(context, vault));
+  const performer = createPerform(context, refresher, createCheckTokenStatus(context, vault));
   const singleFlight = createSingleFlight<LiveProviderTokens>(outbound.timeout);
   const cache = createLruCache<LiveProviderTokens>();
 
@@ -97,7 +97,7 @@ export function createProviderTokenLiveness(
       if (issuer === undefined) {
         throw new ProviderTokensEndedError('the identity provider is no longer configured');
       }
-      const next = await perform(record, issuer);
+      const next = await performer.perform(record, issuer);
       if ('until' in next) return next;
       record = next.record;
     }
@@ -111,7 +111,7 @@ export function createProviderTokenLiveness(
       throw new ProviderTokensEndedError('there are none');
     }
     if (record.version !== version) return record;
-    const changed = await perform.replace(record, issuer);
+    const changed = await performer.replace(record, issuer);
     if (changed.record === null) throw new ProviderTokensEndedError('there are none');
     return changed.record;
   }
@@ -120,7 +120,7 @@ export function createProviderTokenLiveness(
 }
 
 interface Perform {
-  (record: ProviderTokensRecord, issuer: Issuer): Promise<LiveProviderTokens | ChangedProviderTokens>;
+  perform(record: ProviderTokensRecord, issuer: Issuer): Promise<LiveProviderTokens | ChangedProviderTokens>;
   /** Refreshes tokens that were rejected, or ends those that cannot be refreshed. */
   replace(record: ProviderTokensRecord, issuer: Issuer): Promise<ChangedProviderTokens>;
 }
@@ -131,7 +131,7 @@ function createPerform(
   refresher: Refresher,
   checkTokenStatus: ReturnType<typeof createCheckTokenStatus>,
 ): Perform {
-  return Object.assign(perform, { replace });
+  return { perform, replace };
 
   async function perform(
     record: ProviderTokensRecord,

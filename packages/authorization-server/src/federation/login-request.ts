@@ -1,9 +1,9 @@
 /** Federated login requests: state, PKCE and nonce are stored and bound to the browser before it is redirected to the identity provider. */
 import type { HttpResponse } from '@portcullis/http';
-import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { newSecret } from '../secrets.ts';
+import type { FederatedLoginRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { createPendingLogins, type PendingLogins } from './pending-logins.ts';
 import type { FederatedLoginSecrets, ProviderClient } from './provider/client.ts';
@@ -12,16 +12,11 @@ import type { IdentityProvider } from './provider/identity-provider.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** What a federated login is for, and where it returns to. */
-export interface FederatedLoginRequest {
-  /** The authorization transaction; `null` for a login to an account page. */
-  readonly transactionId: string | null;
-  /** The account page; `null` for a transaction. */
-  readonly returnTo: string | null;
-  /** The signed-in account; `null` if there is none. */
-  readonly accountId: string | null;
-  /** The scopes that the user approved before the redirect. */
-  readonly approvedScopes: Scopes;
-  readonly workspace: string | null;
+export interface FederatedLoginRequest
+  extends Pick<
+    FederatedLoginRecord,
+    'transactionId' | 'returnTo' | 'accountId' | 'approvedScopes' | 'workspace'
+  > {
   /** Whether the user must log in again at the provider, even with a session there. */
   readonly forceLogin: boolean;
   /** Epoch seconds after which the login is no longer needed. */

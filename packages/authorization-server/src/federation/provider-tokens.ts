@@ -35,7 +35,9 @@ export interface ProviderTokenRequest {
   readonly scopes?: Scopes;
 }
 
-export interface ProviderTokenSource {
+export interface ProviderTokens {
+  /** `false`: no grant has provider tokens, so nothing has to be checked. */
+  readonly inUse: boolean;
   /**
    * Returns the provider token of a grant, refreshed if it is about to expire. It has all scopes that the user granted at the
    * provider for this grant, and none of another grant.
@@ -44,11 +46,6 @@ export interface ProviderTokenSource {
    * is down
    */
   tokenFor(grantId: string, request?: ProviderTokenRequest): Promise<ProviderToken>;
-}
-
-export interface ProviderTokens extends ProviderTokenSource {
-  /** `false`: no grant has provider tokens, so nothing has to be checked. */
-  readonly inUse: boolean;
   /**
    * Whether the provider tokens of a grant are alive, as checked within the `statusCheckInterval`.
    * @throws OAuthError `temporarily_unavailable`

@@ -40,7 +40,7 @@ export function defineCookie(
   const isSecure = name.startsWith('__Host-');
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
-    read: (request) => readCookie(request.headers.get('cookie') ?? '', name, format),
+    read: ({ headers }) => valuesIn(headers.get('cookie') ?? '', (key) => key === name, format)[0] ?? null,
     write: (value, maxAge) => `${name}=${value}; Max-Age=${maxAge}; ${attributes}`,
     clear: () => `${name}=; Max-Age=0; ${attributes}`,
   };
@@ -49,10 +49,6 @@ export function defineCookie(
 function nameOf(issuer: string, purpose: string): string {
   const { protocol, port } = new URL(issuer);
   return protocol === 'https:' ? `__Host-portcullis-${purpose}` : `portcullis-${port || '80'}-${purpose}`;
-}
-
-function readCookie(header: string, name: string, format: RegExp): string | null {
-  return valuesIn(header, (key) => key === name, format)[0] ?? null;
 }
 
 /** Reads the secrets in all cookies whose purpose begins so, in the order in which the browser sent them: the oldest first. @see RFC 6265 §5.4 */

@@ -36,18 +36,15 @@ export interface Router {
   owns(path: string): boolean;
 }
 
-/** The routes of one path. */
-type PathRoutes = readonly Route[];
-
 /** Paths at which clients look for metadata: always owned by this server, 404 when there is none. */
 const WELL_KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(?:\/|$)/;
 
 /** @param isHttps whether the public address is https */
 export function createRouter(routes: readonly Route[], events: EventSink, isHttps: boolean): Router {
-  const whole = new Map<string, PathRoutes>();
+  const whole = new Map<string, readonly Route[]>();
   for (const route of routes) whole.set(route.path, [...(whole.get(route.path) ?? []), route]);
   const below = [...whole].filter(([path]) => path.endsWith('/*'));
-  const find = (path: string): PathRoutes | undefined =>
+  const find = (path: string): readonly Route[] | undefined =>
     whole.get(path) ?? below.find(([pattern]) => path.startsWith(pattern.slice(0, -1)))?.[1];
 
   return {
@@ -84,7 +81,7 @@ function methodOf({ method }: HttpRequest): string {
 }
 
 /** Adds CORS and security headers. */
-function finish(response: HttpResponse, matching: PathRoutes, isHttps: boolean): HttpResponse {
+function finish(response: HttpResponse, matching: readonly Route[], isHttps: boolean): HttpResponse {
   return withSecurityHeaders(
     matching.some((route) => route.crossOrigin) ? withCorsHeaders(response) : response,
     isHttps,
@@ -92,7 +89,7 @@ function finish(response: HttpResponse, matching: PathRoutes, isHttps: boolean):
 }
 
 /** OPTIONS, and methods that the path does not support: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */
-async function respondMethods(matching: PathRoutes, request: HttpRequest): Promise<HttpResponse> {
+async function respondMethods(matching: readonly Route[], request: HttpRequest): Promise<HttpResponse> {
   const methods = matching.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   if (isPreflight(request) && matching.some((route) => route.crossOrigin))
     return respondPreflight(request, methods);

@@ -17,13 +17,10 @@ export interface PasswordHashingSemaphore {
 const KNOWN_IN_A_ROW = 3;
 
 /** @param waiting length of the queue of known users, and of the separate queue of the others */
-export function createPasswordHashingSemaphore({
-  running,
-  waiting,
-}: {
-  readonly running: number;
-  readonly waiting: number;
-}): PasswordHashingSemaphore {
+export function createPasswordHashingSemaphore(
+  slots: Readonly<Record<'running' | 'waiting', number>>,
+): PasswordHashingSemaphore {
+  const { running, waiting } = slots;
   const known = createFairQueue(waiting);
   const unknown = createFairQueue(waiting);
   let free = running;

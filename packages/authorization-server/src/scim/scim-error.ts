@@ -32,10 +32,7 @@ export class ScimError extends Error {
 const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
 /** The JSON body of an error. The status is a string. @see RFC 7644 §3.12 */
-export function scimErrorDocument({
-  status,
-  scimType,
-  detail,
-}: Pick<ScimError, 'status' | 'scimType' | 'detail'>): object {
+export function scimErrorDocument(error: Pick<ScimError, 'status' | 'scimType' | 'detail'>): object {
+  const { status, scimType, detail } = error;
   return { schemas: [ERROR_SCHEMA], status: String(status), ...(scimType !== null && { scimType }), detail };
 }

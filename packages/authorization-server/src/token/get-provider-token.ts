@@ -1,16 +1,12 @@
 /** Returns the provider token behind a verified access token, for protected resources in this process and elsewhere. */
 import { type AccessTokenClaims, createLruCache, OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import type {
-  ProviderToken,
-  ProviderTokenRequest,
-  ProviderTokenSource,
-} from '../federation/provider-tokens.ts';
+import type { ProviderToken, ProviderTokenRequest, ProviderTokens } from '../federation/provider-tokens.ts';
 import type { IsLive } from './is-live.ts';
 
 /**
  * @param claims of a verified access token
- * @throws OAuthError `invalid_grant` if the token or its grant has ended, and as `ProviderTokenSource.tokenFor`
+ * @throws OAuthError `invalid_grant` if the token or its grant has ended, and as `ProviderTokens.tokenFor`
  */
 export type GetProviderToken = (
   claims: AccessTokenClaims,
@@ -23,7 +19,7 @@ const RECORD_EVERY = 60;
 export function createGetProviderToken(
   { clock, events, options: { issuer } }: ServerContext,
   isLive: IsLive,
-  source: ProviderTokenSource,
+  source: Pick<ProviderTokens, 'tokenFor'>,
 ): GetProviderToken {
   const recordedAt = createLruCache<number>();
 

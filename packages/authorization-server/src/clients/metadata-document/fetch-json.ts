@@ -15,8 +15,8 @@ interface RemoteRequest {
   readonly site: string | null;
   /** Whether an earlier fetch of this URL succeeded: renewals have a budget of their own. */
   readonly isRenewal: boolean;
-  /** Of the cached copy; `null` without one. */
-  readonly validators: Validators | null;
+  /** Of the cached copy; `null` (default) without one. */
+  readonly validators?: Validators | null;
 }
 
 interface Validators {
@@ -50,7 +50,7 @@ export function createFetchJson(
   const budgetOf = (kind: 'new' | 'renewal') =>
     limits.keep(`${kind} fetches of ${name}`, () => createFetchBudget(clock, outboundFetches[kind]));
   const [newFetches, renewals] = [budgetOf('new'), budgetOf('renewal')];
-  return async ({ url, limit, site, isRenewal, validators }) => {
+  return async ({ url, limit, site, isRenewal, validators = null }) => {
     const retryAfter = isRenewal ? renewals.take(url, site) : newFetches.take(new URL(url).origin, site);
     if (retryAfter > 0) {
       throw new FetchJsonError('budget', 'too many documents are being fetched', retryAfter);

@@ -4,7 +4,7 @@ import { type ClientMetadata, createLruCache, OAuthError } from '@portcullis/pro
 import { ClientDocumentError } from '../../http/client-document-error.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
-import type { ResolvedClient } from '../client.ts';
+import { type ResolvedClient, UNREGISTERED } from '../client.ts';
 import type { ClientsContext } from '../options.ts';
 import { readClientDocument } from './document-rules.ts';
 import { validateDocumentUrl } from './document-url.ts';
@@ -162,22 +162,13 @@ function pinnedCopy(url: string, metadata: ClientMetadata) {
   };
 }
 
-function toResolvedClient({
-  url,
-  metadata,
-  digest,
-  lastUsedAt,
-  verifiedAt,
-}: Pick<
-  ClientMetadataDocumentRecord,
-  'url' | 'metadata' | 'digest' | 'lastUsedAt' | 'verifiedAt'
->): ResolvedClient {
-  const origin = 'metadata-document';
-  const secrets = { secretHash: null, previousSecret: null };
-  const isVerified = verifiedAt !== null;
-  return { id: url, origin, metadata, ...secrets, digest, registeredAt: null, lastUsedAt, isVerified };
+function toResolvedClient(
+  copy: Pick<ClientMetadataDocumentRecord, 'url' | 'metadata' | 'digest' | 'lastUsedAt' | 'verifiedAt'>,
+): ResolvedClient {
+  const { url: id, metadata, digest, lastUsedAt } = copy;
+  const isVerified = copy.verifiedAt !== null;
+  return { ...UNREGISTERED, id, origin: 'metadata-document', metadata, digest, lastUsedAt, isVerified };
 }
-
 function readValidators(headers: Headers): Pick<ClientMetadataDocumentRecord, 'etag' | 'lastModified'> {
   return {
     etag: readValidator(headers.get('etag')),

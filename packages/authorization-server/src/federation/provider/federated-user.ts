@@ -1,9 +1,10 @@
 /** Federated users: who a user is at an identity provider, and whether they may sign in. */
+
+import { isMembers } from '@portcullis/http';
 import type { UserProfile } from '../../store/index.ts';
 import { claimGroups, claimText } from '../../users/user-claims.ts';
 import { IdentityProviderError } from './error.ts';
 import type { AllowedUsers, UserClaimNames, UserinfoClaims } from './options.ts';
-import { isJsonObject } from './response-formats.ts';
 
 /** A user that the identity provider has authenticated. */
 export interface FederatedUser {
@@ -92,7 +93,7 @@ function shorten(name: string): string | null {
  * `https://example.com/groups` at Auth0.
  */
 export function claimAt(claims: unknown, path: string): unknown {
-  if (!isJsonObject(claims)) return undefined;
+  if (!isMembers(claims)) return undefined;
   for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
     const name = path.slice(0, dot);
     const found = Object.hasOwn(claims, name) ? claimAt(claims[name], path.slice(dot + 1)) : undefined;

@@ -1,7 +1,7 @@
 /** The ID token of a login, stored for token exchange: its expiry, and its replacement on refresh. */
-import { parseStrictJson } from '@portcullis/http';
+
+import { isMembers, parseStrictJson } from '@portcullis/http';
 import * as oauth from 'oauth4webapi';
-import { isJsonObject } from './response-formats.ts';
 import type { ProviderTransport } from './transport.ts';
 
 /** Seconds before its expiry at which an ID token is no longer used: it has to reach the token endpoint. */
@@ -37,5 +37,5 @@ export async function renewIdToken(
 
 function claimsOf(idToken: string): Readonly<Record<string, unknown>> {
   const claims: unknown = parseStrictJson(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString());
-  return isJsonObject(claims) ? claims : {};
+  return isMembers(claims) ? claims : {};
 }

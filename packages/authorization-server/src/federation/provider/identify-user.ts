@@ -1,8 +1,10 @@
 /** Identifies the user of a federated login: by a verified ID token, or by the userinfo endpoint. */
+
+import { isMembers } from '@portcullis/http';
 import type * as oauth from 'oauth4webapi';
 import { checkAvailable, IdentityProviderError } from './error.ts';
 import { type FederatedUser, readFederatedUser, readOpenIdConnectUser } from './federated-user.ts';
-import { isJsonObject, translateResponse } from './response-formats.ts';
+import { translateResponse } from './response-formats.ts';
 import { CLOCK_TOLERANCE, type ProviderTransport } from './transport.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -69,6 +71,6 @@ async function fetchUserinfo(
     });
   }
   const body: unknown = response.status === 200 ? await response.json() : null;
-  if (isJsonObject(body)) return body;
+  if (isMembers(body)) return body;
   throw new IdentityProviderError('misbehaved', `userinfo responded with status ${response.status}`);
 }

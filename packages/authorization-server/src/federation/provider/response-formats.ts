@@ -1,17 +1,15 @@
 /** Response formats of providers that deviate from the standard, translated into it. */
-import { parseStrictJson } from '@portcullis/http';
+import { isMembers, type JsonFields, parseStrictJson } from '@portcullis/http';
 import { intersectScopes, type Scopes } from '@portcullis/protocol';
 import type { PlainProvider } from './options.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 export interface ResponseFormat {
   /** The parameters that request scopes. */
   scopeParameters(scopes: Scopes): Readonly<Record<string, string>>;
   /** Translates status and JSON of a token response. */
-  readToken(status: number, body: Json): { readonly status: number; readonly body: Json };
+  readToken(status: number, body: JsonFields): { readonly status: number; readonly body: JsonFields };
   /** Translates status and JSON of a userinfo response. */
-  readUser(status: number, body: Json): { readonly status: number; readonly body: Json };
+  readUser(status: number, body: JsonFields): { readonly status: number; readonly body: JsonFields };
   /** How a token is revoked; `null`: with RFC 7009. */
   readonly revocation: RevocationRequestFormat | null;
   /** Whether the token is revoked, now or before, by status and JSON of the response. */
@@ -26,7 +24,7 @@ export type RevocationRequestFormat = (
   readonly method: 'POST' | 'DELETE';
   /** Appended to the revocation endpoint. */
   readonly path: string;
-  readonly body: Json | null;
+  readonly body: JsonFields | null;
   /** Whether the client or the token authenticates the request. */
   readonly proof: 'client' | 'token';
 };
@@ -101,7 +99,7 @@ const slack: ResponseFormat = {
   readToken: (status, body) => {
     if (body['ok'] !== true)
       return { status: 400, body: { error: slackErrors[String(body['error'])] ?? body['error'] } };
-    const user = isJsonObject(body['authed_user']) ? body['authed_user'] : body;
+    const user = isMembers(body['authed_user']) ? body['authed_user'] : body;
     const { access_token, refresh_token, expires_in, scope } = user;
     return {
       status,
@@ -125,7 +123,7 @@ const slack: ResponseFormat = {
   revocation: () => ({ method: 'POST', path: '', body: null, proof: 'token' }),
   isRevoked: (status, body) =>
     standard.isRevoked(status, body) &&
-    isJsonObject(body) &&
+    isMembers(body) &&
     (body['ok'] === true || INVALID_TOKEN.has(String(body['error']))),
 };
 
@@ -157,24 +155,20 @@ export const responseFormats: Readonly<Record<NonNullable<PlainProvider['respons
 /** Translates a response into the standard format. One that is not a JSON object stays as it is and fails later. */
 export async function translateResponse(
   response: Response,
-  read: (status: number, body: Json) => { readonly status: number; readonly body: Json },
+  read: (status: number, body: JsonFields) => { readonly status: number; readonly body: JsonFields },
 ): Promise<Response> {
   const text = await response.text();
   const headers = new Headers(response.headers);
   headers.delete('content-length');
   try {
     const body: unknown = parseStrictJson(text);
-    if (!isJsonObject(body)) return new Response(text, { status: response.status, headers });
+    if (!isMembers(body)) return new Response(text, { status: response.status, headers });
     const translated = read(response.status, body);
     headers.set('content-type', 'application/json');
     return new Response(JSON.stringify(translated.body), { status: translated.status, headers });
   } catch {
     return new Response(text, { status: response.status, headers });
   }
-}
-
-export function isJsonObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Names in responses of Google for scopes that are requested by those of OpenID Connect. */
