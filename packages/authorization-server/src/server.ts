@@ -199,12 +199,8 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const clients = createClients(context, createSoftwareStatements(context));
   const { authenticateClient: authenticate, findClient, recordClientUse } = clients;
   const mail = await loadMail(context, findClient);
-  const services = createGrantServices(context, {
-    keys,
-    correlation,
-    statusLists,
-    providerTokens: federation.providerTokens,
-  });
+  const { providerTokens } = federation;
+  const services = createGrantServices(context, keys, correlation, statusLists, providerTokens);
   const { accessTokens, refreshTokens, isLive } = services;
   const readPersonalAccessToken = context.options.personalAccessTokens
     ? createReadPersonalAccessToken(context)
@@ -263,7 +259,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     dpopNonceSecret: deriveNonceSecret(context.options.masterKey),
     signUserAssertion: createSignUserAssertion(context, keys),
     securityEventKeys: createSecurityEventKeys(context, keys),
-    upstreamIdToken: federation.providerTokens.idTokenFor,
+    upstreamIdToken: providerTokens.idTokenFor,
     connectedAccounts: connectedAccounts?.accounts ?? noAccounts,
     approvals: approvals?.calls ?? noApprovals,
     clients: createClientAdministration({ ...context, ...context.options }),
@@ -422,17 +418,10 @@ export function createServerContext(
 /** What the grants share: the format, issuance and liveness of tokens. */
 function createGrantServices(
   context: ServerContext<ServerOptions>,
-  {
-    keys,
-    correlation,
-    statusLists,
-    providerTokens,
-  }: {
-    readonly providerTokens: ProviderTokens;
-    readonly keys: KeyRing;
-    readonly correlation: EventCorrelation;
-    readonly statusLists: StatusListFeature | null;
-  },
+  keys: KeyRing,
+  correlation: EventCorrelation,
+  statusLists: StatusListFeature | null,
+  providerTokens: ProviderTokens,
 ): GrantServices {
   const accessTokens = createAccessTokenFormat(keys, context.options);
   const isLive = correlation.watchFirstUse(
@@ -454,13 +443,9 @@ function createGrantServices(
 }
 
 /** `null`: events are not stored. */
-function createServerAuditLog({
-  store,
-  clock,
-  events,
-  options,
-}: ServerContext<ServerOptions>): AuditLog | null {
-  const { auditRetention, auditLevel } = options;
+function createServerAuditLog(context: ServerContext<ServerOptions>): AuditLog | null {
+  const { store, clock, events } = context;
+  const { auditRetention, auditLevel } = context.options;
   return auditRetention === false ? null : createAuditLog(store, auditRetention, clock, auditLevel, events);
 }
 

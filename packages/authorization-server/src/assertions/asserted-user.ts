@@ -1,8 +1,7 @@
 /** Finds the account of an asserted user: by issuer and subject, then by verified email address if allowed, else a new one. */
 import { OAuthError } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
 import { newFederatedAccount } from '../federation/linked-users.ts';
-import type { FederationOptions } from '../federation/provider/identity-provider.ts';
+import type { FederationContext } from '../federation/provider/identity-provider.ts';
 import { checkProvisionedUser, resolveProvisionedUser } from '../federation/provisioned-users.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { emailKey } from '../users/accounts.ts';
@@ -24,12 +23,9 @@ export type FindAssertedUser = (
   issuer: TrustedIssuer,
 ) => Promise<AssertedUser>;
 
-export function createFindAssertedUser({
-  store,
-  clock,
-  events,
-  options: { identityProviders },
-}: Pick<ServerContext<FederationOptions>, 'store' | 'clock' | 'events' | 'options'>): FindAssertedUser {
+export function createFindAssertedUser(context: FederationContext): FindAssertedUser {
+  const { store, clock, events } = context;
+  const { identityProviders } = context.options;
   return async (claims, issuer) => {
     const { iss, sub } = claims;
     const identityProvider = [...identityProviders.values()].find(

@@ -35,10 +35,8 @@ export function createClients(context: ClientsContext, statements: SoftwareState
       ? null
       : createResolveDocumentClient(context, metadataDocuments, fetchOnBudget('metadata documents'));
   const findClient = createFindClient(context, findDocumentClient);
-  const verifyJwt = createJwtVerification(
-    context,
-    createClientKeys(fetchOnBudget('keys'), clock, outbound.timeout),
-  );
+  const clientKeys = createClientKeys(fetchOnBudget('keys'), clock, outbound.timeout);
+  const verifyJwt = createJwtVerification(clock, clientKeys);
   const checkAssertion = createValidateClientAssertion(context, verifyJwt);
   return {
     findClient,
@@ -68,10 +66,7 @@ function createRegistrationRoutes(context: ClientsContext, statements: SoftwareS
 }
 
 /** Most servers never see a JWT of a client, so what verifies one is loaded with the first. */
-function createJwtVerification(
-  { clock }: Pick<ClientsContext, 'clock'>,
-  clientKeys: ClientKeys,
-): VerifyClientJwt {
+function createJwtVerification(clock: () => number, clientKeys: ClientKeys): VerifyClientJwt {
   const load = async () => {
     const { createVerifyClientJwt } = await import('./verify-client-jwt.ts');
     return createVerifyClientJwt(clock, clientKeys);
@@ -89,34 +84,19 @@ const RECORD_EVERY = 86_400;
 /** Records that a client obtained a token, which extends its lifetime; usually `null`: recorded recently. Never rejects: the token is issued. */
 export type RecordClientUse = (client: ResolvedClient) => Promise<void> | null;
 
-function createRecordClientUse({
-  store,
-  clock,
-  events,
-  options: { lifetimes },
-}: Pick<ClientsContext, 'store' | 'clock' | 'events' | 'options'>): RecordClientUse {
-  const recorders: Readonly<
-    Record<ResolvedClient['origin'], (id: string, now: number) => Promise<void> | null>
-  > = {
-    configured: () => null,
-    administered: (id, now) => store.recordClientUse(id, now, null),
-    registered: (id, now) => store.recordClientUse(id, now, now + lifetimes.usedClient),
-    'metadata-document': (id, now) =>
-      store.recordClientMetadataDocumentUse(id, now, now + lifetimes.usedClient),
+function createRecordClientUse({ store, clock, events, options }: ClientsContext): RecordClientUse {
+  const record = (id: string, origin: ResolvedClient['origin'], now: number): Promise<void> => {
+    const expiresAt = now + options.lifetimes.usedClient;
+    return origin === 'metadata-document'
+      ? store.recordClientMetadataDocumentUse(id, now, expiresAt)
+      : store.recordClientUse(id, now, origin === 'administered' ? null : expiresAt);
   };
   return ({ id, origin, lastUsedAt }) => {
     const now = clock();
-    if (lastUsedAt !== null && now < lastUsedAt + RECORD_EVERY) return null;
-    const recording = recorders[origin](id, now);
-    return (
-      recording?.catch((error: unknown) => {
-        events({
-          type: 'request.failed',
-          endpoint: '/token',
-          clientId: id,
-          reason: `use not recorded: ${error}`,
-        });
-      }) ?? null
-    );
+    if (origin === 'configured' || (lastUsedAt !== null && now < lastUsedAt + RECORD_EVERY)) return null;
+    return record(id, origin, now).catch((error: unknown) => {
+      const reason = `use not recorded: ${error}`;
+      events({ type: 'request.failed', endpoint: '/token', clientId: id, reason });
+    });
   };
 }

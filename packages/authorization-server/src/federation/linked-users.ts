@@ -13,12 +13,9 @@ export interface LinkedUsers {
   identityProviderOf(accountId: string): Promise<IdentityProvider | null | 'gone'>;
 }
 
-export function createLinkedUsers({
-  store,
-  clock,
-  events,
-  options: { identityProviders },
-}: FederationContext): LinkedUsers {
+export function createLinkedUsers(context: FederationContext): LinkedUsers {
+  const { store, clock, events } = context;
+  const { identityProviders } = context.options;
   return {
     async resolve({ issuer, subject, name }, identityProvider) {
       const linked = await store.findLinkedIdentity(issuer, subject);

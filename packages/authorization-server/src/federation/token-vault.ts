@@ -76,17 +76,9 @@ export function createTokenVault(context: ServerContext): TokenVault {
 }
 
 /** The data keys of the store, decrypted under the master key and cached. */
-function createDataKeys({
-  store,
-  clock,
-  events,
-  options: { masterKey, previousMasterKeys },
-}: ServerContext): {
-  load(): Promise<DataKeys>;
-  current(): Promise<DataKeys>;
-  rotate(): Promise<void>;
-} {
-  const master = createEncryptor(masterKey, previousMasterKeys);
+function createDataKeys(context: ServerContext) {
+  const { store, clock, events, options } = context;
+  const master = createEncryptor(options.masterKey, options.previousMasterKeys);
   const singleFlight = createSingleFlight<DataKeys>();
   let keys: DataKeys | null = null;
 
@@ -126,8 +118,9 @@ function createDataKeys({
 
   return {
     load,
-    current: async () => (keys === null || clock() - keys.loadedAt >= RELOAD_EVERY ? load() : keys),
-    async rotate() {
+    current: async (): Promise<DataKeys> =>
+      keys === null || clock() - keys.loadedAt >= RELOAD_EVERY ? load() : keys,
+    async rotate(): Promise<void> {
       const { records } = await load();
       const [newest] = records;
       // A process that does not encrypt under the newest master key creates no keys: it is about to be replaced.

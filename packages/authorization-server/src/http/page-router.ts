@@ -7,28 +7,18 @@ import { createPageErrors, type ErrorContext, respondNotFoundPage } from './erro
 import { languageOf } from './language.ts';
 import type { InLanguage, PageRouterOf } from './page-route.ts';
 
-/** Creates one page context for each language. */
-function createPageContexts<Services extends ErrorContext>(
+export function createPageRouter<Services extends ErrorContext>(
   services: Services,
   { texts }: Brand,
   layoutOptions: LayoutOptions,
-): (language: Language) => Services & InLanguage {
+): PageRouterOf<Services> {
   const contexts = Object.fromEntries(
     languageTags.map((language): [Language, Services & InLanguage] => {
       const layout = createLayout(layoutOptions, language, texts);
       return [language, { ...services, layout, errors: createPageErrors(services, layout) }];
     }),
   ) as Record<Language, Services & InLanguage>;
-  return (language) => contexts[language];
-}
-
-export function createPageRouter<Services extends ErrorContext>(
-  services: Services,
-  brand: Brand,
-  layoutOptions: LayoutOptions,
-): PageRouterOf<Services> {
-  const contextIn = createPageContexts(services, brand, layoutOptions);
-  const contextOf = (request: HttpRequest) => contextIn(languageOf(request));
+  const contextOf = (request: HttpRequest) => contexts[languageOf(request)];
   return {
     ...services,
     route: (method, path, handle) => ({

@@ -79,11 +79,10 @@ async function hasMaximumTokens(
  */
 export type ReadPersonalAccessToken = (token: string) => Promise<AccessTokenClaims | null>;
 
-export function createReadPersonalAccessToken({
-  store,
-  clock,
-  options,
-}: Pick<ResourceContext, 'store' | 'clock' | 'options'>): ReadPersonalAccessToken {
+export function createReadPersonalAccessToken(
+  context: Pick<ResourceContext, 'store' | 'clock' | 'options'>,
+): ReadPersonalAccessToken {
+  const { store, clock, options } = context;
   const { issuer, resources } = options;
   return async (token) => {
     const [, identifier] = FORM.exec(token) ?? [];
@@ -116,7 +115,7 @@ export function createReadPersonalAccessToken({
     definition: ResourceDefinition,
   ): Promise<AccessTokenClaims> {
     const defined = scopes.filter((scope) => Object.hasOwn(definition.scopes, scope));
-    const limit = await findScopeLimit({ store, options }, definition, { clientId, accountId }, defined);
+    const limit = await findScopeLimit(context, definition, { clientId, accountId }, defined);
     const grantable = limit.grantable(defined);
     const wanted = claimsToRelease(definition, grantable);
     return accessTokenClaims({

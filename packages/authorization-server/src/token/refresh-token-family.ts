@@ -122,11 +122,8 @@ export interface RefreshTokens {
 const TOKEN = /^([\w-]{1,64})~(0|[1-9a-z][0-9a-z]{0,8})~[\w-]{43}$/;
 const GRANT_PREFIX = 'grant_';
 
-export function createRefreshTokens({
-  store,
-  events,
-  options: { masterKey, previousMasterKeys, lifetimes, acceptNewerRefreshTokens },
-}: TokenContext): RefreshTokens {
+export function createRefreshTokens({ store, events, options }: TokenContext): RefreshTokens {
+  const { masterKey, previousMasterKeys, lifetimes, acceptNewerRefreshTokens } = options;
   const key = deriveFamilyKey(masterKey);
   const keys = [key, ...previousMasterKeys.map(deriveFamilyKey)];
 

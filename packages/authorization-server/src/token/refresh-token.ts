@@ -24,11 +24,8 @@ import {
  * comes first, whatever else the request contains.
  * @see RFC 6749 §6, RFC 9700 §4.14, OAuth 2.1 draft 13 §4.3
  */
-export function createRefreshGrant({
-  context,
-  issueAccessToken,
-  refreshTokens,
-}: GrantServices): GrantHandler {
+export function createRefreshGrant(services: GrantServices): GrantHandler {
+  const { context, issueAccessToken, refreshTokens } = services;
   const { store, clock } = context;
   const { lifetimes } = context.options;
   const checkRateLimit = createRateLimitCheck(context, 'refreshes');

@@ -105,12 +105,8 @@ export interface AccountAdministration {
 }
 
 /** Administers the accounts of a store, with or without a server beside it. */
-export function createAccountAdministration({
-  issuer,
-  store,
-  clock,
-  events,
-}: AccountAdministrationContext): AccountAdministration {
+export function createAccountAdministration(context: AccountAdministrationContext): AccountAdministration {
+  const { issuer, store, clock, events } = context;
   const find = (name: string) => findNamedAccount(store, name);
   const makeLink = (accountId: string, purpose: AccountLinkRecord['purpose'], isMailed = false) => {
     const token = isMailed ? `${MAILED}${newSecret()}` : newSecret();

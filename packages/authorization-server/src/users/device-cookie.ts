@@ -38,10 +38,8 @@ export interface DeviceCookies {
   issue(request: HttpRequest, account: AccountRecord): string;
 }
 
-export function createDeviceCookies({
-  clock,
-  options,
-}: Pick<ServerContext, 'clock' | 'options'>): DeviceCookies {
+export function createDeviceCookies(context: Pick<ServerContext, 'clock' | 'options'>): DeviceCookies {
+  const { clock, options } = context;
   const { issuer, masterKey, previousMasterKeys } = options;
   const cookie = defineCookie(issuer, 'known-browser', FORM);
   const key = keyFrom(masterKey);

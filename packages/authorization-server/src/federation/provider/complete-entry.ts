@@ -14,25 +14,31 @@ interface Preset {
   readonly accepts?: readonly PresetParameter[];
   create(
     options: PresetOptions,
-    parameters: Readonly<Record<PresetParameter, string>>,
+    parameters: Pick<IdentityProviderEntry, PresetParameter>,
   ): IdentityProviderOptions;
 }
 
 const presets: Readonly<Record<PresetName, Preset>> = {
   github: { needs: [], create: github },
   google: { needs: [], create: google },
-  'microsoft-entra': { needs: ['tenant'], create: (options, { tenant }) => microsoftEntra(tenant, options) },
+  'microsoft-entra': {
+    needs: ['tenant'],
+    create: (options, { tenant = '' }) => microsoftEntra(tenant, options),
+  },
   okta: {
     needs: ['domain'],
     accepts: ['server'],
-    create: (options, { domain, server }) => okta(domain, options, server === '' ? undefined : server),
+    create: (options, { domain = '', server }) => okta(domain, options, server),
   },
-  auth0: { needs: ['domain'], create: (options, { domain }) => auth0(domain, options) },
-  keycloak: { needs: ['url', 'realm'], create: (options, { url, realm }) => keycloak(url, realm, options) },
+  auth0: { needs: ['domain'], create: (options, { domain = '' }) => auth0(domain, options) },
+  keycloak: {
+    needs: ['url', 'realm'],
+    create: (options, { url = '', realm = '' }) => keycloak(url, realm, options),
+  },
   gitlab: {
     needs: [],
     accepts: ['url'],
-    create: (options, { url }) => gitlab(options, url === '' ? undefined : url),
+    create: (options, { url }) => gitlab(options, url),
   },
   slack: { needs: [], create: slack },
 };
@@ -65,10 +71,7 @@ export function completeEntry(
   if (preset !== undefined) {
     if (options.kind !== undefined) fail('kind', 'must be left out with a preset');
     const { kind: _kind, ...known } = options;
-    const parameters = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value ?? '']));
-    return isComplete
-      ? preset.create(known as PresetOptions, parameters as Record<PresetParameter, string>)
-      : null;
+    return isComplete ? preset.create(known as PresetOptions, given) : null;
   }
   if (report.isUnread(...path, 'preset')) return null;
   for (const member of ['id', 'name', 'scopes', 'kind'] as const) {
