@@ -29,7 +29,7 @@ interface OpenedApproval {
   readonly approval: ApprovalRecord;
 }
 
-export function createApprovalPages(pages: PageRouter): readonly Route[] {
+function createApprovalPages(pages: PageRouter): readonly Route[] {
   const { sessions, csrfTokens, options } = pages;
   const cookie = defineCookie(options.issuer, 'approval');
   const csrfBinding = (user: User, id: string) => [user.sessionHash, 'approval', id] as const;

@@ -46,7 +46,7 @@ export interface AssertionOptions
 export type AssertionContext = ServerContext<AssertionOptions>;
 
 /** An authorization server that accepts ID-JAGs of this one. */
-export const audienceSchema = lazy(() =>
+const audienceSchema = lazy(() =>
   z.strictObject({
     audience: checkedText('an https URL', issuerError).describe(
       'issuer identifier of the authorization server',

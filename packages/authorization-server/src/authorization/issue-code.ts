@@ -1,4 +1,5 @@
 /** Ends an authorization transaction: issues the single-use authorization code, or sends an error to the client. */
+
 import { type HttpResponse, respondSeeOther } from '@portcullis/http';
 import {
   type AuthorizationResponseContext,
@@ -6,6 +7,7 @@ import {
   errorResponseUrl,
   OAuthError,
 } from '@portcullis/protocol';
+import type { EventSink } from '../audit/events.ts';
 import { lookupKeyOf, newSortableSecret } from '../secrets.ts';
 import type { AuthorizationCodeRecord } from '../store/index.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
@@ -66,16 +68,20 @@ async function limitGrants(
     const count = await store.revokeSurplusGrants(accountId, clientId, MAX_GRANTS - 1, now);
     if (count > 0) events({ type: 'grant.revoked', accountId, clientId, count, reason: 'surplus' });
   } catch (cause) {
-    const error = toOAuthError(cause);
-    events({
-      type: 'request.failed',
-      endpoint: '/consent',
-      clientId,
-      reason: error.reason ?? error.description,
-    });
+    recordFailure(events, cause, { clientId });
   }
 }
 
+function recordFailure(
+  events: EventSink,
+  cause: unknown,
+  about: { readonly transactionId?: string; readonly clientId: string },
+): OAuthError {
+  const error = toOAuthError(cause);
+  const reason = error.reason ?? error.description;
+  events({ type: 'request.failed', endpoint: '/consent', ...about, reason });
+  return error;
+}
 function createCodeRecord(
   { clock, options }: Pick<PageContext, 'clock' | 'options'>,
   { record, client, target, authentication }: AuthorizationTransaction,
@@ -150,15 +156,7 @@ async function completeTransaction(
     if (code !== null) await limitGrants(context, code);
     return response;
   } catch (cause) {
-    const error = toOAuthError(cause);
-    const reason = error.reason ?? error.description;
-    events({
-      type: 'request.failed',
-      endpoint: '/consent',
-      transactionId: record.id,
-      clientId: client.id,
-      reason,
-    });
+    const error = recordFailure(events, cause, { transactionId: record.id, clientId: client.id });
     return respondRedirect(errorResponseUrl(target, error, responseContext));
   }
 }

@@ -130,7 +130,7 @@ async function startTransaction(
 }
 
 /** An authorization request of a known client, before its parameters are checked. */
-export interface AuthorizationAttempt extends ClientRequest {
+interface AuthorizationAttempt extends ClientRequest {
   readonly parameters: Parameters;
   /** Marks a pushed request as used; `null`: it was not pushed. */
   readonly consume: (() => Promise<void>) | null;
@@ -139,7 +139,7 @@ export interface AuthorizationAttempt extends ClientRequest {
 }
 
 /** What an error response depends on, even one about these parameters: a parameter that was sent repeatedly counts as missing. */
-export function readErrorResponse(parameters: Parameters): Pick<ClientRequest, 'state' | 'isSilent'> {
+function readErrorResponse(parameters: Parameters): Pick<ClientRequest, 'state' | 'isSilent'> {
   const single = (name: string) => {
     const values = parameters.all(name);
     return values.length === 1 ? values[0] : undefined;
@@ -148,7 +148,7 @@ export function readErrorResponse(parameters: Parameters): Pick<ClientRequest, '
 }
 
 /** The authorization server MUST support GET and MAY support POST. @see RFC 6749 §3.1 */
-export async function repeatAsGet({ options }: PageContext, request: HttpRequest): Promise<HttpResponse> {
+async function repeatAsGet({ options }: PageContext, request: HttpRequest): Promise<HttpResponse> {
   const form = await readFormBody(request);
   const response = redirectFormToGet('/authorize', AUTHORIZATION_PARAMETERS, form, options.issuer);
   if (response !== null) return response;

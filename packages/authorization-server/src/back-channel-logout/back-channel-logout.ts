@@ -38,7 +38,7 @@ export function createBackChannelLogout(context: FederationContext): readonly Ro
 }
 
 /** What a verified logout token says. It has a `sub`, a `sid`, or both. */
-export interface LogoutToken {
+interface LogoutToken {
   readonly subject: string | null;
   /** The session at the provider; `null`: all sessions of the subject. */
   readonly sessionId: string | null;

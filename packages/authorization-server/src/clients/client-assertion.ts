@@ -3,13 +3,11 @@ import { hash } from 'node:crypto';
 import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
-import { MAX_ASSERTION_LENGTH } from './read-client-credentials.ts';
+import { CLIENT_CLOCK_TOLERANCE, MAX_ASSERTION_LENGTH } from './read-client-credentials.ts';
 import type { VerifiedClientJwt, VerifyClientJwt } from './verify-client-jwt.ts';
 
 /** Seconds until an assertion may expire at most. */
 const MAX_LIFETIME = 3600;
-/** Clock tolerance in seconds. */
-export const CLIENT_CLOCK_TOLERANCE = 30;
 
 /** Accepted `typ` values: not an access token, not a logout token. @see RFC 7523bis §4 */
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'client-authentication+jwt']);

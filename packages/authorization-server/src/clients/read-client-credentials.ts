@@ -25,6 +25,8 @@ export const clientAssertionAlgorithms: readonly string[] = [
 
 /** Characters. */
 export const MAX_ASSERTION_LENGTH = 16_384;
+/** Seconds by which the clock of a client may differ. */
+export const CLIENT_CLOCK_TOLERANCE = 30;
 
 /** Readers of the supported methods. The metadata document lists the names of this table. */
 export const clientAuthenticationMethods: Readonly<Record<ClientAuthenticationMethod, Reader>> = {

@@ -2,9 +2,8 @@
 import { isSameAlgorithm } from '@portcullis/protocol';
 import { errors, type JWTPayload } from 'jose';
 import type { ResolvedClient } from './client.ts';
-import { CLIENT_CLOCK_TOLERANCE } from './client-assertion.ts';
 import type { ClientKeys } from './client-keys.ts';
-import { clientAssertionAlgorithms } from './read-client-credentials.ts';
+import { CLIENT_CLOCK_TOLERANCE, clientAssertionAlgorithms } from './read-client-credentials.ts';
 import { typeOf, verifyJwt } from './verify-jwt.ts';
 
 /** A JWT with a valid signature, audience and lifetime. */

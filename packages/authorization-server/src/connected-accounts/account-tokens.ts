@@ -185,10 +185,10 @@ function createAccountStorage(context: BackendContext, vault: TokenVault): Pick<
   };
 }
 
-export type AccountRecords = TokenRecords<ConnectedAccountRecord, BackendTokenSet>;
+type AccountRecords = TokenRecords<ConnectedAccountRecord, BackendTokenSet>;
 
 /** The encryption context of an account's tokens. */
-export function accountContext({ grantId, backend }: ConnectedAccountKey): string {
+function accountContext({ grantId, backend }: ConnectedAccountKey): string {
   return `provider tokens ${grantId} ${backend}`;
 }
 

@@ -21,17 +21,15 @@ export async function reencryptStore(store: Store, from: Encryptor, to: Encrypto
   for (let tries = 1; tries <= TRIES; tries += 1) {
     const [signingKeys, dataKeys] = await Promise.all([store.listSigningKeys(), store.listDataKeys()]);
     // All keys are decrypted before the first one is changed.
+    const reencrypt = (id: string, ciphertext: Uint8Array, context: string) =>
+      [id, reencryptKey(id, ciphertext, context, from, to)] as const;
     const signing = new Map(
-      signingKeys.map(({ id, encryptedPrivateKey }) => [
-        id,
-        reencryptKey(id, encryptedPrivateKey, signingKeyContext(id), from, to),
-      ]),
+      signingKeys.map(({ id, encryptedPrivateKey }) =>
+        reencrypt(id, encryptedPrivateKey, signingKeyContext(id)),
+      ),
     );
     const data = new Map(
-      dataKeys.map(({ id, encryptedKey }) => [
-        id,
-        reencryptKey(id, encryptedKey, dataKeyContext(id), from, to),
-      ]),
+      dataKeys.map(({ id, encryptedKey }) => reencrypt(id, encryptedKey, dataKeyContext(id))),
     );
     if ((await store.reencryptSigningKeys(signing)) && (await store.reencryptDataKeys(data))) {
       await reencryptTotpSecrets(store, from, to);

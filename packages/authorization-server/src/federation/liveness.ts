@@ -214,7 +214,7 @@ function createPerform(
 }
 
 /** Seconds before the next check at an unavailable provider. */
-export const RECHECK_AFTER = 5;
+const RECHECK_AFTER = 5;
 
 /** @throws OAuthError `temporarily_unavailable` if the provider is unavailable, or recently was */
 type CheckTokenStatus = (
@@ -222,10 +222,7 @@ type CheckTokenStatus = (
   issuer: { readonly id: string; readonly client: Pick<ProviderClient, 'checkStatus'> },
 ) => ReturnType<ProviderClient['checkStatus']>;
 
-export function createCheckTokenStatus(
-  { clock, events }: ServerContext,
-  vault: TokenVault,
-): CheckTokenStatus {
+function createCheckTokenStatus({ clock, events }: ServerContext, vault: TokenVault): CheckTokenStatus {
   const backoff = createBackoff(clock);
   return async ({ grantId, accountId, subject, encryptedTokens }, { id, client }) => {
     const waiting = backoff.remaining(grantId);

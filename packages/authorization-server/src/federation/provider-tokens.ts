@@ -72,12 +72,7 @@ export function createProviderTokens(
 ): ProviderTokens {
   const { store } = context;
   const { identityProviders } = context.options;
-  const checkLive = (grantId: string): ReturnType<typeof liveness.check> =>
-    liveness.check(grantId).catch((error: unknown) => {
-      if (error instanceof ProviderTokensEndedError) throw ended(error.message);
-      throw error;
-    });
-
+  const checkLive: ProviderTokenLiveness['check'] = (grantId) => liveness.check(grantId).catch(rejectEnded);
   const idTokenFor = createIdTokenFor(context, vault, liveness, checkLive);
 
   return {
@@ -175,19 +170,15 @@ function createIdTokenFor(
   async function renew(record: ProviderTokensRecord | null): Promise<string | null> {
     if (record?.isRefreshable !== true || renewals.remaining(record.grantId) !== null) return null;
     const { grantId } = record;
-    try {
-      // The record may be one of the cache, and another process may have refreshed it.
-      const current = await store.findProviderTokens(grantId);
-      const token = await readIdToken(current);
-      if (current === null || !isIdTokenExpired(token, clock())) return token;
-      const renewed = await readIdToken(await liveness.replace(grantId, current.version));
-      if (isIdTokenExpired(renewed, clock()))
-        renewals.start(grantId, { retryAfter: RENEWAL_PAUSE, reason: 'no new ID token' });
-      return renewed;
-    } catch (error) {
-      if (error instanceof ProviderTokensEndedError) throw ended(error.message);
-      throw error;
-    }
+    // The record may be one of the cache, and another process may have refreshed it.
+    const current = await store.findProviderTokens(grantId);
+    const token = await readIdToken(current);
+    if (current === null || !isIdTokenExpired(token, clock())) return token;
+    const replaced = await liveness.replace(grantId, current.version).catch(rejectEnded);
+    const renewed = await readIdToken(replaced);
+    if (isIdTokenExpired(renewed, clock()))
+      renewals.start(grantId, { retryAfter: RENEWAL_PAUSE, reason: 'no new ID token' });
+    return renewed;
   }
 }
 
@@ -197,12 +188,8 @@ export const noProviderTokensInUse: ProviderTokens = {
   whenIdle: async () => {},
   isAlive: async () => true,
   limitsOf: async (_grantId, scopes) => ({ until: Number.MAX_SAFE_INTEGER, scopes }),
-  tokenFor: async () => {
-    throw noProviderTokens('the grant has none');
-  },
-  idTokenFor: async () => {
-    throw noProviderTokens('the grant has none');
-  },
+  tokenFor: () => Promise.reject(noProviderTokens('the grant has none')),
+  idTokenFor: () => Promise.reject(noProviderTokens('the grant has none')),
 };
 
 /** Only a new login brings another ID token. */
@@ -212,6 +199,10 @@ function expiredLogin(): OAuthError {
     'The sign-in at the identity provider has expired and cannot be renewed. Disconnect the app and connect it again.',
     { reason: 'the ID token has expired' },
   );
+}
+
+function rejectEnded(error: unknown): never {
+  throw error instanceof ProviderTokensEndedError ? ended(error.message) : error;
 }
 
 function ended(reason: string): OAuthError {

@@ -21,7 +21,7 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
   const { store, clock, events } = services.context;
   return async (client, form, connection, proof) => {
     const now = clock();
-    const found = checkOwner(await store.findCode(lookupKeyOf(form.required('code'))), client);
+    const found = checkOwner(await store.findCode(lookupKeyOf(form.required('code'))), client, invalid);
     const isVerified = verifyCodeVerifier(form.one('code_verifier'), found.codeChallenge, matchesSecret);
     // A code sent by its client without the verifier may have been intercepted, so there is no second guess.
     if (!isVerified && found.consumedAt === null) await store.invalidateCode(found.hash, now);
@@ -52,10 +52,11 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
  * The code MUST have been issued to the authenticated client. Another client learns nothing about it and changes nothing.
  * @see RFC 6749 §4.1.3
  */
-function checkOwner(
-  found: FoundAuthorizationCode | null,
+export function checkOwner<Code extends { readonly clientId: string }>(
+  found: Code | null,
   client: AuthenticatedClient,
-): FoundAuthorizationCode {
+  invalid: (reason: string) => OAuthError,
+): Code {
   if (found === null) throw invalid('unknown');
   if (found.clientId !== client.id) throw invalid(`issued to ${found.clientId}`);
   return found;
@@ -144,14 +145,7 @@ export async function redeemCode(
   const outcome = await store.redeemCode(found.hash, grant, refreshToken?.record ?? null, now);
   if (outcome === 'already_used') throw invalid('used by a concurrent request');
   if (outcome === 'account_unavailable') throw invalid('account disabled or removed');
-  events({
-    type: 'token.issued',
-    grantType,
-    clientId: client.id,
-    accountId,
-    grantId,
-    ...access,
-  });
+  events({ type: 'token.issued', grantType, clientId: client.id, accountId, grantId, ...access });
   return refreshToken === null ? response : { ...response, refresh_token: refreshToken.text };
 }
 

@@ -1,9 +1,7 @@
 /** The device code grant (RFC 8628): a device polls until its user has decided elsewhere. */
 import { DEVICE_CODE, OAuthError } from '@portcullis/protocol';
-import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { hashSecret } from '../secrets.ts';
-import type { DeviceAuthorizationRecord } from '../store/index.ts';
-import { redeemCode } from './authorization-code.ts';
+import { checkOwner, redeemCode } from './authorization-code.ts';
 import { downscope } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
@@ -16,7 +14,7 @@ export function createDeviceGrant(services: GrantServices): GrantHandler {
   return async (client, form, connection, proof) => {
     const now = clock();
     const found = await store.findDeviceAuthorization(hashSecret(form.required('device_code')));
-    const device = checkOwner(found, client);
+    const device = checkOwner(found, client, invalid);
     const isInTime = await store.recordDevicePoll(device.hash, now, SLOWER);
     if (device.expiresAt <= now) {
       throw new OAuthError('expired_token', 'The device code has expired. Start a new device authorization.');
@@ -35,16 +33,6 @@ export function createDeviceGrant(services: GrantServices): GrantHandler {
     const from = connection.address ?? null;
     return redeemCode(services, client, code, access, { grantType: DEVICE_CODE, now, from, proof });
   };
-}
-
-/** Another client learns nothing about a device code and changes nothing. */
-function checkOwner(
-  found: DeviceAuthorizationRecord | null,
-  client: AuthenticatedClient,
-): DeviceAuthorizationRecord {
-  if (found === null) throw invalid('unknown');
-  if (found.clientId !== client.id) throw invalid(`issued to ${found.clientId}`);
-  return found;
 }
 
 function invalid(reason: string): OAuthError {

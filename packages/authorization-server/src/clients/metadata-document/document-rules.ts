@@ -1,4 +1,5 @@
 /** Validation of Client ID Metadata Documents: what a document must and must not contain. */
+import { isMembers } from '@portcullis/http';
 import {
   type ClientAuthenticationMethod,
   type ClientMetadata,
@@ -27,7 +28,8 @@ export function readClientDocument(
   json: unknown,
   policy: { readonly redirects: RedirectPolicy; readonly loopback: boolean },
 ): ClientMetadata {
-  const document = readObject(json);
+  if (!isMembers(json)) throw new FetchJsonError('unusable', 'it is not a JSON object');
+  const document = json;
   // MUST match by simple string comparison: otherwise a file on one host could impersonate another's client.
   if (document['client_id'] !== url)
     throw new FetchJsonError('unusable', 'its client_id is not the URL that it was fetched from');
@@ -46,12 +48,6 @@ export function readClientDocument(
       throw invalidDocument(`${page}: must use https`);
   }
   return { ...metadata, token_endpoint_auth_methods_supported: methods };
-}
-
-function readObject(json: unknown): Readonly<Record<string, unknown>> {
-  if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw new FetchJsonError('unusable', 'it is not a JSON object');
-  return json as Readonly<Record<string, unknown>>;
 }
 
 /** `client_secret` and `client_secret_expires_at` MUST NOT be used. */

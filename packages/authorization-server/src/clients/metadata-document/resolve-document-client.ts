@@ -201,7 +201,7 @@ function toOAuthError(error: unknown, url: string): OAuthError {
  * its own network is down depends on no host.
  * @param cause every issue but `budget`
  */
-export function toClientDocumentError(url: string, cause: FetchJsonError): ClientDocumentError {
+function toClientDocumentError(url: string, cause: FetchJsonError): ClientDocumentError {
   const { host } = new URL(url);
   const reason = `client document: ${cause.reason}`;
   if (cause.issue === 'egress') {

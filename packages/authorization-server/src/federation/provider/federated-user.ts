@@ -30,7 +30,7 @@ export function readFederatedUser(
   return {
     issuer,
     subject: readSubject(claimAt(claims, subject)),
-    name: typeof value === 'string' ? shorten(value) : null,
+    name: shorten(value),
     claims,
   };
 }
@@ -63,7 +63,7 @@ export function readOpenIdConnectUser(
   return {
     issuer,
     subject: readSubject(claims['sub']),
-    name: typeof name === 'string' ? shorten(name) : null,
+    name: shorten(name),
     claims,
   };
 }
@@ -83,7 +83,8 @@ function readSubject(value: unknown): string {
   return subject;
 }
 
-function shorten(name: string): string | null {
+function shorten(name: unknown): string | null {
+  if (typeof name !== 'string') return null;
   const printable = name.replace(/[\p{C}\s]+/gu, ' ').trim();
   return printable === '' ? null : [...printable].slice(0, 100).join('');
 }
@@ -134,17 +135,18 @@ function isPlain(value: unknown): boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
+function verifiedEmail(claims: Readonly<Record<string, unknown>>): string | null {
+  const { email, email_verified: isVerified } = claims;
+  return isVerified === true && typeof email === 'string' ? email : null;
+}
+
 /** Whether the provider has verified this email address. */
 function isAddress(wanted: string, claims: Readonly<Record<string, unknown>>): boolean {
-  const { email, email_verified: isVerified } = claims;
-  if (isVerified !== true || typeof email !== 'string') return false;
-  return email.trim().toLowerCase() === wanted.trim().toLowerCase();
+  return verifiedEmail(claims)?.trim().toLowerCase() === wanted.trim().toLowerCase();
 }
 
 /** Whether a verified email address belongs to a domain. An ambiguous address belongs to none. */
 function isAddressIn(domain: string, claims: Readonly<Record<string, unknown>>): boolean {
-  const { email, email_verified: isVerified } = claims;
-  if (isVerified !== true || typeof email !== 'string') return false;
-  const host = /^[\x21-\x3f\x41-\x7e]+@([a-z0-9.-]+)$/i.exec(email)?.[1];
+  const host = /^[\x21-\x3f\x41-\x7e]+@([a-z0-9.-]+)$/i.exec(verifiedEmail(claims) ?? '')?.[1];
   return host?.toLowerCase() === domain.toLowerCase();
 }

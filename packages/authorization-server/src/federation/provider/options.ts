@@ -30,8 +30,6 @@ const PRESETS = [
   'slack',
 ] as const;
 
-export type LoginPrompt = 'login' | 'select_account';
-
 export type PresetName = (typeof PRESETS)[number];
 
 /** What applies where neither an entry nor its preset says otherwise. */
