@@ -20,23 +20,15 @@ export function createSoftwareStatements(
   return {
     async verify(statement) {
       const { decodeJwt, errors } = await import('jose');
-      const { typeOf, verifyJwt } = await import('../clients/verify-jwt.ts');
-      const { clientAssertionAlgorithms } = await import('../clients/read-client-credentials.ts');
+      const { typeOf } = await import('../clients/verify-jwt.ts');
+      const { verifyIssuedJwt } = await import('./verify-issued-jwt.ts');
       try {
-        const { iss } = decodeJwt(statement);
+        const { iss, aud } = decodeJwt(statement);
         const issuer = options.registration?.softwareStatementIssuers.find((one) => one === iss);
         if (issuer === undefined) throw unapproved();
-        const { payload, protectedHeader } = await verifyJwt(
-          statement,
-          (wanted) => findKeys({ issuer }, wanted),
-          true,
-          {
-            algorithms: [...clientAssertionAlgorithms],
-            issuer,
-            currentDate: new Date(clock() * 1000),
-            ...(decodeJwt(statement).aud !== undefined && { audience: options.issuer }),
-          },
-        );
+        const audience = aud === undefined ? {} : { audience: options.issuer };
+        const verified = await verifyIssuedJwt(statement, { issuer }, findKeys, clock(), audience);
+        const { payload, protectedHeader } = verified;
         if (!TYPES.has(typeOf(protectedHeader))) throw new errors.JWTInvalid('its typ is another');
         return statedMetadata(payload);
       } catch (error) {

@@ -1,10 +1,10 @@
 /** Verifies ID tokens of federated logins that clients exchange: signature, issuer, audience and lifetime. */
 import { OAuthError } from '@portcullis/protocol';
 import { decodeJwt, errors, type JWTPayload } from 'jose';
-import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
-import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
+import { typeOf } from '../clients/verify-jwt.ts';
 import { ISSUER_CLOCK_TOLERANCE } from './assertion-error.ts';
 import type { FindIssuerKeys } from './issuer-keys.ts';
+import { verifyIssuedJwt } from './verify-issued-jwt.ts';
 
 interface IdTokenRules {
   /** Identity providers of this server. */
@@ -27,18 +27,10 @@ export async function verifyIdToken(
   try {
     const issuer = issuers.find((one) => one === decodeJwt(token).iss);
     if (issuer === undefined) throw invalidIdToken('its issuer is no identity provider of this server');
-    const { payload, protectedHeader } = await verifyJwt(
-      token,
-      (wanted) => findKeys({ issuer }, wanted),
-      true,
-      {
-        algorithms: [...clientAssertionAlgorithms],
-        issuer,
-        audience,
-        requiredClaims: ['exp', 'iat', 'sub'],
-        currentDate: new Date(now * 1000),
-      },
-    );
+    const { payload, protectedHeader } = await verifyIssuedJwt(token, { issuer }, findKeys, now, {
+      audience,
+      requiredClaims: ['exp', 'iat', 'sub'],
+    });
     const { aud, sub, azp, iat = 0 } = payload;
     const isOnly = typeof aud === 'string' || aud?.length === 1;
     if (!isOnly || (azp !== undefined && azp !== audience))

@@ -4,8 +4,8 @@ import { OAuthError } from '@portcullis/protocol';
 import { errors } from 'jose';
 import { ISSUER_CLOCK_TOLERANCE } from '../assertions/assertion-error.ts';
 import { createIssuerKeys, type FindIssuerKeys } from '../assertions/issuer-keys.ts';
-import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
-import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
+import { verifyIssuedJwt } from '../assertions/verify-issued-jwt.ts';
+import { typeOf } from '../clients/verify-jwt.ts';
 import { endUserAccess } from '../federation/end-user-access.ts';
 import type { FederationContext } from '../federation/provider/identity-provider.ts';
 import type { Route } from '../http/router.ts';
@@ -63,19 +63,11 @@ export async function verifyLogoutToken(
 ): Promise<LogoutToken> {
   if (token.length > MAX_LENGTH) throw invalidLogoutToken('it is too long');
   try {
-    const { payload, protectedHeader } = await verifyJwt(
-      token,
-      (wanted) => findKeys({ issuer }, wanted),
-      true,
-      {
-        algorithms: [...clientAssertionAlgorithms],
-        issuer,
-        audience,
-        requiredClaims: ['exp', 'iat', 'jti'],
-        clockTolerance: ISSUER_CLOCK_TOLERANCE,
-        currentDate: new Date(now * 1000),
-      },
-    );
+    const { payload, protectedHeader } = await verifyIssuedJwt(token, { issuer }, findKeys, now, {
+      audience,
+      requiredClaims: ['exp', 'iat', 'jti'],
+      clockTolerance: ISSUER_CLOCK_TOLERANCE,
+    });
     const { iat = 0, exp = 0, nonce, events, sub, sid } = payload;
     // Older providers name no type. An ID token is rejected in any case: it has no logout event. @see §2.4
     if (![undefined, 'jwt', 'logout+jwt'].includes(typeOf(protectedHeader)))

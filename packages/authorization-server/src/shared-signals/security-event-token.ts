@@ -3,8 +3,8 @@ import { isMembers, type JsonFields } from '@portcullis/http';
 import { errors } from 'jose';
 import { ISSUER_CLOCK_TOLERANCE } from '../assertions/assertion-error.ts';
 import type { FindIssuerKeys } from '../assertions/issuer-keys.ts';
-import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
-import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
+import { verifyIssuedJwt } from '../assertions/verify-issued-jwt.ts';
+import { typeOf } from '../clients/verify-jwt.ts';
 
 /** One event of a security event token. */
 export interface SecurityEvent {
@@ -57,19 +57,12 @@ export async function verifySecurityEventToken(
 ): Promise<SecurityEventToken> {
   if (token.length > MAX_LENGTH) throw invalid('it is too long');
   try {
-    const { payload, protectedHeader } = await verifyJwt(
-      token,
-      (wanted) => findKeys({ issuer, jwksUri, isDiscovered: true }, wanted),
-      true,
-      {
-        algorithms: [...clientAssertionAlgorithms],
-        issuer,
-        audience: [...audience],
-        requiredClaims: ['iat', 'jti'],
-        clockTolerance: ISSUER_CLOCK_TOLERANCE,
-        currentDate: new Date(now * 1000),
-      },
-    );
+    const keysOf = { issuer, jwksUri, isDiscovered: true };
+    const { payload, protectedHeader } = await verifyIssuedJwt(token, keysOf, findKeys, now, {
+      audience: [...audience],
+      requiredClaims: ['iat', 'jti'],
+      clockTolerance: ISSUER_CLOCK_TOLERANCE,
+    });
     // "Explicit typing": no other token of this issuer is accepted. @see RFC 8417 §2.3
     if (typeOf(protectedHeader) !== 'secevent+jwt') throw invalid('its typ is not secevent+jwt');
     const { iat = 0, exp, sub } = payload;
