@@ -76,7 +76,7 @@ export function deviceTarget(issuer: string): RedirectTarget {
 }
 
 /** Whether a transaction is of a device. */
-export function isDeviceTarget({ uri }: RedirectTarget, issuer: string): boolean {
+export function isDeviceTarget({ uri }: Pick<RedirectTarget, 'uri'>, issuer: string): boolean {
   return uri.endsWith(DEVICE_CALLBACK) && uri === new URL(issuer).origin + DEVICE_CALLBACK;
 }
 
@@ -84,12 +84,8 @@ export function isDeviceTarget({ uri }: RedirectTarget, issuer: string): boolean
 export function restoreTarget(
   client: ResolvedClient,
   uri: string,
-  {
-    redirects,
-    issuer,
-    deviceAuthorization,
-  }: Pick<PageContext['options'], 'redirects' | 'issuer' | 'deviceAuthorization'>,
+  options: Pick<PageContext['options'], 'redirects' | 'issuer' | 'deviceAuthorization'>,
 ): RedirectTarget {
-  if (deviceAuthorization && uri === new URL(issuer).origin + DEVICE_CALLBACK) return deviceTarget(issuer);
-  return resolveRedirectTarget(client, uri, redirects);
+  const isOfDevice = options.deviceAuthorization && isDeviceTarget({ uri }, options.issuer);
+  return isOfDevice ? deviceTarget(options.issuer) : resolveRedirectTarget(client, uri, options.redirects);
 }

@@ -146,13 +146,12 @@ async function complete(context: PageContext, request: HttpRequest): Promise<Htt
       { status: 400 },
     );
   }
-  const isApproved = codeHash !== null;
+  const outcome = codeHash === null ? 'denied' : 'approved';
   events({
-    type: isApproved ? 'device_authorization.approved' : 'device_authorization.denied',
+    type: `device_authorization.${outcome}`,
     clientId: device.clientId,
     ...(issued !== null && { accountId: issued.accountId, grantId: issued.grantId }),
   });
-  const outcome = isApproved ? 'approved' : 'denied';
   return respondPage(
     messagePage(layout, {
       isDone: outcome === 'approved',

@@ -41,8 +41,8 @@ export interface ScopeRefusal {
   readonly reason: string;
 }
 
-type LimitedResource = Pick<ResourceDefinition, 'resource' | 'grantableTo' | 'hierarchy'>;
-
+type Limits = Pick<ResourceDefinition, 'grantableTo'>;
+type LimitedResource = Limits & Pick<ResourceDefinition, 'resource' | 'hierarchy'>;
 /** The client and user that scopes are granted to. */
 export interface ScopeRecipient {
   readonly clientId: string;
@@ -144,16 +144,12 @@ function createLimit({ hierarchy = {} }: LimitedResource, refuse: RefuseScope): 
 }
 
 /** The claims about users that the limits of a resource depend on. */
-export function claimsOfLimits({
-  grantableTo = {},
-}: Pick<LimitedResource, 'grantableTo'>): readonly UserClaim[] {
+export function claimsOfLimits({ grantableTo = {} }: Limits): readonly UserClaim[] {
   return claimsOfConditions(Object.values(grantableTo));
 }
 
 /** The limits as text, so that consent is requested again when they change; `null`: none. */
-export function serializeScopeLimits({
-  grantableTo = {},
-}: Pick<LimitedResource, 'grantableTo'>): string | null {
+export function serializeScopeLimits({ grantableTo = {} }: Limits): string | null {
   const limits = Object.entries(grantableTo);
   return limits.length === 0 ? null : JSON.stringify(['grantableTo', limits.toSorted()]);
 }

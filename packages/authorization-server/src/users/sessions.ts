@@ -60,11 +60,9 @@ export function providerSessionHash(issuer: string, sid: string): string {
   return hashSecret(JSON.stringify([issuer, sid]));
 }
 
-export function createSessions({
-  store,
-  clock,
-  options: { issuer, lifetimes, sendsMail },
-}: ServerContext<{ readonly sendsMail: boolean }>): Sessions {
+export function createSessions(context: ServerContext<{ readonly sendsMail: boolean }>): Sessions {
+  const { store, clock } = context;
+  const { issuer, lifetimes, sendsMail } = context.options;
   const cookie = defineCookie(issuer, 'session');
   const endCarried = async (request: HttpRequest) => {
     const carried = cookie.read(request);
