@@ -45,14 +45,10 @@ export function findDroppedRedirectUris(
 /** Bytes as JSON. Anyone can store this much for at least a day; the largest legitimate registration is a tenth of it. */
 const LARGEST = 16 * 1024;
 
-/** Secrets that only the response contains: the store has their hashes. */
-interface IssuedSecrets {
+/** What only the response to a registration or an update contains. Of the secrets, the store has the hashes. */
+interface RegistrationOutcome {
   readonly secret: string | null;
   readonly managementToken: string | null;
-}
-
-/** What only the response to a registration or an update contains. */
-interface RegistrationOutcome extends IssuedSecrets {
   readonly droppedRedirectUris?: readonly string[];
 }
 

@@ -3,7 +3,8 @@ import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '@portcullis/http';
 import { currentTracer } from '@portcullis/http/tracing';
 import { OAuthError } from '@portcullis/protocol';
-import type { EventSink, RejectionFacts } from '../audit/events.ts';
+import type { RejectionFacts } from '../audit/events.ts';
+import type { ServerContext } from '../context.ts';
 import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
@@ -38,14 +39,9 @@ const reasons: Readonly<Partial<Record<ErrorPage, string>>> = {
 };
 
 /** What a request names is not there, or not for this browser. */
-export interface MissingTransaction {
+export interface MissingTransaction extends Pick<Details, 'reason' | 'facts'> {
   readonly missing: ErrorPage;
-  /** For the audit log only. */
-  readonly reason?: string;
-  /** For the audit log only. */
-  readonly facts?: RejectionFacts;
 }
-
 export interface PageErrors {
   /** Shows an error page, and records it as an event. */
   show(endpoint: string, errorPage: ErrorPage, details?: Details): Promise<HttpResponse>;
@@ -57,12 +53,7 @@ export interface PageErrors {
   newReference(): string;
 }
 
-/** What error pages need of the server. */
-export interface ErrorContext {
-  readonly events: EventSink;
-}
-
-export function createPageErrors({ events }: ErrorContext, layout: Layout): PageErrors {
+export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layout: Layout): PageErrors {
   const show = (errorPage: ErrorPage, reference: string, status: number, details: Details = {}) => {
     const { heading, sentences, actor } = errorPages[errorPage];
     const { values, retryAfter, reason: _reason, facts: _facts, ...more } = details;

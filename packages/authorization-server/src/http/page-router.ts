@@ -1,13 +1,14 @@
 /** Routes of pages: each request gets the page context of its language, and its errors become pages. */
 import type { HttpRequest } from '@portcullis/http';
+import type { ServerContext } from '../context.ts';
 import type { Brand } from '../ui/brand.ts';
 import { createLayout, type LayoutOptions } from '../ui/layout.ts';
 import { type Language, languageTags } from '../ui/texts/languages.ts';
-import { createPageErrors, type ErrorContext, respondNotFoundPage } from './error-pages.ts';
+import { createPageErrors, respondNotFoundPage } from './error-pages.ts';
 import { languageOf } from './language.ts';
 import type { InLanguage, PageRouterOf } from './page-route.ts';
 
-export function createPageRouter<Services extends ErrorContext>(
+export function createPageRouter<Services extends Pick<ServerContext, 'events'>>(
   services: Services,
   { texts }: Brand,
   layoutOptions: LayoutOptions,

@@ -1,16 +1,9 @@
 /** Finds the user that a security event is about: by the subject at the identity provider, or by a verified address. */
 import { isMembers, type JsonFields } from '@portcullis/http';
+import type { ReportedEnd } from '../federation/end-user-access.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { findProvisionedAccount } from '../federation/provisioned-users.ts';
 import type { AuthorizationStore } from '../store/index.ts';
-
-/** What a subject means here. */
-export interface FoundSubject {
-  /** `null`: the user has never signed in with this provider. */
-  readonly accountId: string | null;
-  /** The session at the provider; `null`: none is named. */
-  readonly sessionId: string | null;
-}
 
 /** Identifiers that are looked up for one subject. */
 const MAX_ALIASES = 10;
@@ -20,7 +13,7 @@ export async function findSubject(
   store: AuthorizationStore,
   identityProvider: IdentityProvider,
   subject: unknown,
-): Promise<FoundSubject> {
+): Promise<Omit<ReportedEnd, 'reportedAt'>> {
   const user = isComplex(subject) ? subject['user'] : subject;
   const session = isComplex(subject) ? subject['session'] : null;
   const candidates = isMembers(user) && user['format'] === 'aliases' ? user['identifiers'] : [user];
