@@ -9,7 +9,7 @@ import { newFolder, startPortcullis } from './authorization/portcullis.ts';
 import { load } from './harness/load.ts';
 import { standAside } from './harness/machine.ts';
 import { extractProgram } from './pair/other-program.ts';
-import { type LoadedFlow, prepare, startBackend, YEAR } from './pair/year.ts';
+import { type LoadedFlow, seedHistory, startBackend, YEAR } from './pair/year.ts';
 
 interface Profile {
   readonly nodes: readonly ProfileNode[];
@@ -36,7 +36,8 @@ const { backend, settingsFor } = await startBackend();
 const nodeOptions = ['--cpu-prof', '--cpu-prof-dir', folder];
 const other = commit === undefined ? {} : { root: extractProgram(commit).folder };
 const server = await startPortcullis({ folder, settings: settingsFor(YEAR), nodeOptions, ...other });
-const begin = await prepare(server, flow as LoadedFlow, YEAR);
+const prepare = await seedHistory(server, YEAR);
+const begin = await prepare(flow as LoadedFlow);
 await load([server.port], begin, { seconds: 1 });
 const before = server.cpu();
 const began = performance.now();

@@ -26,7 +26,7 @@ import { measureDimensions } from './flatness/measure-dimensions.ts';
 import { type Part, partText, writeReport } from './harness/figures.ts';
 import { describeMachine, standAside } from './harness/machine.ts';
 import { runScript } from './harness/script.ts';
-import { measureFlatness, measurePair, measureRules } from './pair/measure-pair.ts';
+import { measureFlatness, measurePair, measureRules, type Turns } from './pair/measure-pair.ts';
 
 /** Seconds of warm-up for every server, while V8 still compiles hot code; the cost before that is part of the cold start. */
 const WARM = 4;
@@ -60,10 +60,10 @@ const parts: Readonly<Record<string, () => Promise<Part>>> = {
       flags.get('database'),
     ),
   postgres: () => measurePostgres(effort),
-  pair: () => measurePair(named[1] ?? 'HEAD', named.slice(2), pairEffort()),
-  flat: () => measureFlatness(named.slice(1), pairEffort()),
+  pair: () => measurePair(named[1] ?? 'HEAD', named.slice(2), pairTurns()),
+  flat: () => measureFlatness(named.slice(1), pairTurns()),
   dimensions: () => measureDimensions(named.slice(1), Number(flags.get('rounds') ?? 5)),
-  rules: () => measureRules(named[0] === 'rules' ? named.slice(1) : [], pairEffort()),
+  rules: () => measureRules(named[0] === 'rules' ? named.slice(1) : [], pairTurns()),
   policy: () => runScript('What a decision costs', 'bench/policy.ts'),
   costs: () => measureCosts(effort, flags.get('flow')),
   guard: () => runScript('What a guard costs', 'bench/guard.ts'),
@@ -97,10 +97,16 @@ for (const name of asked.length > 0 ? asked : Object.keys(parts).filter((part) =
 console.log(`\n${writeReport(done, began)}`);
 process.exit(done.some(({ issues }) => issues.length > 0) ? 1 : 0);
 
-/** Short turns, because the speed of a machine that does other work changes within seconds. */
-function pairEffort(): Effort {
-  const rounds = Number(flags.get('rounds') ?? (flags.has('quick') ? 8 : 24));
-  return { ...effort, seconds: 0.25, rounds, warmUp: effort.warmUp / 2 };
+/**
+ * Short turns, because the speed of a machine that does other work changes within seconds. A quick one
+ * also ends after as many flows as show a regression.
+ */
+function pairTurns(): Turns {
+  const isQuick = flags.has('quick');
+  const rounds = Number(flags.get('rounds') ?? (isQuick ? 8 : 24));
+  return isQuick
+    ? { rounds, turn: { flows: 400, seconds: 0.25 }, warmUp: { flows: 400 } }
+    : { rounds, turn: { seconds: 0.25 }, warmUp: { seconds: WARM / 2 } };
 }
 
 function readFlag(word: string): [string, string] {

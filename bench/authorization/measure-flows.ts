@@ -85,13 +85,13 @@ async function measureOne(
   const prepare = contender.flows[flow];
   if (prepare === undefined) return null;
   const { seconds, warmUp, tries } = effort;
-  const beside = await measureQuietly(() => measure([bare], bareFlow, 1), tries);
+  const beside = await measureQuietly(() => measure([bare], bareFlow, { seconds: 1 }), tries);
   const it = await measureQuietly(async () => {
     const server = await contender.start();
     try {
       await load([server.port], await prepare(server.port), { seconds: warmUp });
       // Prepared again: the state after a warm-up depends on its speed.
-      return await measure([server], await prepare(server.port), seconds);
+      return await measure([server], await prepare(server.port), { seconds });
     } finally {
       await server.stop();
     }

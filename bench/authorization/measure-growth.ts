@@ -38,8 +38,8 @@ export async function measureGrowth(effort: Effort): Promise<Part> {
     for (const [flow, begin] of Object.entries(flows)) {
       await load([server.port], begin, { seconds: effort.warmUp });
       for (let round = 0; round < effort.rounds; round += 1) {
-        const beside = await measureQuietly(() => measure([bare], bareFlow, 1), effort.tries);
-        const it = await measureQuietly(() => measure([server], begin, effort.seconds), effort.tries);
+        const beside = await measureQuietly(() => measure([bare], bareFlow, { seconds: 1 }), effort.tries);
+        const it = await measureQuietly(() => measure([server], begin, effort), effort.tries);
         samples.push({ size, flow, bare: beside, it });
         console.log(
           `${size} ${flow}: ${it.perSecond.toFixed(0)}/s, ${it.cost.toFixed(0)} µs, CPU share ${(beside.cost / it.cost).toFixed(3)}, noise ${it.noise.toFixed(2)}`,

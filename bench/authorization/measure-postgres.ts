@@ -37,7 +37,7 @@ export async function measurePostgres(effort: Effort): Promise<Part> {
           { seconds: effort.warmUp },
         );
         for (let round = 0; round < effort.rounds; round += 1) {
-          const it = await measureQuietly(() => measure(servers, begin, effort.seconds), 1);
+          const it = await measureQuietly(() => measure(servers, begin, effort), 1);
           samples.push({ processes: servers.length, flow, it });
           console.log(
             `${servers.length} processes, ${flow}: ${it.perSecond.toFixed(0)}/s, ${it.cost.toFixed(0)} µs`,

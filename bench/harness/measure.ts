@@ -1,6 +1,6 @@
 /** One measurement: load for a while, with its CPU time and the load by other processes meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Begin, type Load, load, request } from './load.ts';
+import { type Begin, type Load, load, request, type Until } from './load.ts';
 import { busySeconds, cpuOf } from './machine.ts';
 import { freePort, nodeCommand, type Server, start } from './server.ts';
 
@@ -18,11 +18,11 @@ const LOUD = 0.12;
 export async function measure(
   servers: readonly Server[],
   begin: Begin,
-  seconds: number,
+  until: Until,
 ): Promise<Measurement> {
   const ports = servers.map(({ port }) => port);
   const before = readClocks(servers);
-  const result = await load(ports, begin, { seconds });
+  const result = await load(ports, begin, until);
   const after = readClocks(servers);
   const others = after.busy - before.busy - (after.servers - before.servers) - (after.own - before.own);
   return {

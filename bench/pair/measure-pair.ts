@@ -1,9 +1,8 @@
 /** Measures the program of another commit and this one in turns, with users who have what a year brings. */
 import { flowNames } from '../authorization/flows.ts';
-import type { Effort } from '../authorization/measure-flows.ts';
 import { type RunningInstance, startPortcullis } from '../authorization/portcullis.ts';
 import { median, type Part, spread } from '../harness/figures.ts';
-import { type Begin, load } from '../harness/load.ts';
+import { type Begin, load, type Until } from '../harness/load.ts';
 import { measure } from '../harness/measure.ts';
 import { extractProgram } from './other-program.ts';
 import {
@@ -11,7 +10,8 @@ import {
   type LoadedFlow,
   NEW,
   PLAIN_RULES,
-  prepare,
+  type Prepare,
+  seedHistory,
   startBackend,
   type ToolRules,
   YEAR,
@@ -26,6 +26,14 @@ interface Program {
   start(): Promise<RunningInstance>;
 }
 
+/** How much is measured. */
+export interface Turns {
+  readonly rounds: number;
+  /** What a program does before the other one's turn comes. */
+  readonly turn: Until;
+  readonly warmUp: Until;
+}
+
 interface Sample {
   readonly flow: string;
   /** Microseconds of processor time of one flow. */
@@ -35,7 +43,7 @@ interface Sample {
 }
 
 /** @param wanted parts of the names of flows; all by default */
-export async function measurePair(name: string, wanted: readonly string[], effort: Effort): Promise<Part> {
+export async function measurePair(name: string, wanted: readonly string[], turns: Turns): Promise<Part> {
   const { commit, folder } = extractProgram(name);
   const { backend, settingsFor } = await startBackend();
   const settings = settingsFor(YEAR);
@@ -45,7 +53,7 @@ export async function measurePair(name: string, wanted: readonly string[], effor
       { history: YEAR, start: () => startPortcullis({ settings }) },
     ],
     wanted,
-    effort,
+    turns,
   );
   await backend.stop();
   return report(
@@ -57,13 +65,13 @@ export async function measurePair(name: string, wanted: readonly string[], effor
 }
 
 /** What a flow costs a new user of a small configuration, and one who has what a year brings. */
-export async function measureFlatness(wanted: readonly string[], effort: Effort): Promise<Part> {
+export async function measureFlatness(wanted: readonly string[], turns: Turns): Promise<Part> {
   const { backend, settingsFor } = await startBackend();
   const programOf = (history: History): Program => ({
     history,
     start: () => startPortcullis({ settings: settingsFor(history) }),
   });
-  const samples = await measureAll([programOf(NEW), programOf(YEAR)], wanted, effort);
+  const samples = await measureAll([programOf(NEW), programOf(YEAR)], wanted, turns);
   await backend.stop();
   return report(
     'A new user, and one of a year',
@@ -89,7 +97,7 @@ const RULES: Readonly<Record<string, ToolRules>> = {
 };
 
 /** What rules of tools cost a call, beside a server with plain ones. @param wanted parts of the names of rules; all by default */
-export async function measureRules(wanted: readonly string[], effort: Effort): Promise<Part> {
+export async function measureRules(wanted: readonly string[], turns: Turns): Promise<Part> {
   const { backend, settingsFor } = await startBackend();
   const programWith = (tools: ToolRules): Program => ({
     history: NEW,
@@ -99,9 +107,9 @@ export async function measureRules(wanted: readonly string[], effort: Effort): P
   for (const [name, tools] of Object.entries(RULES)) {
     if (wanted.length > 0 && !wanted.some((text) => name.includes(text))) continue;
     const programs = [programWith(PLAIN_RULES), programWith(tools)] as const;
-    const found = await measureInTurns(programs, 'gateway call', effort);
+    console.log(name);
+    const found = await measureInTurns(programs, ['gateway call'], turns);
     samples.push(...found.map((sample) => ({ ...sample, flow: name })));
-    console.log(rowsOf(samples.slice(-found.length)).join(' | '));
   }
   await backend.stop();
   return report('Rules of tools', 'A call of one tool.', 'with plain rules', samples);
@@ -110,16 +118,12 @@ export async function measureRules(wanted: readonly string[], effort: Effort): P
 async function measureAll(
   programs: readonly [Program, Program],
   wanted: readonly string[],
-  effort: Effort,
+  turns: Turns,
 ): Promise<readonly Sample[]> {
   const flows = FLOWS.filter((flow) => wanted.length === 0 || wanted.some((text) => flow.includes(text)));
-  const samples: Sample[] = [];
-  for (const flow of flows) {
-    const found =
-      flow === 'start' ? await measureStarts(programs, effort) : await measureInTurns(programs, flow, effort);
-    samples.push(...found);
-    console.log(rowsOf(found).join(' | '));
-  }
+  const loaded = flows.filter((flow) => flow !== 'start');
+  const samples = loaded.length === 0 ? [] : [...(await measureInTurns(programs, loaded, turns))];
+  if (loaded.length < flows.length) samples.push(...(await measureStarts(programs, turns)));
   return samples;
 }
 
@@ -128,47 +132,69 @@ const MAX_INSTANCES = 4;
 
 interface Instance {
   readonly server: RunningInstance;
-  readonly begin: Begin;
+  readonly prepare: Prepare;
 }
 
-/** @param effort its rounds are those of all pairs together */
+type Pair = readonly [Instance, Instance];
+
+/** Each flow in the same processes. @param turns its rounds are those of all pairs together */
 async function measureInTurns(
   programs: readonly [Program, Program],
-  flow: LoadedFlow,
-  { rounds, seconds, warmUp }: Effort,
+  flows: readonly LoadedFlow[],
+  turns: Turns,
 ): Promise<readonly Sample[]> {
   const startOne = async (program: Program): Promise<Instance> => {
     const server = await program.start();
-    return { server, begin: await prepare(server, flow, program.history) };
+    return { server, prepare: await seedHistory(server, program.history) };
   };
-  const instances = Math.min(MAX_INSTANCES, Math.max(1, Math.floor(rounds / 4)));
-  const pairs: (readonly [Instance, Instance])[] = [];
+  const instances = Math.min(MAX_INSTANCES, Math.max(1, Math.floor(turns.rounds / 4)));
+  const pairs: Pair[] = [];
   while (pairs.length < instances) pairs.push([await startOne(programs[0]), await startOne(programs[1])]);
-  const all = pairs.flat();
-  for (const { server, begin } of all) await load([server.port], begin, { seconds: warmUp });
-  const measureOne = ({ server, begin }: Instance) => measure([server], begin, seconds);
   const samples: Sample[] = [];
-  for (let round = 0; round < rounds / instances; round += 1)
+  for (const flow of flows) {
+    const found = await measureFlow(pairs, flow, turns);
+    samples.push(...found);
+    console.log(rowsOf(found).join(' | '));
+  }
+  await Promise.all(pairs.flat().map(({ server }) => server.stop()));
+  return samples;
+}
+
+async function measureFlow(
+  pairs: readonly Pair[],
+  flow: LoadedFlow,
+  { rounds, turn, warmUp }: Turns,
+): Promise<readonly Sample[]> {
+  const begins = new Map<Instance, Begin>();
+  for (const instance of pairs.flat()) {
+    const begin = await instance.prepare(flow);
+    begins.set(instance, begin);
+    await load([instance.server.port], begin, warmUp);
+  }
+  const measureOne = (instance: Instance) =>
+    measure([instance.server], begins.get(instance) ?? (() => null), turn);
+  const samples: Sample[] = [];
+  for (let round = 0; round < rounds / pairs.length; round += 1)
     for (const [other, own] of pairs) {
       const first = await measureOne(round % 2 === 0 ? other : own);
       const second = await measureOne(round % 2 === 0 ? own : other);
       const [before, now] = round % 2 === 0 ? [first, second] : [second, first];
       samples.push({ flow, before: before.cost, now: now.cost, issue: before.issue ?? now.issue });
     }
-  await Promise.all(all.map(({ server }) => server.stop()));
   return samples;
 }
 
 /** Processor time until the first response, with an empty data folder; the first round fills the compile cache. */
 async function measureStarts(
   programs: readonly [Program, Program],
-  { rounds }: Effort,
+  { rounds }: Turns,
 ): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
   for (let round = 0; round <= rounds / 3; round += 1) {
     const before = await measureStart(programs[0]);
     samples.push({ flow: 'start', before, now: await measureStart(programs[1]), issue: null });
   }
+  console.log(rowsOf(samples.slice(1)).join(' | '));
   return samples.slice(1);
 }
 
