@@ -66,11 +66,13 @@ const LONGEST = [
   'packages/resource-server/test/adapters.test.ts',
 ];
 
+/** One project after the other: a process that goes on with a file of another project is replaced, and loads all modules once more. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
+    const rank = ({ moduleId, project }: TestSpecification) => {
       const index = LONGEST.findIndex((file) => moduleId.endsWith(file));
-      return index < 0 ? LONGEST.length : index;
+      const place = index < 0 ? LONGEST.length : index;
+      return project.name === 'exhaustive' ? place : place + LONGEST.length + 1;
     };
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }

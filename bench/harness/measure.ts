@@ -15,11 +15,7 @@ export interface Measurement extends Load {
 /** A measurement with more than that is repeated. */
 const LOUD = 0.12;
 
-export async function measure(
-  servers: readonly Server[],
-  begin: Begin,
-  until: Until,
-): Promise<Measurement> {
+export async function measure(servers: readonly Server[], begin: Begin, until: Until): Promise<Measurement> {
   const ports = servers.map(({ port }) => port);
   const before = readClocks(servers);
   const result = await load(ports, begin, until);

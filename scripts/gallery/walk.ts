@@ -12,8 +12,8 @@ type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
 /** Takes a screenshot of a page under a unique name. */
 export type Look = (page: Page, name: string) => Promise<void>;
 
-/** The kind of browser, whether it runs our script, and the prefix of the names of the pages to visit. */
-export type Habits = BrowserContextOptions & { readonly script?: 'lost'; readonly only?: string };
+/** The kind of browser, and the prefix of the names of the pages to visit. */
+export type Habits = BrowserContextOptions & { readonly only?: string };
 
 export async function walk(browser: Browser, options: Habits, look: Look): Promise<void> {
   const galleries = {
@@ -44,10 +44,9 @@ async function see(
   gallery: Gallery,
   { name, open }: Scene,
   look: Look,
-  { script, only: _only, ...options }: Habits,
+  { only: _only, ...options }: Habits,
 ): Promise<void> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
-  if (script === 'lost') await context.route('**/assets/*.js', (route) => route.abort());
   try {
     const page = await context.newPage();
     await page.setViewportSize({ width: 360, height: 640 });

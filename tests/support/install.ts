@@ -75,5 +75,12 @@ async function install(folder: string, cwd: string): Promise<Installation> {
   return { modules, missing: undefined };
 }
 
-// Without a lock file, because not every registry holds the packages of every platform.
-const INSTALL = ['install', '--no-package-lock', '--no-audit', '--no-fund', '--fetch-retries=1'];
+// Without a lock file, because not every registry holds the packages of every platform; what is known of exact versions stays true.
+const INSTALL = [
+  'install',
+  '--no-package-lock',
+  '--prefer-offline',
+  '--no-audit',
+  '--no-fund',
+  '--fetch-retries=1',
+];
