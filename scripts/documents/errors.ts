@@ -90,6 +90,7 @@ const OAUTH: Readonly<Record<OAuthErrorCode, readonly [when: string, action: str
 };
 
 const JSON_RPC: Readonly<Record<keyof typeof errorCodes, string>> = {
+  parseError: 'not JSON, or JSON that parsers could read in two ways',
   invalidRequest: 'not a JSON-RPC message, or one that parsers could read in two ways',
   methodNotFound:
     'the server behind the gateway, or the client, does not know the method; also a question that the client cannot answer',
@@ -99,9 +100,11 @@ const JSON_RPC: Readonly<Record<keyof typeof errorCodes, string>> = {
   unavailable: 'the backend did not answer; the message names it',
   sessionNotFound: 'no such session: initialize again',
   resourceNotFound: 'no such resource, in revisions before 2026-07-28',
+  forbidden: 'the operation is not available to this user and client, or its call was not approved',
   headerMismatch: 'a header such as `Mcp-Method` differs from the body, or is missing',
   missingClientCapability: 'the request needs a capability that the client did not declare',
   unsupportedVersion: 'the revision is not supported; `data.supported` lists those that are',
+  urlElicitationRequired: 'a user has to open the page in `data` first, in revisions before 2026-07-28',
 };
 
 /** The error pages, by the names of their texts. */

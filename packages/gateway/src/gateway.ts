@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import type { CallApprovals } from '@portcullis/authorization-server';
 import type { CompileCondition } from '@portcullis/policy';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
-import type { Guard, GuardDecision, GuardResponse, Principal } from '@portcullis/resource-server';
+import type { Guard, GuardDecision, GuardResponse } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
 import { createApprovalGate, noApprovals } from './approvals/approval-gate.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
@@ -24,7 +24,6 @@ import {
   serveAll,
 } from './serve-servers.ts';
 import type { ServedServer } from './served-server.ts';
-import type { GatewayRequest } from './servers/request.ts';
 import { ownerOf } from './servers/request.ts';
 import { partsOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -98,9 +97,6 @@ const withoutCredentials: CredentialSource = {
   rejected: async () => 'final',
 };
 
-/** Servers by their resource. */
-type ServedServers = ReadonlyMap<string, ServedServer>;
-
 /**
  * Creates a gateway for servers as `defineServers` returns them.
  * @example
@@ -158,7 +154,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (!(decision instanceof Promise)) proceed(decision, incoming, outgoing, address);
       else decision.then((later) => proceed(later, incoming, outgoing, address));
     },
-    health: () => all.map(healthOf),
+    health: () =>
+      all.map(({ server, path }) => ({ server: server.path, status: path.isUp() ? 'up' : 'down' })),
     findRetained: (next) => findRetained(all, servers, next, retained.draining),
     release(next) {
       isReleased = true;
@@ -171,19 +168,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-type Proceed = (
-  decision: GuardDecision,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  address: string,
-) => void;
-
 /** Serves what the guard has authorized, and sends its refusals. */
 function createHandler(
-  { guard, audit = noAudit, approvals = null, pins }: GatewayOptions,
+  { servers, guard, audit = noAudit, approvals = null, pins }: GatewayOptions,
   { credentials, sealer, commonHeaders }: Pick<ServingOptions, 'credentials' | 'sealer' | 'commonHeaders'>,
-  served: ServedServers,
-): Proceed {
+  served: ReadonlyMap<string, ServedServer>,
+) {
   const respondError = createErrorResponder(guard, commonHeaders);
   const retries = createUserActionRetries(sealer);
   const gate =
@@ -193,11 +183,16 @@ function createHandler(
   const services: HandlingServices = { credentials, sealer, audit, retries, approvals: gate, respondError };
   const watch = nodeStreamWatcher(guard);
 
-  return (decision, incoming, outgoing, address) => {
+  return (
+    decision: GuardDecision,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    network: string,
+  ): void => {
     if (!decision.authorized) {
       const { response } = decision;
       if (response.status >= 400)
-        traceRefusal(incoming, () => pathOfServer(incoming, served), response.status);
+        traceRefusal(incoming, () => pathOfServer(incoming, servers), response.status);
       sendGuardResponse(outgoing, response, commonHeaders);
       return;
     }
@@ -210,15 +205,17 @@ function createHandler(
       return;
     }
     found.open.add(incoming, outgoing);
-    handleRequest(services, found, createRequest(found.server, principal, address, incoming, outgoing));
+    const { server } = found;
+    const owner = ownerOf(principal, server, network);
+    const startedAt = performance.now();
+    handleRequest(services, found, { server, principal, owner, network, incoming, outgoing, startedAt });
   };
 }
 
 /** The path of the server that a request is for: other paths are of any number. */
-function pathOfServer({ url = '' }: IncomingMessage, served: ServedServers): string | null {
+function pathOfServer({ url = '' }: IncomingMessage, servers: readonly GatewayServer[]): string | null {
   const path = pathOf(url);
-  for (const { server } of served.values()) if (server.path === path) return path;
-  return null;
+  return servers.some((server) => server.path === path) ? path : null;
 }
 
 function findRetained(
@@ -275,17 +272,6 @@ function pathOf(url: string): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-function createRequest(
-  server: GatewayServer,
-  principal: Principal,
-  network: string,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): GatewayRequest {
-  const owner = ownerOf(principal, server, network);
-  return { server, principal, owner, network, incoming, outgoing, startedAt: performance.now() };
-}
-
 /**
  * A server has one endpoint; the guard also protects the paths below it. A whole URL as the target has to name the host that `Host`
  * names. @see RFC 9112 §3.2.2
@@ -310,44 +296,33 @@ function sendGuardResponse(
   outgoing.writeHead(status, fields).end(body ?? undefined);
 }
 
-/** What the audit log records. */
-const DECISIONS: Readonly<Record<PolicyError['decision'], CallDecision>> = {
-  challenge: 'challenged',
-  insufficient_scope: 'insufficient_scope',
-  step_up: 'step_up',
-};
-
 /** An OAuth error becomes the challenge of the guard, any other a JSON-RPC error. */
 function createErrorResponder(
   guard: Guard,
   commonHeaders: readonly string[],
 ): HandlingServices['respondError'] {
   return ({ incoming, outgoing, server }, error, id): CallDecision | null => {
-    if (
-      error instanceof PolicyError &&
-      readsToolChallenge(server, incoming, error) &&
-      !outgoing.headersSent
-    ) {
-      const { headers } = guard.errorResponse(error, nodeRequestInfo(incoming));
-      const result = toolChallengeResult(error, headers['www-authenticate'] ?? '');
-      sendResult(outgoing, result, commonHeaders, id);
-      return DECISIONS[error.decision];
+    if (!(error instanceof OAuthError) || outgoing.headersSent) {
+      sendError(outgoing, error, commonHeaders, id);
+      return outgoing.statusCode === 429 || outgoing.statusCode === 413 ? 'limited' : null;
     }
-    if (error instanceof PolicyError && error.decision === 'challenge' && !outgoing.headersSent) {
-      sendGuardResponse(outgoing, guard.challengeResponse(nodeRequestInfo(incoming)), commonHeaders);
-      return 'challenged';
+    const info = nodeRequestInfo(incoming);
+    const isPolicy = error instanceof PolicyError;
+    if (isPolicy && readsToolChallenge(server, incoming, error)) {
+      const { headers } = guard.errorResponse(error, info);
+      sendResult(outgoing, toolChallengeResult(error, headers['www-authenticate'] ?? ''), commonHeaders, id);
+      return decisionOf(error);
     }
-    if (error instanceof OAuthError && !outgoing.headersSent) {
-      sendGuardResponse(outgoing, guard.errorResponse(error, nodeRequestInfo(incoming)), commonHeaders);
-      return error instanceof PolicyError ? DECISIONS[error.decision] : 'denied';
-    }
-    sendError(outgoing, error, commonHeaders, id);
-    return outgoing.statusCode === 429 || outgoing.statusCode === 413 ? 'limited' : null;
+    const isChallenge = isPolicy && error.decision === 'challenge';
+    const response = isChallenge ? guard.challengeResponse(info) : guard.errorResponse(error, info);
+    sendGuardResponse(outgoing, response, commonHeaders);
+    return isPolicy ? decisionOf(error) : 'denied';
   };
 }
 
-function healthOf({ server, path }: ServedServer): ServerHealth {
-  return { server: server.path, status: path.isUp() ? 'up' : 'down' };
+/** What the audit log records. */
+function decisionOf({ decision }: PolicyError): CallDecision {
+  return decision === 'challenge' ? 'challenged' : decision;
 }
 
 function mergedFirst({ server: one }: ServedServer, { server: other }: ServedServer): number {

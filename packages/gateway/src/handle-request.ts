@@ -10,7 +10,11 @@ import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.t
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { hasFailed } from './backends/clients/reply.ts';
 import { STATELESS } from './backends/revisions.ts';
-import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
+import {
+  type BackendCredential,
+  type CredentialSource,
+  USER_CREDENTIALS,
+} from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, shuttingDown, tooManyCalls, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
@@ -24,7 +28,7 @@ import {
   createLongWatch,
   type ExpectedResponses,
   expectedResponses,
-  isListMethod,
+  LISTS,
   mayHoldHandles,
   mayHoldLists,
   NO_RESPONSES,
@@ -48,11 +52,10 @@ import type { ServedServer } from './served-server.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import {
-  createMessageHandles,
   isNoServerRequest,
   isPlainNotification,
   isTaskMethod,
-  type MessageHandles,
+  MessageHandles,
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
 import { endCallSpan, startBackendSpan, startCallSpan, startRequestSpan } from './tracing/call-span.ts';
@@ -80,18 +83,14 @@ export function handleRequest(
   new Handling(services, served, request).start();
 }
 
-/** Kinds of credentials that users share: the backend cannot distinguish their tasks. */
-const SHARED: ReadonlySet<string> = new Set(['none', 'header', 'application']);
-
+/** A backend that does not know its users cannot distinguish their tasks. */
 function refuseTaskLists({ backend, name }: GatewayServer, { messages }: ScannedBody): void {
-  if (backend === null || backend.kind === 'stdio' || !SHARED.has(backend.credentials.as)) return;
+  if (backend === null || backend.kind === 'stdio' || USER_CREDENTIALS.has(backend.credentials.as)) return;
   const found = messages.find(({ method }) => method === 'tasks/list');
   if (found === undefined) return;
   const text = `${name} does not know its users, so that it cannot list the tasks of one of them.`;
-  throw new MessageError(METHOD_NOT_FOUND, text, { status: 200, id: found.id });
+  throw new MessageError('methodNotFound', text, { status: 200, id: found.id });
 }
-
-const METHOD_NOT_FOUND = -32_601;
 
 /** Whether the body can be sent before it is complete. */
 function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message] }: ScannedBody): boolean {
@@ -142,7 +141,8 @@ class Handling {
       const body = new RequestBody(incoming, {
         limit: server.limits.body,
         scanner: createBodyScanner(),
-        mayStream: (scanned) => mayPassEarly(this.#request, scanned) && !this.#served.readsArguments(scanned),
+        mayStream: (scanned) =>
+          mayPassEarly(this.#request, scanned) && !this.#served.control.readsArguments(scanned),
         report: this.#on,
       });
       this.#on({ kind: 'body', body });
@@ -150,7 +150,7 @@ class Handling {
   }
 
   get #identifiers(): MessageHandles {
-    return createMessageHandles(this.#services.sealer, this.#request.owner);
+    return new MessageHandles(this.#services.sealer, this.#request.owner);
   }
 
   readonly #on = (event: RequestEvent): void => {
@@ -263,7 +263,7 @@ class Handling {
     this.#check(scanned, false);
     const credential = await this.#services.credentials.for(principal, server);
     refuseUnapproved(
-      await this.#served.checkMessages(this.#request, { ...scanned, bytes: null }, credential),
+      await this.#served.control.decide(this.#request, { ...scanned, bytes: null }, credential),
     );
     if (outgoing.destroyed) {
       this.#on({ kind: 'gone' });
@@ -298,7 +298,7 @@ class Handling {
     if (!isCounted) this.#count(scanned);
     checkHeaderAgreement(scanned, this.#request.incoming.headers);
     checkProtocolVersion(scanned, this.#request.incoming.headers);
-    this.#served.checkRules(this.#request, scanned);
+    this.#served.control.checkRules(this.#request, scanned);
   }
 
   /** Counts the calls of tools by user, across clients. */
@@ -317,7 +317,7 @@ class Handling {
     const { principal, server } = this.#request;
     this.#then(this.#services.credentials.for(principal, server), (credential) => {
       const allow = () => this.#on({ kind: 'allowed', credential, upload: null });
-      const checked = body === null ? null : this.#served.checkMessages(this.#request, body, credential);
+      const checked = body === null ? null : this.#served.control.decide(this.#request, body, credential);
       this.#then(checked, (call) => {
         const bytes = body?.bytes ?? null;
         if (call === null || bytes === null) allow();
@@ -345,8 +345,9 @@ class Handling {
   /** Checks everything once more, while the request at the backend is still incomplete. */
   #recheck({ scanned }: Streamed, credential: BackendCredential): void {
     this.#check(scanned, true);
-    if (this.#served.readsArguments(scanned)) throw unavailable('The rules have changed. Try again.', 1);
-    const checked = this.#served.checkMessages(this.#request, { ...scanned, bytes: null }, credential);
+    if (this.#served.control.readsArguments(scanned))
+      throw unavailable('The rules have changed. Try again.', 1);
+    const checked = this.#served.control.decide(this.#request, { ...scanned, bytes: null }, credential);
     this.#then(checked, (call) => {
       refuseUnapproved(call);
       this.#on({ kind: 'rechecked' });
@@ -385,11 +386,11 @@ class Handling {
     const mayList =
       messages === undefined
         ? this.#request.incoming.method === 'GET'
-        : messages.some(({ method }) => isListMethod(method));
+        : messages.some(({ method }) => LISTS.has(method));
     const mayPassLong = mayList ? isPlainNotification : isNoServerRequest;
     return {
       apply: async (message) =>
-        this.#identifiers.seal(await this.#served.editResponse(message, this.#request, credential)),
+        this.#identifiers.seal(await this.#served.control.editResponse(message, this.#request, credential)),
       check: checkResponses,
       mayApply: (bytes) => mayHoldLists(bytes) || mayHoldHandles(bytes),
       mayPassLong,

@@ -4,7 +4,7 @@ import type { CompileCondition } from '@portcullis/policy';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import type { HealthListener } from './addresses/addresses.ts';
 import type { DecisionPoint } from './authzen/decision-point.ts';
-import { createExternalPolicy, type ExternalPolicy } from './authzen/external-policy.ts';
+import { createExternalPolicy } from './authzen/external-policy.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
 import { createCatalogue } from './catalogue/create-catalogue.ts';
 import { createListTools } from './catalogue/list-tools.ts';
@@ -18,15 +18,10 @@ import {
   createServerSlots,
 } from './http/slots.ts';
 import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
-import {
-  createMergedBackend,
-  createMergedCheck,
-  createMergedRules,
-  type MergedPart,
-} from './merged/merged-server.ts';
+import { createMergedBackend, createMergedControl } from './merged/merged-server.ts';
 import { createMessagePath, type MessagePathOptions } from './message-path.ts';
 import type { RunningBackend, ServedServer } from './served-server.ts';
-import { createServerControl } from './server-control.ts';
+import { type ControlServices, createServerControl } from './server-control.ts';
 import { createServerPath, type ServerPath, type ServerPathOptions } from './server-path.ts';
 import type { BackendDefinition, GatewayServer } from './servers/server.ts';
 
@@ -69,7 +64,7 @@ export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'com
 type Services = Omit<ServerPathOptions, 'edit' | 'slots' | 'onToolsChanged'> & {
   readonly pins: PinBoard | null;
   readonly servers: readonly GatewayServer[];
-  readonly control: { readonly compile: CompileCondition | null; readonly external: ExternalPolicy | null };
+  readonly control: ControlServices;
   readonly events: ServingOptions['events'];
 };
 
@@ -89,22 +84,14 @@ export function serveAll(options: ServingOptions, retained: Retained): readonly 
 }
 
 function createServices(options: ServingOptions): Services {
-  const {
-    servers,
-    events,
-    credentials,
-    sealer,
-    commonHeaders,
-    conditions = null,
-    decisionPoint = null,
-  } = options;
+  const { events, conditions = null, decisionPoint = null } = options;
   const pins = options.pins === undefined ? null : createPinBoard(options.pins);
   const probes = { interval: options.probeInterval ?? PROBE_INTERVAL, slots: createGauge(PROBES_AT_ONCE) };
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   const onHealth = createHealthEvents(events);
   const external = decisionPoint === null ? null : createExternalPolicy(decisionPoint);
   const control = { compile: conditions, external };
-  return { servers, control, events, credentials, sealer, commonHeaders, pins, probes, log, onHealth };
+  return { ...options, control, pins, probes, log, onHealth };
 }
 
 function serveOne(
@@ -116,21 +103,8 @@ function serveOne(
   const known = retained.backends.get(server.resource);
   const backend = known ?? startBackend(server, definition, services);
   if (known !== undefined) updateBackend(known, server, services);
-  const { path, slots, open, control } = backend;
-  const { checkRules, readsArguments, decide, editResponse } = control;
-  return {
-    ...{ server, path, slots, open, editResponse, backend },
-    rate: backend.rate,
-    part: {
-      ...{ server, open: path.open, takeRequest: slots.takeRequest },
-      checkRules: (sender, body) => backend.control.checkRules(sender, body),
-      decide: (request, body, credential) => backend.control.decide(request, body, credential),
-      filter: (result, request, key) => backend.control.filter(result, request, key),
-    },
-    checkRules,
-    readsArguments,
-    checkMessages: decide,
-  };
+  const { path, slots, open, control, rate } = backend;
+  return { server, path, slots, open, control, rate, backend };
 }
 
 function startBackend(
@@ -163,6 +137,7 @@ function startBackend(
           },
         });
   const control = createServerControl(server, services.servers, catalogue, services.control);
+  const rate = createRate(server.limits.callsPerMinute);
   const backend: RunningBackend = {
     server,
     path,
@@ -170,7 +145,7 @@ function startBackend(
     open: createOpenRequests(),
     catalogue,
     control,
-    rate: createRate(server.limits.callsPerMinute),
+    rate,
   };
   return backend;
 }
@@ -200,9 +175,9 @@ function serveMerged(
   others: readonly ServedServer[],
   { sealer, credentials, commonHeaders }: ServingOptions,
 ): ServedServer {
-  const parts = new Map<string, MergedPart>();
+  const parts = new Map<string, RunningBackend>();
   for (const [prefix, path] of Object.entries(server.merges ?? {})) {
-    const part = others.find((one) => one.server.path === path)?.part;
+    const part = others.find((one) => one.server.path === path)?.backend;
     if (part !== undefined && part !== null) parts.set(prefix, part);
   }
   const slots = createServerSlots(server);
@@ -216,12 +191,8 @@ function serveMerged(
     slots,
     open: createOpenRequests(),
     backend: null,
-    part: null,
     rate: createRate(server.limits.callsPerMinute),
-    checkRules: createMergedRules(server, parts),
-    readsArguments: () => true,
-    checkMessages: createMergedCheck(parts, credentials),
-    editResponse: (message) => message,
+    control: createMergedControl(server, parts, credentials),
   };
 }
 

@@ -31,7 +31,7 @@ export interface ServerControl extends OperationControl {
 }
 
 /** What the rules of all servers share. */
-interface ControlServices {
+export interface ControlServices {
   /** `null`: no rule has a condition. */
   readonly compile: CompileCondition | null;
   /** `null`: the rules decide alone. */

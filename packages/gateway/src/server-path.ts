@@ -102,7 +102,7 @@ function createHttpPath(
     forwarding: Forwarding,
   ): Promise<ExchangeSummary> {
     const protocols = detection.known() ?? (await detection.detect(forwarding.credential));
-    return translations.of((protocols && protocolOf(protocols)) ?? 'sessions').forward(request, forwarding);
+    return translations.preferred(protocols).forward(request, forwarding);
   }
 
   return {
@@ -135,30 +135,29 @@ function createHttpPath(
   };
 }
 
-/** The message paths to one backend, by the protocol that it speaks. */
-interface Translations {
-  of(protocol: BackendProtocol): MessagePath;
-  /** Whether the session of a request is one of a message path: its ID contains the parameters of `initialize`. */
-  has(request: GatewayRequest): boolean;
-  all(): readonly MessagePath[];
-}
+type Translations = ReturnType<typeof createTranslations>;
 
+/** The message paths to one backend, by the protocol that it speaks. */
 function createTranslations(
   server: GatewayServer,
   addresses: Addresses,
   forward: readonly string[],
   options: ServerPathOptions,
-): Translations {
+) {
   const paths = new Map<BackendProtocol, MessagePath>();
+  function of(protocol: BackendProtocol): MessagePath {
+    const path =
+      paths.get(protocol) ??
+      createMessagePath(server, createHttpBackend({ server, addresses, protocol, forward }), options);
+    paths.set(protocol, path);
+    return path;
+  }
   return {
-    of(protocol) {
-      const path =
-        paths.get(protocol) ??
-        createMessagePath(server, createHttpBackend({ server, addresses, protocol, forward }), options);
-      paths.set(protocol, path);
-      return path;
-    },
-    has({ incoming, owner }) {
+    of,
+    /** @param protocols those of the backend; `null`: not known */
+    preferred: (protocols: BackendProtocols | null) => of((protocols && protocolOf(protocols)) ?? 'sessions'),
+    /** Whether the session of a request is one of a message path: its ID contains the parameters of `initialize`. */
+    has({ incoming, owner }: GatewayRequest): boolean {
       const sealed = incoming.headers['mcp-session-id'];
       if (sealed === undefined) return false;
       return openSession(options.sealer, owner, String(sealed)) !== null;
@@ -192,8 +191,7 @@ function createDetectedSessions(
         : (await Promise.all(sessions)).flat();
     },
     async open(request, initialize) {
-      const protocols = await detect(request);
-      return translations.of((protocols && protocolOf(protocols)) ?? 'sessions').open(request, initialize);
+      return translations.preferred(await detect(request)).open(request, initialize);
     },
   };
 }

@@ -1,8 +1,8 @@
 /** The policies of configured servers: for a server that serves, and for programs that explain decisions beside it. */
 import type { CompileCondition } from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/protocol';
-import { splitName, splitUri } from './merged/namespaces.ts';
 import { compilePolicy, type Policy } from './policy/compile-policy.ts';
+import { splitName, splitUri } from './servers/merged-names.ts';
 import { resourcesOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 

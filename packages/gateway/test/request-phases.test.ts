@@ -168,7 +168,11 @@ describe('a request', () => {
   });
 
   it('counts the calls of a body once, although what is known of it was checked before', () => {
-    const refusal: RequestEvent = { kind: 'failed', error: new MessageError(-32_000, 'no'), mayWait: false };
+    const refusal: RequestEvent = {
+      kind: 'failed',
+      error: new MessageError('unavailable', 'no'),
+      mayWait: false,
+    };
     const [buffered, ...effects] = nextRequest(
       { ...phases.previewing, hasMemory: true } as RequestPhase,
       refusal,

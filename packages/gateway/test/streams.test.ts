@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createEditedBody, type EditedEvent } from '../src/http/edited-body.ts';
-import { createEventFilter } from '../src/http/event-ids.ts';
+import { EditedBody, type EditedEvent } from '../src/http/edited-body.ts';
+import { EventFilter } from '../src/http/event-ids.ts';
 import { NO_RESPONSES } from '../src/messages/check-responses.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
 import { callOf, INITIALIZE } from './support/client.ts';
@@ -157,7 +157,7 @@ describe('an event of enormous size', () => {
 
   it.each([512, 4096, 65_536])('is searched once for its end, in chunks of %i bytes', (size) => {
     let [length, hasFailed] = [0, false];
-    const body = createEditedBody({
+    const body = new EditedBody({
       name: 'Files',
       isStream: true,
       limit: 4 * 1024 * 1024,
@@ -195,7 +195,7 @@ it('an event is edited wherever its bytes are divided', async () => {
   for (let size = 1; size <= text.length; size += 1) {
     const edited: unknown[] = [];
     const finished = Promise.withResolvers<void>();
-    const body = createEditedBody({
+    const body = new EditedBody({
       name: 'Files',
       isStream: true,
       limit: 100,
@@ -223,7 +223,7 @@ it('an event is edited wherever its bytes are divided', async () => {
 async function messagesIn(text: string, isStream: boolean): Promise<readonly unknown[]> {
   const messages: unknown[] = [];
   const finished = Promise.withResolvers<void>();
-  const body = createEditedBody({
+  const body = new EditedBody({
     name: 'Files',
     isStream,
     limit: 1000,
@@ -271,7 +271,7 @@ it('ids of events are replaced wherever their bytes are divided, and nothing els
   for (let size = 1; size <= bytes.length; size += 1) {
     const parts: Buffer[] = [];
     const sink = { write: (part: Buffer) => void parts.push(part), end: () => undefined };
-    const filter = createEventFilter(
+    const filter = new EventFilter(
       (id) => `<${id}>`,
       () => undefined,
       sink,

@@ -33,7 +33,7 @@ export {
   withMeta,
 } from './mcp/json-rpc.ts';
 export { connectLegacySse, resolveEndpoint } from './mcp/legacy-sse.ts';
-export { createStandardHeaders, type StandardHeaders } from './mcp/standard-headers.ts';
+export { createStandardHeaders, decodeHeaderValue, type StandardHeaders } from './mcp/standard-headers.ts';
 export { createStreamableHttp } from './mcp/streamable-http.ts';
 export {
   type HttpTransportOptions,

@@ -83,7 +83,7 @@ async function findDefinition(
 /** A result that the model reads. */
 function denied({ message: { tool, id }, because }: UnapprovedCall, reason: string | null): MessageError {
   const why = reason === null ? 'No reason was given.' : `The reason given: ${reason}`;
-  return new MessageError(FORBIDDEN, `This call of ${tool} was not approved, and did not run. ${why}`, {
+  return new MessageError('forbidden', `This call of ${tool} was not approved, and did not run. ${why}`, {
     status: 200,
     id,
     decision: 'approval_denied',
@@ -91,6 +91,3 @@ function denied({ message: { tool, id }, because }: UnapprovedCall, reason: stri
     because,
   });
 }
-
-/** Of the implementation: the operation is not allowed. */
-const FORBIDDEN = -32_003;

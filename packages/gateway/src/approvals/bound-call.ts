@@ -1,5 +1,6 @@
 /** What of a call its approval is bound to: the bytes of the arguments, and the values of other parameters with an effect. Pure. */
 import { hash } from 'node:crypto';
+import { isMembers, type JsonFields } from '@portcullis/http';
 import { createCallArguments } from '@portcullis/policy';
 import { MAX_APPROVAL_ARGUMENTS } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
@@ -26,12 +27,10 @@ export function readBoundCall(message: ScannedMessage, body: Buffer): BoundCall 
   if (range !== null) readStrictly(text, 'arguments', id);
   const others = readOthers(body.toString(), id);
   if (bytes.length + Buffer.byteLength(others) > MAX_APPROVAL_ARGUMENTS)
-    throw new MessageError(INVALID_PARAMS, 'The arguments are too long to be shown for approval.', { id });
+    throw new MessageError('invalidParams', 'The arguments are too long to be shown for approval.', { id });
   if (others === '{}') return { arguments: text, hash: sha256(bytes) };
   return { arguments: `[${text || '{}'},${others}]`, hash: sha256(sha256(bytes) + others) };
 }
-
-const INVALID_PARAMS = -32_602;
 
 const sha256 = (data: Buffer | string) => hash('sha256', data, 'base64url');
 
@@ -41,7 +40,7 @@ function readStrictly(text: string, what: string, id: string | null): void {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     const reason = `The ${what} cannot be shown for approval: ${error.message}.`;
-    throw new MessageError(INVALID_PARAMS, reason, { id });
+    throw new MessageError('invalidParams', reason, { id });
   }
 }
 
@@ -61,11 +60,11 @@ const WITHOUT_EFFECT: readonly string[] = [
 
 /** The other parameters as JSON, such as `task`, and members of `_meta`. Numbers are as they are written. */
 function readOthers(text: string, id: string | null): string {
-  const { params } = parseExactly(text) as { readonly params: Members };
+  const { params } = parseExactly(text) as { readonly params: JsonFields };
   const { _meta: meta, ...others } = params;
   const left = {
     ...without(others, APART),
-    ...(isObject(meta) ? metaOf(without(meta, WITHOUT_EFFECT)) : meta !== undefined && { _meta: meta }),
+    ...(isMembers(meta) ? metaOf(without(meta, WITHOUT_EFFECT)) : meta !== undefined && { _meta: meta }),
   };
   const found = JSON.stringify(left);
   // What is repeated counts once here, and perhaps otherwise at the backend.
@@ -73,16 +72,10 @@ function readOthers(text: string, id: string | null): string {
   return found;
 }
 
-type Members = Readonly<Record<string, unknown>>;
+const metaOf = (meta: JsonFields) => (Object.keys(meta).length === 0 ? {} : { _meta: meta });
 
-const metaOf = (meta: Members) => (Object.keys(meta).length === 0 ? {} : { _meta: meta });
-
-function without(members: Members, names: readonly string[]): Members {
+function without(members: JsonFields, names: readonly string[]): JsonFields {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** With each number as it is written: `1.0` is another value than `1` for some servers. */

@@ -1,6 +1,7 @@
 /** Differences between the revisions with sessions and the stateless one, as data. */
 
 import { errorCodes, isMembers, type JsonFields, type Message, parameter } from '@portcullis/http';
+import { LISTS } from '../messages/check-responses.ts';
 import type { InitializeParams, InitializeResult } from './backend.ts';
 
 /** The stateless revision. */
@@ -38,14 +39,7 @@ export const INPUT_METHODS: ReadonlySet<string> = new Set([
 export const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** Requests of the stateless revision that backends with sessions support as well. */
-export const IN_BOTH: ReadonlySet<string> = new Set([
-  ...MAY_ASK,
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'completion/complete',
-]);
+export const IN_BOTH: ReadonlySet<string> = new Set([...MAY_ASK, ...LISTS.keys(), 'completion/complete']);
 
 /** Requests of the revisions with sessions only. */
 export const REMOVED: ReadonlySet<string> = new Set([
@@ -56,14 +50,19 @@ export const REMOVED: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ]);
 
-const CACHEABLE: ReadonlySet<string> = new Set([
-  'server/discover',
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-]);
+const CACHEABLE: ReadonlySet<string> = new Set([...LISTS.keys(), 'server/discover', 'resources/read']);
+
+/** The changes of lists that a backend reports, as `subscriptions/listen` names them: `toolsListChanged`, … */
+export function reportedLists(capabilities: JsonFields): JsonFields {
+  const kinds = ['tools', 'prompts', 'resources'].filter((name) =>
+    hasCapability(capabilities, name, 'listChanged'),
+  );
+  return Object.fromEntries(kinds.map((name) => [`${name}ListChanged`, true]));
+}
+
+export function hasCapability(capabilities: JsonFields, name: string, member: string): boolean {
+  return isMembers(capabilities[name]) && capabilities[name][member] === true;
+}
 
 /** The client of a stateless request, as parameters of `initialize`. */
 export function initializeParamsOf(message: Message): InitializeParams {

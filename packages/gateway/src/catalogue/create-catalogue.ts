@@ -13,16 +13,14 @@ import type { Catalogue, CataloguedTool, ListTools, ReviewedList, ToolCatalogue 
 import type { PinBoard, Pins, ToolChange } from './pins.ts';
 import { canonicalJson, hashOf, hintsOf, readToolDefinition } from './tool-definition.ts';
 
-export interface CatalogueOptions {
+interface CatalogueOptions {
   readonly list: ListTools;
-  /** `null`: nothing is pinned, as for servers with `review: auto`. */
-  readonly pins: PinBoard | null;
+  /** Not used for servers with `review: auto`. */
+  readonly pins: PinBoard;
   /** New and changed tools wait for approval. */
   readonly onChange: (server: GatewayServer, changes: readonly ToolChange[]) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** Milliseconds that a list is used. */
-  readonly lifetime?: number;
   /** Lists at once, of all backends. */
   readonly concurrency?: number;
 }
@@ -80,7 +78,7 @@ interface ListCache {
 }
 
 function createListCache(options: CatalogueOptions): ListCache {
-  const { now, lifetime = CATALOGUE_LIFETIME } = options;
+  const { now } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry>>();
   const generations = new Map<string, number>();
@@ -116,8 +114,8 @@ function createListCache(options: CatalogueOptions): ListCache {
     find(request, credentialKey) {
       const entry = entries.get(keyOf(request.server.path, credentialKey));
       const age = entry === undefined ? Number.POSITIVE_INFINITY : now() - entry.at;
-      if (entry === undefined || age >= lifetime) return load(request, credentialKey);
-      if (age >= lifetime * CATALOGUE_REFRESH_AT) load(request, credentialKey).catch(() => {});
+      if (entry === undefined || age >= CATALOGUE_LIFETIME) return load(request, credentialKey);
+      if (age >= CATALOGUE_LIFETIME * CATALOGUE_REFRESH_AT) load(request, credentialKey).catch(() => {});
       return entry;
     },
     changed({ path }) {
@@ -152,14 +150,14 @@ async function compare(
   server: GatewayServer,
   listed: readonly ListedTool[],
 ): Promise<boolean> {
-  if (pins === null || server.review === 'auto') return false;
+  if (server.review === 'auto') return false;
   const changes = await pins.compare(server, listed);
   if (changes.length > 0) onChange(server, changes);
   return changes.length > 0;
 }
 
 function currentPins({ pins }: CatalogueOptions, server: GatewayServer): Pins | Promise<Pins> {
-  return pins === null || server.review === 'auto' ? approvesAll : pins.current(server);
+  return server.review === 'auto' ? approvesAll : pins.current(server);
 }
 
 const approvesAll: Pins = {

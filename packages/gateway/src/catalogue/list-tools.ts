@@ -47,8 +47,6 @@ export function ownInitialize(protocolVersion: string): InitializeParams {
   };
 }
 
-const METHOD_NOT_FOUND = -32_601;
-
 export function createListTools(open: OwnSessions): ListTools {
   return async (request, revisions) => {
     const lists: (readonly ToolDefinition[])[] = [];
@@ -92,7 +90,7 @@ async function listAll(session: BackendSession, name: string): Promise<readonly 
     const message = { jsonrpc: '2.0', id: page + 1, method: 'tools/list', params } as const;
     const signal = new AbortController().signal;
     const { result, error } = await session.request(message, { signal });
-    if (isMembers(error) && error['code'] === METHOD_NOT_FOUND) return [];
+    if (isMembers(error) && error['code'] === errorCodes.methodNotFound) return [];
     if (!isMembers(result) || !Array.isArray(result['tools']))
       throw new BackendError(
         'unavailable',

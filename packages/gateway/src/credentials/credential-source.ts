@@ -1,6 +1,7 @@
 /** Credentials towards backends, as the other parts of the gateway use them. */
 import type { Principal } from '@portcullis/resource-server';
 import { UserActionRequired } from '../messages/user-action.ts';
+import type { CredentialDefinition } from '../servers/credential-options.ts';
 import type { GatewayServer } from '../servers/server.ts';
 
 /** What authenticates a request to a backend. Secret. */
@@ -61,6 +62,16 @@ export class ConnectionRequired extends UserActionRequired {
     this.server = server;
   }
 }
+
+/** The definition of a server's credential; processes and merged servers have none. */
+export function credentialsOf({ backend }: Pick<GatewayServer, 'backend'>): CredentialDefinition {
+  return backend === null || backend.kind === 'stdio' ? NONE : backend.credentials;
+}
+
+const NONE: CredentialDefinition = { as: 'none' };
+
+/** Kinds of credentials that are those of a user. A backend cannot distinguish the users of any other. */
+export const USER_CREDENTIALS: ReadonlySet<string> = new Set(['user', 'exchange', 'enterprise']);
 
 /** Nothing is sent. */
 export const noCredential: BackendCredential = Object.freeze({ headers: {}, key: '', sign: null });

@@ -2,16 +2,11 @@
 import type { AuthorizationServer, UserBackend, UserBackends } from '@portcullis/authorization-server';
 import { isAnonymous } from '@portcullis/resource-server';
 import type { GatewayServer } from '../servers/server.ts';
-import { type ProtectedBackend, protectedBackendOf } from './backend-client.ts';
-import { type CredentialSource, noCredential } from './credential-source.ts';
-import {
-  createApplicationCredentials,
-  createEnterpriseCredentials,
-  createExchangeCredentials,
-  type UserTokens,
-} from './machine-credentials.ts';
+import { protectedBackendOf } from './backend-client.ts';
+import { type CredentialSource, credentialsOf, noCredential, USER_CREDENTIALS } from './credential-source.ts';
+import { createMachineCredentials, type UserTokens } from './machine-credentials.ts';
 import type { BackendCredentials } from './token-credential.ts';
-import { createUserBackend } from './user-backend.ts';
+import { createUserBackend, type UserBackendOptions } from './user-backend.ts';
 import { createUserCredentials } from './user-credentials.ts';
 
 /** What credentials need from the authorization server in the same process. */
@@ -38,19 +33,15 @@ export function createCredentialSource(
   };
   return {
     for: (principal, server) =>
-      isAnonymous(principal) && ofUsers(server) ? noCredential : sourceOf(server).for(principal),
+      // Without a token, a backend with credentials of users is reached with none.
+      isAnonymous(principal) && USER_CREDENTIALS.has(credentialsOf(server).as)
+        ? noCredential
+        : sourceOf(server).for(principal),
     rejected: (principal, server, answer, credential) =>
       credential === noCredential
         ? Promise.resolve('final')
         : sourceOf(server).rejected(principal, answer, credential),
   };
-}
-
-/** Whether the credential of a backend is that of a user: without a token, it is reached with none. */
-function ofUsers({ backend }: GatewayServer): boolean {
-  if (backend === null || backend.kind === 'stdio') return false;
-  const { as } = backend.credentials;
-  return as === 'user' || as === 'exchange' || as === 'enterprise';
 }
 
 function createCredentials(
@@ -59,22 +50,12 @@ function createCredentials(
   clock: () => number,
 ): BackendCredentials {
   const backend = protectedBackendOf(server);
-  if (backend === null || server.backend === null || server.backend.kind === 'stdio') return fixed({});
-  const { credentials } = server.backend;
-  switch (credentials.as) {
-    case 'none':
-      return fixed({});
-    case 'header':
-      return fixed({ [credentials.name]: credentials.value });
-    case 'application':
-      return createApplicationCredentials(backend, credentials, clock);
-    case 'user':
-      return createUserCredentials({ ...backend, accounts: services.connectedAccounts, clock });
-    case 'exchange':
-      return createExchangeCredentials(backend, credentials, services, clock);
-    case 'enterprise':
-      return createEnterpriseCredentials(backend, credentials, services, clock);
-  }
+  const credentials = credentialsOf(server);
+  if (backend === null || credentials.as === 'none') return fixed({});
+  if (credentials.as === 'header') return fixed({ [credentials.name]: credentials.value });
+  return credentials.as === 'user'
+    ? createUserCredentials({ ...backend, accounts: services.connectedAccounts, clock })
+    : createMachineCredentials(backend, credentials, services, clock);
 }
 
 /** The same for all users; a rejection is final. */
@@ -100,34 +81,27 @@ export function createUserBackends({
   clock = Date.now,
 }: UserBackendsOptions): UserBackends {
   const created = new WeakMap<GatewayServer, UserBackend | null>();
-  const backendOf = (server: GatewayServer): UserBackend | null => {
-    const known = created.get(server);
-    if (known !== undefined) return known;
-    const backend = protectedBackendOf(server);
-    const made = backend === null ? null : userBackendOf(server, backend, { clientName, clock });
-    created.set(server, made);
-    return made;
+  const backendOf = (server: GatewayServer | undefined): UserBackend | undefined => {
+    if (server === undefined) return undefined;
+    const backend = created.get(server) ?? userBackendOf(server, { clientName, clock });
+    created.set(server, backend);
+    return backend ?? undefined;
   };
   const find = (path: string) => servers().find((server) => server.path === path);
   return {
-    find(id) {
-      const server = find(id);
-      return (server === undefined ? null : backendOf(server)) ?? undefined;
-    },
+    find: (id) => backendOf(find(id)),
     of(resource) {
       const server = servers().find((one) => one.resource === resource);
-      if (server === undefined) return [];
-      const parts = server.merges === null ? [server] : Object.values(server.merges).map(find);
-      return parts.flatMap((part) => (part === undefined ? [] : (backendOf(part) ?? [])));
+      const parts = server?.merges ? Object.values(server.merges).map(find) : [server];
+      return parts.flatMap((part) => backendOf(part) ?? []);
     },
   };
 }
 
-function userBackendOf(
-  { backend: definition }: GatewayServer,
-  backend: ProtectedBackend,
-  options: Parameters<typeof createUserBackend>[2],
-): UserBackend | null {
-  if (definition === null || definition.kind === 'stdio' || definition.credentials.as !== 'user') return null;
-  return createUserBackend(backend, definition.credentials, options);
+function userBackendOf(server: GatewayServer, options: UserBackendOptions): UserBackend | null {
+  const definition = credentialsOf(server);
+  const backend = definition.as === 'user' ? protectedBackendOf(server) : null;
+  return definition.as !== 'user' || backend === null
+    ? null
+    : createUserBackend(backend, definition, options);
 }

@@ -5,6 +5,7 @@ import { type AccessTokenClaims, formatScopes, OAuthError } from '@portcullis/pr
 import type { Principal } from '@portcullis/resource-server';
 import type { CredentialDefinition } from '../servers/credential-options.ts';
 import {
+  type BackendClientSettings,
   createBackendClient,
   type ProtectedBackend,
   preregisteredClient,
@@ -22,89 +23,64 @@ type VerifiedClaims = AccessTokenClaims & Readonly<Record<string, unknown>>;
 
 type Definition<K extends CredentialDefinition['as']> = Extract<CredentialDefinition, { readonly as: K }>;
 
-/** One identity for all users. @see RFC 6749 §4.4 */
-export function createApplicationCredentials(
+/** Cached by grant, so that no two clients of a user share a token; of the `application`, one for all. */
+export function createMachineCredentials(
   backend: ProtectedBackend,
-  { client, scopes }: Definition<'application'>,
-  clock: () => number,
-): BackendCredentials {
-  return createObtainedCredentials({
-    clock,
-    keyOf: () => JSON.stringify([backend.id]),
-    obtain: () =>
-      signIn(backend, async (store) =>
-        createBackendClient(backend, { client, store, scopes, clock, grant: { kind: 'application' } }),
-      ),
-  });
-}
-
-/** The user, by an assertion of the enterprise's identity provider (ID-JAG). */
-export function createEnterpriseCredentials(
-  backend: ProtectedBackend,
-  { client, scopes, identityProvider }: Definition<'enterprise'>,
+  definition: Definition<'application' | 'enterprise' | 'exchange'>,
   users: UserTokens,
   clock: () => number,
 ): BackendCredentials {
-  const { tokenEndpoint, clientId, clientSecret } = identityProvider;
+  const { id, name } = backend;
   return createObtainedCredentials({
     clock,
-    keyOf: (principal) => keyOfUser(principal, backend),
-    obtain: ({ grantId }) =>
-      signIn(backend, async (store) =>
-        createBackendClient(backend, {
-          client,
-          store,
-          scopes,
-          clock,
-          grant: {
-            kind: 'enterprise',
-            identityProvider: { tokenEndpoint, clientId, ...(clientSecret !== null && { clientSecret }) },
-            subjectToken: () => users.upstreamIdToken(grantId ?? ''),
-          },
-        }),
-      ),
-  });
-}
-
-/** The user, by token exchange at the authorization server of the backend. @see RFC 8693 §2 */
-export function createExchangeCredentials(
-  backend: ProtectedBackend,
-  definition: Definition<'exchange'>,
-  users: UserTokens,
-  clock: () => number,
-): BackendCredentials {
-  return createObtainedCredentials({
-    clock,
-    keyOf: (principal) => keyOfUser(principal, backend),
+    keyOf({ grantId }) {
+      if (definition.as === 'application') return JSON.stringify([id]);
+      if (grantId !== null) return JSON.stringify([id, grantId]);
+      throw new OAuthError('access_denied', `${name} needs a user, and this token belongs to none.`);
+    },
     obtain: (principal) =>
-      exchange(backend, definition, users, principal, clock).catch((error: unknown) =>
+      obtainTokens(backend, definition, users, principal, clock).catch((error: unknown) =>
         throwUnavailable(backend, error),
       ),
   });
 }
 
-/** The grant, so that no two clients of a user share a token. @throws OAuthError `access_denied` without a user */
-function keyOfUser({ grantId }: Principal, { id, name }: ProtectedBackend): string {
-  if (grantId !== null) return JSON.stringify([id, grantId]);
-  throw new OAuthError('access_denied', `${name} needs a user, and this token belongs to none.`);
+async function obtainTokens(
+  backend: ProtectedBackend,
+  definition: Definition<'application' | 'enterprise' | 'exchange'>,
+  users: UserTokens,
+  principal: Principal,
+  clock: () => number,
+): Promise<Tokens> {
+  const { client, scopes } = definition;
+  switch (definition.as) {
+    // One identity for all users. @see RFC 6749 §4.4
+    case 'application':
+      return signIn(backend, { client, scopes, clock, grant: { kind: 'application' } });
+    // The user, by an assertion of the enterprise's identity provider (ID-JAG).
+    case 'enterprise': {
+      const { tokenEndpoint, clientId, clientSecret } = definition.identityProvider;
+      const identityProvider = { tokenEndpoint, clientId, ...(clientSecret !== null && { clientSecret }) };
+      const subjectToken = () => users.upstreamIdToken(principal.grantId ?? '');
+      const grant = { kind: 'enterprise', identityProvider, subjectToken } as const;
+      return signIn(backend, { client, scopes, clock, grant });
+    }
+    // The user, by token exchange at the authorization server of the backend. @see RFC 8693 §2
+    case 'exchange':
+      return exchange(backend, definition, users, principal, clock);
+  }
 }
-
-type Store = Awaited<ReturnType<typeof createSessionStore>>;
 
 async function signIn(
   backend: ProtectedBackend,
-  create: (store: Store) => ReturnType<typeof createBackendClient>,
+  settings: Omit<BackendClientSettings, 'store'>,
 ): Promise<Tokens> {
-  try {
-    const store = await createSessionStore(backend.url, {});
-    const client = await create(store);
-    await client.signIn();
-    const tokens = store.session()?.tokens ?? null;
-    if (tokens === null) throw new TypeError('The client saves the tokens it obtains.');
-    return tokens;
-  } catch (error) {
-    return throwUnavailable(backend, error);
-  }
+  const store = await createSessionStore(backend.url, {});
+  const client = await createBackendClient(backend, { ...settings, store });
+  await client.signIn();
+  const tokens = store.session()?.tokens ?? null;
+  if (tokens === null) throw new TypeError('The client saves the tokens it obtains.');
+  return tokens;
 }
 
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';

@@ -8,6 +8,7 @@ import {
   processProtectedResourceResponse,
   protectedResourceHeaders,
 } from '@portcullis/client/steps';
+import { createLruCache } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import { DEFAULT_TOKEN_LIFETIME, MAX_CACHED_TOKENS, TOKEN_TOO_NEW } from '../limits.ts';
 import type { BackendAnswer, BackendCredential, ConnectionRequired } from './credential-source.ts';
@@ -33,14 +34,6 @@ export function credentialOf(context: ClientContext, tokens: Tokens, key: string
   };
 }
 
-/** Interprets a 401 or 403 of the backend; stores its DPoP nonce. */
-export function readAnswer(
-  context: ClientContext,
-  { url, status, headers }: BackendAnswer,
-): ReturnType<typeof processProtectedResourceResponse> {
-  return processProtectedResourceResponse(context, url, { status, headers });
-}
-
 interface CachedTokens {
   readonly tokens: Tokens;
   readonly credential: BackendCredential;
@@ -48,7 +41,7 @@ interface CachedTokens {
   readonly obtainedAt: number;
 }
 
-export interface ObtainedCredentialsOptions {
+interface ObtainedCredentialsOptions {
   /** The cache key of a principal's tokens: equal keys share them. @throws OAuthError if it cannot have any */
   readonly keyOf: (principal: Principal) => string;
   /** @throws OAuthError */
@@ -61,7 +54,7 @@ export interface ObtainedCredentialsOptions {
 export function createObtainedCredentials(options: ObtainedCredentialsOptions): BackendCredentials {
   const { keyOf, obtain, clock } = options;
   const context = createClientContext({ clock });
-  const cache = new Map<string, CachedTokens>();
+  const cache = createLruCache<CachedTokens>({ entries: MAX_CACHED_TOKENS });
   const pending = new Map<string, Promise<BackendCredential>>();
 
   const isUsable = ({ tokens, obtainedAt }: CachedTokens, now: number): boolean =>
@@ -70,12 +63,7 @@ export function createObtainedCredentials(options: ObtainedCredentialsOptions): 
   async function obtainNow(principal: Principal, key: string): Promise<BackendCredential> {
     const tokens = await obtain(principal);
     const credential = credentialOf(context, tokens, key);
-    cache.delete(key);
     cache.set(key, { tokens, credential, obtainedAt: clock() });
-    for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED_TOKENS) break;
-      cache.delete(oldest);
-    }
     return credential;
   }
 
@@ -89,7 +77,7 @@ export function createObtainedCredentials(options: ObtainedCredentialsOptions): 
       return running;
     },
     async rejected(principal, answer, credential) {
-      const { kind } = readAnswer(context, answer);
+      const { kind } = processProtectedResourceResponse(context, answer.url, answer);
       if (kind === 'retry') return 'retry';
       if (kind !== 'rejected') return 'final';
       const key = keyOf(principal);

@@ -6,12 +6,15 @@ import {
   IdentityProviderError,
   type UserBackend,
 } from '@portcullis/authorization-server';
-import { buildMetadataDocument, type CredentialRecord, type PendingAuthorization } from '@portcullis/client';
+import {
+  buildMetadataDocument,
+  type Client,
+  type CredentialRecord,
+  type PendingAuthorization,
+} from '@portcullis/client';
 import type { CredentialDefinition } from '../servers/credential-options.ts';
 import { createBackendClient, type ProtectedBackend, toBackendError } from './backend-client.ts';
 import { createSessionStore, type SessionContent, type SessionStore } from './session-store.ts';
-
-type UserDefinition = Extract<CredentialDefinition, { readonly as: 'user' }>;
 
 export interface UserBackendOptions {
   /** Name of this server at the authorization server of the backend. */
@@ -20,14 +23,9 @@ export interface UserBackendOptions {
   readonly clock: () => number;
 }
 
-/** What the vault stores between redirect and callback. */
-interface BeginSecrets {
-  readonly pending: PendingAuthorization;
-}
-
 export function createUserBackend(
   backend: ProtectedBackend,
-  definition: UserDefinition,
+  definition: Extract<CredentialDefinition, { readonly as: 'user' }>,
   options: UserBackendOptions,
 ): UserBackend {
   const { id, name, url } = backend;
@@ -61,10 +59,7 @@ export function createUserBackend(
 type OpenClient = (
   content: SessionContent,
   request?: Partial<BackendConnectionRequest>,
-) => Promise<{
-  readonly store: SessionStore;
-  readonly client: Awaited<ReturnType<typeof createBackendClient>>;
-}>;
+) => Promise<{ readonly store: SessionStore; readonly client: Client }>;
 
 /** The redirect of a user to the authorization server of the backend, and back. */
 function connecting(
@@ -79,12 +74,11 @@ function connecting(
         const location = await client.begin({ redirectUri: request.redirectUri });
         const pending = store.pending();
         if (pending === null) throw new TypeError('The client saves what it begins.');
-        const secrets: BeginSecrets = { pending };
-        return { url: location, state: pending.state, secrets };
+        return { url: location, state: pending.state, secrets: { pending } };
       }),
     complete: (secrets, response) =>
       classified(async () => {
-        const { pending } = secrets as BeginSecrets;
+        const { pending } = secrets as { readonly pending: PendingAuthorization };
         const { issuer, account, registration } = pending;
         const key = { server, issuer, account, kind: 'user' } as const;
         const { store, client } = await open({

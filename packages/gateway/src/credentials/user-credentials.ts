@@ -1,12 +1,16 @@
 /** Credentials of users who connected accounts: those of the grant, refreshed when rejected, or a link to connect one. */
 import type { ConnectedAccounts, ConnectedAccountTokens } from '@portcullis/authorization-server';
 import type { CredentialRecord } from '@portcullis/client';
-import { type ClientContext, createClientContext } from '@portcullis/client/steps';
-import { OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
+import {
+  type ClientContext,
+  createClientContext,
+  processProtectedResourceResponse,
+} from '@portcullis/client/steps';
+import { createLruCache, OAuthError, type Scopes, unionScopes } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import { MAX_CACHED_TOKENS, USER_TOKEN_TOO_NEW, USER_TOKENS_CACHED_FOR } from '../limits.ts';
 import { type BackendCredential, ConnectionRequired } from './credential-source.ts';
-import { type BackendCredentials, credentialOf, readAnswer } from './token-credential.ts';
+import { type BackendCredentials, credentialOf } from './token-credential.ts';
 
 interface CachedCredential {
   readonly credential: BackendCredential;
@@ -54,7 +58,7 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
     },
 
     async rejected(principal, answer, credential) {
-      const result = readAnswer(context, answer);
+      const result = processProtectedResourceResponse(context, answer.url, answer);
       if (result.kind === 'retry') return 'retry';
       if (result.kind === 'accepted') return 'final';
       const grantId = grantOf(principal, name);
@@ -89,7 +93,7 @@ function createCredentialCache(
   { id, clock }: UserCredentialsOptions,
   context: ClientContext,
 ): CredentialCache {
-  const cache = new Map<string, CachedCredential>();
+  const cache = createLruCache<CachedCredential>({ entries: MAX_CACHED_TOKENS });
   /** The tokens that a credential was made of: concurrent requests are rejected together. */
   const sources = new WeakMap<BackendCredential, ConnectedAccountTokens>();
 
@@ -107,13 +111,8 @@ function createCredentialCache(
           ? known.credential
           : credentialOf(context, tokens, JSON.stringify([id, grantId]));
       sources.set(credential, found);
-      cache.delete(grantId);
       const until = Math.min(found.until * 1000, clock() + USER_TOKENS_CACHED_FOR);
       cache.set(grantId, { credential, found, until });
-      for (const oldest of cache.keys()) {
-        if (cache.size <= MAX_CACHED_TOKENS) break;
-        cache.delete(oldest);
-      }
       return credential;
     },
     forget(grantId, credential) {

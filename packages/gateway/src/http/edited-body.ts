@@ -41,7 +41,7 @@ class MessageTooLong extends Error {
   override readonly name: string = 'MessageTooLong';
 }
 
-export interface EditedBodyOptions {
+interface EditedBodyOptions {
   /** Display name of the server. */
   readonly name: string;
   readonly isStream: boolean;
@@ -62,12 +62,8 @@ const LINE_FEED = 0x0a;
 /** The last bytes of a chunk that may be the first of those that end an event. */
 const EVENT_END_BEGUN = 1;
 
-export function createEditedBody(options: EditedBodyOptions): ByteSink {
-  return new Editor(options);
-}
-
 /** No closures: thousands of streams wait with one each. */
-class Editor implements ByteSink {
+export class EditedBody implements ByteSink {
   readonly #options: EditedBodyOptions;
   readonly #buffered = new BufferedBytes();
   /** Settles when the previous message has been written; `null`: none is being edited. */

@@ -1,8 +1,10 @@
 /** Errors of the gateway as JSON-RPC error responses with an HTTP status. */
+
 import type { ServerResponse } from 'node:http';
+import { errorCodes } from '@portcullis/http';
 import { BackendError } from '../backends/backend.ts';
 import { MessageError } from '../messages/message-error.ts';
-import { URL_ELICITATION_REQUIRED, UserActionRequired } from '../messages/user-action.ts';
+import { UserActionRequired } from '../messages/user-action.ts';
 import { closeUnread } from './headers.ts';
 
 /** An error that ends a request. The response reveals nothing else. */
@@ -44,15 +46,13 @@ export class InputRequired extends Error {
   }
 }
 
-/** JSON-RPC error codes. @see JSON-RPC 2.0 §5.1 */
-const INVALID_REQUEST = -32_600;
-const INTERNAL = -32_603;
-/** Used by MCP servers for sessions that do not exist (any more). */
-const SESSION_NOT_FOUND = -32_001;
-
 /** The same for an unknown session and for one of another user. */
 export function sessionNotFound(): GatewayError {
-  return new GatewayError(404, SESSION_NOT_FOUND, 'Session not found: start a new one with initialize.');
+  return new GatewayError(
+    404,
+    errorCodes.sessionNotFound,
+    'Session not found: start a new one with initialize.',
+  );
 }
 
 export function invalidRequest(
@@ -60,23 +60,26 @@ export function invalidRequest(
   message: string,
   headers: readonly string[] = [],
 ): GatewayError {
-  return new GatewayError(status, INVALID_REQUEST, message, { headers });
+  return new GatewayError(status, errorCodes.invalidRequest, message, { headers });
 }
 
 /** @param retryAfter seconds */
 export function unavailable(message: string, retryAfter: number, cause?: unknown): GatewayError {
   const headers = ['retry-after', String(Math.max(1, Math.ceil(retryAfter)))];
-  return new GatewayError(503, INTERNAL, message, { headers, ...(cause !== undefined && { cause }) });
+  return new GatewayError(503, errorCodes.internal, message, {
+    headers,
+    ...(cause !== undefined && { cause }),
+  });
 }
 
 export function badGateway(message: string): GatewayError {
-  return new GatewayError(502, INTERNAL, message);
+  return new GatewayError(502, errorCodes.internal, message);
 }
 
 /** Too many calls. @param retryAfter seconds */
 export function tooManyCalls(message: string, retryAfter: number): GatewayError {
   const headers = ['retry-after', String(Math.max(1, Math.ceil(retryAfter)))];
-  return new GatewayError(429, INTERNAL, message, { headers });
+  return new GatewayError(429, errorCodes.internal, message, { headers });
 }
 
 /**
@@ -103,7 +106,7 @@ export function sendError(
   const { status, code, message, headers, details } = toGatewayError(error);
   const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
   // Clients show this JSON-RPC error with its link; other errors are HTTP errors.
-  const isAnswer = code === URL_ELICITATION_REQUIRED && id !== null;
+  const isAnswer = code === errorCodes.urlElicitationRequired && id !== null;
   send(outgoing, isAnswer ? 200 : status, `"error":${failure}`, [...common, ...headers], id);
 }
 
@@ -152,6 +155,8 @@ function toGatewayError(error: unknown): GatewayError {
   if (error instanceof MessageError) return new GatewayError(error.status, error.code, error.message);
   if (error instanceof BackendError) return unavailable(error.message, error.retryAfter);
   if (error instanceof UserActionRequired)
-    return new GatewayError(403, URL_ELICITATION_REQUIRED, error.message, { details: error.elicitations() });
+    return new GatewayError(403, errorCodes.urlElicitationRequired, error.message, {
+      details: error.elicitations(),
+    });
   return unavailable('Something went wrong here. Try again later.', 5);
 }

@@ -11,24 +11,11 @@ const LINES_WITH_ID = ['\nid', '\rid'] as const;
 const COLON = 0x3a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/**
- * @param seal returns the id that the client sees
- * @param onToolsChanged the stream announces that the list of tools has changed
- * @param sink receives the bytes; `write` throws RangeError for an endless id
- * @see HTML §9.2.6: a line ends with CR, LF, or both; a line without a colon is a field without a value
- */
-export function createEventFilter(
-  seal: (id: string) => string,
-  onToolsChanged: () => void,
-  sink: ByteSink,
-): ByteSink {
-  return new EventFilter(seal, onToolsChanged, sink);
-}
-
 const TOOLS_CHANGED = Buffer.from('notifications/tools/list_changed');
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
-class EventFilter implements ByteSink {
+/** @see HTML §9.2.6: a line ends with CR, LF, or both; a line without a colon is a field without a value */
+export class EventFilter implements ByteSink {
   readonly #seal: (id: string) => string;
   readonly #onToolsChanged: () => void;
   readonly #sink: ByteSink;
@@ -39,6 +26,11 @@ class EventFilter implements ByteSink {
   #isAtLineStart = true;
   #isFirst = true;
 
+  /**
+   * @param seal returns the id that the client sees
+   * @param onToolsChanged the stream announces that the list of tools has changed
+   * @param sink receives the bytes; `write` throws RangeError for an endless id
+   */
   constructor(seal: (id: string) => string, onToolsChanged: () => void, sink: ByteSink) {
     this.#seal = seal;
     this.#onToolsChanged = onToolsChanged;

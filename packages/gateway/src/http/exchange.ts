@@ -12,9 +12,9 @@ import { userKey } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
-import { type ByteSink, createEditedBody, type EditedEvent, type MessageEdit } from './edited-body.ts';
+import { type ByteSink, EditedBody, type EditedEvent, type MessageEdit } from './edited-body.ts';
 import { endStreamWithErrors, type GatewayError, shuttingDown, unavailable } from './error-response.ts';
-import { createEventFilter } from './event-ids.ts';
+import { EventFilter } from './event-ids.ts';
 import {
   type ExchangeEffect,
   type ExchangeEnd,
@@ -261,13 +261,13 @@ class Exchange implements BackendRequestListener {
     const { name, limits } = server;
     const [edit, expected, report] = [this.#edit, this.#expected, this.#on];
     this.#sink = isEdited
-      ? createEditedBody({ name, isStream, limit: limits.frame, edit, expected, report })
+      ? new EditedBody({ name, isStream, limit: limits.frame, edit, expected, report })
       : new UneditedBody(report);
     if (!isStream) return;
     this.#takeStreamSlot();
     onShutdown(this.#request.outgoing, this.#onShutdown);
     const seal = (id: string) => sealer.seal('event', this.#request.owner, joinEventId(expected(), id));
-    this.#sink = createEventFilter(seal, () => onToolsChanged(server), this.#sink);
+    this.#sink = new EventFilter(seal, () => onToolsChanged(server), this.#sink);
   }
 
   /** An open stream counts against its user's streams, not against concurrent requests. */

@@ -1,5 +1,6 @@
 /** Which headers pass, in each direction, which have to agree with the body, and after which response the connection closes. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { decodeHeaderValue } from '@portcullis/http';
 import { currentTracer } from '@portcullis/http/tracing';
 import { STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
 import { LINGERING_CLOSE } from '../limits.ts';
@@ -114,8 +115,6 @@ export function isStreamType(type: unknown): boolean {
   return typeof type === 'string' && /^\s*text\/event-stream\s*(?:;|$)/i.test(type);
 }
 
-const HEADER_MISMATCH = -32_020;
-
 /**
  * Headers that are missing are left to the backend, which knows its revision.
  * @throws MessageError for a header that the body contradicts
@@ -140,22 +139,12 @@ export function checkHeaderAgreement({ isBatch, messages }: ScannedBody, headers
 function isNameOf({ tool, prompt, resource, task, method }: ScannedMessage, header: string): boolean {
   const target = tool ?? prompt ?? resource ?? task?.value ?? null;
   if (target === null || method === 'completion/complete') return true;
-  return decode(header) === target;
-}
-
-/** A value that is no plain header text is written as base64 between markers. */
-function decode(header: string): string | null {
-  const encoded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];
-  if (encoded === undefined) return header;
-  const bytes = Buffer.from(encoded, 'base64');
-  return bytes.toString('base64') === encoded ? bytes.toString() : null;
+  return decodeHeaderValue(header) === target;
 }
 
 function mismatch(header: string, { id }: ScannedMessage): MessageError {
-  return new MessageError(HEADER_MISMATCH, `The header ${header} does not agree with the body.`, { id });
+  return new MessageError('headerMismatch', `The header ${header} does not agree with the body.`, { id });
 }
-
-const INVALID_REQUEST = -32_600;
 
 /** @see MCP 2025-06-18, key changes */
 const LAST_WITH_BATCHES = '2025-03-26';
@@ -176,10 +165,10 @@ export function checkProtocolVersion(
   if (protocolVersion === null && version !== STATELESS && !WITH_SESSIONS.has(version)) {
     const all = [...WITH_SESSIONS, STATELESS].join(', ');
     const text = `MCP-Protocol-Version ${JSON.stringify(version)} is not supported: ${all} are.`;
-    throw new MessageError(INVALID_REQUEST, text, { id });
+    throw new MessageError('invalidRequest', text, { id });
   }
   if (isBatch && version > LAST_WITH_BATCHES)
-    throw new MessageError(INVALID_REQUEST, `MCP ${version} has no batches: send one message.`, { id });
+    throw new MessageError('invalidRequest', `MCP ${version} has no batches: send one message.`, { id });
 }
 
 /** Connections that are closed after a response. */

@@ -10,49 +10,26 @@ import {
   type InitializeParams,
   type MessageBackend,
 } from '../backends/backend.ts';
-import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
-import type { RequestSlots } from '../http/slots.ts';
+import type { CredentialSource } from '../credentials/credential-source.ts';
 import { MAX_LIST_PAGES } from '../limits.ts';
-import { isListMethod } from '../messages/check-responses.ts';
-import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
-import {
-  checkForbidden,
-  type DecidedBody,
-  forbidden,
-  type Sender,
-  type UnapprovedCall,
-  unknownTool,
-} from '../policy/check-messages.ts';
+import { LISTS } from '../messages/check-responses.ts';
+import type { ScannedMessage } from '../messages/scanned-message.ts';
+import { checkForbidden, forbidden, type UnapprovedCall, unknownTool } from '../policy/check-messages.ts';
 import { compilePolicy } from '../policy/compile-policy.ts';
-import type { GatewayRequest, OwnedRequest } from '../servers/request.ts';
-import { ownerOf } from '../servers/request.ts';
+import type { RunningBackend, ServedControl } from '../served-server.ts';
+import {
+  prefixNotification,
+  prefixResult,
+  splitMessage,
+  splitName,
+  splitUri,
+} from '../servers/merged-names.ts';
+import { type OwnedRequest, ownerOf } from '../servers/request.ts';
 import { hasPublicOperations, rulesOf } from '../servers/resources.ts';
 import type { AccessRules, GatewayServer, RuleTable } from '../servers/server.ts';
-import { prefixNotification, prefixResult, splitMessage, splitName, splitUri } from './namespaces.ts';
 
-/** A server that is merged into another one. */
-export interface MergedPart {
-  readonly server: GatewayServer;
-  open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
-  /** Acquires a slot for a request at its backend. */
-  readonly takeRequest: RequestSlots;
-  /** Refuses messages, with the member's names, that are never allowed. @throws MessageError */
-  checkRules(sender: Sender, body: ScannedBody): void;
-  /**
-   * Decides about messages with the member's names. @returns the call that has to be approved
-   * @throws OAuthError, MessageError, BackendError
-   */
-  decide(
-    request: OwnedRequest,
-    body: DecidedBody,
-    credential: BackendCredential,
-  ): UnapprovedCall | null | Promise<UnapprovedCall | null>;
-  /** Filters a list of the member. */
-  filter(result: unknown, request: OwnedRequest, credentialKey: string): unknown;
-}
-
-/** Prefix → member. */
-export type MergedParts = ReadonlyMap<string, MergedPart>;
+/** Prefix → member, which decides about messages with its own names. */
+type MergedParts = ReadonlyMap<string, RunningBackend>;
 
 /** Capabilities declared for all members: one that lacks a capability returns an empty list. */
 const CAPABILITIES: JsonFields = {
@@ -63,25 +40,36 @@ const CAPABILITIES: JsonFields = {
   logging: {},
 };
 
-/** The property of a list method's result that contains the list. */
-const LISTS: Readonly<Record<string, string>> = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-  'resources/templates/list': 'resourceTemplates',
-};
-
-/** Refuses what a member's rules never allow, names without a member, and without a token what concerns no public operation. */
-export function createMergedRules({ id }: GatewayServer, parts: MergedParts) {
+/** Decides about each message by the rules and tools of its member. */
+export function createMergedControl(
+  { id }: GatewayServer,
+  parts: MergedParts,
+  credentials: CredentialSource,
+): ServedControl {
   const source = { index: 0, id, rules: publicRulesOf(parts), unknownMethods: 'pass' } as const;
   const policy = compilePolicy(source, { offered: [] });
-  return (request: GatewayRequest, body: ScannedBody): void => {
-    for (const message of body.messages) {
-      const found = findParts(parts, message);
-      if (found.length === 0 && isAnonymous(request.principal))
-        checkForbidden(policy, { ...body, messages: [message] }, request);
-      for (const [part, own] of found) part.checkRules(request, { ...body, messages: [own] });
-    }
+  return {
+    /** Also refuses names without a member, and without a token what concerns no public operation. */
+    checkRules(sender, body) {
+      for (const message of body.messages) {
+        const found = findParts(parts, message);
+        if (found.length === 0 && isAnonymous(sender.principal))
+          checkForbidden(policy, { ...body, messages: [message] }, sender);
+        for (const [part, own] of found) part.control.checkRules(sender, { ...body, messages: [own] });
+      }
+    },
+    readsArguments: () => true,
+    async decide({ principal, network }, body) {
+      let unapproved: UnapprovedCall | null = null;
+      for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message))) {
+        const credential = await credentials.for(principal, part.server);
+        const request = requestOf(part, principal, network);
+        const decided = await part.control.decide(request, { ...body, messages: [own] }, credential);
+        unapproved = decided ?? unapproved;
+      }
+      return unapproved;
+    },
+    editResponse: (message) => message,
   };
 }
 
@@ -100,20 +88,7 @@ function publicRulesOf(parts: MergedParts): AccessRules {
   };
 }
 
-/** Decides about each message by the scopes and tools of its member. */
-export function createMergedCheck(parts: MergedParts, credentials: CredentialSource) {
-  return async (request: GatewayRequest, body: DecidedBody): Promise<UnapprovedCall | null> => {
-    let unapproved: UnapprovedCall | null = null;
-    for (const [part, own] of body.messages.flatMap((message) => findParts(parts, message))) {
-      const partRequest = requestOf(part, request.principal, request.network);
-      const credential = await credentials.for(request.principal, part.server);
-      unapproved = (await part.decide(partRequest, { ...body, messages: [own] }, credential)) ?? unapproved;
-    }
-    return unapproved;
-  };
-}
-
-type PartMessages = readonly (readonly [MergedPart, ScannedMessage])[];
+type PartMessages = readonly (readonly [RunningBackend, ScannedMessage])[];
 
 /** The messages for each member; none for a message that concerns several. @throws MessageError for a name without a member */
 function findParts(parts: MergedParts, message: ScannedMessage): PartMessages {
@@ -136,7 +111,7 @@ function findPart(parts: MergedParts, message: ScannedMessage): PartMessages {
   return [[part, { ...message, ...own }]];
 }
 
-function requestOf({ server }: MergedPart, principal: Principal, network = ''): OwnedRequest {
+function requestOf({ server }: RunningBackend, principal: Principal, network = ''): OwnedRequest {
   return { principal, server, owner: ownerOf(principal, server, network), network };
 }
 
@@ -195,7 +170,9 @@ class MergedSession implements BackendSession {
 
   async request(message: Request, call: Call) {
     const { id, method } = message;
-    if (isListMethod(method)) return { jsonrpc: '2.0', id, result: await this.#list(method, call) } as const;
+    const list = LISTS.get(method);
+    if (list !== undefined)
+      return { jsonrpc: '2.0', id, result: await this.#list(method, list, call) } as const;
     if (method === 'ping' || method === 'logging/setLevel') {
       if (method !== 'ping')
         await Promise.allSettled([...this.#opened.keys()].map((prefix) => this.#ask(prefix, message, call)));
@@ -240,17 +217,16 @@ class MergedSession implements BackendSession {
   }
 
   /** The lists of all members; a member that does not respond is omitted. */
-  async #list(method: string, call: Call): Promise<JsonFields> {
-    const member = LISTS[method] ?? '';
+  async #list(method: string, member: string, call: Call): Promise<JsonFields> {
     const lists = await Promise.all(
-      [...this.#parts].map(([prefix, part]) => this.#listPart(prefix, part, method, call).catch(() => [])),
+      [...this.#parts.keys()].map((prefix) => this.#listPart(prefix, method, member, call).catch(() => [])),
     );
     return { [member]: lists.flat() };
   }
 
-  async #listPart(prefix: string, part: MergedPart, method: string, call: Call): Promise<readonly unknown[]> {
+  async #listPart(prefix: string, method: string, member: string, call: Call): Promise<readonly unknown[]> {
+    const part = this.#partOf(prefix);
     if (isAnonymous(this.#principal) && !hasPublicOperations(part.server)) return [];
-    const member = LISTS[method] ?? '';
     const request = requestOf(part, this.#principal, call.network);
     const entries: unknown[] = [];
     let cursor: unknown;
@@ -259,7 +235,7 @@ class MergedSession implements BackendSession {
       const { result } = await this.#ask(prefix, { jsonrpc: '2.0', id: page + 1, method, params }, call);
       if (!isMembers(result)) break;
       const credential = await this.#credentials.for(this.#principal, part.server);
-      const allowed = await part.filter(result, request, credential.key);
+      const allowed = await part.control.filter(result, request, credential.key);
       const list = isMembers(allowed) ? prefixResult(prefix, allowed)[member] : null;
       if (Array.isArray(list)) entries.push(...list);
       cursor = result['nextCursor'];
@@ -271,7 +247,7 @@ class MergedSession implements BackendSession {
   /** A request occupies a slot of the member, as a direct one does. */
   async #ask(prefix: string, message: Request, call: Call) {
     const part = this.#partOf(prefix);
-    const release = part.takeRequest(requestOf(part, this.#principal, call.network).owner);
+    const release = part.slots.takeRequest(requestOf(part, this.#principal, call.network).owner);
     try {
       return await (await this.#session(prefix)).request(message, call);
     } finally {
@@ -279,7 +255,7 @@ class MergedSession implements BackendSession {
     }
   }
 
-  #partOf(prefix: string): MergedPart {
+  #partOf(prefix: string): RunningBackend {
     const part = this.#parts.get(prefix);
     if (part === undefined) throw new BackendError('refused', `There is no part ${prefix}.`);
     return part;
@@ -296,7 +272,7 @@ class MergedSession implements BackendSession {
 
   async #open(prefix: string): Promise<BackendSession> {
     const part = this.#partOf(prefix);
-    const session = await part.open(requestOf(part, this.#principal), this.#initialize);
+    const session = await part.path.open(requestOf(part, this.#principal), this.#initialize);
     session.listen((message) => {
       const received = this.#receive(prefix, message);
       for (const receive of this.#receivers) receive(received);

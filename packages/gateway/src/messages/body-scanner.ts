@@ -11,9 +11,6 @@ const defaultLimits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 1000
 /** A message, or a batch of them. @see MCP 2025-03-26, basic/index, batching */
 const bodyShape = { ...messageShape, elements: messageShape };
 
-const PARSE_ERROR = -32_700;
-const INVALID_REQUEST = -32_600;
-
 /** Creates a scanner for one request body, which reads it chunk by chunk without copying values. */
 export function createBodyScanner(limits: ScanLimits = defaultLimits): BodyScanner {
   const scanner = new JsonScanner(bodyShape, limits);
@@ -54,7 +51,7 @@ export function scanBody(body: Uint8Array): ScannedBody {
 function readBody(root: ReturnType<JsonScanner['end']>, length: number): ScannedBody {
   if (root?.type === 'object') return { isBatch: false, messages: [readScannedMessage(root)], length };
   if (root?.type !== 'array' || root.elements.length === 0)
-    throw new MessageError(INVALID_REQUEST, 'The body must be a JSON-RPC message, or a batch of them.');
+    throw new MessageError('invalidRequest', 'The body must be a JSON-RPC message, or a batch of them.');
   const messages = root.elements.map(readScannedMessage);
   checkIds(messages);
   return { isBatch: true, messages, length };
@@ -69,13 +66,13 @@ function readOpenBody(root: JsonNode, length: number): ScannedBody | null {
 function checkIds(messages: readonly ScannedMessage[]): void {
   const ids = messages.flatMap(({ kind, id }) => (kind === 'request' ? [id] : []));
   if (new Set(ids).size < ids.length)
-    throw new MessageError(INVALID_REQUEST, 'The requests of a batch must have different ids.');
+    throw new MessageError('invalidRequest', 'The requests of a batch must have different ids.');
 }
 
 function unreadable(error: unknown): unknown {
   if (!(error instanceof SyntaxError)) return error;
   return new MessageError(
-    PARSE_ERROR,
+    'parseError',
     `The body must be JSON that can be read in one way only: ${error.message}.`,
   );
 }

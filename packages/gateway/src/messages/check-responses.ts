@@ -110,20 +110,14 @@ export const ELEMENT_MEMBERS: readonly string[] = [
   'uri',
   'uriTemplate',
 ];
-/** The members of a result that are lists. */
-export const LIST_NAMES: readonly string[] = ['tools', 'prompts', 'resources', 'resourceTemplates'];
-
-const METHODS: ReadonlySet<string> = new Set([
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
+/** The methods whose results are filtered, each with the member of its result that is the list. */
+export const LISTS: ReadonlyMap<string, string> = new Map([
+  ['tools/list', 'tools'],
+  ['prompts/list', 'prompts'],
+  ['resources/list', 'resources'],
+  ['resources/templates/list', 'resourceTemplates'],
 ]);
-
-/** Whether the result of a method is filtered. */
-export function isListMethod(method: string): boolean {
-  return METHODS.has(method);
-}
+export const LIST_NAMES: readonly string[] = [...LISTS.values()];
 
 /**
  * The name of a list, in bytes: as it is, in other case (also with the long s, U+017F), or escaped; or a zero byte, which other

@@ -78,12 +78,7 @@ function addElement(container: OpenNode, node: JsonNode): void {
   container.elements.push(node);
 }
 
-/** The wanted name that equals a name but for case; also where case folding is not ASCII, as for the long s and the Kelvin sign. */
-function findVariant({ folded }: JsonMembers, name: string): string | undefined {
-  return folded.get(fold(name));
-}
-
-/** What a parser that ignores case takes a name for. */
+/** What a parser that ignores case takes a name for; also where case folding is not ASCII, as for the long s and the Kelvin sign. */
 export function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
@@ -167,7 +162,7 @@ export class JsonProjection {
     if (frame === undefined || members === undefined) return;
     const shape = members.byName.get(name);
     if (shape === undefined) {
-      const variant = findVariant(members, name);
+      const variant = members.folded.get(fold(name));
       // Once, however often it is written.
       if (variant === undefined || frame.node.variants.has(variant)) return;
       if (frame.node.variants === NO_VARIANTS) frame.node.variants = new Set();

@@ -1,4 +1,5 @@
 /** The error for a message that is not accepted: an HTTP status with a JSON-RPC error. */
+import { errorCodes } from '@portcullis/http';
 import type { Explanation } from '@portcullis/policy';
 
 /** Why a message is not accepted: by a rule or an approver, since its tool waits for review, or because it is none that can be accepted. */
@@ -29,7 +30,7 @@ export class MessageError extends Error {
   readonly because: Explanation | null;
 
   constructor(
-    code: number,
+    code: keyof typeof errorCodes,
     message: string,
     {
       status = 400,
@@ -41,7 +42,7 @@ export class MessageError extends Error {
   ) {
     super(message);
     this.status = status;
-    this.code = code;
+    this.code = errorCodes[code];
     this.id = id;
     this.decision = decision;
     this.isToolResult = isToolResult;

@@ -36,9 +36,6 @@ export const messageShape: JsonShape = shapeOf({
   error: {},
 });
 
-const INVALID_REQUEST = -32_600;
-const INVALID_PARAMS = -32_602;
-
 /** @throws MessageError for anything that is no message, or that parsers could understand in different ways */
 export function readScannedMessage(node: JsonNode): ScannedMessage {
   if (node.type !== 'object') throw invalid('A message must be an object.');
@@ -160,7 +157,7 @@ function readParameters(node: JsonNode, id: string | null): JsonNode | null {
   const params = node.members.get('params');
   if (params?.type === 'scalar' && params.text === 'null') return null;
   if (params === undefined || params.type === 'object') return params ?? null;
-  throw new MessageError(INVALID_PARAMS, 'The parameters must be an object.', { id });
+  throw new MessageError('invalidParams', 'The parameters must be an object.', { id });
 }
 
 function readId({ members }: JsonNode): string | null {
@@ -260,9 +257,9 @@ function rangeOf(node: JsonNode | undefined): ByteRange | null {
 }
 
 function invalid(message: string, id: string | null = null): MessageError {
-  return new MessageError(INVALID_REQUEST, message, { id });
+  return new MessageError('invalidRequest', message, { id });
 }
 
 function invalidParameter(name: string, expected: string, id: string | null): MessageError {
-  return new MessageError(INVALID_PARAMS, `The parameter ${name} must be ${expected}.`, { id });
+  return new MessageError('invalidParams', `The parameter ${name} must be ${expected}.`, { id });
 }

@@ -1,9 +1,6 @@
 /** The error for a request that waits for a user: to connect an account, or to approve a call. */
 import { randomUUID } from 'node:crypto';
 
-/** JSON-RPC error code. @see MCP 2025-11-25, URL mode elicitation */
-export const URL_ELICITATION_REQUIRED = -32_042;
-
 /** A user has to act on a page of this server first. Nothing has reached the backend. */
 export abstract class UserActionRequired extends Error {
   /** The page. */

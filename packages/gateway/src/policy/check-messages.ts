@@ -98,10 +98,8 @@ export function checkMessages(
   return unapproved;
 }
 
-const INVALID_REQUEST = -32_600;
-
 function unbatchable({ id }: ScannedMessage): MessageError {
-  return new MessageError(INVALID_REQUEST, 'Send a call that needs an approval by itself, not in a batch.', {
+  return new MessageError('invalidRequest', 'Send a call that needs an approval by itself, not in a batch.', {
     id,
   });
 }
@@ -235,9 +233,6 @@ function operationsOf(message: ScannedMessage): readonly ScannedMessage[] {
   return message.subscriptions.map((resource) => ({ ...message, resource }));
 }
 
-/** Of the implementation: the operation is not allowed, with whatever scopes. */
-const FORBIDDEN = -32_003;
-
 /** The error for an operation that is not available to this user and client. */
 export function forbidden(
   { tool, prompt, resource, method, id }: ScannedMessage,
@@ -248,7 +243,7 @@ export function forbidden(
     [tool === null ? null : 'tool', prompt && 'prompt', resource && 'resource'].find((one) => one) ??
     'method';
   const name = tool ?? prompt ?? resource ?? method;
-  return new MessageError(FORBIDDEN, `The ${what} ${JSON.stringify(name)} is not available to you here.`, {
+  return new MessageError('forbidden', `The ${what} ${JSON.stringify(name)} is not available to you here.`, {
     status: 403,
     id,
     decision,
@@ -256,13 +251,11 @@ export function forbidden(
   });
 }
 
-const INVALID_PARAMS = -32_602;
-
 /**
  * The error that servers of MCP respond with: in sessions a result with `isError`, as the official SDKs do; in the stateless revision a
  * JSON-RPC error. @see MCP 2026-07-28, server/tools, error handling
  */
 export function unknownTool({ tool, id, protocolVersion }: ScannedMessage): MessageError {
   const isToolResult = protocolVersion === null;
-  return new MessageError(INVALID_PARAMS, `Unknown tool: ${tool}`, { status: 200, id, isToolResult });
+  return new MessageError('invalidParams', `Unknown tool: ${tool}`, { status: 200, id, isToolResult });
 }

@@ -3,23 +3,18 @@ import type { McpOperation } from '@portcullis/protocol';
 import { ELEMENT_MEMBERS, LIST_NAMES } from '../messages/check-responses.ts';
 import { fold } from '../messages/json-projection.ts';
 
-/** A list in a result, by the name of its member. */
-interface ListedKind {
-  /** The operation that an element offers; `null` for an element that is malformed. */
-  readonly operation: (element: Readonly<Record<string, unknown>>) => McpOperation | null;
-}
+type Element = Readonly<Record<string, unknown>>;
 
 const operation = (method: string, member: 'tool' | 'prompt' | 'resource', name: unknown) =>
   typeof name === 'string' ? { method, tool: null, prompt: null, resource: null, [member]: name } : null;
 
-const LISTS: Readonly<Record<string, ListedKind>> = {
-  tools: { operation: ({ name }) => operation('tools/call', 'tool', name) },
-  prompts: { operation: ({ name }) => operation('prompts/get', 'prompt', name) },
-  resources: { operation: ({ uri }) => operation('resources/read', 'resource', uri) },
-  resourceTemplates: { operation: ({ uriTemplate }) => operation('resources/read', 'resource', uriTemplate) },
+/** The operation that an element of each list offers; `null` for an element that is malformed. */
+const OFFERED: Readonly<Record<string, (element: Element) => McpOperation | null>> = {
+  tools: ({ name }) => operation('tools/call', 'tool', name),
+  prompts: ({ name }) => operation('prompts/get', 'prompt', name),
+  resources: ({ uri }) => operation('resources/read', 'resource', uri),
+  resourceTemplates: ({ uriTemplate }) => operation('resources/read', 'resource', uriTemplate),
 };
-
-export type Element = Readonly<Record<string, unknown>>;
 
 const foldedOf = (names: readonly string[]) => new Map(names.map((name) => [fold(name), name]));
 const foldedMembers = foldedOf(ELEMENT_MEMBERS);
@@ -42,7 +37,7 @@ export function filterLists(
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return result;
   const changed: Record<string, unknown> = {};
   for (const name of variantsIn(result, foldedLists)) changed[name] = undefined;
-  for (const [name, { operation: offered }] of Object.entries(LISTS)) {
+  for (const [name, offered] of Object.entries(OFFERED)) {
     const elements: unknown = (result as Element)[name];
     if (!Array.isArray(elements)) {
       // A lenient client may read its members.

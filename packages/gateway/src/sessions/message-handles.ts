@@ -6,20 +6,6 @@ import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from '../mes
 import type { Owner } from '../servers/request.ts';
 import type { SealedKind, Sealer } from './sealer.ts';
 
-/** Seals and opens the IDs in messages of one owner. */
-export interface MessageHandles {
-  /** A parsed message of the backend as the client sees it; the same object if it holds no IDs. */
-  seal(message: unknown): unknown;
-  /**
-   * The body of a client, or a part of it, as the backend sees it; the same buffer if it holds no IDs.
-   * @param part by default the whole body
-   * @throws MessageError for a task, request state or server request of another owner, or that was not issued here
-   */
-  open(bytes: Buffer, scanned: ScannedBody, part?: BodyPart): Buffer;
-  /** Opens the header `Mcp-Name`, which repeats the task of a message. */
-  openName(name: string, scanned: ScannedBody): string;
-}
-
 /** A part of a body. */
 interface BodyPart {
   /** Its offset. */
@@ -40,11 +26,8 @@ export function isNoServerRequest(method: string | null): boolean {
   return method === null || isPlainNotification(method);
 }
 
-export function createMessageHandles(sealer: Sealer, owner: Owner): MessageHandles {
-  return new OwnHandles(sealer, owner);
-}
-
-class OwnHandles implements MessageHandles {
+/** Seals and opens the IDs in messages of one owner. */
+export class MessageHandles {
   readonly #sealer: Sealer;
   readonly #owner: Owner;
 
@@ -53,10 +36,16 @@ class OwnHandles implements MessageHandles {
     this.#owner = owner;
   }
 
+  /** A parsed message of the backend as the client sees it; the same object if it holds no IDs. */
   seal(message: unknown): unknown {
     return sealMessage(message, (kind, text) => this.#sealer.seal(kind, this.#owner, text));
   }
 
+  /**
+   * The body of a client, or a part of it, as the backend sees it; the same buffer if it holds no IDs.
+   * @param part by default the whole body
+   * @throws MessageError for a task, request state or server request of another owner, or that was not issued here
+   */
   open(bytes: Buffer, { messages }: ScannedBody, part: BodyPart = WHOLE): Buffer {
     const edits = messages.flatMap((message) =>
       editsOf(message, (kind, text) => this.#sealer.open(kind, this.#owner, text)),
@@ -64,6 +53,7 @@ class OwnHandles implements MessageHandles {
     return edits.length === 0 ? bytes : withEdits(bytes, edits, part);
   }
 
+  /** Opens the header `Mcp-Name`, which repeats the task of a message. */
   openName(name: string, { messages }: ScannedBody): string {
     const task = messages.length === 1 && messages[0] !== undefined ? taskOf(messages[0]) : null;
     return (task !== null && task.value === name && this.#sealer.open('task', this.#owner, name)) || name;
@@ -138,7 +128,7 @@ function editsOf(message: ScannedMessage, open: Translate<string | null>): reado
     const value = open(kind, text.value);
     if (value !== null) edits.push({ text: JSON.stringify(value), range: text.range });
     else if (refusal !== null)
-      throw new MessageError(INVALID_PARAMS, refusal, { status: 200, id: message.id });
+      throw new MessageError('invalidParams', refusal, { status: 200, id: message.id });
   };
   add('task', taskOf(message), 'Failed to retrieve task: Task not found');
   add('request', message.requestState, 'The requestState is not known here. Call again without it.');
@@ -147,12 +137,9 @@ function editsOf(message: ScannedMessage, open: Translate<string | null>): reado
   if (message.serverRequest === null) return edits;
   const id = open('question', message.serverRequest.value);
   if (id === null)
-    throw new MessageError(NOT_PENDING, 'No request of the server with this id waits for a response here.');
+    throw new MessageError('unavailable', 'No request of the server with this id waits for a response here.');
   return [...edits, { text: id, range: message.serverRequest.range }];
 }
-
-const INVALID_PARAMS = -32_602;
-const NOT_PENDING = -32_000;
 
 /** In other methods the parameter has another meaning. */
 function taskOf({ method, task }: ScannedMessage): ScannedText | null {
@@ -185,5 +172,5 @@ export function withEdits(
 /** Pads an opened value with white space to its sealed length. Only an ID with many quotes is longer opened than sealed. */
 function spaces(count: number): Buffer {
   if (count >= 0) return Buffer.alloc(count, ' ');
-  throw new MessageError(INVALID_PARAMS, 'Write requestState and taskId before the arguments.');
+  throw new MessageError('invalidParams', 'Write requestState and taskId before the arguments.');
 }

@@ -1,22 +1,16 @@
 /** Writes a trace context into `params._meta` of a message on its way to the backend. @see MCP SEP-414 */
 import type { TraceContext } from '@portcullis/http/tracing';
-import { createBodyScanner } from '../messages/body-scanner.ts';
+import { scanBody } from '../messages/body-scanner.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import { type Edit, withEdits } from '../sessions/message-handles.ts';
 
 /** @param scanned of exactly these bytes; `null`: they were changed after they were scanned */
 export function withTraceContext(bytes: Buffer, scanned: ScannedBody | null, trace: TraceContext): Buffer {
-  const { isBatch, messages } = scanned ?? scan(bytes);
+  const { isBatch, messages } = scanned ?? scanBody(bytes);
   const [message] = messages;
   // Each message of a batch would have a trace of its own.
   if (isBatch || message === undefined || message.kind === 'response') return bytes;
   return withEdits(bytes, editsOf(message, bytes, trace));
-}
-
-function scan(bytes: Buffer): ScannedBody {
-  const scanner = createBodyScanner();
-  scanner.push(bytes);
-  return scanner.end();
 }
 
 function editsOf(message: ScannedMessage, bytes: Buffer, context: TraceContext): readonly Edit[] {

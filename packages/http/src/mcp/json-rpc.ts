@@ -77,6 +77,7 @@ export function errorResponse(id: MessageId | null, code: number, message: strin
 
 /** Codes of JSON-RPC and of MCP. */
 export const errorCodes = {
+  parseError: -32_700,
   invalidRequest: -32_600,
   methodNotFound: -32_601,
   invalidParams: -32_602,
@@ -85,9 +86,13 @@ export const errorCodes = {
   unavailable: -32_000,
   sessionNotFound: -32_001,
   resourceNotFound: -32_002,
+  /** Implementation-defined: the operation is not allowed, with whatever scopes. */
+  forbidden: -32_003,
   headerMismatch: -32_020,
   missingClientCapability: -32_021,
   unsupportedVersion: -32_022,
+  /** @see MCP 2025-11-25, URL mode elicitation */
+  urlElicitationRequired: -32_042,
 } as const;
 
 /** Whether a message is the response to the request with this `id`. */

@@ -75,6 +75,14 @@ function findHeaderParameters(schema: unknown, path: readonly string[]): readonl
   return [...own, ...below];
 }
 
+/** The value that a header repeats, which may be written as base64; `null` if it is not encoded correctly. */
+export function decodeHeaderValue(header: string): string | null {
+  const encoded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];
+  if (encoded === undefined) return header;
+  const bytes = Buffer.from(encoded, 'base64');
+  return bytes.toString('base64') === encoded ? bytes.toString() : null;
+}
+
 /** Encodes values that are not valid in a header as base64. */
 function encode(value: string): string {
   const plain = /^[\t\x20-\x7e]+$/.test(value) && value === value.trim() && !/^=\?base64\?.*\?=$/.test(value);

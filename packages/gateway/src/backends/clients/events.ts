@@ -7,7 +7,12 @@ export interface EventLog {
   /** Retains a message of a stream. @returns its event id */
   add(stream: number, message: Message): string;
   /** The messages after an event, of its stream; `null` for an event that is unknown here. */
-  after(id: string): { readonly stream: number; readonly messages: readonly Message[] } | null;
+  after(id: string): StreamEvents | null;
+}
+
+export interface StreamEvents {
+  readonly stream: number;
+  readonly messages: readonly Message[];
 }
 
 interface RetainedEvent {

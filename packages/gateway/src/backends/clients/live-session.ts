@@ -25,8 +25,11 @@ export interface LiveSession extends SessionIdentity, PoolEntry {
   usedAt: number;
   /** The session at the backend, opened once; again after it has ended. @throws BackendError */
   connect(): Promise<BackendSession>;
-  /** Redirects messages without a request to a new stream; the previous one ends. */
-  attach(reply: Reply): () => void;
+  /**
+   * Continues a stream on another connection: that of a response, or otherwise that of messages without a request, whose previous
+   * stream ends. @returns call it when the connection is closed
+   */
+  attach(stream: number, reply: Reply): () => void;
   nextStream(): number;
   /** Streams of responses that are not complete. */
   readonly responding: Set<number>;
@@ -45,6 +48,7 @@ export function createLiveSession(
 ): LiveSession {
   // Over 60 lines: the state of one session, in its closures.
   const requests = new Map<MessageId, AbortController>();
+  const responding = new Set<number>();
   const resumed = new Map<number, Reply>();
   let serverMessages: ServerMessages = { kind: 'buffered', messages: [] };
   let connection: Promise<BackendSession> | null = null;
@@ -54,14 +58,20 @@ export function createLiveSession(
     ...identity,
     events: createEventLog(),
     requests,
-    responding: new Set(),
+    responding,
     resumed,
     usedAt: performance.now(),
     connect() {
       connection ??= connectNow();
       return connection;
     },
-    attach(reply) {
+    attach(stream, reply) {
+      if (responding.has(stream)) {
+        resumed.set(stream, reply);
+        return () => {
+          if (resumed.get(stream) === reply) resumed.delete(stream);
+        };
+      }
       const before = serverMessages;
       const attached: ServerMessages = { kind: 'streamed', reply };
       serverMessages = attached;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   createStandardHeaders,
+  decodeHeaderValue,
   errorCodes,
   errorResponse,
   type Message,
@@ -50,9 +51,5 @@ async function listTools(session: BackendSession): Promise<StandardHeaders> {
 
 /** `null` for a value that is not encoded correctly, or missing. */
 function decode(value: string | readonly string[] | undefined): string | null {
-  if (typeof value !== 'string') return null;
-  const encoded = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
-  if (encoded === undefined) return value;
-  const bytes = Buffer.from(encoded, 'base64');
-  return bytes.toString('base64') === encoded ? bytes.toString() : null;
+  return typeof value === 'string' ? decodeHeaderValue(value) : null;
 }

@@ -11,10 +11,11 @@ import {
 } from '@portcullis/http';
 import { MAX_INITIALIZE } from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
-import { createMessageHandles } from '../../sessions/message-handles.ts';
+import { MessageHandles } from '../../sessions/message-handles.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { InitializeParams } from '../backend.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
+import type { StreamEvents } from './events.ts';
 import type { LiveSession } from './live-session.ts';
 import { createReply, endWithError, type Reply } from './reply.ts';
 import { type EditResponse, servePost } from './session-requests.ts';
@@ -44,15 +45,14 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
       const session = table.find(request);
       if (session === null) return;
       const stream = session.nextStream();
-      const reply = createSessionReply(sealer, request, session, stream);
-      await servePost({ request, session, reply, stream, edit }, messages);
+      await servePost({ request, session, reply: replyOf(request, session, stream), stream, edit }, messages);
     },
     async get(request) {
       const session = table.find(request);
       if (session === null) return;
       const lastId = request.incoming.headers['last-event-id'];
-      if (typeof lastId === 'string') return resume(sealer, request, session, lastId);
-      follow(sealer, request, session, { stream: session.nextStream(), messages: [] });
+      if (typeof lastId === 'string') return resume(request, session, lastId);
+      follow(request, session, { stream: session.nextStream(), messages: [] });
       // Notifications reach the stream only while there is a session at the backend.
       await session.connect().catch(() => undefined);
     },
@@ -64,6 +64,31 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
     },
     close: table.close,
   };
+
+  function replyOf({ outgoing, owner }: GatewayRequest, { events }: LiveSession, stream: number): Reply {
+    const identifiers = new MessageHandles(sealer, owner);
+    return createReply(
+      outgoing,
+      (message) => events.add(stream, message),
+      (message) => identifiers.seal(message),
+    );
+  }
+
+  /** Sends the messages that the client has missed, and continues their stream. */
+  function resume(request: GatewayRequest, session: LiveSession, lastId: string): void {
+    const missed = session.events.after(lastId);
+    if (missed === null) refuse(request, 404, 'The event of Last-Event-ID is no longer buffered here.');
+    else follow(request, session, missed);
+  }
+
+  function follow(request: GatewayRequest, session: LiveSession, { stream, messages }: StreamEvents): void {
+    const reply = replyOf(request, session, stream);
+    reply.open();
+    for (const message of messages) reply.send(message);
+    // The missed messages included the response.
+    if (messages.some(isResponse)) reply.end(null);
+    else request.outgoing.once('close', session.attach(stream, reply));
+  }
 }
 
 async function initialize(
@@ -97,51 +122,4 @@ function readInitialize(message: Message): InitializeParams | null {
   const version = WITH_SESSIONS.has(protocolVersion) ? protocolVersion : LAST_WITH_SESSIONS;
   const read = { protocolVersion: version, capabilities, clientInfo };
   return JSON.stringify(read).length > MAX_INITIALIZE ? null : read;
-}
-
-function createSessionReply(
-  sealer: Sealer,
-  { outgoing, owner }: GatewayRequest,
-  { events }: LiveSession,
-  stream: number,
-): Reply {
-  const identifiers = createMessageHandles(sealer, owner);
-  return createReply(
-    outgoing,
-    (message) => events.add(stream, message),
-    (message) => identifiers.seal(message),
-  );
-}
-
-/** Resumes a stream with the messages that the client has missed. */
-interface ResumedStream {
-  readonly stream: number;
-  readonly messages: readonly Message[];
-}
-
-function resume(sealer: Sealer, request: GatewayRequest, session: LiveSession, lastId: string): void {
-  const missed = session.events.after(lastId);
-  if (missed === null) refuse(request, 404, 'The event of Last-Event-ID is no longer buffered here.');
-  else follow(sealer, request, session, missed);
-}
-
-function follow(
-  sealer: Sealer,
-  request: GatewayRequest,
-  session: LiveSession,
-  { stream, messages }: ResumedStream,
-): void {
-  const reply = createSessionReply(sealer, request, session, stream);
-  reply.open();
-  for (const message of messages) reply.send(message);
-  // The missed messages included the response.
-  if (messages.some(isResponse)) return void reply.end(null);
-  if (!session.responding.has(stream)) {
-    request.outgoing.once('close', session.attach(reply));
-    return;
-  }
-  session.resumed.set(stream, reply);
-  request.outgoing.once('close', () => {
-    if (session.resumed.get(stream) === reply) session.resumed.delete(stream);
-  });
 }

@@ -11,7 +11,6 @@ import {
 } from '@portcullis/http';
 import { ConnectionRequired } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits.ts';
-import { URL_ELICITATION_REQUIRED } from '../../messages/user-action.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { BackendError } from '../backend.ts';
 import type { LiveSession } from './live-session.ts';
@@ -105,7 +104,7 @@ function endCancelled(reply: Reply, isLast: boolean): void {
 /** The response to one of several requests, or on a stream. */
 function failureOf({ id }: RequestMessage, error: unknown): Message {
   if (error instanceof ConnectionRequired)
-    return errorResponse(id, URL_ELICITATION_REQUIRED, error.message, error.elicitations());
+    return errorResponse(id, errorCodes.urlElicitationRequired, error.message, error.elicitations());
   return errorResponse(id, errorCodes.unavailable, error instanceof Error ? error.message : '');
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@portcullis/http';
 import type { GatewayRequest } from '../../servers/request.ts';
 import type { BackendSession } from '../backend.ts';
-import { metaKeys } from '../revisions.ts';
+import { hasCapability, metaKeys, reportedLists } from '../revisions.ts';
 import type { Reply } from './reply.ts';
 
 /** @see MCP 2026-07-28, subscriptions */
@@ -49,26 +49,14 @@ export async function serveSubscription(
 /** What the backend can report. */
 async function grant(session: BackendSession, wanted: JsonFields): Promise<JsonFields> {
   const { capabilities } = session.initialized;
-  const reports = (name: string, member: string): boolean =>
-    isMembers(capabilities[name]) && capabilities[name][member] === true;
+  const lists = Object.entries(reportedLists(capabilities)).filter(([name]) => wanted[name] === true);
   const uris: string[] = [];
-  if (reports('resources', 'subscribe'))
-    for (const uri of urisOf(wanted))
-      if (
-        await requestOf(session, 'resources/subscribe', uri).then(
-          ({ error }) => error === undefined,
-          () => false,
-        )
-      )
-        uris.push(uri);
-  return {
-    ...(wanted['toolsListChanged'] === true && reports('tools', 'listChanged') && { toolsListChanged: true }),
-    ...(wanted['promptsListChanged'] === true &&
-      reports('prompts', 'listChanged') && { promptsListChanged: true }),
-    ...(wanted['resourcesListChanged'] === true &&
-      reports('resources', 'listChanged') && { resourcesListChanged: true }),
-    ...(uris.length > 0 && { resourceSubscriptions: uris }),
-  };
+  if (hasCapability(capabilities, 'resources', 'subscribe'))
+    for (const uri of urisOf(wanted)) {
+      const response = await requestOf(session, 'resources/subscribe', uri).catch(() => null);
+      if (response !== null && response.error === undefined) uris.push(uri);
+    }
+  return { ...Object.fromEntries(lists), ...(uris.length > 0 && { resourceSubscriptions: uris }) };
 }
 
 function isWanted(message: Message, granted: JsonFields): boolean {

@@ -12,11 +12,9 @@ import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { type BackendAccess, BackendError } from '../backend.ts';
 
-/** Sends a request. @throws BackendError when there is no response, ConnectionRequired when the user has to connect an account */
-export type BackendFetch = TransportFetch;
-
 export interface BackendPools {
-  fetchFor(access: BackendAccess): BackendFetch;
+  /** @throws BackendError when there is no response, ConnectionRequired when the user has to connect an account */
+  fetchFor(access: BackendAccess): TransportFetch;
   close(): Promise<void>;
 }
 

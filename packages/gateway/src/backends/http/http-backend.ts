@@ -1,5 +1,5 @@
 /** Backends over HTTP on the message path: Streamable HTTP, with sessions or stateless, and HTTP+SSE. */
-import type { TransportReceiver } from '@portcullis/http';
+import type { TransportFetch, TransportReceiver } from '@portcullis/http';
 import type { Addresses } from '../../addresses/addresses.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import {
@@ -10,7 +10,7 @@ import {
   toFailure,
 } from '../backend.ts';
 import { createMessageExchange, type MessageExchange } from '../exchange/message-exchange.ts';
-import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
+import { createBackendPools } from './backend-fetch.ts';
 import { openStateless } from './stateless-session.ts';
 import { connectSseBackend, createBackendTransport } from './transports.ts';
 
@@ -67,7 +67,7 @@ export function createHttpBackend({
 
   async function openAt(
     url: URL,
-    fetch: BackendFetch,
+    fetch: TransportFetch,
     initialize: InitializeParams,
   ): Promise<BackendSession> {
     const { name, limits } = server;

@@ -1,11 +1,11 @@
 /** Detects the transport and revision of an HTTP backend, once, when a client's may differ. */
 
-import { isMembers, type Message, readBodyMessages } from '@portcullis/http';
+import { isMembers, type Message, readBodyMessages, type TransportFetch } from '@portcullis/http';
 import type { Addresses } from '../../addresses/addresses.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { LAST_WITH_SESSIONS, metaKeys, STATELESS } from '../revisions.ts';
-import { type BackendFetch, createBackendPools } from './backend-fetch.ts';
+import { createBackendPools } from './backend-fetch.ts';
 import { connectSseBackend } from './transports.ts';
 
 export interface BackendProtocols {
@@ -70,7 +70,7 @@ export function createProtocolDetection(server: GatewayServer, addresses: Addres
     return address.url;
   }
 
-  async function speaksSse(fetch: BackendFetch): Promise<boolean> {
+  async function speaksSse(fetch: TransportFetch): Promise<boolean> {
     const receiver = { accept: () => undefined, fail: () => undefined };
     const options = { name: server.name, url: urlNow(), fetch, limit: limits.frame, receiver };
     const transport = await connectSseBackend(options, limits.connect * 1000).catch(() => null);
@@ -101,7 +101,7 @@ const initialize: Message = {
 
 /** The address of a probe. */
 interface ProbeTarget {
-  readonly fetch: BackendFetch;
+  readonly fetch: TransportFetch;
   readonly url: URL;
   readonly limits: GatewayServer['limits'];
 }

@@ -8,18 +8,18 @@ import {
   type RequestMessage,
   readBodyMessages,
   readBodyText,
+  type TransportFetch,
   withMeta,
 } from '@portcullis/http';
 import { BackendError, type Call, type InitializeParams, toFailure } from '../backend.ts';
 import type { ExchangeTimeouts } from '../exchange/pending-requests.ts';
 import { metaKeys, STATELESS } from '../revisions.ts';
-import type { BackendFetch } from './backend-fetch.ts';
 import { failureOfResponse } from './transports.ts';
 
 export interface StatelessOptions {
   readonly name: string;
   readonly url: URL;
-  readonly fetch: BackendFetch;
+  readonly fetch: TransportFetch;
   /** Bytes of one message. */
   readonly frame: number;
   readonly timeouts: ExchangeTimeouts;

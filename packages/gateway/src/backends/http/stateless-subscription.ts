@@ -1,20 +1,13 @@
 /** Reads `subscriptions/listen` of a stateless backend, and reopens it when it breaks. */
-import {
-  isMembers,
-  type JsonFields,
-  type Message,
-  mediaType,
-  readBodyMessages,
-  withMeta,
-} from '@portcullis/http';
+import { type JsonFields, type Message, mediaType, readBodyMessages, withMeta } from '@portcullis/http';
 import { FIRST_STREAM_DELAY, LAST_STREAM_DELAY } from '../../limits.ts';
-import { metaKeys } from '../revisions.ts';
+import { metaKeys, reportedLists } from '../revisions.ts';
 
 export interface Subscription {
   close(): void;
 }
 
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   readonly capabilities: JsonFields;
   readonly uris: readonly string[];
   readonly frame: number;
@@ -30,7 +23,10 @@ export function followSubscriptions({
   openStream,
   receive,
 }: SubscriptionOptions): Subscription | null {
-  const filter = createFilter(capabilities, uris);
+  const filter = {
+    ...reportedLists(capabilities),
+    ...(uris.length > 0 && { resourceSubscriptions: uris }),
+  };
   if (Object.keys(filter).length === 0) return null;
   const closing = new AbortController();
   void follow();
@@ -57,15 +53,4 @@ export function followSubscriptions({
       if (!closing.signal.aborted) await new Promise((done) => setTimeout(done, delay).unref());
     }
   }
-}
-
-function createFilter(capabilities: JsonFields, uris: readonly string[]): JsonFields {
-  const reports = (name: string): boolean =>
-    isMembers(capabilities[name]) && capabilities[name]['listChanged'] === true;
-  return {
-    ...(reports('tools') && { toolsListChanged: true }),
-    ...(reports('prompts') && { promptsListChanged: true }),
-    ...(reports('resources') && { resourcesListChanged: true }),
-    ...(uris.length > 0 && { resourceSubscriptions: uris }),
-  };
 }

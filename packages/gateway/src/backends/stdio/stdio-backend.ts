@@ -106,7 +106,7 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
 
 function createPool({ server, definition }: StdioBackendOptions): IdlePool<Running> {
   const { processes, idle, memory } = definition.limits;
-  const pool = createIdlePool<Running>({
+  const pool: IdlePool<Running> = createIdlePool({
     limits: { entries: processes, perUser: MAX_PROCESSES_OF_USER, idle: idle * 1000 },
     interval: PROCESS_SWEEP,
     overloaded: (count) => `${server.name} already runs ${count} processes, and each of them is busy.`,
