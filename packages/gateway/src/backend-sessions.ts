@@ -2,16 +2,10 @@
 import type { BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
 import { type OwnSessions, ownInitialize } from './catalogue/list-tools.ts';
-import type { CredentialSource } from './credentials/credential-source.ts';
+import type { PassThroughOptions } from './http/pass-through.ts';
 import type { OwnedRequest } from './servers/request.ts';
 import { ownerKey } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
-
-export interface BackendSessionOptions {
-  readonly credentials: CredentialSource;
-  /** The backend announced that its list of tools has changed. */
-  readonly onToolsChanged: (server: GatewayServer) => void;
-}
 
 export interface BackendSessions {
   /** A session for a client, also for one of a merged server. */
@@ -26,7 +20,7 @@ export interface BackendSessions {
 export function createBackendSessions(
   server: GatewayServer,
   backend: MessageBackend,
-  { credentials, onToolsChanged }: BackendSessionOptions,
+  { credentials, onToolsChanged }: Pick<PassThroughOptions, 'credentials' | 'onToolsChanged'>,
 ): BackendSessions {
   /** The session that each user's client opened last. */
   const opened = new Map<string, BackendSession>();

@@ -2,11 +2,7 @@
 
 import { isRequest, type Message, readMessage, statelessVersion } from '@portcullis/http';
 import { onShutdown } from '@portcullis/http/node';
-import {
-  type BackendSessionOptions,
-  type BackendSessions,
-  createBackendSessions,
-} from './backend-sessions.ts';
+import { type BackendSessions, createBackendSessions } from './backend-sessions.ts';
 import { BackendError, type MessageBackend } from './backends/backend.ts';
 import { sentBytes } from './backends/clients/reply.ts';
 import {
@@ -14,6 +10,7 @@ import {
   createSessionClients,
   type RevisionClients,
 } from './backends/clients/session-clients.ts';
+import type { EditResponse } from './backends/clients/session-requests.ts';
 import { openSession } from './backends/clients/session-table.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
@@ -26,38 +23,25 @@ import {
   unavailable,
 } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
-import type { Forwarding } from './http/pass-through.ts';
+import type { Forwarding, PassThrough, PassThroughOptions } from './http/pass-through.ts';
 import { type ServerSlots, takeStream } from './http/slots.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
-import type { Sealer } from './sessions/sealer.ts';
 
 /** Options of `createMessagePath`. */
-export interface MessagePathOptions extends BackendSessionOptions {
-  readonly sealer: Sealer;
-  /** Headers of every response, as a flat list. */
-  readonly commonHeaders: readonly string[];
-  /** Filters or changes a response on its way to the client, such as a list of tools. */
-  readonly edit?: (response: Message, method: string, request: GatewayRequest) => Promise<Message> | Message;
-  readonly slots: ServerSlots;
+export interface MessagePathOptions extends PassThroughOptions {
+  readonly edit?: EditResponse;
 }
 
 /** Serves the requests of one server. */
-export interface MessagePath extends BackendSessions {
-  /**
-   * Opens the session id of a request.
-   * @throws GatewayError 404 for a session of another user, client or server, before anything else is decided
-   */
-  checkHandles(request: GatewayRequest): void;
-  /** Bodies are always buffered. */
-  takeUpload(request: GatewayRequest): null;
+export interface MessagePath
+  extends BackendSessions,
+    Pick<PassThrough, 'checkHandles' | 'takeUpload' | 'isUp' | 'close'> {
   /**
    * Serves a request whose body policy has allowed.
    * @throws GatewayError, and what credentials throw
    */
   forward(request: GatewayRequest, forwarding: Pick<Forwarding, 'body'>): Promise<ExchangeSummary>;
-  isUp(): boolean;
-  close(): Promise<void>;
 }
 
 /** Creates the message path of a server. */
@@ -75,6 +59,7 @@ export function createMessagePath(
   const dispatch = createDispatch(server, slots, sessions, stateless);
 
   return {
+    // Bodies are always buffered.
     takeUpload: () => null,
     async forward(request, { body }) {
       const sentAt = performance.now();

@@ -119,7 +119,7 @@ function startBackend(
     ...services,
     slots,
     onToolsChanged: () => catalogue?.changed(server),
-    edit: async (response, _method, request) => {
+    edit: async (response, request) => {
       const credential = await credentials.for(request.principal, server);
       return backend.control.editResponse(response, request, credential) as Message;
     },

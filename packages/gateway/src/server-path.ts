@@ -16,27 +16,20 @@ import type { ProcessLog } from './backends/stdio/process.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
-import {
-  createPassThrough,
-  type Forwarding,
-  type PassThrough,
-  type PassThroughOptions,
-} from './http/pass-through.ts';
+import { createPassThrough, type Forwarding } from './http/pass-through.ts';
 import { StreamedBody } from './http/streamed-body.ts';
 import { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { BackendDefinition, GatewayServer, HttpBackendDefinition } from './servers/server.ts';
 
-export interface ServerPathOptions extends PassThroughOptions, MessagePathOptions {
+export interface ServerPathOptions extends MessagePathOptions {
   readonly log: ProcessLog;
   readonly onHealth: HealthListener;
   readonly probes: ProbeOptions;
 }
 
 /** Requests to a backend, and sessions for the gateway itself. */
-export interface ServerPath
-  extends Pick<PassThrough, 'checkHandles' | 'takeUpload' | 'isUp' | 'close'>,
-    Pick<MessagePath, 'listSessions' | 'open'> {
+export interface ServerPath extends Omit<MessagePath, 'forward'> {
   /**
    * Serves a request whose body policy has allowed.
    * @throws GatewayError, and what credentials throw

@@ -25,7 +25,7 @@ import {
   type SentMessage,
 } from './exchange-phases.ts';
 import { closeUnread, contentTypeOf, isStreamType, responseHeaders, withFields } from './headers.ts';
-import type { Gauge } from './slots.ts';
+import type { ServerSlots } from './slots.ts';
 import { StreamedBody } from './streamed-body.ts';
 
 /** What the exchanges with one backend share. */
@@ -35,7 +35,7 @@ export interface ExchangeServices {
   readonly addresses: Addresses;
   readonly sealer: Sealer;
   readonly credentials: CredentialSource;
-  readonly streams: Gauge;
+  readonly slots: ServerSlots;
   /** Headers of every response, as a flat list. */
   readonly commonHeaders: readonly string[];
   /** The backend announced that its list of tools has changed. */
@@ -274,7 +274,7 @@ class Exchange implements BackendRequestListener {
   #takeStreamSlot(): void {
     const { owner, incoming } = this.#request;
     if (incoming.method === 'GET') return;
-    const release = this.#services.streams.take(userKey(owner));
+    const release = this.#services.slots.streams.take(userKey(owner));
     // A call whose response is a stream is not refused: the backend has executed it.
     if (release === null) return;
     this.#release();

@@ -1,27 +1,20 @@
 /** The pass-through path: forwards requests to an HTTP backend that speaks the client's transport, and streams the responses back. */
 
 import type { Address, Addresses } from '../addresses/addresses.ts';
-import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
+import type { BackendCredential } from '../credentials/credential-source.ts';
 import { UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits.ts';
 import { type ExpectedResponses, splitEventId } from '../messages/check-responses.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import { userKey } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
-import type { Sealer } from '../sessions/sealer.ts';
 import type { MessageEdit } from './edited-body.ts';
 import { sessionNotFound } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
-import { createGauge, type Gauge, type ServerSlots, takeStream } from './slots.ts';
+import { createGauge, type Gauge, takeStream } from './slots.ts';
 import { StreamedBody } from './streamed-body.ts';
 
-export interface PassThroughOptions {
-  readonly sealer: Sealer;
-  readonly credentials: CredentialSource;
-  readonly commonHeaders: readonly string[];
-  readonly onToolsChanged: ExchangeServices['onToolsChanged'];
-  readonly slots: ServerSlots;
-}
+export type PassThroughOptions = Omit<ExchangeServices, 'server' | 'definition' | 'addresses'>;
 
 /** The request as forwarded to the backend. */
 export interface Forwarding {
@@ -59,7 +52,6 @@ export interface PassThrough {
 }
 
 interface Backend extends ExchangeServices {
-  readonly slots: ServerSlots;
   /** Requests whose body has not arrived. */
   readonly uploads: Gauge;
 }
@@ -76,7 +68,6 @@ export function createPassThrough(
     definition,
     addresses,
     uploads: createGauge(() => Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER))),
-    streams: options.slots.streams,
   };
   return {
     isUp: () => addresses.isUp(),

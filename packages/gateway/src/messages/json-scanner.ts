@@ -7,16 +7,16 @@ import {
   COLON,
   COMMA_OR_END,
   DONE,
+  ESCAPABLE,
   ESCAPE,
   FRACTION,
   HEX,
   INTEGER,
   isDigit,
-  isEscapable,
   isHexDigit,
   isSpace,
   LITERAL,
-  literalOf,
+  LITERALS,
   MINUS,
   NAME,
   NAME_OR_END,
@@ -183,7 +183,7 @@ export class JsonScanner {
     if (byte === 0x2d) return MINUS;
     if (byte === 0x30) return ZERO;
     if (isDigit(byte)) return INTEGER;
-    const literal = literalOf(byte);
+    const literal = LITERALS[byte];
     if (literal === undefined) throw this.#unexpected(at);
     this.#literal = literal;
     return LITERAL;
@@ -252,7 +252,7 @@ export class JsonScanner {
 
   #inEscape(chunk: Buffer, at: number): number {
     const byte = chunk[at] ?? 0;
-    this.#expect(isEscapable(byte), at);
+    this.#expect(ESCAPABLE.has(byte), at);
     this.#state = byte === 0x75 ? HEX : STRING;
     this.#hexLeft = 4;
     return at + 1;

@@ -23,23 +23,15 @@ const EXPONENT = 16;
 const SIGN = 17;
 export const POWER = 18;
 
-const LITERALS: Readonly<Record<number, readonly number[]>> = {
+/** The bytes of each literal, by the first of them. */
+export const LITERALS: Readonly<Record<number, readonly number[]>> = {
   116: [...Buffer.from('true')],
   102: [...Buffer.from('false')],
   110: [...Buffer.from('null')],
 };
 
-/** The bytes of the literal that begins with a byte. */
-export function literalOf(first: number): readonly number[] | undefined {
-  return LITERALS[first];
-}
-
-const ESCAPABLE: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrtu'));
-
-/** Whether a byte may follow a backslash. */
-export function isEscapable(byte: number): boolean {
-  return ESCAPABLE.has(byte);
-}
+/** The bytes that may follow a backslash. */
+export const ESCAPABLE: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrtu'));
 
 export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

@@ -10,9 +10,15 @@ import {
   unavailableClaims,
 } from '@portcullis/policy';
 import { defineCredentials } from './credential-options.ts';
-import { commandDefaults, type ReadBackend, type ReadServer } from './options.ts';
+import {
+  commandDefaults,
+  httpMembers,
+  processMembers,
+  type ReadBackend,
+  type ReadServer,
+} from './options.ts';
 import { rulesOf } from './resources.ts';
-import type { AccessRules, BackendDefinition, GatewayServer, RuleTable } from './server.ts';
+import type { AccessRules, BackendDefinition, GatewayServer } from './server.ts';
 
 /** What `defineServers` needs besides the configured servers. */
 export interface ServerSources {
@@ -80,14 +86,13 @@ function addressOf(backend: BackendDefinition | null): string {
   return backend.kind === 'stdio' ? JSON.stringify(backend.command) : (backend.urls[0]?.href ?? '');
 }
 
-function rulesOfOptions({ tools, resources, prompts, methods }: ReadServer): AccessRules {
-  const table = (rules: RuleTable | undefined) => rules ?? null;
-  return {
-    tools: table(tools),
-    resources: table(resources),
-    prompts: table(prompts),
-    methods: table(methods),
-  };
+function rulesOfOptions({
+  tools = null,
+  resources = null,
+  prompts = null,
+  methods = null,
+}: ReadServer): AccessRules {
+  return { tools, resources, prompts, methods };
 }
 
 /** `undefined`: it has issues. */
@@ -109,32 +114,10 @@ function defineBackend(
       report.add(at('backend'), 'must have either url or command');
     return undefined;
   }
-  checkOnly(backend, url === undefined ? ONLY_URL : ONLY_COMMAND, at, report);
-  return command === undefined ? defineRemote(backend, at, report) : defineProcess(backend, command, sources);
-}
-
-const ONLY_URL = ['transport', 'credentials', 'forward'] as const;
-const ONLY_COMMAND = [
-  'folder',
-  'environment',
-  'process',
-  'processes',
-  'idle',
-  'memory',
-  'isolation',
-  'identity',
-] as const;
-
-function checkOnly(
-  backend: ReadBackend,
-  foreign: readonly (keyof ReadBackend)[],
-  at: At,
-  report: OptionReport,
-): void {
-  const kind = foreign === ONLY_URL ? 'url' : 'command';
-  for (const name of foreign) {
+  const [kind, foreign] = url === undefined ? ['url', httpMembers()] : ['command', processMembers()];
+  for (const name of Object.keys(foreign) as readonly (keyof ReadBackend)[])
     if (backend[name] !== undefined) report.add(at('backend', name), `needs ${kind}, which is not set`);
-  }
+  return command === undefined ? defineRemote(backend, at, report) : defineProcess(backend, command, sources);
 }
 
 function defineRemote(backend: ReadBackend, at: At, report: OptionReport): BackendDefinition | undefined {

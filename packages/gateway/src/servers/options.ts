@@ -125,7 +125,7 @@ export const commandDefaults = { process: 'user', processes: 32, idle: 300 } as 
 const systemId = () => wholeNumber(1, 4_294_967_294);
 
 /** Members of a backend over HTTP. */
-const httpMembers = () => ({
+export const httpMembers = () => ({
   url: optional(
     z
       .union([backendUrl(), list(backendUrl(), 1, 16)])
@@ -145,7 +145,7 @@ const httpMembers = () => ({
 });
 
 /** Members of a backend over stdio. */
-const processMembers = () => ({
+export const processMembers = () => ({
   command: optional(list(text('a word of a command'), 1), 'command of an MCP server over stdio'),
   folder: optional(text('a folder'), '`command`: its working directory', 'the working directory'),
   environment: optional(

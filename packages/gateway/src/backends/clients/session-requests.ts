@@ -17,11 +17,7 @@ import type { LiveSession } from './live-session.ts';
 import { endWithError, openWhenLate, type Reply } from './reply.ts';
 
 /** Changes a response for its client, such as a list of tools. */
-export type EditResponse = (
-  response: Message,
-  method: string,
-  request: GatewayRequest,
-) => Promise<Message> | Message;
+export type EditResponse = (response: Message, request: GatewayRequest) => Promise<Message> | Message;
 
 /** One POST of a client, and the stream that responds to it. */
 export interface SessionPost {
@@ -77,7 +73,7 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
     const connection = await session.connect();
     const receive = (received: Message): void => current().send(received);
     const response = await connection.request(message, { signal, receive, network: request.network });
-    finish(await edit(response, message.method, request));
+    finish(await edit(response, request));
   } catch (failure) {
     const isEnded = signal.reason instanceof BackendError;
     const error = isEnded ? signal.reason : failure;

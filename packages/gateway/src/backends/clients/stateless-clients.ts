@@ -90,7 +90,7 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
       const session = await shared.session;
       const one: StatelessRequest = { request, session, message, reply };
       if (message.method === 'server/discover')
-        return reply.end(await options.edit(discover(session, message), message.method, request));
+        return reply.end(await options.edit(discover(session, message), request));
       if (message.method === 'subscriptions/listen')
         return await serveSubscription(request, session, message, reply);
       await exchange(calls, options, one);
@@ -177,8 +177,7 @@ async function exchange(
     })
     .finally(stopWaiting);
   if (outcome === null) return;
-  const translated = toStateless(outcome, message.method, session.initialized);
-  const response = await edit(translated, message.method, request);
+  const response = await edit(toStateless(outcome, message.method, session.initialized), request);
   const isUnknown = isMembers(response.error) && response.error['code'] === errorCodes.methodNotFound;
   reply.end(response, isUnknown ? 404 : 200);
 }
