@@ -12,7 +12,7 @@ import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.
 import type { DecisionPoint } from './authzen/decision-point.ts';
 import { createPinBoard } from './catalogue/pins.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
-import { type HandlingServices, handleRequest } from './handle-request.ts';
+import { type HandlingServices, RequestHandling } from './handle-request.ts';
 import { invalidRequest, sendError, sendResult } from './http/error-response.ts';
 import { closeUnread, followsLast } from './http/headers.ts';
 import { PolicyError } from './policy/check-messages.ts';
@@ -208,7 +208,8 @@ function createHandler(
     const { server } = found;
     const owner = ownerOf(principal, server, network);
     const startedAt = performance.now();
-    handleRequest(services, found, { server, principal, owner, network, incoming, outgoing, startedAt });
+    const request = { server, principal, owner, network, incoming, outgoing, startedAt };
+    new RequestHandling(services, found, request).start();
   };
 }
 

@@ -74,15 +74,6 @@ export interface HandlingServices {
 
 const METHODS: readonly (string | undefined)[] = ['POST', 'GET', 'DELETE'];
 
-/** Never throws. */
-export function handleRequest(
-  services: HandlingServices,
-  served: ServedServer,
-  request: GatewayRequest,
-): void {
-  new Handling(services, served, request).start();
-}
-
 /** A backend that does not know its users cannot distinguish their tasks. */
 function refuseTaskLists({ backend, name }: GatewayServer, { messages }: ScannedBody): void {
   if (backend === null || backend.kind === 'stdio' || USER_CREDENTIALS.has(backend.credentials.as)) return;
@@ -104,7 +95,7 @@ function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message
   return message.method !== 'initialize';
 }
 
-class Handling {
+export class RequestHandling {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
   readonly #request: GatewayRequest;
@@ -122,6 +113,7 @@ class Handling {
     this.#request = request;
   }
 
+  /** Never throws. */
   start(): void {
     onShutdown(this.#request.outgoing, this.#onShutdown);
     this.#try(() => {

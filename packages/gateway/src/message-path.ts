@@ -24,7 +24,7 @@ import {
 } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { Forwarding, PassThrough, PassThroughOptions } from './http/pass-through.ts';
-import { type ServerSlots, takeStream } from './http/slots.ts';
+import type { ServerSlots } from './http/slots.ts';
 import type { GatewayRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 
@@ -56,7 +56,7 @@ export function createMessagePath(
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
 
-  const dispatch = createDispatch(server, slots, sessions, stateless);
+  const dispatch = createDispatch(slots, sessions, stateless);
 
   return {
     // Bodies are always buffered.
@@ -94,7 +94,6 @@ export function createMessagePath(
 
 /** Serves a request by the clients of its revision. */
 function createDispatch(
-  server: GatewayServer,
   slots: ServerSlots,
   sessions: RevisionClients,
   stateless: RevisionClients,
@@ -109,7 +108,7 @@ function createDispatch(
   function post(request: GatewayRequest, messages: readonly Message[]): Promise<void> {
     const { outgoing, owner } = request;
     const isStream = messages.some(({ method }) => method === 'subscriptions/listen');
-    outgoing.once('close', isStream ? takeStream(slots, server, owner) : slots.takeRequest(owner));
+    outgoing.once('close', isStream ? slots.takeStream(owner) : slots.takeRequest(owner));
     onShutdown(outgoing, () => {
       if (!outgoing.headersSent || outgoing.writableEnded) return;
       const ids = messages.filter(isRequest).map(({ id }) => JSON.stringify(id));
@@ -123,7 +122,7 @@ function createDispatch(
     if (incoming.method === 'POST') return post(request, readBodyMessages(body));
     const clients = clientsOf(request, []);
     if (incoming.method === 'DELETE') return clients.delete(request);
-    outgoing.once('close', takeStream(slots, server, request.owner));
+    outgoing.once('close', slots.takeStream(request.owner));
     return clients.get(request);
   };
 }

@@ -86,7 +86,10 @@ export function serveAll(options: ServingOptions, retained: Retained): readonly 
 function createServices(options: ServingOptions): Services {
   const { events, conditions = null, decisionPoint = null } = options;
   const pins = options.pins === undefined ? null : createPinBoard(options.pins);
-  const probes = { interval: options.probeInterval ?? PROBE_INTERVAL, slots: createGauge(PROBES_AT_ONCE) };
+  const probes = {
+    interval: options.probeInterval ?? PROBE_INTERVAL,
+    slots: createGauge(() => PROBES_AT_ONCE),
+  };
   const log: ProcessLog = (server, line) => events({ type: 'process.output', server, line });
   const onHealth = createHealthEvents(events);
   const external = decisionPoint === null ? null : createExternalPolicy(decisionPoint);

@@ -113,7 +113,7 @@ it('probes of 200 backends that never respond are a bounded number at once, and 
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/mcp`;
-  const slots = createGauge(4);
+  const slots = createGauge(() => 4);
   let most = 0;
   const counting = {
     take: (key: string) => {

@@ -97,15 +97,15 @@ function covers(redacted: readonly string[], names: readonly string[]): boolean 
   return redacted.every((name, index) => index < names.length && (name === '*' || name === names[index]));
 }
 
-function targetOf({ method, target }: CallRecord): { readonly tool: string } | { readonly target?: string } {
+function targetOf({ method, target }: CallRecord): Pick<CallEvent, 'tool' | 'target'> {
   if (target === null) return {};
   return method === 'tools/call' ? { tool: shorten(target) } : { target: shorten(target) };
 }
 
-function argumentsOf({ arguments: given, request: { server } }: CallRecord): {
-  readonly argumentsHash?: string;
-  readonly arguments?: string;
-} {
+function argumentsOf({
+  arguments: given,
+  request: { server },
+}: CallRecord): Pick<CallEvent, 'argumentsHash' | 'arguments'> {
   if (given === null) return {};
   if (typeof given === 'string') return { argumentsHash: given };
   const retained = server.audit === null ? null : retainedArguments(given, server.audit);

@@ -3,7 +3,6 @@
  * @see OpenID Authorization API 1.0 (AuthZEN) §10.1
  */
 import { parseStrictJson } from '@portcullis/http';
-import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
 import {
   type Evaluation,
   type EvaluationOptions,
@@ -13,7 +12,8 @@ import {
   readEvaluation,
   readEvaluations,
 } from '@portcullis/policy';
-import { createLruCache, isLoopbackHost, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
+import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
+import { createConfiguredFetch } from '../credentials/token-request.ts';
 import type { DecisionPointDefinition } from './options.ts';
 import { createPointAuthentication } from './point-credentials.ts';
 
@@ -104,8 +104,9 @@ async function askAll(ask: Ask, evaluations: readonly Evaluation[]): Promise<rea
 }
 
 function createSender({ url, timeout, credentials }: DecisionPointDefinition, clock: () => number): Ask {
-  const fetch = createFetch(url, timeout);
-  const tokens = credentials.as === 'application' ? createFetch(credentials.tokenEndpoint, timeout) : fetch;
+  const createFetch = (at: string) => createConfiguredFetch(at, timeout * 1000);
+  const fetch = createFetch(url);
+  const tokens = credentials.as === 'application' ? createFetch(credentials.tokenEndpoint) : fetch;
   const authentication = createPointAuthentication(credentials, tokens, clock);
 
   async function send(path: string, body: unknown, mayRetry = true): Promise<unknown> {
@@ -138,16 +139,6 @@ function createSender({ url, timeout, credentials }: DecisionPointDefinition, cl
       throw unavailable(error instanceof Error ? error.message : 'it failed', RETRY_AFTER, error);
     }
   };
-}
-
-/** It may be in a private network, at the configured origin only. */
-function createFetch(url: string, timeout: number): OutboundFetch {
-  const { hostname, origin } = new URL(url);
-  return createOutboundFetch({
-    allowLoopback: isLoopbackHost(hostname),
-    allowedPrivateOrigins: [origin],
-    timeout: timeout * 1000,
-  });
 }
 
 function unavailable(reason: string, retryAfter: number, cause?: unknown): OAuthError {

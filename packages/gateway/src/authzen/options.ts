@@ -2,7 +2,6 @@
 import {
   checkedText,
   lazy,
-  list,
   type OptionReport,
   type OutputOf,
   optional,
@@ -11,8 +10,9 @@ import {
   secret,
   text,
 } from '@portcullis/authorization-server/options';
-import { isScope, isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import { isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
 import * as z from 'zod';
+import { scopeList } from '../servers/credential-options.ts';
 
 /** How this server authenticates itself to the decision point. */
 export type PointCredentials =
@@ -27,19 +27,6 @@ export interface ApplicationCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scopes: Scopes;
-}
-
-/** A decision point, validated. */
-export interface DecisionPointDefinition {
-  /** Without a slash at its end. */
-  readonly url: string;
-  readonly credentials: PointCredentials;
-  /** Seconds. */
-  readonly timeout: number;
-  /** Seconds in which an equal evaluation is not sent again. */
-  readonly cache: number;
-  readonly arguments: boolean;
-  readonly subject: Readonly<Record<string, unknown>>;
 }
 
 const endpoint = lazy(() =>
@@ -60,11 +47,7 @@ const credentialsSchema = lazy(() =>
     tokenEndpoint: optional(endpoint(), '`application`: token endpoint'),
     clientId: optional(text(), '`application`: client identifier there'),
     clientSecret: optional(secret(), '`application`: client secret there'),
-    scopes: optional(
-      list(checkedText('a scope', (scope) => (isScope(scope) ? null : 'must be a scope (RFC 6749 §3.3)'))),
-      '`application`: scopes to request',
-      'none',
-    ),
+    scopes: optional(scopeList(), '`application`: scopes to request', 'none'),
   }),
 );
 
@@ -88,6 +71,13 @@ const authzenSchema = lazy(() =>
     ),
   }),
 );
+
+/** A decision point, validated. Its URL has no slash at its end. */
+export interface DecisionPointDefinition
+  extends Omit<OutputOf<typeof authzenSchema>, 'credentials' | 'subject'> {
+  readonly credentials: PointCredentials;
+  readonly subject: Readonly<Record<string, unknown>>;
+}
 
 /** The schema of the setting `policy`. */
 export const policySchema = lazy(() =>

@@ -11,7 +11,7 @@ import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Catalogue, CataloguedTool, ListTools, ReviewedList, ToolCatalogue } from './catalogue.ts';
 import type { PinBoard, Pins, ToolChange } from './pins.ts';
-import { canonicalJson, hashOf, hintsOf, readToolDefinition } from './tool-definition.ts';
+import { canonicalJson, commonHints, hashOf, hintsOf, readToolDefinition } from './tool-definition.ts';
 
 interface CatalogueOptions {
   readonly list: ListTools;
@@ -69,21 +69,14 @@ export function createCatalogue(options: CatalogueOptions): Catalogue {
 }
 
 /** The gateway's own lists, by server and credential. */
-interface ListCache {
-  /** Immediately when cached; renewed in the background before its lifetime ends. */
-  find(request: OwnedRequest, credentialKey: string): Entry | Promise<Entry>;
-  /** Reads a list from the backend; one reading at a time for each key. */
-  load(request: OwnedRequest, credentialKey: string): Promise<Entry>;
-  changed(server: Pick<GatewayServer, 'path'>): void;
-}
-
-function createListCache(options: CatalogueOptions): ListCache {
+function createListCache(options: CatalogueOptions) {
   const { now } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry>>();
   const generations = new Map<string, number>();
   const turn = createSemaphore(options.concurrency ?? CATALOGUE_READS_AT_ONCE);
 
+  /** Reads a list from the backend; one reading at a time for each key. */
   function load(request: OwnedRequest, credentialKey: string): Promise<Entry> {
     const { path } = request.server;
     const key = keyOf(path, credentialKey);
@@ -111,14 +104,15 @@ function createListCache(options: CatalogueOptions): ListCache {
 
   return {
     load,
-    find(request, credentialKey) {
+    /** Immediately when cached; renewed in the background before its lifetime ends. */
+    find(request: OwnedRequest, credentialKey: string): Entry | Promise<Entry> {
       const entry = entries.get(keyOf(request.server.path, credentialKey));
       const age = entry === undefined ? Number.POSITIVE_INFINITY : now() - entry.at;
       if (entry === undefined || age >= CATALOGUE_LIFETIME) return load(request, credentialKey);
       if (age >= CATALOGUE_LIFETIME * CATALOGUE_REFRESH_AT) load(request, credentialKey).catch(() => {});
       return entry;
     },
-    changed({ path }) {
+    changed({ path }: Pick<GatewayServer, 'path'>): void {
       generations.set(path, (generations.get(path) ?? 0) + 1);
       for (const key of entries.keys()) if (key.startsWith(`${path} `)) entries.delete(key);
       for (const key of loading.keys()) if (key.startsWith(`${path} `)) loading.delete(key);
@@ -207,12 +201,8 @@ function viewOf(entry: Entry, pins: Pins): ToolCatalogue {
 /** A tool that the backend lists now: in no revision with a definition that is not approved. */
 function cataloguedTool(tools: readonly ListedTool[], pins: Pins): CataloguedTool {
   const states = tools.map(({ name, hash }) => pins.stateOf(name, hash));
-  const readOnly = tools.every(({ hints }) => hints.readOnly);
-  const destructive = tools.some(({ hints }) => hints.destructive);
-  return {
-    state: states.find((state) => state !== 'approved') ?? 'approved',
-    hints: { readOnly, destructive },
-  };
+  const state = states.find((one) => one !== 'approved') ?? 'approved';
+  return { state, hints: commonHints(tools.map(({ hints }) => hints)) };
 }
 
 /** Runs a limited number of jobs concurrently; the others are queued. */

@@ -7,14 +7,8 @@ import type { OwnedRequest } from '../servers/request.ts';
 import type { ListedRevisions, ListTools } from './catalogue.ts';
 import { readToolDefinition, type ToolDefinition } from './tool-definition.ts';
 
-/** A session in which a list is read. */
-interface ListSession {
-  readonly session: BackendSession;
-  /** Whether it was opened for this list; otherwise a client of the user has it. */
-  readonly isOwn: boolean;
-}
-
-type OpenListSession = () => Promise<ListSession>;
+/** @returns a session in which a list is read; `isOwn`: opened for this list, otherwise a client of the user has it */
+type OpenListSession = () => Promise<{ readonly session: BackendSession; readonly isOwn: boolean }>;
 
 /** The sessions in which lists are read, one after the other: of the newest revision first. At least one. @throws BackendError */
 export type OwnSessions = (

@@ -10,7 +10,7 @@ import type {
 import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { ToolState } from './catalogue.ts';
-import { hintsOf, membersHashOf, readToolDefinition } from './tool-definition.ts';
+import { commonHints, hintsOf, membersHashOf, readToolDefinition } from './tool-definition.ts';
 
 export interface ToolChange {
   readonly tool: string;
@@ -174,9 +174,7 @@ function readApproved(
     const hints = pins
       .filter(({ status }) => status === 'approved')
       .map(({ definition }) => hintsOf(JSON.parse(definition ?? '{}')));
-    if (hints.length === 0) continue;
-    const readOnly = hints.every((one) => one.readOnly);
-    approved.set(tool, { readOnly, destructive: hints.some(({ destructive }) => destructive) });
+    if (hints.length > 0) approved.set(tool, commonHints(hints));
   }
   return approved;
 }

@@ -25,6 +25,14 @@ export function hintsOf({ annotations }: ToolDefinition): ToolAnnotations {
   return { readOnly: readOnlyHint === true, destructive: destructiveHint === true };
 }
 
+/** The hints that all of some definitions have. */
+export function commonHints(hints: readonly ToolAnnotations[]): ToolAnnotations {
+  return {
+    readOnly: hints.every(({ readOnly }) => readOnly),
+    destructive: hints.some(({ destructive }) => destructive),
+  };
+}
+
 /** `null` for anything that is not a definition, or has a name that databases or terminals would change. */
 export function readToolDefinition(value: unknown): ToolDefinition | null {
   if (typeof value !== 'object' || value === null || !('name' in value)) return null;

@@ -12,12 +12,13 @@ import {
   readServerUrl,
   readSigningKey,
 } from '@portcullis/client';
-import { createOutboundFetch, OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
-import { isLoopbackHost, OAuthError, type Scopes, temporarilyUnavailable } from '@portcullis/protocol';
+import { OutboundError, type OutboundFetch } from '@portcullis/http/outbound';
+import { OAuthError, type Scopes, temporarilyUnavailable } from '@portcullis/protocol';
 import { AUTHORIZATION_SERVER_TIMEOUT } from '../limits.ts';
 import type { BackendClient } from '../servers/credential-options.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { SESSION_ACCOUNT } from './session-store.ts';
+import { createConfiguredFetch } from './token-request.ts';
 
 /** A protected backend as its client needs it. */
 export interface ProtectedBackend {
@@ -32,13 +33,8 @@ export interface ProtectedBackend {
 export function protectedBackendOf({ path, name, backend }: GatewayServer): ProtectedBackend | null {
   if (backend === null || backend.kind === 'stdio') return null;
   const url = readServerUrl(backend.urls[0].href);
-  const { hostname, origin } = new URL(url);
-  const fetch = createOutboundFetch({
-    // A backend that was configured in a private network may name an authorization server beside it.
-    allowLoopback: isLoopbackHost(hostname),
-    allowedPrivateOrigins: [origin],
-    timeout: AUTHORIZATION_SERVER_TIMEOUT,
-  });
+  // A backend that was configured in a private network may name an authorization server beside it.
+  const fetch = createConfiguredFetch(url, AUTHORIZATION_SERVER_TIMEOUT);
   return { id: path, name, url, fetch };
 }
 
@@ -90,7 +86,7 @@ export async function preregisteredClient({
   key,
 }: BackendClient): Promise<PreregisteredClient> {
   if (key === null) return { clientId, ...(secret !== null && { clientSecret: secret }) };
-  const known = signingKeys.get(key) ?? readSigningKey(key.pem, key.algorithm, key.keyId ?? undefined);
+  const known = signingKeys.get(key) ?? readSigningKey(key.privateKey, key.algorithm, key.keyId);
   signingKeys.set(key, known);
   return { clientId, signingKey: await known, authentication: 'private_key_jwt' };
 }

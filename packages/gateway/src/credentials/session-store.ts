@@ -45,8 +45,8 @@ export async function createSessionStore(server: string, content: SessionContent
       await memory.save(next);
       if (next.tokens !== null) saved = next;
       else if (saved !== null && keyText(saved.key) === keyText(next.key)) saved = null;
-      if (registrations !== undefined && hasOtherRegistration(known, next))
-        await registrations.save(next.key.issuer, next.registration);
+      if (JSON.stringify(known?.registration ?? null) !== JSON.stringify(next.registration))
+        await registrations?.save(next.key.issuer, next.registration);
     },
     async savePending(next) {
       pending = next;
@@ -55,8 +55,4 @@ export async function createSessionStore(server: string, content: SessionContent
     session: () => saved,
     pending: () => pending,
   };
-}
-
-function hasOtherRegistration(known: CredentialRecord | null, next: CredentialRecord): boolean {
-  return JSON.stringify(known?.registration ?? null) !== JSON.stringify(next.registration);
 }

@@ -6,8 +6,18 @@ import {
   processTokenResponse,
   type TokenRequest,
 } from '@portcullis/client/steps';
-import type { OutboundFetch } from '@portcullis/http/outbound';
-import type { Scopes } from '@portcullis/protocol';
+import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
+import { isLoopbackHost, type Scopes } from '@portcullis/protocol';
+
+/** Sends requests to a configured URL, and others beside it: it may be in a private network. @param timeout milliseconds */
+export function createConfiguredFetch(url: string, timeout: number): OutboundFetch {
+  const { hostname, origin } = new URL(url);
+  return createOutboundFetch({
+    allowLoopback: isLoopbackHost(hostname),
+    allowedPrivateOrigins: [origin],
+    timeout,
+  });
+}
 
 interface EndpointTokenRequest {
   readonly endpoint: string;

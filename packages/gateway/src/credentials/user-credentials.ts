@@ -19,7 +19,7 @@ interface CachedCredential {
   readonly until: number;
 }
 
-export interface UserCredentialsOptions {
+interface UserCredentialsOptions {
   /** The path of the server. */
   readonly id: string;
   readonly name: string;
@@ -80,29 +80,17 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
 }
 
 /** Credentials of connected accounts by grant, for some seconds. */
-interface CredentialCache {
-  find(grantId: string): BackendCredential | null;
-  remember(grantId: string, found: ConnectedAccountTokens): BackendCredential;
-  /** @param credential forgets only this one */
-  forget(grantId: string, credential?: BackendCredential): void;
-  /** The version of the tokens that a credential was made of. */
-  versionOf(credential: BackendCredential): ConnectedAccountTokens['version'] | undefined;
-}
-
-function createCredentialCache(
-  { id, clock }: UserCredentialsOptions,
-  context: ClientContext,
-): CredentialCache {
+function createCredentialCache({ id, clock }: UserCredentialsOptions, context: ClientContext) {
   const cache = createLruCache<CachedCredential>({ entries: MAX_CACHED_TOKENS });
   /** The tokens that a credential was made of: concurrent requests are rejected together. */
   const sources = new WeakMap<BackendCredential, ConnectedAccountTokens>();
 
   return {
-    find(grantId) {
+    find(grantId: string): BackendCredential | null {
       const cached = cache.get(grantId);
       return cached !== undefined && clock() < cached.until ? cached.credential : null;
     },
-    remember(grantId, found) {
+    remember(grantId: string, found: ConnectedAccountTokens): BackendCredential {
       const { tokens } = found.tokens.session as CredentialRecord;
       if (tokens === null) throw new TypeError('A stored session has tokens.');
       const known = cache.get(grantId);
@@ -115,10 +103,12 @@ function createCredentialCache(
       cache.set(grantId, { credential, found, until });
       return credential;
     },
-    forget(grantId, credential) {
+    /** @param credential forgets only this one */
+    forget(grantId: string, credential?: BackendCredential): void {
       if (credential === undefined || cache.get(grantId)?.credential === credential) cache.delete(grantId);
     },
-    versionOf: (credential) => sources.get(credential)?.version,
+    /** The version of the tokens that a credential was made of. */
+    versionOf: (credential: BackendCredential) => sources.get(credential)?.version,
   };
 }
 

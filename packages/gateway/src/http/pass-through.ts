@@ -11,7 +11,7 @@ import type { MessageEdit } from './edited-body.ts';
 import { sessionNotFound } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
-import { createGauge, type Gauge, takeStream } from './slots.ts';
+import { createGauge, type Gauge } from './slots.ts';
 import { StreamedBody } from './streamed-body.ts';
 
 export type PassThroughOptions = Omit<ExchangeServices, 'server' | 'definition' | 'addresses'>;
@@ -99,6 +99,8 @@ function forward(
   if (body instanceof StreamedBody && body.length !== null)
     headers.push('content-length', String(body.length));
   const message = { name: backend.server.name, headers, body, mayTranslate };
+  const { slots } = backend;
+  const { incoming, owner } = request;
   return exchange(backend, {
     request,
     session,
@@ -106,7 +108,7 @@ function forward(
     credential,
     edit,
     expected: event === null ? expected : () => event.expected,
-    release: takeSlot(backend, request),
+    release: incoming.method === 'GET' ? slots.takeStream(owner) : slots.takeRequest(owner),
   });
 }
 
@@ -134,8 +136,4 @@ function openEventId(
   const id = sealer.open('event', owner, String(sealed));
   if (id === null) throw sessionNotFound();
   return splitEventId(id);
-}
-
-function takeSlot({ slots, server }: Backend, { incoming, owner }: GatewayRequest): () => void {
-  return incoming.method === 'GET' ? takeStream(slots, server, owner) : slots.takeRequest(owner);
 }

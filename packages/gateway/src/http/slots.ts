@@ -6,11 +6,12 @@ import type { GatewayServer } from '../servers/server.ts';
 import { tooManyCalls, unavailable } from './error-response.ts';
 
 /** Acquires a slot. @returns an idempotent release function @throws GatewayError 503 when none is free, 429 at the share of the user */
-export type RequestSlots = (owner: Owner) => () => void;
+type TakeSlot = (owner: Owner) => () => void;
 
 /** The limits of one server, shared by the pass-through and the message path. */
 export interface ServerSlots {
-  readonly takeRequest: RequestSlots;
+  readonly takeRequest: TakeSlot;
+  readonly takeStream: TakeSlot;
   /** Of each user. */
   readonly streams: Gauge;
   /**
@@ -22,9 +23,16 @@ export interface ServerSlots {
 
 /** @param server its limits are read at each use: they may change */
 export function createServerSlots(server: Pick<GatewayServer, 'name' | 'limits'>): ServerSlots {
+  const streams = createGauge(() => server.limits.streamsPerUser);
   return {
     takeRequest: createRequestSlots(server),
-    streams: createGauge(() => server.limits.streamsPerUser),
+    takeStream(owner) {
+      const release = streams.take(userKey(owner));
+      if (release === null)
+        throw tooManyCalls(`Too many open streams to ${server.name}: close one first.`, 5);
+      return release;
+    },
+    streams,
     takeMemory: createBodyMemory(server),
   };
 }
@@ -45,18 +53,7 @@ function createBodyMemory(server: Pick<GatewayServer, 'name' | 'limits'>): Serve
   };
 }
 
-/** @throws GatewayError 429 */
-export function takeStream(
-  { streams }: ServerSlots,
-  { name }: Pick<GatewayServer, 'name'>,
-  owner: Owner,
-): () => void {
-  const release = streams.take(userKey(owner));
-  if (release === null) throw tooManyCalls(`Too many open streams to ${name}: close one first.`, 5);
-  return release;
-}
-
-function createRequestSlots(server: Pick<GatewayServer, 'name' | 'limits'>): RequestSlots {
+function createRequestSlots(server: Pick<GatewayServer, 'name' | 'limits'>): TakeSlot {
   const taken = createGauge(() => server.limits.concurrency);
   return (owner) => {
     const { name, limits } = server;
@@ -80,14 +77,13 @@ export interface Gauge {
   readonly total: number;
 }
 
-export function createGauge(limit: number | (() => number)): Gauge {
-  const most = typeof limit === 'number' ? () => limit : limit;
+export function createGauge(limit: () => number): Gauge {
   const counts = new Map<string, number>();
   let total = 0;
   return {
     take(key, amount = 1) {
       const count = counts.get(key) ?? 0;
-      if (count + amount > most()) return null;
+      if (count + amount > limit()) return null;
       counts.set(key, count + amount);
       total += amount;
       let isTaken = true;

@@ -31,7 +31,7 @@ export interface JsonNode {
 }
 
 /** A container whose end is not there yet. */
-interface OpenNode {
+export interface OpenNode {
   readonly type: 'object' | 'array';
   readonly start: number;
   end: number;
@@ -56,7 +56,7 @@ export function createLeaf(type: 'string' | 'scalar', start: number, end: number
   return { type, start, end, text, members: NO_MEMBERS, elements: NO_ELEMENTS, variants: NO_VARIANTS };
 }
 
-function createContainer(type: 'object' | 'array', start: number): OpenNode {
+export function createContainer(type: 'object' | 'array', start: number): OpenNode {
   return {
     type,
     start,

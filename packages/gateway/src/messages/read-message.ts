@@ -1,6 +1,6 @@
 /** Reads the scanned parts of a JSON-RPC message. */
 import { type OperationParameters, readOperationTarget } from '@portcullis/protocol';
-import { type JsonNode, type JsonShape, shapeOf } from './json-projection.ts';
+import { createContainer, type JsonNode, type JsonShape, shapeOf } from './json-projection.ts';
 import { MessageError } from './message-error.ts';
 import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from './scanned-message.ts';
 
@@ -142,15 +142,7 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
   };
 }
 
-const NO_PARAMETERS: JsonNode = {
-  type: 'object',
-  start: 0,
-  end: 0,
-  text: '',
-  members: new Map(),
-  elements: [],
-  variants: new Set(),
-};
+const NO_PARAMETERS: JsonNode = createContainer('object', 0);
 
 /** JSON-RPC also knows parameters by position; MCP does not. Some clients write `null` for none. */
 function readParameters(node: JsonNode, id: string | null): JsonNode | null {

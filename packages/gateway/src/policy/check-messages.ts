@@ -113,17 +113,10 @@ function refusalError(
   const { kind, because } = decision;
   const call = isBatch || message.tool === null || message.kind !== 'request' ? null : message;
   switch (kind) {
-    case 'challenge':
-      return new PolicyError(
-        kind,
-        because,
-        call,
-        'invalid_token',
-        'This operation requires an access token.',
-        {
-          reason: because.reason,
-        },
-      );
+    case 'challenge': {
+      const text = 'This operation requires an access token.';
+      return new PolicyError(kind, because, call, 'invalid_token', text, { reason: because.reason });
+    }
     case 'insufficient_scope': {
       const text = 'The access token lacks scopes that this operation requires.';
       return new PolicyError(kind, because, call, kind, text, {

@@ -17,8 +17,8 @@ import * as z from 'zod';
 export interface BackendClient {
   readonly clientId: string;
   readonly secret: string | null;
-  /** For `private_key_jwt`: a private key as PKCS #8 PEM. */
-  readonly key: { readonly pem: string; readonly algorithm: string; readonly keyId: string | null } | null;
+  /** For `private_key_jwt`. */
+  readonly key: NonNullable<CredentialOptions['clientKey']> | null;
 }
 
 /** The enterprise's identity provider, which issues ID-JAGs, and the client of the gateway there. */
@@ -77,7 +77,7 @@ export const credentialSchema = lazy(() =>
       }),
       'private key in place of the secret (`private_key_jwt`)',
     ),
-    scopes: optional(list(scopeName()), 'scopes to request at the backend', 'those that the backend names'),
+    scopes: optional(scopeList(), 'scopes to request at the backend', 'those that the backend names'),
     tokenEndpoint: optional(endpoint(), '`exchange`: token endpoint', 'discovered from the backend'),
     audience: optional(text(), '`exchange`: the `audience` parameter'),
     subject: optional(
@@ -106,9 +106,10 @@ function headerName() {
   );
 }
 
-function scopeName() {
-  return checkedText('a scope', (scope) => (isScope(scope) ? null : 'must be a scope (RFC 6749 §3.3)'));
-}
+/** A list of scopes. */
+export const scopeList = lazy(() =>
+  list(checkedText('a scope', (scope) => (isScope(scope) ? null : 'must be a scope (RFC 6749 §3.3)'))),
+);
 
 /** Headers of the connection and of the protocol. */
 const FORBIDDEN: ReadonlySet<string> = new Set([
@@ -127,10 +128,7 @@ type CredentialMember = Exclude<keyof CredentialOptions, 'as'>;
 
 /** Members of each kind: required, and optional. */
 const MEMBERS: Readonly<
-  Record<
-    CredentialDefinition['as'],
-    { readonly needs: readonly CredentialMember[]; readonly takes: readonly CredentialMember[] }
-  >
+  Record<CredentialDefinition['as'], Record<'needs' | 'takes', readonly CredentialMember[]>>
 > = {
   none: { needs: [], takes: [] },
   header: { needs: ['value'], takes: ['name'] },
@@ -234,16 +232,5 @@ function toDefinition(options: CredentialOptions): CredentialDefinition {
 }
 
 function clientOf({ clientSecret, clientKey }: CredentialOptions, clientId: string): BackendClient {
-  return {
-    clientId,
-    secret: clientSecret ?? null,
-    key:
-      clientKey === undefined
-        ? null
-        : {
-            pem: clientKey.privateKey,
-            algorithm: clientKey.algorithm ?? 'ES256',
-            keyId: clientKey.keyId ?? null,
-          },
-  };
+  return { clientId, secret: clientSecret ?? null, key: clientKey ?? null };
 }

@@ -86,13 +86,13 @@ function addressOf(backend: BackendDefinition | null): string {
   return backend.kind === 'stdio' ? JSON.stringify(backend.command) : (backend.urls[0]?.href ?? '');
 }
 
-function rulesOfOptions({
-  tools = null,
-  resources = null,
-  prompts = null,
-  methods = null,
-}: ReadServer): AccessRules {
-  return { tools, resources, prompts, methods };
+function rulesOfOptions({ tools, resources, prompts, methods }: ReadServer): AccessRules {
+  return {
+    tools: tools ?? null,
+    resources: resources ?? null,
+    prompts: prompts ?? null,
+    methods: methods ?? null,
+  };
 }
 
 /** `undefined`: it has issues. */

@@ -17,9 +17,8 @@ import {
   text,
   wholeNumber,
 } from '@portcullis/authorization-server/options';
-import { isScope } from '@portcullis/protocol';
 import * as z from 'zod';
-import { credentialSchema } from './credential-options.ts';
+import { credentialSchema, scopeList } from './credential-options.ts';
 
 const SEGMENTS = /^(?:\/[\w.~-]+)+$/;
 
@@ -48,10 +47,6 @@ const headerName = lazy(() =>
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return 'must be a header name';
     return NEVER_FORWARDED.test(name) ? 'must not name a header of this hop or a credential' : null;
   }),
-);
-
-const scopeList = lazy(() =>
-  list(checkedText('a scope', (scope) => (isScope(scope) ? null : 'must be a scope (RFC 6749 §3.3)'))),
 );
 
 const scopeSchema = lazy(() => {

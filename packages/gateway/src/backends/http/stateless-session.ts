@@ -1,5 +1,4 @@
 /** A stateless backend (revision 2026-07-28) as a session of the earlier revisions. */
-import { randomUUID } from 'node:crypto';
 import { isMembers, isResponse, type JsonFields, type Message, type RequestMessage } from '@portcullis/http';
 import {
   BackendError,
@@ -14,7 +13,7 @@ import {
   type StatelessOptions,
   type StatelessRequests,
 } from './stateless-requests.ts';
-import { followSubscriptions, type Subscription } from './stateless-subscription.ts';
+import { followSubscriptions } from './stateless-subscription.ts';
 
 /** @throws BackendError */
 export async function openStateless(
@@ -82,55 +81,48 @@ function respondLocally(
   return { jsonrpc: '2.0', id, result: {} };
 }
 
-/** Changes that the backend reports, and their subscribers. */
-interface Changes extends Pick<BackendSession, 'listen'> {
-  subscribe(uri: string): void;
-  unsubscribe(uri: unknown): void;
-  close(): void;
-}
+type Changes = ReturnType<typeof createChanges>;
 
-function createChanges(requests: StatelessRequests, capabilities: JsonFields, frame: number): Changes {
+/** Changes that the backend reports, and their subscribers. */
+function createChanges(requests: StatelessRequests, capabilities: JsonFields, frame: number) {
   const listeners = new Set<(message: Message) => void>();
   const uris = new Set<string>();
-  let subscription: Subscription | null = null;
+  let subscription: AbortController | null = null;
   let isClosed = false;
 
   return {
-    subscribe(uri) {
+    subscribe(uri: string): void {
       uris.add(uri);
       follow();
     },
-    unsubscribe(uri) {
+    unsubscribe(uri: unknown): void {
       uris.delete(String(uri));
       follow();
     },
-    listen(receive) {
+    listen(receive: (message: Message) => void): () => void {
       listeners.add(receive);
       follow();
       return () => {
         listeners.delete(receive);
-        if (listeners.size === 0) subscription?.close();
+        if (listeners.size === 0) subscription?.abort();
       };
     },
-    close() {
+    close(): void {
       isClosed = true;
-      subscription?.close();
+      subscription?.abort();
     },
   };
 
   /** A subscription names all resources: each change opens a new one. */
   function follow(): void {
-    subscription?.close();
+    subscription?.abort();
     subscription = null;
     if (listeners.size === 0 || isClosed) return;
     const receive = (message: Message): void => {
       for (const listener of listeners) listener(message);
     };
-    const openStream = (filter: JsonFields, signal: AbortSignal): Promise<Response> => {
-      const params = { notifications: filter };
-      const message: Message = { jsonrpc: '2.0', id: randomUUID(), method: 'subscriptions/listen', params };
-      return requests.post(message, signal);
-    };
-    subscription = followSubscriptions({ capabilities, uris: [...uris], frame, openStream, receive });
+    subscription = new AbortController();
+    const { signal } = subscription;
+    void followSubscriptions({ requests, capabilities, uris: [...uris], frame, receive, signal });
   }
 }

@@ -48,18 +48,14 @@ export function findMissingIsolation(
 ): readonly string[] {
   return servers.flatMap(({ path, backend }) => {
     if (backend?.kind !== 'stdio') return [];
-    const isMissing = {
-      identity: backend.identity !== undefined && !detect().user,
-      namespace: backend.isolation === 'namespace' && !detect().namespace,
-    };
     return [
-      ...(isMissing.identity ? [`backend.identity of ${path} needs a server that runs as root`] : []),
-      ...(isMissing.namespace
-        ? [
-            `backend.isolation of ${path} needs Linux with unshare and user namespaces, which are not offered here`,
-          ]
-        : []),
-    ];
+      backend.identity !== undefined &&
+        !detect().user &&
+        `backend.identity of ${path} needs a server that runs as root`,
+      backend.isolation === 'namespace' &&
+        !detect().namespace &&
+        `backend.isolation of ${path} needs Linux with unshare and user namespaces, which are not offered here`,
+    ].filter((missing) => missing !== false);
   });
 }
 

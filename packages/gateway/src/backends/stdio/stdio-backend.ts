@@ -177,18 +177,15 @@ function describeSlowStart({ environment }: StdioBackendDefinition): string {
   return `(still starting: npx may be downloading it${isMissing ? hint : ''})`;
 }
 
-interface RestartBackoff {
-  /** Waits until the next start, if that is soon. @throws BackendError `unavailable` if it is not */
-  wait(): Promise<void>;
-  failed(): void;
-}
+type RestartBackoff = ReturnType<typeof createRestartBackoff>;
 
 /** Increases the delay between starts of a process that fails. */
-function createRestartBackoff(name: string): RestartBackoff {
+function createRestartBackoff(name: string) {
   let failures = 0;
   let nextAt = 0;
   return {
-    async wait() {
+    /** Waits until the next start, if that is soon. @throws BackendError `unavailable` if it is not */
+    async wait(): Promise<void> {
       const delay = nextAt - performance.now();
       if (delay <= 0) return;
       if (delay > RESTART_PATIENCE) {
@@ -198,7 +195,7 @@ function createRestartBackoff(name: string): RestartBackoff {
       }
       await new Promise((done) => setTimeout(done, delay));
     },
-    failed() {
+    failed(): void {
       nextAt = performance.now() + Math.min(LAST_RESTART_DELAY, FIRST_RESTART_DELAY * 2 ** failures);
       failures += 1;
     },
