@@ -3,13 +3,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { CallApprovals } from '@portcullis/authorization-server';
-import type { CompileCondition } from '@portcullis/policy';
-import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
+import { OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, GuardResponse } from '@portcullis/resource-server';
 import { nodeRequestInfo, nodeStreamWatcher, takeNodeRequest } from '@portcullis/resource-server/node';
 import { createApprovalGate, noApprovals } from './approvals/approval-gate.ts';
 import { type CallAudit, type CallDecision, noAudit } from './audit/call-record.ts';
-import type { DecisionPoint } from './authzen/decision-point.ts';
 import { createPinBoard } from './catalogue/pins.ts';
 import { type CredentialSource, noCredential } from './credentials/credential-source.ts';
 import { type HandlingServices, RequestHandling } from './handle-request.ts';
@@ -32,39 +30,23 @@ import { readsToolChallenge, toolChallengeResult } from './tool-challenges/tool-
 import { traceRefusal } from './tracing/call-span.ts';
 import { createUserActionRetries } from './user-action-retries.ts';
 
-/** The event, for the log: `backend.failed`, … */
-export interface GatewayEvent {
-  readonly type: string;
-  readonly [member: string]: unknown;
-}
-
 /** Options of `createGateway`. */
-export interface GatewayOptions {
-  readonly servers: readonly GatewayServer[];
+export interface GatewayOptions extends Omit<ServingOptions, 'credentials' | 'sealer' | 'commonHeaders'> {
   /** Protects the resources of the servers. */
   readonly guard: Guard;
   /** 32 bytes; only keys derived from it are used. */
   readonly masterKey: Uint8Array;
   /** Previous master keys, whose sealed IDs still open. */
   readonly previousMasterKeys?: readonly Uint8Array[];
-  readonly events: (event: GatewayEvent) => void;
   /** Credentials for the backends; none by default. */
   readonly credentials?: CredentialSource;
   readonly audit?: CallAudit;
-  /** Pins of tool definitions; without it, tools are neither reviewed nor compared with the backend's list. */
-  readonly pins?: DefinitionPinStore;
   /** Approvals of calls; needed if a rule demands one: without them, such a call is refused. */
   readonly approvals?: CallApprovals | null;
-  /** Compiles the conditions of rules; needed if a rule has one. */
-  readonly conditions?: CompileCondition | null;
-  /** Asked about what the rules allow: `createDecisionPoint`. */
-  readonly decisionPoint?: DecisionPoint | null;
   /** The gateway before a change of its servers: unchanged servers reuse its connections and state. */
   readonly previous?: Gateway | null;
   /** A prefix of the paths that a proxy in front removes: `/tools` if `/tools/files` arrives as `/files`. */
   readonly strippedPrefix?: string | null;
-  /** Milliseconds without a response after which a backend over HTTP is probed. @default 15_000 */
-  readonly probeInterval?: number;
   /** Headers of every response. */
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -11,13 +11,8 @@ export {
   type CredentialSource,
 } from './credentials/credential-source.ts';
 export { createCredentialSource, createUserBackends } from './credentials/credentials.ts';
-export {
-  createGateway,
-  type Gateway,
-  type GatewayEvent,
-  type GatewayOptions,
-  type ServerHealth,
-} from './gateway.ts';
+export { createGateway, type Gateway, type GatewayOptions, type ServerHealth } from './gateway.ts';
+export type { GatewayEvent } from './serve-servers.ts';
 export type { GatewayRequest, Owner } from './servers/request.ts';
 export type { GatewayServer } from './servers/server.ts';
 export { createSealer, type Sealer } from './sessions/sealer.ts';

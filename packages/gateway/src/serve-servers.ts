@@ -47,16 +47,24 @@ export function createRetained(
   };
 }
 
+/** The event, for the log: `backend.failed`, … */
+export interface GatewayEvent {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
 /** Options of `createGateway` that concern its servers. */
 export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'commonHeaders'> {
   readonly servers: readonly GatewayServer[];
   readonly credentials: CredentialSource;
-  readonly events: (event: { readonly type: string; readonly [member: string]: unknown }) => void;
+  readonly events: (event: GatewayEvent) => void;
+  /** Pins of tool definitions; without it, tools are neither reviewed nor compared with the backend's list. */
   readonly pins?: DefinitionPinStore;
   /** Compiles the conditions of rules; needed if a rule has one. */
   readonly conditions?: CompileCondition | null;
-  /** Asked about what the rules allow. */
+  /** Asked about what the rules allow: `createDecisionPoint`. */
   readonly decisionPoint?: DecisionPoint | null;
+  /** Milliseconds without a response after which a backend over HTTP is probed. @default 15_000 */
   readonly probeInterval?: number;
 }
 

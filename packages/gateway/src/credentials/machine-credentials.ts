@@ -85,13 +85,6 @@ async function signIn(
 
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
 
-interface ExchangeTarget {
-  /** Of assertions. An authorization server without metadata is known by the URL of its token endpoint. @see RFC 7523 §3 */
-  readonly audience: string;
-  readonly endpoint: string;
-  readonly resource: string;
-}
-
 async function exchange(
   backend: ProtectedBackend,
   definition: Definition<'exchange'>,
@@ -137,11 +130,15 @@ function checkIssuedTokenType({ issued_token_type: type }: { readonly issued_tok
   );
 }
 
+/**
+ * Finds where the token is exchanged, with the audience of assertions: an authorization server without metadata is known by the URL of
+ * its token endpoint. @see RFC 7523 §3
+ */
 async function findTarget(
   backend: ProtectedBackend,
   { client, tokenEndpoint }: Definition<'exchange'>,
   clock: () => number,
-): Promise<ExchangeTarget> {
+) {
   const { url } = backend;
   if (tokenEndpoint !== null) return { audience: tokenEndpoint, endpoint: tokenEndpoint, resource: url };
   const store = await createSessionStore(url, {});

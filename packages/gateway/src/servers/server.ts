@@ -64,17 +64,14 @@ export interface StdioBackendDefinition {
   readonly identity?: { readonly uid: number; readonly gid: number };
   /** `namespace`: in namespaces of users, processes and IPC of their own. @default 'none' */
   readonly isolation?: 'none' | 'namespace';
-  readonly limits: ProcessLimits;
-}
-
-/** Limits of the processes of one stdio backend. */
-interface ProcessLimits {
-  /** Processes at once. */
-  readonly processes: number;
-  /** Seconds without a call after which a process ends. */
-  readonly idle: number;
-  /** Bytes of memory of one process; `null` for no limit. */
-  readonly memory: number | null;
+  readonly limits: {
+    /** Processes at once. */
+    readonly processes: number;
+    /** Seconds without a call after which a process ends. */
+    readonly idle: number;
+    /** Bytes of memory of one process; `null` for no limit. */
+    readonly memory: number | null;
+  };
 }
 
 /** Limits of a server; `null` for no limit. */
