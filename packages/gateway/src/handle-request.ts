@@ -24,13 +24,9 @@ import { StreamedBody } from './http/streamed-body.ts';
 import { MAX_RECORDED_MESSAGES, MAX_TOOL_NAME, USER_ACTION_PACE, USER_ACTION_WAIT } from './limits.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import {
-  checkResponses,
-  createLongWatch,
   type ExpectedResponses,
   expectedResponses,
   LISTS,
-  mayHoldHandles,
-  mayHoldLists,
   NO_RESPONSES,
 } from './messages/check-responses.ts';
 import { MessageError } from './messages/message-error.ts';
@@ -379,14 +375,10 @@ export class RequestHandling {
       messages === undefined
         ? this.#request.incoming.method === 'GET'
         : messages.some(({ method }) => LISTS.has(method));
-    const mayPassLong = mayList ? isPlainNotification : isNoServerRequest;
     return {
       apply: async (message) =>
         this.#identifiers.seal(await this.#served.control.editResponse(message, this.#request, credential)),
-      check: checkResponses,
-      mayApply: (bytes) => mayHoldLists(bytes) || mayHoldHandles(bytes),
-      mayPassLong,
-      watchLong: (expected, isStream) => createLongWatch(mayPassLong, expected, isStream),
+      mayPassLong: mayList ? isPlainNotification : isNoServerRequest,
     };
   }
 

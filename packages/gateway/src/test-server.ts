@@ -5,7 +5,7 @@ import { createAddresses } from './addresses/addresses.ts';
 import { BackendError, type BackendSession, type MessageBackend } from './backends/backend.ts';
 import { createHttpBackend } from './backends/http/http-backend.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
-import { credentialsOf, noCredential, USER_CREDENTIALS } from './credentials/credential-source.ts';
+import { credentialsOfServer, noCredential, USER_CREDENTIALS } from './credentials/credential-source.ts';
 import { createCredentialSource } from './credentials/credentials.ts';
 import { SERVER_TEST_TIMEOUT } from './limits.ts';
 import type { BackendDefinition, GatewayServer } from './servers/server.ts';
@@ -27,7 +27,7 @@ export async function testServer(
   backend: BackendDefinition,
   timeout: number = SERVER_TEST_TIMEOUT,
 ): Promise<ServerTest> {
-  const needsUser = USER_CREDENTIALS.has(credentialsOf({ backend }).as);
+  const needsUser = USER_CREDENTIALS.has(credentialsOfServer({ backend }).as);
   const opened: MessageBackend[] = [];
   const stop = AbortSignal.timeout(timeout);
   try {

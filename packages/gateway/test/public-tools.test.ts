@@ -169,15 +169,15 @@ describe('without a token', () => {
     const credentials = createCredentialSource(
       services as unknown as Parameters<typeof createCredentialSource>[0],
     );
-    const credentialsOf = async (written: object) => {
+    const credentialsOfServer = async (written: object) => {
       const backend = await startShop();
       const server = { ...SHOP, backend: { url: backend.url, credentials: written } };
       const gateway = await startGateway([server as GatewayServerOptions], { credentials });
       closing.push(gateway.close);
       return textOf(await gateway.send(null, { message: call('search') }));
     };
-    expect(await credentialsOf({ as: 'user' })).toContain('by none');
-    expect(await credentialsOf({ as: 'header', name: 'authorization', value: 'Key k' })).toContain(
+    expect(await credentialsOfServer({ as: 'user' })).toContain('by none');
+    expect(await credentialsOfServer({ as: 'header', name: 'authorization', value: 'Key k' })).toContain(
       'by Key k',
     );
   });

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EditedBody, type EditedEvent } from '../src/http/edited-body.ts';
-import { EventFilter } from '../src/http/event-ids.ts';
+import { EventIdFilter } from '../src/http/event-ids.ts';
 import { NO_RESPONSES } from '../src/messages/check-responses.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
 import { callOf, INITIALIZE } from './support/client.ts';
@@ -163,10 +163,7 @@ describe('an event of enormous size', () => {
       limit: 4 * 1024 * 1024,
       edit: {
         apply: (message) => message,
-        mayApply: () => true,
         mayPassLong: () => true,
-        check: () => undefined,
-        watchLong: () => () => undefined,
       },
       expected: () => NO_RESPONSES,
       report: (event) => {
@@ -191,7 +188,7 @@ function reportTo({ resolve, reject }: PromiseWithResolvers<void>): (event: Edit
 }
 
 it('an event is edited wherever its bytes are divided', async () => {
-  const text = 'id: 1\r\ndata: {"a":1}\r\n\r\n: comment\n\ndata: {"a":2}\r\rdata: {"a":3}\n\n';
+  const text = 'id: 1\r\ndata: {"taskId":1}\r\n\r\n: comment\n\ndata: {"taskId":2}\r\rdata: {"taskId":3}\n\n';
   for (let size = 1; size <= text.length; size += 1) {
     const edited: unknown[] = [];
     const finished = Promise.withResolvers<void>();
@@ -204,10 +201,7 @@ it('an event is edited wherever its bytes are divided', async () => {
           edited.push(message);
           return message;
         },
-        mayApply: (bytes) => bytes.includes('"a"'),
         mayPassLong: () => false,
-        check: () => undefined,
-        watchLong: () => () => undefined,
       },
       expected: () => NO_RESPONSES,
       report: reportTo(finished),
@@ -215,7 +209,7 @@ it('an event is edited wherever its bytes are divided', async () => {
     for (let at = 0; at < text.length; at += size) body.write(Buffer.from(text.slice(at, at + size)));
     body.end();
     await finished.promise;
-    expect(edited).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }]);
+    expect(edited).toEqual([{ taskId: 1 }, { taskId: 2 }, { taskId: 3 }]);
   }
 });
 
@@ -232,10 +226,7 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
         messages.push(message);
         return message;
       },
-      mayApply: () => true,
       mayPassLong: () => false,
-      check: () => undefined,
-      watchLong: () => () => undefined,
     },
     expected: () => NO_RESPONSES,
     report: reportTo(finished),
@@ -250,12 +241,15 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
 it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r\n', '\r\n\n', '\n\r', '\r\r\n'])(
   'an event that ends with %j is edited, and the next',
   async (end) => {
-    expect(await messagesIn(`data: {"a":1}${end}data: {"a":2}${end}`, true)).toEqual([{ a: 1 }, { a: 2 }]);
+    expect(await messagesIn(`data: {"taskId":1}${end}data: {"taskId":2}${end}`, true)).toEqual([
+      { taskId: 1 },
+      { taskId: 2 },
+    ]);
   },
 );
 
 it('a document with a byte order mark is edited, as clients ignore it', async () => {
-  expect(await messagesIn('\ufeff{"a":1}', false)).toEqual([{ a: 1 }]);
+  expect(await messagesIn('\ufeff{"taskId":1}', false)).toEqual([{ taskId: 1 }]);
 });
 
 it('ids of events are replaced wherever their bytes are divided, and nothing else is', () => {
@@ -271,7 +265,7 @@ it('ids of events are replaced wherever their bytes are divided, and nothing els
   for (let size = 1; size <= bytes.length; size += 1) {
     const parts: Buffer[] = [];
     const sink = { write: (part: Buffer) => void parts.push(part), end: () => undefined };
-    const filter = new EventFilter(
+    const filter = new EventIdFilter(
       (id) => `<${id}>`,
       () => undefined,
       sink,

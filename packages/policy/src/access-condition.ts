@@ -118,25 +118,12 @@ function firstUnmet(
   condition: AccessCondition,
   unmet: (rule: MemberRule<Accepted>, accepted: Accepted) => string | null,
 ): UnmetCondition | null {
-  for (const { member, rule, accepted } of given(condition)) {
-    const reason = unmet(rule, accepted);
+  for (const member of NAMES) {
+    const accepted = condition[member];
+    const reason = accepted === undefined ? null : unmet(RULES[member], accepted);
     if (reason !== null) return { member, reason };
   }
   return null;
-}
-
-interface GivenMember {
-  readonly member: Name;
-  readonly rule: MemberRule<Accepted>;
-  readonly accepted: Accepted;
-}
-
-/** The members that are given, each with its rule. */
-function given(condition: AccessCondition): readonly GivenMember[] {
-  return NAMES.flatMap((member) => {
-    const accepted = condition[member];
-    return accepted === undefined ? [] : [{ member, rule: RULES[member], accepted }];
-  });
 }
 
 /** The stricter of two conditions: each member accepts what both accept, so that it never holds where one of them does not. */
@@ -163,7 +150,13 @@ function intersectEach(one: AcceptedClaims, other: AcceptedClaims): AcceptedClai
 
 /** The claims about users that conditions depend on. */
 export function claimsOfConditions(conditions: readonly AccessCondition[]): readonly UserClaim[] {
-  const named = conditions.flatMap(given).flatMap(({ rule, accepted }) => rule.claims(accepted));
+  const named = conditions.flatMap((condition) =>
+    NAMES.flatMap((name) => {
+      const rule: Rule<Accepted> = RULES[name];
+      const accepted = condition[name];
+      return accepted === undefined ? [] : rule.claims(accepted);
+    }),
+  );
   return USER_CLAIMS.filter((claim) => named.includes(claim));
 }
 

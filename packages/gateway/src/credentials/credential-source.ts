@@ -64,7 +64,7 @@ export class ConnectionRequired extends UserActionRequired {
 }
 
 /** The definition of a server's credential; processes and merged servers have none. */
-export function credentialsOf({ backend }: Pick<GatewayServer, 'backend'>): CredentialDefinition {
+export function credentialsOfServer({ backend }: Pick<GatewayServer, 'backend'>): CredentialDefinition {
   return backend === null || backend.kind === 'stdio' ? NONE : backend.credentials;
 }
 

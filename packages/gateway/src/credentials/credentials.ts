@@ -3,7 +3,12 @@ import type { AuthorizationServer, UserBackend, UserBackends } from '@portcullis
 import { isAnonymous } from '@portcullis/resource-server';
 import type { GatewayServer } from '../servers/server.ts';
 import { protectedBackendOf } from './backend-client.ts';
-import { type CredentialSource, credentialsOf, noCredential, USER_CREDENTIALS } from './credential-source.ts';
+import {
+  type CredentialSource,
+  credentialsOfServer,
+  noCredential,
+  USER_CREDENTIALS,
+} from './credential-source.ts';
 import { createMachineCredentials, type UserTokens } from './machine-credentials.ts';
 import type { BackendCredentials } from './token-credential.ts';
 import { createUserBackend, type UserBackendOptions } from './user-backend.ts';
@@ -34,7 +39,7 @@ export function createCredentialSource(
   return {
     for: (principal, server) =>
       // Without a token, a backend with credentials of users is reached with none.
-      isAnonymous(principal) && USER_CREDENTIALS.has(credentialsOf(server).as)
+      isAnonymous(principal) && USER_CREDENTIALS.has(credentialsOfServer(server).as)
         ? noCredential
         : sourceOf(server).for(principal),
     rejected: (principal, server, answer, credential) =>
@@ -50,7 +55,7 @@ function createCredentials(
   clock: () => number,
 ): BackendCredentials {
   const backend = protectedBackendOf(server);
-  const credentials = credentialsOf(server);
+  const credentials = credentialsOfServer(server);
   if (backend === null || credentials.as === 'none') return fixed({});
   if (credentials.as === 'header') return fixed({ [credentials.name]: credentials.value });
   return credentials.as === 'user'
@@ -99,7 +104,7 @@ export function createUserBackends({
 }
 
 function userBackendOf(server: GatewayServer, options: UserBackendOptions): UserBackend | null {
-  const definition = credentialsOf(server);
+  const definition = credentialsOfServer(server);
   const backend = definition.as === 'user' ? protectedBackendOf(server) : null;
   return definition.as !== 'user' || backend === null
     ? null

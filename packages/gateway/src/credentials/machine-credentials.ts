@@ -38,36 +38,27 @@ export function createMachineCredentials(
       if (grantId !== null) return JSON.stringify([id, grantId]);
       throw new OAuthError('access_denied', `${name} needs a user, and this token belongs to none.`);
     },
-    obtain: (principal) =>
-      obtainTokens(backend, definition, users, principal, clock).catch((error: unknown) =>
-        throwUnavailable(backend, error),
-      ),
+    obtain: (principal) => obtain(principal).catch((error: unknown) => throwUnavailable(backend, error)),
   });
-}
 
-async function obtainTokens(
-  backend: ProtectedBackend,
-  definition: Definition<'application' | 'enterprise' | 'exchange'>,
-  users: UserTokens,
-  principal: Principal,
-  clock: () => number,
-): Promise<Tokens> {
-  const { client, scopes } = definition;
-  switch (definition.as) {
-    // One identity for all users. @see RFC 6749 §4.4
-    case 'application':
-      return signIn(backend, { client, scopes, clock, grant: { kind: 'application' } });
-    // The user, by an assertion of the enterprise's identity provider (ID-JAG).
-    case 'enterprise': {
-      const { tokenEndpoint, clientId, clientSecret } = definition.identityProvider;
-      const identityProvider = { tokenEndpoint, clientId, ...(clientSecret !== null && { clientSecret }) };
-      const subjectToken = () => users.upstreamIdToken(principal.grantId ?? '');
-      const grant = { kind: 'enterprise', identityProvider, subjectToken } as const;
-      return signIn(backend, { client, scopes, clock, grant });
+  async function obtain(principal: Principal): Promise<Tokens> {
+    const { client, scopes } = definition;
+    switch (definition.as) {
+      // One identity for all users. @see RFC 6749 §4.4
+      case 'application':
+        return signIn(backend, { client, scopes, clock, grant: { kind: 'application' } });
+      // The user, by an assertion of the enterprise's identity provider (ID-JAG).
+      case 'enterprise': {
+        const { tokenEndpoint, clientId, clientSecret } = definition.identityProvider;
+        const identityProvider = { tokenEndpoint, clientId, ...(clientSecret !== null && { clientSecret }) };
+        const subjectToken = () => users.upstreamIdToken(principal.grantId ?? '');
+        const grant = { kind: 'enterprise', identityProvider, subjectToken } as const;
+        return signIn(backend, { client, scopes, clock, grant });
+      }
+      // The user, by token exchange at the authorization server of the backend. @see RFC 8693 §2
+      case 'exchange':
+        return exchange(backend, definition, users, principal, clock);
     }
-    // The user, by token exchange at the authorization server of the backend. @see RFC 8693 §2
-    case 'exchange':
-      return exchange(backend, definition, users, principal, clock);
   }
 }
 

@@ -2,21 +2,22 @@
 
 import { EVENT_BEGINNING } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
-import { type ExpectedResponses, mayHoldResponse } from '../messages/check-responses.ts';
+import {
+  checkResponses,
+  createLongWatch,
+  type ExpectedResponses,
+  mayHoldHandles,
+  mayHoldLists,
+  mayHoldResponse,
+} from '../messages/check-responses.ts';
 import { badGateway } from './error-response.ts';
 
 /** Changes the messages of a response. */
 export interface MessageEdit {
   /** Changes a parsed message; returns the same one if nothing changes. */
   readonly apply: (message: unknown) => unknown;
-  /** Rejects messages that clients could parse differently, and responses to other requests. @throws SyntaxError */
-  readonly check: (bytes: Buffer, expected: ExpectedResponses, isStream: boolean) => void;
-  /** Whether bytes of a message may have to change. */
-  readonly mayApply: (bytes: Buffer) => boolean;
   /** Whether a message that is too long to edit may pass unchanged. @param method found at its beginning, if any */
   readonly mayPassLong: (method: string | null) => boolean;
-  /** Inspects each piece of an unedited message before it is forwarded. @throws SyntaxError where it must not be */
-  readonly watchLong: (expected: ExpectedResponses, isStream: boolean) => (bytes: Buffer) => void;
 }
 
 /** Bytes on their way to a client. */
@@ -123,7 +124,7 @@ export class EditedBody implements ByteSink {
     const watch = this.#watch;
     this.#run(() => {
       watch?.(bytes);
-      if (watch !== null || !mayMatter(bytes, edit)) return this.#report(bytes);
+      if (watch !== null || !mayMatter(bytes)) return this.#report(bytes);
       return then(editEvent(bytes, edit, expected()), (changed) => this.#report(changed));
     });
   }
@@ -155,14 +156,13 @@ export class EditedBody implements ByteSink {
 
   #takeEvents(bytes: Buffer | null): void {
     if (bytes === null) return;
-    const { edit } = this.#options;
     let [sent, last] = [0, 0];
     // Unedited events are written together, however short they are.
-    if (!mayMatter(bytes, edit)) last = lastEventEnd(bytes);
+    if (!mayMatter(bytes)) last = lastEventEnd(bytes);
     else
       for (const end of eventEnds(bytes)) {
         const event = bytes.subarray(last, end);
-        if (mayMatter(event, edit)) {
+        if (mayMatter(event)) {
           this.#pass(bytes.subarray(sent, last));
           this.#takeEvent(event);
           sent = end;
@@ -185,14 +185,15 @@ export class EditedBody implements ByteSink {
   }
 
   #takeLong(): void {
-    const { isStream, edit, expected } = this.#options;
-    if (this.#watch === null && !edit.mayPassLong(methodOf(this.#buffered.bytes))) {
-      this.#run(() => Promise.reject(new MessageTooLong(`it is longer than ${this.#options.limit} bytes`)));
-      return;
+    const { isStream, limit, edit, expected } = this.#options;
+    if (this.#watch === null) {
+      if (!edit.mayPassLong(methodOf(this.#buffered.bytes))) {
+        this.#run(() => Promise.reject(new MessageTooLong(`it is longer than ${limit} bytes`)));
+        return;
+      }
+      const watch = createLongWatch(edit.mayPassLong, expected(), isStream);
+      this.#watch = isStream ? watchData(watch) : watch;
     }
-    this.#watch ??= isStream
-      ? watchData(edit.watchLong(expected(), true))
-      : edit.watchLong(expected(), false);
     const bytes = isStream ? this.#buffered.bytes.subarray(0, -EVENT_END_BEGUN) : this.#buffered.bytes;
     this.#send(bytes);
     this.#buffered.drop(bytes.length);
@@ -253,8 +254,12 @@ function methodOf(event: Buffer): string | null {
 }
 
 /** Whether an event may hold a response, or has to change. */
-function mayMatter(event: Buffer, { mayApply }: MessageEdit): boolean {
-  return mayHoldResponse(event) || mayApply(event);
+function mayMatter(event: Buffer): boolean {
+  return mayHoldResponse(event) || mayChange(event);
+}
+
+function mayChange(bytes: Buffer): boolean {
+  return mayHoldLists(bytes) || mayHoldHandles(bytes);
 }
 
 /** Continues at once where nothing has to be awaited, which is so for most responses. */
@@ -265,15 +270,15 @@ function then<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<U
 /** A message, or a batch of them. */
 function editDocument(
   bytes: Buffer,
-  { apply, check, mayApply }: MessageEdit,
+  { apply }: MessageEdit,
   expected: ExpectedResponses,
   isStream: boolean,
 ): Buffer | Promise<Buffer> {
   if (bytes.length === 0) return bytes;
   // Where no request was sent, clients ignore what a backend answers, or take it for the response to another.
   if (!isStream && expected.ids.size === 0 && mayHoldResponse(bytes)) return NOTHING;
-  check(bytes, expected, isStream);
-  return mayApply(bytes) ? applyTo(bytes, apply) : bytes;
+  checkResponses(bytes, expected, isStream);
+  return mayChange(bytes) ? applyTo(bytes, apply) : bytes;
 }
 
 async function applyTo(bytes: Buffer, apply: MessageEdit['apply']): Promise<Buffer> {

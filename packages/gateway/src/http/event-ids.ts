@@ -15,7 +15,7 @@ const TOOLS_CHANGED = Buffer.from('notifications/tools/list_changed');
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** @see HTML §9.2.6: a line ends with CR, LF, or both; a line without a colon is a field without a value */
-export class EventFilter implements ByteSink {
+export class EventIdFilter implements ByteSink {
   readonly #seal: (id: string) => string;
   readonly #onToolsChanged: () => void;
   readonly #sink: ByteSink;

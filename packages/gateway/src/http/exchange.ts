@@ -14,7 +14,7 @@ import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
 import { type ByteSink, EditedBody, type EditedEvent, type MessageEdit } from './edited-body.ts';
 import { endStreamWithErrors, type GatewayError, shuttingDown, unavailable } from './error-response.ts';
-import { EventFilter } from './event-ids.ts';
+import { EventIdFilter } from './event-ids.ts';
 import {
   type ExchangeEffect,
   type ExchangeEnd,
@@ -267,7 +267,7 @@ class Exchange implements BackendRequestListener {
     this.#takeStreamSlot();
     onShutdown(this.#request.outgoing, this.#onShutdown);
     const seal = (id: string) => sealer.seal('event', this.#request.owner, joinEventId(expected(), id));
-    this.#sink = new EventFilter(seal, () => onToolsChanged(server), this.#sink);
+    this.#sink = new EventIdFilter(seal, () => onToolsChanged(server), this.#sink);
   }
 
   /** An open stream counts against its user's streams, not against concurrent requests. */

@@ -1,9 +1,10 @@
-/** Receives the body of a request within its limit: buffered until complete, or streamed to a sink. */
+/** Receives the body of a request within its limit: buffered until complete, or streamed to an upload. */
 import type { IncomingMessage } from 'node:http';
 import { SHORT_BODY } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import type { BodyScanner, ScannedBody } from '../messages/scanned-message.ts';
 import { type GatewayError, invalidRequest } from './error-response.ts';
+import type { StreamedBody } from './streamed-body.ts';
 
 /** What a body reports. Nothing is reported once the client has disappeared. */
 export type BodyEvent =
@@ -12,13 +13,6 @@ export type BodyEvent =
   | { readonly kind: 'long'; readonly scanned: ScannedBody | null }
   /** Receiving has stopped: the body is too long, or the scanner refuses it. */
   | { readonly kind: 'failed'; readonly error: unknown };
-
-/** Receives the scanned chunks of a body. */
-export interface BodySink {
-  /** @param known the scan so far. @see BodyScanner */
-  take(chunk: Buffer, known: ScannedBody | null): void;
-  end(scanned: ScannedBody): void;
-}
 
 interface RequestBodyOptions {
   /** Bytes. */
@@ -35,7 +29,7 @@ export class RequestBody {
   /** Its `Content-Length`; `null` without one. */
   readonly declared: number | null;
   readonly #buffered = new BufferedBytes();
-  #sink: BodySink | null = null;
+  #upload: StreamedBody | null = null;
   #length = 0;
 
   constructor(incoming: IncomingMessage, options: RequestBodyOptions) {
@@ -50,7 +44,7 @@ export class RequestBody {
     return this.#length;
   }
 
-  /** The chunks that have arrived, as long as there is no sink. */
+  /** The chunks that have arrived, as long as there is no upload. */
   get buffered(): Buffer {
     return this.#buffered.bytes;
   }
@@ -61,9 +55,9 @@ export class RequestBody {
     else this.#incoming.on('data', this.#take).on('end', this.#finish);
   }
 
-  /** Streams the rest to a sink, and frees the buffered chunks. */
-  divert(sink: BodySink): void {
-    this.#sink = sink;
+  /** Streams the rest to an upload, and frees the buffered chunks. */
+  divert(upload: StreamedBody): void {
+    this.#upload = upload;
     this.#buffered.drop(this.#buffered.length);
   }
 
@@ -92,8 +86,8 @@ export class RequestBody {
       this.#fail(error);
       return;
     }
-    if (this.#sink !== null) {
-      this.#sink.take(chunk, scanner.peek());
+    if (this.#upload !== null) {
+      this.#upload.take(chunk, scanner.peek());
       return;
     }
     this.#buffered.add(chunk);
@@ -110,8 +104,8 @@ export class RequestBody {
       this.#fail(error);
       return;
     }
-    if (this.#sink !== null) {
-      this.#sink.end(scanned);
+    if (this.#upload !== null) {
+      this.#upload.end(scanned);
       return;
     }
     const { bytes } = this.#buffered;

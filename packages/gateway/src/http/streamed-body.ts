@@ -7,7 +7,6 @@ import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import type { ScannedBody } from '../messages/scanned-message.ts';
 import type { MessageHandles } from '../sessions/message-handles.ts';
 import { invalidRequest } from './error-response.ts';
-import type { BodySink } from './request-body.ts';
 
 /** What an upload reports. */
 export type UploadEvent =
@@ -39,7 +38,7 @@ class Cancelled extends Error {
  * Bytes pass while the scanner is inside a value that is irrelevant to decisions, which is never the end of a message. What follows
  * it is buffered until the next one, or until the whole body has been checked: the backend never gets all of a refused body.
  */
-export class StreamedBody implements BodySink {
+export class StreamedBody {
   readonly #options: StreamedBodyOptions;
   /** Bytes sent to the backend; `null`: chunked transfer. */
   readonly length: number | null;
@@ -105,6 +104,7 @@ export class StreamedBody implements BodySink {
     this.#sent = null;
   }
 
+  /** @param scanned what is known of the body; `null` as in `BodyScanner` */
   take(chunk: Buffer, scanned: ScannedBody | null): void {
     this.#arrived += chunk.length;
     // A client that trickles bytes would occupy its slot for ever.

@@ -6,13 +6,13 @@ import { MessageError } from './message-error.ts';
 import { messageShape, readOpenMessage, readScannedMessage } from './read-message.ts';
 import type { BodyScanner, ScannedBody, ScannedMessage } from './scanned-message.ts';
 
-const defaultLimits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 1000 };
+const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 1000 };
 
 /** A message, or a batch of them. @see MCP 2025-03-26, basic/index, batching */
 const bodyShape = { ...messageShape, elements: messageShape };
 
 /** Creates a scanner for one request body, which reads it chunk by chunk without copying values. */
-export function createBodyScanner(limits: ScanLimits = defaultLimits): BodyScanner {
+export function createBodyScanner(): BodyScanner {
   const scanner = new JsonScanner(bodyShape, limits);
   let known: ScannedBody | null = null;
   let knownAt = -1;

@@ -188,10 +188,8 @@ function otherForms({ pattern, rule }: Entry, formsOf: FormsOf): readonly Entry[
     .map((form) => ({ pattern: form, rule }));
 }
 
-type FindEntry = (name: string) => Entry | null;
-
 /** Of equal patterns, the first wins. */
-function compileEntries(entries: readonly Entry[]): FindEntry {
+function compileEntries(entries: readonly Entry[]): (name: string) => Entry | null {
   const exact = new Map<string, Entry>();
   for (const entry of entries) {
     if (!entry.pattern.includes('*') && !exact.has(entry.pattern)) exact.set(entry.pattern, entry);

@@ -45,7 +45,10 @@ export function evaluationOf(request: AccessRequest, options: EvaluationOptions)
   const given =
     options.arguments && request.arguments !== 'later' ? { arguments: plainArguments(request) } : {};
   return {
-    subject: principal === null ? anonymous(options) : subjectOf(principal, principal.subject, options),
+    subject:
+      principal === null
+        ? { type: 'anonymous', id: 'anonymous', properties: options.subject }
+        : subjectOf(principal, principal.subject, options),
     action: { name: method },
     resource: {
       type,
@@ -108,10 +111,6 @@ function subjectOf(
   const { email, name } = claims;
   const about = { ...(typeof email === 'string' && { email }), ...(typeof name === 'string' && { name }) };
   return { type: 'user', id, properties: { ...options.subject, ...about, groups, client: clientId } };
-}
-
-function anonymous({ subject }: EvaluationOptions): Entity {
-  return { type: 'anonymous', id: 'anonymous', properties: subject };
 }
 
 function contextOf(now: number): Properties {

@@ -94,11 +94,8 @@ function isArgumentsPath([root, member]: readonly string[]): boolean {
 
 /** How the user signed in is known with a token only. */
 function isCallerPath([root, member]: readonly string[]): boolean {
-  return root === 'user' || root === 'client' || (root === 'request' && !isOfRequest(member));
-}
-
-function isOfRequest(member: string | undefined): boolean {
-  return member === 'time' || member === 'network';
+  const isOfRequest = member === 'time' || member === 'network';
+  return root === 'user' || root === 'client' || (root === 'request' && !isOfRequest);
 }
 
 /** A parser that ignores case would take the variant for the member that the condition reads. */
