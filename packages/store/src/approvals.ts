@@ -51,8 +51,6 @@ const decide =
 const usable = defineQuery(`SELECT 1 AS one FROM approvals
   WHERE id = ? AND outcome = 'approved' AND (is_reusable = 1 OR consumed_at IS NULL) AND ${IS_LIVE}`);
 
-const inTransaction = { lock: 'approvals' } as const;
-
 export function createApprovalStore(database: Database): ApprovalStore {
   const read = async (query: Query) => columns.readAll(await database.read(query));
   /** The lists of approvers that include one of the groups: there are as many as rules. */
@@ -66,8 +64,7 @@ export function createApprovalStore(database: Database): ApprovalStore {
       .filter((list) => names(list).some((group) => groups.includes(group)));
   };
   return {
-    requestApproval: (approval, limits) =>
-      database.transact({ steps: () => request(approval, limits), postgres: inTransaction }),
+    requestApproval: (approval, limits) => database.transact(() => request(approval, limits), 'approvals'),
     async findApprovalOfCall(call, now) {
       return (await read(byCall(hashCall(call), now, now)))[0] ?? null;
     },
@@ -76,11 +73,8 @@ export function createApprovalStore(database: Database): ApprovalStore {
     async countPendingApprovals(now, limit) {
       return (await database.read(countPending(now, now, limit))).length;
     },
-    async decideApproval(id, decision, now) {
-      return (await database.write(decideQuery(id, decision, now))).length > 0;
-    },
-    consumeApprovals: (ids, now) =>
-      database.transact({ steps: () => consume([...new Set(ids)], now), postgres: inTransaction }),
+    decideApproval: (id, decision, now) => database.changes(decideQuery(id, decision, now)),
+    consumeApprovals: (ids, now) => database.transact(() => consume([...new Set(ids)], now), 'approvals'),
   };
 }
 

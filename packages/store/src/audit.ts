@@ -31,11 +31,7 @@ export function createAuditStore(database: Database): AuditStore {
   return {
     appendEvents: database.partitionsEvents
       ? createDailyAppend(database, createDailyInsert())
-      : (events) =>
-          database.transact({
-            steps: () => append(events),
-            postgres: { lock: null },
-          }),
+      : (events) => database.transact(() => append(events), null),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     listEvents: (after, limit) => read(eventsAfter(after, limit)),
     async listLatestEvents(limit, before) {

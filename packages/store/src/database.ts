@@ -4,13 +4,8 @@ import type { Query } from './sql.ts';
 /** Statements in order. Each is yielded; the result of `yield` is its rows. */
 export type Steps<T> = Generator<Query, T, readonly unknown[]>;
 
-/** An operation of several statements. */
-export interface Operation<T> {
-  /** Statements of one transaction. They may run again from the start, so they have no side effects. */
-  readonly steps: () => Steps<T>;
-  /** How PostgreSQL runs it. */
-  readonly postgres: SingleStatement<T> | InTransaction;
-}
+/** How PostgreSQL runs an operation of several statements: in one statement, or, for a rare one, step by step with a table locked. */
+export type PostgresOperation<T> = SingleStatement<T> | LockedTable;
 
 /** All statements in one: one round trip. */
 interface SingleStatement<T> {
@@ -43,19 +38,16 @@ export function lockOrderOf([table, key]: ContestedRow): string {
   return `${LOCK_ORDER.indexOf(table)} ${key}`;
 }
 
-/** The steps, in a transaction: for rare operations. */
-export interface InTransaction {
-  /** A table locked against other writers; `null` where row locks suffice. */
-  readonly lock:
-    | 'accounts'
-    | 'approvals'
-    | 'signing_keys'
-    | 'data_keys'
-    | 'definition_pins'
-    | 'scim_resources'
-    | 'event_streams'
-    | null;
-}
+/** A table locked against other writers; `null` where row locks suffice. */
+export type LockedTable =
+  | 'accounts'
+  | 'approvals'
+  | 'signing_keys'
+  | 'data_keys'
+  | 'definition_pins'
+  | 'scim_resources'
+  | 'event_streams'
+  | null;
 
 /** All methods reject with `temporarily_unavailable` during an outage. Row types are not checked: the schema proves them. */
 export interface Database {
@@ -74,8 +66,13 @@ export interface Database {
   ): Promise<T | null>;
   /** Runs one statement that writes. @param row without one it shares no transaction @returns the rows that it returns */
   write<Row>(query: Query, row?: ContestedRow): Promise<readonly Row[]>;
-  /** Runs an operation of several statements, atomically. */
-  transact<T>(operation: Operation<T>): Promise<T>;
+  /** The same for a statement that returns `1 AS one`. @returns whether it changed a row */
+  changes(query: Query, row?: ContestedRow): Promise<boolean>;
+  /**
+   * Runs an operation of several statements, atomically.
+   * @param steps may run again from the start, so they have no side effects
+   */
+  transact<T>(steps: () => Steps<T>, postgres: PostgresOperation<T>): Promise<T>;
   /** A commit hook: runs once, right before the next commit, after so many milliseconds at the latest. */
   beforeCommit(call: () => void, within: number): void;
   /** Checks what queries on open connections do not detect: that a file still exists and is readable. */

@@ -34,8 +34,6 @@ interface PendingRow {
 /** Definitions of one name that wait for approval. A backend that never lists the same one twice would fill the table. */
 const MAX_PENDING = 8;
 
-const inTransaction = { lock: 'definition_pins' } as const;
-
 export function createDefinitionPinStore(database: Database): DefinitionPinStore {
   return {
     findPins: async ({ server, backend, kind }) =>
@@ -48,9 +46,9 @@ export function createDefinitionPinStore(database: Database): DefinitionPinStore
       }));
     },
     saveFirstPins: (list, definitions, at) =>
-      database.transact({ steps: () => saveFirst(list, definitions, at), postgres: inTransaction }),
+      database.transact(() => saveFirst(list, definitions, at), 'definition_pins'),
     savePendingPin: (list, definition, at) =>
-      database.transact({ steps: () => savePending(list, definition, at), postgres: inTransaction }),
+      database.transact(() => savePending(list, definition, at), 'definition_pins'),
     async decidePendingPin(decision, { server, backend, kind }, { name, hash }, at) {
       const decided =
         decision === 'approve'
@@ -60,10 +58,10 @@ export function createDefinitionPinStore(database: Database): DefinitionPinStore
           : sql`UPDATE definition_pins SET status = 'rejected', definition = NULL, changed_at = ${at}
             WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND hash = ${hash}
               AND status = 'pending' RETURNING 1 AS one`;
-      return (await database.write(decided)).length > 0;
+      return database.changes(decided);
     },
     replaceMemberPins: (list, definitions) =>
-      database.transact({ steps: () => replaceMembers(list, definitions), postgres: inTransaction }),
+      database.transact(() => replaceMembers(list, definitions), 'definition_pins'),
   };
 }
 

@@ -28,23 +28,20 @@ const CLOCKS = 2;
 
 export function createEventStreamStore(database: Database): EventStreamStore {
   return {
-    createEventStream: (stream, limit) =>
-      database.transact({ steps: () => create(stream, limit), postgres: { lock: 'event_streams' } }),
+    createEventStream: (stream, limit) => database.transact(() => create(stream, limit), 'event_streams'),
     findEventStream: async (id) => columns.readFirst(await database.read(byId(id))),
     listEventStreams: async () => columns.readAll(await database.read(all())),
     async saveEventStream(stream) {
       const { endpoint, encryptedAuthorization, eventsRequested, description, status, reason } = stream;
       const { removedAccounts, cursor, acknowledged, verificationRequestedAt, version, id } = stream;
-      const saved = await database.write(
-        save(
-          ...[endpoint, encryptedAuthorization, JSON.stringify(eventsRequested), description, status, reason],
-          ...[JSON.stringify(removedAccounts), cursor, acknowledged, verificationRequestedAt, version],
-          ...[id, version - 1],
-        ),
+      const query = save(
+        ...[endpoint, encryptedAuthorization, JSON.stringify(eventsRequested), description, status, reason],
+        ...[JSON.stringify(removedAccounts), cursor, acknowledged, verificationRequestedAt, version],
+        ...[id, version - 1],
       );
-      return saved.length > 0;
+      return database.changes(query);
     },
-    removeEventStream: (id) => database.transact({ steps: () => remove(id), postgres: { lock: null } }),
+    removeEventStream: (id) => database.transact(() => remove(id), null),
     async listGrantedResources(accountId, at) {
       const rows = [
         ...(await database.read<{ readonly resources: string }>(liveGrants(accountId, at + CLOCKS))),

@@ -12,12 +12,8 @@ export function createManagedGrantStore(database: Database): ManagedGrantStore {
       return row?.account_id ?? null;
     },
     linkAssertedIdentity: (issuer, subject, accountId) =>
-      database.transact({
-        steps: () => link(issuer, subject, accountId),
-        postgres: { lock: 'accounts' },
-      }),
-    saveManagedGrant: (grant) =>
-      database.transact({ steps: () => save(grant), postgres: { lock: 'accounts' } }),
+      database.transact(() => link(issuer, subject, accountId), 'accounts'),
+    saveManagedGrant: (grant) => database.transact(() => save(grant), 'accounts'),
   };
 }
 

@@ -15,8 +15,7 @@ interface TokenRow {
 
 export function createPersonalAccessTokenStore(database: Database): PersonalAccessTokenStore {
   return {
-    savePersonalAccessToken: (token, grant) =>
-      database.transact({ steps: () => save(token, grant), postgres: { lock: 'accounts' } }),
+    savePersonalAccessToken: (token, grant) => database.transact(() => save(token, grant), 'accounts'),
     async findPersonalAccessToken(grantId) {
       const [row] = await database.read<TokenRow>(
         sql`SELECT grant_id, hash, name FROM personal_access_tokens WHERE grant_id = ${grantId}`,

@@ -54,26 +54,23 @@ function valuesOf(filter: ProvisionedFilter): readonly Value[] {
 }
 
 /** Writes of all connections follow each other, so that what was checked is still true. */
-const inOrder = { lock: 'scim_resources' } as const;
+const inOrder = 'scim_resources';
 
 export function createProvisioningStore(database: Database): ProvisioningStore {
   return {
     ...createProvisioningTokenOperations(database),
     ...createProvisionedLists(database),
-    createProvisioned: (change) => database.transact({ steps: () => create(change), postgres: inOrder }),
-    changeProvisioned: (change) =>
-      database.transact({ steps: () => changeResource(change), postgres: inOrder }),
+    createProvisioned: (change) => database.transact(() => create(change), inOrder),
+    changeProvisioned: (change) => database.transact(() => changeResource(change), inOrder),
     removeProvisioned: (resource, removeAccount, at) =>
-      database.transact({ steps: () => remove(resource, removeAccount, at), postgres: inOrder }),
-    async linkProvisionedAccount(id, accountId) {
-      const linked = await database.write(
+      database.transact(() => remove(resource, removeAccount, at), inOrder),
+    linkProvisionedAccount: (id, accountId) =>
+      database.changes(
         sql`UPDATE scim_resources SET account_id = ${accountId}, version = version + CASE WHEN account_id IS NULL THEN 1 ELSE 0 END
           WHERE id = ${id} AND kind = 'User' AND is_active = 1 AND (account_id IS NULL OR account_id = ${accountId})
             AND NOT EXISTS (SELECT 1 FROM scim_resources other WHERE other.account_id = ${accountId} AND other.id <> ${id}
               AND other.identity_provider = scim_resources.identity_provider) RETURNING 1 AS one`,
-      );
-      return linked.length > 0;
-    },
+      ),
   };
 }
 
@@ -90,10 +87,8 @@ function createProvisioningTokenOperations(
     findProvisioningToken: async (hash, now) =>
       tokenColumns.readFirst(await database.read(tokenByHash(hash, now))),
     listProvisioningTokens: async (now) => tokenColumns.readAll(await database.read(liveTokens(now))),
-    async revokeProvisioningToken(id) {
-      const revoked = await database.write(sql`DELETE FROM scim_tokens WHERE id = ${id} RETURNING 1 AS one`);
-      return revoked.length > 0;
-    },
+    revokeProvisioningToken: (id) =>
+      database.changes(sql`DELETE FROM scim_tokens WHERE id = ${id} RETURNING 1 AS one`),
   };
 }
 

@@ -23,10 +23,10 @@ export function createStatusListStore(database: Database): StatusListStore {
       return (row?.allocated ?? count) - count;
     },
     allocateStatusIndex: (owner, offered, at, until, isAnother) =>
-      database.transact({
-        steps: () => (isAnother ? insert(owner, offered, at, until) : allocate(owner, offered, at, until)),
-        postgres: { lock: null },
-      }),
+      database.transact(
+        () => (isAnother ? insert(owner, offered, at, until) : allocate(owner, offered, at, until)),
+        null,
+      ),
     async listRevokedAccess(since, now) {
       return readRevoked(await database.read<RevokedRow>(revokedSince(since, now)));
     },

@@ -153,12 +153,10 @@ export function createSweep(database: Database): (now: number, limit: number) =>
 }
 
 /** A lease further ahead than the maximum duration was acquired by a process with a wrong clock. */
-async function takeLease(database: Database, holder: string, now: number): Promise<boolean> {
-  const taken = await database.write(
-    sql`INSERT INTO sweep_lease (one, holder, expires_at) VALUES (1, ${holder}, ${now + LEASE})
+function takeLease(database: Database, holder: string, now: number): Promise<boolean> {
+  const lease = sql`INSERT INTO sweep_lease (one, holder, expires_at) VALUES (1, ${holder}, ${now + LEASE})
       ON CONFLICT (one) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
       WHERE sweep_lease.holder = excluded.holder OR sweep_lease.expires_at <= ${now} OR sweep_lease.expires_at > ${now + LEASE}
-      RETURNING 1 AS one`,
-  );
-  return taken.length > 0;
+      RETURNING 1 AS one`;
+  return database.changes(lease);
 }

@@ -32,7 +32,7 @@ export function createWebhookStore(database: Database): WebhookStore {
     },
     async saveWebhookProgress({ name, cursor, attempts, nextAttemptAt, lastError, deliveredAt }, holder) {
       const values = [cursor, attempts, nextAttemptAt, lastError, deliveredAt, name, holder];
-      return (await database.write(save(...values))).length > 0;
+      return database.changes(save(...values));
     },
     async releaseWebhook(name, holder) {
       await database.write(
@@ -40,7 +40,7 @@ export function createWebhookStore(database: Database): WebhookStore {
       );
     },
     listWebhooks: async () => columns.readAll(await database.read(all())),
-    rewindWebhook: async (name, cursor) => (await database.write(rewind(cursor, cursor, name))).length > 0,
+    rewindWebhook: (name, cursor) => database.changes(rewind(cursor, cursor, name)),
     setWebhookCursor: async (name, cursor) => void (await database.write(setCursor(cursor, name))),
   };
 }

@@ -10,7 +10,7 @@ import type {
 import { openStore } from '@portcullis/store';
 import { Client, type CustomTypesConfig, types } from 'pg';
 import { describe, expect, it } from 'vitest';
-import type { Database, Operation, Steps } from '../src/database.ts';
+import type { Database, PostgresOperation, Steps } from '../src/database.ts';
 import { createConnections } from '../src/postgres/connections.ts';
 import { createPostgresDatabase } from '../src/postgres/postgres-database.ts';
 import { sqliteDialect } from '../src/schema/dialect.ts';
@@ -481,11 +481,14 @@ function observe(database: Database, report: (query: Query) => void): Database {
     read: (query) => database.read(reported(query)),
     readCached: (table, query, make) => database.readCached(table, reported(query), make),
     write: (query, row) => database.write(reported(query), row),
-    transact: <T>({ steps, postgres }: Operation<T>) =>
-      database.transact({
-        steps: () => observeSteps(steps()),
-        postgres: 'lock' in postgres ? postgres : { ...postgres, query: () => reported(postgres.query()) },
-      }),
+    changes: (query, row) => database.changes(reported(query), row),
+    transact: <T>(steps: () => Steps<T>, operation: PostgresOperation<T>) =>
+      database.transact(
+        () => observeSteps(steps()),
+        typeof operation === 'string' || operation === null
+          ? operation
+          : { ...operation, query: () => reported(operation.query()) },
+      ),
     beforeCommit: (call, within) => database.beforeCommit(call, within),
     check: () => database.check(),
     readClock: () => database.readClock(),

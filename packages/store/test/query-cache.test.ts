@@ -56,13 +56,10 @@ describe('the query cache', () => {
     await find(1);
     await rename(1, 'new');
     expect(await find(1)).toEqual({ name: 'new' });
-    const failing = database.transact({
-      *steps() {
-        yield sql`UPDATE clients SET name = 'never' WHERE id = 1`;
-        yield sql`INSERT INTO clients (id, name) VALUES (1, 'there already')`;
-      },
-      postgres: { lock: null },
-    });
+    const failing = database.transact(function* () {
+      yield sql`UPDATE clients SET name = 'never' WHERE id = 1`;
+      yield sql`INSERT INTO clients (id, name) VALUES (1, 'there already')`;
+    }, null);
     const [outcome, beside] = await Promise.allSettled([failing, find(1)]);
     expect(outcome.status).toBe('rejected');
     expect(beside).toMatchObject({ value: { name: 'new' } });

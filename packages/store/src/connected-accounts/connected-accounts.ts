@@ -27,7 +27,7 @@ export function createConnectedAccountStore(database: Database): ConnectedAccoun
   return {
     ...createBackendRegistrationStore(database),
     saveConnectedAccount: (account, transactionId) =>
-      database.transact({ steps: () => save(account, transactionId), postgres: { lock: null } }),
+      database.transact(() => save(account, transactionId), null),
     async saveEndedConnectedAccount(account) {
       await database.write(table.insert(account));
     },
@@ -39,8 +39,7 @@ export function createConnectedAccountStore(database: Database): ConnectedAccoun
     leaseConnectedAccount: (...lease) => table.lease(database, ...lease),
     saveRefreshedConnectedAccount: (...refreshed) => table.saveRefreshed(database, ...refreshed),
     releaseConnectedAccount: (...lease) => table.release(database, ...lease),
-    endConnectedAccount: async (key, version, reason, at) =>
-      (await database.write(table.end(key, version, reason, at))).length > 0,
+    endConnectedAccount: (key, version, reason, at) => database.changes(table.end(key, version, reason, at)),
     endConnectedAccountsOfRevokedGrants: (since, at) => table.endOfRevokedGrants(database, since, at),
     claimAccountRevocations: (now, until, limit) => table.claim(database, now, until, limit),
     postponeAccountRevocation: (key, until) => table.postpone(database, key, until),

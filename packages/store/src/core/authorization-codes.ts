@@ -42,13 +42,10 @@ export function createAuthorizationCodeStore(database: Database): AuthorizationC
       );
     },
     redeemCode: (codeHash, grant, refreshToken, at) =>
-      database.transact({
-        steps: () => redeem(codeHash, grant, refreshToken, at),
-        postgres: {
-          query: () => redeemInOneStatement(codeHash, grant, refreshToken, at),
-          read: readRedemption,
-          row: ['accounts', grant.accountId],
-        },
+      database.transact(() => redeem(codeHash, grant, refreshToken, at), {
+        query: () => redeemInOneStatement(codeHash, grant, refreshToken, at),
+        read: readRedemption,
+        row: ['accounts', grant.accountId],
       }),
     async invalidateCode(hash, at) {
       await database.write(

@@ -27,9 +27,7 @@ const clientsAfter = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id > ? OR
 
 export function createClientStore(database: Database): ClientStore {
   return {
-    async saveClient(client) {
-      return (await database.write(insertClient(client), ['clients', client.id])).length > 0;
-    },
+    saveClient: (client) => database.changes(insertClient(client), ['clients', client.id]),
     findClient: (id) =>
       database.readCached('clients', clientById(id), ([row]: readonly ClientRow[]) =>
         row === undefined ? null : Object.freeze(readClient(row)),
@@ -37,53 +35,41 @@ export function createClientStore(database: Database): ClientStore {
     async listClients(after, limit) {
       return (await database.read<ClientRow>(clientsAfter(after, limit))).map(readClient);
     },
-    async updateClient(id, { metadata, secretHash }) {
-      const changed = await database.write(
+    updateClient: (id, { metadata, secretHash }) =>
+      database.changes(
         secretHash === undefined
           ? sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, verified_at = NULL WHERE id = ${id} RETURNING 1 AS one`
           : sql`UPDATE clients SET metadata = ${JSON.stringify(metadata)}, secret_hash = ${secretHash},
               previous_secret_hash = NULL, previous_secret_expires_at = NULL, verified_at = NULL
             WHERE id = ${id} RETURNING 1 AS one`,
-      );
-      return changed.length > 0;
-    },
-    async saveClientVerification(id, metadata, verifiedAt) {
-      const saved = await database.write(
+      ),
+    saveClientVerification: (id, metadata, verifiedAt) =>
+      database.changes(
         sql`UPDATE clients SET verified_at = ${verifiedAt} WHERE id = ${id} AND metadata = ${JSON.stringify(metadata)}
           RETURNING 1 AS one`,
-      );
-      return saved.length > 0;
-    },
-    async rotateClientSecret(id, secretHash, previousUntil) {
-      const rotated = await database.write(
+      ),
+    rotateClientSecret: (id, secretHash, previousUntil) =>
+      database.changes(
         sql`UPDATE clients SET secret_hash = ${secretHash}, previous_secret_hash = secret_hash,
             previous_secret_expires_at = ${previousUntil}
           WHERE id = ${id} AND secret_hash IS NOT NULL RETURNING 1 AS one`,
-      );
-      return rotated.length > 0;
-    },
+      ),
     async recordClientUse(id, at, expiresAt) {
       await database.write(
         sql`UPDATE clients SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE id = ${id}`,
         ['clients', id],
       );
     },
-    disableClient: (id, at) => database.transact({ steps: () => disable(id, at), postgres: { lock: null } }),
-    async enableClient(id) {
-      const enabled = await database.write(
-        sql`UPDATE clients SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`,
-      );
-      return enabled.length > 0;
-    },
-    removeClient: (id, at) => database.transact({ steps: () => remove(id, at), postgres: { lock: null } }),
-    async consumeClientAssertion(hash, expiresAt) {
-      const used = await database.write(
+    disableClient: (id, at) => database.transact(() => disable(id, at), null),
+    enableClient: (id) =>
+      database.changes(sql`UPDATE clients SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`),
+    removeClient: (id, at) => database.transact(() => remove(id, at), null),
+    consumeClientAssertion: (hash, expiresAt) =>
+      database.changes(
         sql`INSERT INTO used_client_assertions (hash, expires_at) VALUES (${hash}, ${Math.ceil(expiresAt)})
           ON CONFLICT (hash) DO NOTHING RETURNING hash`,
         ['used_client_assertions', hash],
-      );
-      return used.length > 0;
-    },
+      ),
   };
 }
 

@@ -20,32 +20,27 @@ interface Row {
 
 export function createDeviceAuthorizationStore(database: Database): DeviceAuthorizationStore {
   return {
-    async saveDeviceAuthorization(record) {
-      const saved = await database.write(
+    saveDeviceAuthorization: (record) =>
+      database.changes(
         sql`INSERT INTO device_authorizations (hash, user_code_hash, client_id, scopes, resource, code_challenge, requested_from,
             created_at, expires_at, poll_interval, last_polled_at)
           VALUES (${record.hash}, ${record.userCodeHash}, ${record.clientId}, ${record.scopes === null ? null : JSON.stringify(record.scopes)},
             ${record.resource}, ${record.codeChallenge}, ${record.requestedFrom}, ${record.createdAt}, ${record.expiresAt},
             ${record.interval}, ${0})
           ON CONFLICT DO NOTHING RETURNING 1 AS one`,
-      );
-      return saved.length > 0;
-    },
+      ),
     async findDeviceAuthorizationByUserCode(userCodeHash, now) {
       return readRow(await database.read<Row>(byUserCode(userCodeHash, now)));
     },
     async findDeviceAuthorization(hash) {
       return readRow(await database.read<Row>(byHash(hash)));
     },
-    async decideDeviceAuthorization(hash, codeHash, now) {
-      const decided = await database.write(
+    decideDeviceAuthorization: (hash, codeHash, now) =>
+      database.changes(
         sql`UPDATE device_authorizations SET outcome = ${codeHash === null ? 'denied' : 'approved'}, code_hash = ${codeHash}
           WHERE hash = ${hash} AND outcome IS NULL AND expires_at > ${now} RETURNING 1 AS one`,
-      );
-      return decided.length > 0;
-    },
-    recordDevicePoll: (hash, now, slower) =>
-      database.transact({ steps: () => recordPoll(hash, now, slower), postgres: { lock: null } }),
+      ),
+    recordDevicePoll: (hash, now, slower) => database.transact(() => recordPoll(hash, now, slower), null),
   };
 }
 

@@ -62,7 +62,7 @@ export function createGrantStore(database: Database): GrantStore {
     async rotateRefreshToken(grantId, currentHash, successor, from, bindTo = null) {
       const { hash, generation, seed, issuedAt, expiresAt, rotations } = successor;
       // Point of no return: from here on the current token is a predecessor.
-      const rotated = await database.write(
+      const isRotated = await database.changes(
         bindTo === null
           ? sql`UPDATE grants SET refresh_token_hash = ${hash}, refresh_token_generation = ${generation}, refresh_token_seed = ${seed}, refresh_token_issued_at = ${issuedAt},
             refresh_token_expires_at = ${expiresAt}, refresh_token_rotations = ${rotations}, last_used_at = ${issuedAt}, last_used_from = ${from}
@@ -73,14 +73,11 @@ export function createGrantStore(database: Database): GrantStore {
           WHERE id = ${grantId} AND refresh_token_hash = ${currentHash} AND revoked_at IS NULL AND key_thumbprint IS NULL RETURNING 1 AS one`,
         ['grants', grantId],
       );
-      return rotated.length > 0 ? 'rotated' : 'conflict';
+      return isRotated ? 'rotated' : 'conflict';
     },
     async revokeAccountGrants(accountId, grantId, at) {
       if (grantId === null) {
-        return database.transact({
-          steps: () => revokeAllOfAccount(accountId, at),
-          postgres: { lock: 'accounts' },
-        });
+        return database.transact(() => revokeAllOfAccount(accountId, at), 'accounts');
       }
       const ended = await database.write(
         sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND account_id = ${accountId} AND revoked_at IS NULL
@@ -88,20 +85,16 @@ export function createGrantStore(database: Database): GrantStore {
       );
       return ended.length;
     },
-    async revokeGrant(grantId, at) {
-      const revoked = await database.write(
+    revokeGrant: (grantId, at) =>
+      database.changes(
         sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL RETURNING 1 AS one`,
         ['grants', grantId],
-      );
-      return revoked.length > 0;
-    },
-    async revokeAccessToken(tokenId, expiresAt) {
-      const revoked = await database.write(
+      ),
+    revokeAccessToken: (tokenId, expiresAt) =>
+      database.changes(
         sql`INSERT INTO revoked_access_tokens (id, expires_at) VALUES (${tokenId}, ${expiresAt})
           ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`,
-      );
-      return revoked.length > 0;
-    },
+      ),
     async isAccessTokenLive(tokenId, grantId) {
       const live =
         grantId === null

@@ -11,8 +11,8 @@ export function createRateLimitStore(database: Database): RateLimitStore {
   return {
     async chargeRateLimit(key, limit, now) {
       const charge = { key, limit, now };
-      const taken = await database.write(chargeRateLimit(charge), ['rate_limits', key]);
-      return taken.length > 0 ? 0 : rateLimitWait(database, charge);
+      const isTaken = await database.changes(chargeRateLimit(charge), ['rate_limits', key]);
+      return isTaken ? 0 : rateLimitWait(database, charge);
     },
   };
 }

@@ -17,12 +17,9 @@ export function createSigningKeyStore(database: Database): SigningKeyStore {
     async listSigningKeys() {
       return columns.readAll(await database.read(allKeys()));
     },
-    addSigningKey: (key, after) =>
-      database.transact({ steps: () => add(key, after), postgres: { lock: 'signing_keys' } }),
-    removeSigningKeys: (ids) =>
-      database.transact({ steps: () => remove(ids), postgres: { lock: 'signing_keys' } }),
-    reencryptSigningKeys: (encrypted) =>
-      database.transact({ steps: () => reencrypt(encrypted), postgres: { lock: 'signing_keys' } }),
+    addSigningKey: (key, after) => database.transact(() => add(key, after), 'signing_keys'),
+    removeSigningKeys: (ids) => database.transact(() => remove(ids), 'signing_keys'),
+    reencryptSigningKeys: (encrypted) => database.transact(() => reencrypt(encrypted), 'signing_keys'),
   };
 }
 

@@ -70,13 +70,10 @@ export function createTransactionStore(database: Database): TransactionStore {
       await database.write(insertCode(code), ['authorization_codes', code.hash]);
     },
     completeTransaction: (id, code) =>
-      database.transact({
-        steps: () => complete(id, code),
-        postgres: {
-          query: () => completeInOneStatement(id, code),
-          read: (ended) => ended.length > 0,
-          row: ['authorization_transactions', id],
-        },
+      database.transact(() => complete(id, code), {
+        query: () => completeInOneStatement(id, code),
+        read: (ended) => ended.length > 0,
+        row: ['authorization_transactions', id],
       }),
   };
 }

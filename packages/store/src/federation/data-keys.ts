@@ -17,14 +17,10 @@ export function createDataKeyStore(database: Database): DataKeyStore {
     async listDataKeys() {
       return columns.readAll(await database.read(allKeys()));
     },
-    addDataKey: (key, after) =>
-      database.transact({ steps: () => add(key, after), postgres: { lock: 'data_keys' } }),
-    reencryptDataKeys: (encrypted) =>
-      database.transact({ steps: () => reencrypt(encrypted), postgres: { lock: 'data_keys' } }),
-    removeUnusedDataKeys: (before) =>
-      database.transact({ steps: () => removeUnused(before), postgres: { lock: 'data_keys' } }),
-    discardDataKeys: (ids, at) =>
-      database.transact({ steps: () => discard(ids, at), postgres: { lock: 'data_keys' } }),
+    addDataKey: (key, after) => database.transact(() => add(key, after), 'data_keys'),
+    reencryptDataKeys: (encrypted) => database.transact(() => reencrypt(encrypted), 'data_keys'),
+    removeUnusedDataKeys: (before) => database.transact(() => removeUnused(before), 'data_keys'),
+    discardDataKeys: (ids, at) => database.transact(() => discard(ids, at), 'data_keys'),
   };
 }
 

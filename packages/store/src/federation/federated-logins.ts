@@ -46,15 +46,13 @@ function createFederatedLoginStore(database: Database): FederatedLoginStore {
         sql`UPDATE authorization_transactions SET identity_provider = ${identityProvider} WHERE id = ${id}`,
       );
     },
-    saveFederatedLogin: (login) => database.transact({ steps: () => save(login), postgres: { lock: null } }),
+    saveFederatedLogin: (login) => database.transact(() => save(login), null),
     findFederatedLogin: async (stateHash, now) =>
       loginColumns.readFirst(await database.read(loginByState(stateHash, now))),
-    async consumeFederatedLogin(stateHash, now) {
-      const taken = await database.write(
+    consumeFederatedLogin: (stateHash, now) =>
+      database.changes(
         sql`DELETE FROM federated_logins WHERE state_hash = ${stateHash} AND expires_at > ${now} RETURNING 1 AS one`,
-      );
-      return taken.length > 0;
-    },
+      ),
   };
 }
 
@@ -75,8 +73,7 @@ function createLinkedIdentityStore(database: Database): LinkedIdentityStore {
       identityColumns.readFirst(await database.read(identityBySubject(issuer, subject))),
     findLinkedIdentityByAccount: async (accountId) =>
       identityColumns.readFirst(await database.read(identityByAccount(accountId))),
-    linkIdentity: (identity, account) =>
-      database.transact({ steps: () => link(identity, account), postgres: { lock: 'accounts' } }),
+    linkIdentity: (identity, account) => database.transact(() => link(identity, account), 'accounts'),
   };
 }
 

@@ -43,8 +43,7 @@ type ProviderTokensStore = Pick<
 
 export function createProviderTokensStore(database: Database): ProviderTokensStore {
   return {
-    saveProviderTokens: (transactionId, tokens) =>
-      database.transact({ steps: () => save(transactionId, tokens), postgres: { lock: null } }),
+    saveProviderTokens: (transactionId, tokens) => database.transact(() => save(transactionId, tokens), null),
     async saveEndedProviderTokens(tokens) {
       await database.write(table.insert(tokens));
     },
@@ -62,7 +61,7 @@ export function createProviderTokensStore(database: Database): ProviderTokensSto
     saveRefreshedProviderTokens: (...refreshed) => table.saveRefreshed(database, ...refreshed),
     releaseProviderTokens: (...lease) => table.release(database, ...lease),
     endProviderTokens: (grantId, version, reason, at) =>
-      database.transact({ steps: () => end(grantId, version, reason, at), postgres: { lock: null } }),
+      database.transact(() => end(grantId, version, reason, at), null),
     async countProviderTokensOfIdentity(issuer, subject, except) {
       const rows = await database.read(
         sql`SELECT grant_id FROM provider_tokens WHERE issuer = ${issuer} AND subject = ${subject} AND ended_at IS NULL

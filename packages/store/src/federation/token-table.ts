@@ -73,22 +73,13 @@ export function defineTokenTable<Own, Key>(
       return readRows(await database.read(queries.find(...keyValues(key))))[0] ?? null;
     },
     hasLive: async (database) => (await database.read(queries.hasLive())).length > 0,
-    async lease(database, key, version, holder, now, until) {
-      const leased = await database.write(queries.lease(holder, until, ...keyValues(key), version, now));
-      return leased.length > 0;
-    },
+    lease: (database, key, version, holder, now, until) =>
+      database.changes(queries.lease(holder, until, ...keyValues(key), version, now)),
     async saveRefreshed(database, key, holder, { encryptedTokens, dataKeyId, scopes, ...times }) {
       const { expiresAt, isRefreshable, refreshFrom, checkedAt } = times;
       const tokens = [encryptedTokens, dataKeyId, JSON.stringify(scopes), expiresAt];
-      const saved = await database.write(
-        queries.refresh(
-          ...tokens,
-          ...[Number(isRefreshable), refreshFrom, checkedAt],
-          ...keyValues(key),
-          holder,
-        ),
-      );
-      return saved.length > 0;
+      const values = [...tokens, Number(isRefreshable), refreshFrom, checkedAt];
+      return database.changes(queries.refresh(...values, ...keyValues(key), holder));
     },
     async release(database, key, holder, until) {
       await database.write(queries.release(until, ...keyValues(key), holder));
@@ -97,8 +88,7 @@ export function defineTokenTable<Own, Key>(
     async endOfRevokedGrants(database, since, at) {
       return (await database.write(queries.endOfRevokedGrants(at, at, since))).length;
     },
-    claim: (database, now, until, limit) =>
-      database.transact({ steps: () => claim(now, until, limit), postgres: { lock: null } }),
+    claim: (database, now, until, limit) => database.transact(() => claim(now, until, limit), null),
     async postpone(database, key, until) {
       await database.write(queries.postpone(until, ...keyValues(key)));
     },

@@ -25,21 +25,17 @@ export type PasskeyStore = Pick<
 
 export function createPasskeyStore(database: Database): PasskeyStore {
   return {
-    addPasskey: async (passkey) => (await database.write(insertPasskey(passkey))).length > 0,
+    addPasskey: (passkey) => database.changes(insertPasskey(passkey)),
     findPasskey: async (id) => columns.readFirst(await database.read(passkeyById(id))),
     listPasskeys: async (accountId) => columns.readAll(await database.read(passkeysByAccount(accountId))),
-    async recordPasskeyUse(id, counter, at) {
-      const used = await database.write(
+    recordPasskeyUse: (id, counter, at) =>
+      database.changes(
         sql`UPDATE passkeys SET counter = ${counter}, last_used_at = ${at}
           WHERE id = ${id} AND (counter < ${counter} OR (counter = 0 AND ${counter} = 0)) RETURNING 1 AS one`,
-      );
-      return used.length > 0;
-    },
-    async removePasskey(accountId, id) {
-      const removed = await database.write(
+      ),
+    removePasskey: (accountId, id) =>
+      database.changes(
         sql`DELETE FROM passkeys WHERE id = ${id} AND account_id = ${accountId} RETURNING 1 AS one`,
-      );
-      return removed.length > 0;
-    },
+      ),
   };
 }

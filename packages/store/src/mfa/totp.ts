@@ -20,36 +20,29 @@ function createTotpStore(database: Database): TotpStore {
   return {
     findTotpFactor: async (accountId) => columns.readFirst(await database.read(factorOfAccount(accountId))),
     listTotpFactors: async (after, limit) => columns.readAll(await database.read(factorsAfter(after, limit))),
-    async reencryptTotpFactor(accountId, from, to) {
-      const reencrypted = await database.write(
+    reencryptTotpFactor: (accountId, from, to) =>
+      database.changes(
         sql`UPDATE totp_factors SET encrypted_secret = ${to} WHERE account_id = ${accountId} AND encrypted_secret = ${from}
           RETURNING 1 AS one`,
-      );
-      return reencrypted.length > 0;
-    },
+      ),
     saveTotpFactor: (record, recoveryHashes) =>
-      database.transact({ steps: () => save(record, recoveryHashes), postgres: { lock: 'accounts' } }),
-    async consumeTotpStep(accountId, step) {
-      const used = await database.write(
+      database.transact(() => save(record, recoveryHashes), 'accounts'),
+    consumeTotpStep: (accountId, step) =>
+      database.changes(
         sql`UPDATE totp_factors SET last_step = ${step} WHERE account_id = ${accountId} AND last_step < ${step}
           RETURNING 1 AS one`,
-      );
-      return used.length > 0;
-    },
-    async consumeRecoveryCode(accountId, hash) {
-      const used = await database.write(
+      ),
+    consumeRecoveryCode: (accountId, hash) =>
+      database.changes(
         sql`DELETE FROM recovery_codes WHERE account_id = ${accountId} AND hash = ${hash} RETURNING 1 AS one`,
-      );
-      return used.length > 0;
-    },
+      ),
     replaceRecoveryCodes: (accountId, hashes) =>
-      database.transact({ steps: () => replaceCodes(accountId, hashes), postgres: { lock: 'accounts' } }),
+      database.transact(() => replaceCodes(accountId, hashes), 'accounts'),
     async countRecoveryCodes(accountId) {
       const codes = await database.read(sql`SELECT hash FROM recovery_codes WHERE account_id = ${accountId}`);
       return codes.length;
     },
-    removeTotpFactor: (accountId) =>
-      database.transact({ steps: () => deleteTotpFactor(accountId), postgres: { lock: 'accounts' } }),
+    removeTotpFactor: (accountId) => database.transact(() => deleteTotpFactor(accountId), 'accounts'),
   };
 }
 

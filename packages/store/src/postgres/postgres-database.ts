@@ -5,9 +5,9 @@ import { createCommitHooks } from '../commit-hooks.ts';
 import {
   type ContestedRow,
   type Database,
-  type InTransaction,
+  type LockedTable,
   lockOrderOf,
-  type Operation,
+  type PostgresOperation,
   type Steps,
 } from '../database.ts';
 import { type Query, sql, type Template } from '../sql.ts';
@@ -48,6 +48,9 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
     return work().then(done<T>, failed);
   }
 
+  const write = (query: Query, row?: ContestedRow) =>
+    track(() => retryConflicts(() => (row === undefined ? runAlone(query) : writeRow(query, row))));
+
   return {
     partitionsEvents: true,
     read: <Row>(query: Query) => track(() => read(reads.run, query)) as Promise<readonly Row[]>,
@@ -55,16 +58,14 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
       shared.join(`${table} ${query.values[0]}`, () =>
         track(async () => make((await read(reads.run, query)) as readonly Row[])),
       ),
-    write: <Row>(query: Query, row?: ContestedRow) =>
-      track(() =>
-        retryConflicts(() => (row === undefined ? runAlone(query) : writeRow(query, row))),
-      ) as Promise<readonly Row[]>,
-    transact: <T>({ steps, postgres }: Operation<T>) =>
+    write: <Row>(query: Query, row?: ContestedRow) => write(query, row) as Promise<readonly Row[]>,
+    changes: async (query, row) => (await write(query, row)).length > 0,
+    transact: <T>(steps: () => Steps<T>, operation: PostgresOperation<T>) =>
       track(() =>
         retryConflicts(async () =>
-          'lock' in postgres
-            ? inTransaction(connections, run, postgres.lock, steps())
-            : postgres.read(await writeRow(postgres.query(), postgres.row)),
+          typeof operation === 'string' || operation === null
+            ? inTransaction(connections, run, operation, steps())
+            : operation.read(await writeRow(operation.query(), operation.row)),
         ),
       ),
     beforeCommit: hooks.add,
@@ -172,7 +173,7 @@ function failedStatement(error: unknown): number | null {
 function inTransaction<T>(
   connections: Connections,
   run: Run,
-  table: InTransaction['lock'],
+  table: LockedTable,
   steps: Steps<T>,
 ): Promise<T> {
   return connections.use(async (connection) => {

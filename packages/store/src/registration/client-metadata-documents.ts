@@ -36,13 +36,11 @@ export function createClientMetadataDocumentStore(database: Database): ClientMet
         readDocument(columns.read(row)),
       );
     },
-    async saveClientMetadataDocumentVerification(url, digest, verifiedAt) {
-      const saved = await database.write(
+    saveClientMetadataDocumentVerification: (url, digest, verifiedAt) =>
+      database.changes(
         sql`UPDATE client_metadata_documents SET verified_at = ${verifiedAt} WHERE url = ${url} AND digest = ${digest}
           RETURNING 1 AS one`,
-      );
-      return saved.length > 0;
-    },
+      ),
     async recordClientMetadataDocumentUse(url, at, expiresAt) {
       await database.write(
         sql`UPDATE client_metadata_documents SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE url = ${url}`,

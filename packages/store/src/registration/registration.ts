@@ -35,13 +35,10 @@ function createDynamicRegistrationStore(database: Database): DynamicRegistration
         await database.write(insertClient(client, network), ['clients', client.id]);
         return 0;
       }
-      const isTaken = await database.transact({
-        steps: () => register(client, charge, network),
-        postgres: {
-          query: () => registerAtOnce(client, charge, network),
-          read: (taken) => taken.length > 0,
-          row: ['rate_limits', charge.key],
-        },
+      const isTaken = await database.transact(() => register(client, charge, network), {
+        query: () => registerAtOnce(client, charge, network),
+        read: (taken) => taken.length > 0,
+        row: ['rate_limits', charge.key],
       });
       return isTaken ? 0 : rateLimitWait(database, charge);
     },
@@ -112,9 +109,8 @@ function createInitialAccessTokenStore(database: Database): InitialAccessTokenSt
     listInitialAccessTokens: async (after, limit, now) =>
       tokenColumns.readAll(await database.read(tokensAfter(after, now, limit))),
     registerClientWithInitialAccessToken: (client, hash) =>
-      database.transact({ steps: () => registerWithToken(client, hash), postgres: { lock: null } }),
-    revokeInitialAccessToken: (id) =>
-      database.transact({ steps: () => revoke(id), postgres: { lock: null } }),
+      database.transact(() => registerWithToken(client, hash), null),
+    revokeInitialAccessToken: (id) => database.transact(() => revoke(id), null),
   };
 }
 

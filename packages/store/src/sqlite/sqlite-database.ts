@@ -1,6 +1,6 @@
 /** SQLite as a database: one connection, batched reads, group commit. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Database, Operation } from '../database.ts';
+import type { Database, Steps } from '../database.ts';
 import type { Query } from '../sql.ts';
 import { createFileCheck } from './file-check.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -31,7 +31,8 @@ export function createSqliteDatabase(connection: DatabaseSync, busyTimeout: numb
         queryCache.read(table, query.values[0] ?? null, () => make(read(query) as readonly Row[])),
       ),
     write: <Row>(query: Query) => commits.commit(() => write(query) as readonly Row[]),
-    transact: <T>({ steps }: Operation<T>) => commits.commit(() => runSteps(steps(), write)),
+    changes: (query) => commits.commit(() => write(query).length > 0),
+    transact: <T>(steps: () => Steps<T>) => commits.commit(() => runSteps(steps(), write)),
     beforeCommit: commits.beforeCommit,
     check: () => reads.read(file.checkContent),
     readClock: async () => null,

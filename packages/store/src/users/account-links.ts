@@ -21,11 +21,10 @@ export type AccountLinkOperations = Pick<
 
 export function createAccountLinkOperations(database: Database): AccountLinkOperations {
   return {
-    saveAccountLink: (link) =>
-      database.transact({ steps: () => replaceLink(link), postgres: { lock: 'accounts' } }),
+    saveAccountLink: (link) => database.transact(() => replaceLink(link), 'accounts'),
     findAccountLink: async (hash, now) => columns.readFirst(await database.read(linkByHash(hash, now))),
     redeemAccountLink: (hash, chosen, at) =>
-      database.transact({ steps: () => redeemLink(hash, chosen, at), postgres: { lock: 'accounts' } }),
+      database.transact(() => redeemLink(hash, chosen, at), 'accounts'),
   };
 }
 

@@ -47,26 +47,18 @@ function createAccountOperations(database: Database): AccountOperations {
     findAccountsByVerifiedEmail: async (emailKey) =>
       accountColumns.readAll(await database.read(accountsByVerifiedEmail(emailKey))),
     createAccount: (account, initialAccessToken) =>
-      database.transact({ steps: () => add(account, initialAccessToken), postgres: { lock: 'accounts' } }),
+      database.transact(() => add(account, initialAccessToken), 'accounts'),
     listAccounts: async (after, limit) =>
       accountColumns.readAll(await database.read(accountsAfter(after, limit))),
-    disableAccount: (id, at) =>
-      database.transact({ steps: () => disableSteps(id, at), postgres: { lock: 'accounts' } }),
-    async enableAccount(id) {
-      const enabled = await database.write(
-        sql`UPDATE accounts SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`,
-      );
-      return enabled.length > 0;
-    },
-    async setAccountRole(id, role) {
-      const changed = await database.write(
-        sql`UPDATE accounts SET role = ${role} WHERE id = ${id} RETURNING 1 AS one`,
-        ['accounts', id],
-      );
-      return changed.length > 0;
-    },
-    removeAccount: (id, at) =>
-      database.transact({ steps: () => removeSteps(id, at), postgres: { lock: 'accounts' } }),
+    disableAccount: (id, at) => database.transact(() => disableSteps(id, at), 'accounts'),
+    enableAccount: (id) =>
+      database.changes(sql`UPDATE accounts SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`),
+    setAccountRole: (id, role) =>
+      database.changes(sql`UPDATE accounts SET role = ${role} WHERE id = ${id} RETURNING 1 AS one`, [
+        'accounts',
+        id,
+      ]),
+    removeAccount: (id, at) => database.transact(() => removeSteps(id, at), 'accounts'),
   };
 }
 
@@ -78,10 +70,7 @@ function createPasswordOperations(database: Database): PasswordOperations {
       );
     },
     changePassword: (accountId, oldHash, newHash, exceptSession) =>
-      database.transact({
-        steps: () => changePassword(accountId, oldHash, newHash, exceptSession),
-        postgres: { lock: 'accounts' },
-      }),
+      database.transact(() => changePassword(accountId, oldHash, newHash, exceptSession), 'accounts'),
   };
 }
 

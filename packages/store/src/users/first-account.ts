@@ -11,9 +11,7 @@ export type FirstAccountOperations = Pick<
 
 export function createFirstAccountOperations(database: Database): FirstAccountOperations {
   return {
-    async hasLocalAccounts() {
-      return (await database.read(localAccounts())).length > 0;
-    },
+    hasLocalAccounts: async () => (await database.read(localAccounts())).length > 0,
     async saveSetupLink(hash, createdAt) {
       await database.write(sql`INSERT INTO setup_links (hash, created_at) VALUES (${hash}, ${createdAt})`);
     },
@@ -23,7 +21,7 @@ export function createFirstAccountOperations(database: Database): FirstAccountOp
       return found.length > 0 && (await database.read(localAccounts())).length === 0;
     },
     createFirstAccount: (account, setupHash) =>
-      database.transact({ steps: () => createFirst(account, setupHash), postgres: { lock: 'accounts' } }),
+      database.transact(() => createFirst(account, setupHash), 'accounts'),
   };
 }
 

@@ -50,12 +50,10 @@ export function createProfileOperations(database: Database): ProfileOperations {
         groups: readJson<readonly string[]>(groups),
       }));
     },
-    async saveProfile(accountId, { email, name, groups }: UserProfile) {
-      const saved = await database.write(sql`INSERT INTO user_profiles (account_id, email, name, user_groups)
+    saveProfile: (accountId, { email, name, groups }: UserProfile) =>
+      database.changes(sql`INSERT INTO user_profiles (account_id, email, name, user_groups)
         SELECT id, ${email}, ${name}, ${JSON.stringify(groups)} FROM accounts WHERE id = ${accountId}
         ON CONFLICT (account_id) DO UPDATE SET email = excluded.email, name = excluded.name, user_groups = excluded.user_groups
-        RETURNING 1 AS one`);
-      return saved.length > 0;
-    },
+        RETURNING 1 AS one`),
   };
 }
