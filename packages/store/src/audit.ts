@@ -3,7 +3,7 @@ import type { AuditEventRecord, AuditEventSearch, AuditStore } from '@portcullis
 import { createDailyAppend } from './audit-days.ts';
 import type { Database, Steps } from './database.ts';
 import { defineRecordColumns } from './record-columns.ts';
-import { defineQuery, defineRows, type Query, type Template, type Value } from './sql.ts';
+import { defineQuery, defineRows, type Query, type Template } from './sql.ts';
 
 const columns = defineRecordColumns<AuditEventRecord>(
   'id at type clientId accountId grantId resource transactionId details:json expiresAt',
@@ -72,41 +72,21 @@ const insertOne = insertOf(1);
 
 /** `OR ROLLBACK`, as where grants are created: SQLite need not copy pages to undo one statement. */
 function insertOf(rows: number): Template {
-  return defineRows(
-    'INSERT OR ROLLBACK INTO audit_events (id, at, type, client_id, account_id, grant_id, resource, transaction_id, details, expires_at) VALUES',
-    10,
-    rows,
-    'ON CONFLICT (id) DO NOTHING',
-  );
+  const before = `INSERT OR ROLLBACK INTO audit_events (${columns.names}) VALUES`;
+  return defineRows(before, 10, rows, 'ON CONFLICT (id) DO NOTHING');
 }
 
 function* append(events: readonly AuditEventRecord[]): Steps<undefined> {
   const whole = events.length - (events.length % BATCH);
   for (let from = 0; from < whole; from += BATCH) {
-    yield { template: insertMany, values: events.slice(from, from + BATCH).flatMap(valuesOf) };
+    yield { template: insertMany, values: events.slice(from, from + BATCH).flatMap(columns.values) };
   }
-  for (const event of events.slice(whole)) yield { template: insertOne, values: valuesOf(event) };
-}
-
-function valuesOf(event: AuditEventRecord): readonly Value[] {
-  const { id, at, type, clientId, accountId, grantId, resource, transactionId, details, expiresAt } = event;
-  return [
-    id,
-    at,
-    type,
-    clientId,
-    accountId,
-    grantId,
-    resource,
-    transactionId,
-    JSON.stringify(details),
-    expiresAt,
-  ];
+  for (const event of events.slice(whole)) yield { template: insertOne, values: columns.values(event) };
 }
 
 /** All rows are one JSON parameter: their number changes neither the statement nor the round trips. */
 function insertOfTable(table: string): (rows: string) => Query {
-  return defineQuery(`INSERT INTO ${table} (id, at, type, client_id, account_id, grant_id, resource, transaction_id, details, expires_at)
+  return defineQuery(`INSERT INTO ${table} (${columns.names})
     SELECT id, at, type, "clientId", "accountId", "grantId", resource, "transactionId", details, "expiresAt"
     FROM json_to_recordset(?::json) AS event (id text, at bigint, type text, "clientId" text, "accountId" text,
       "grantId" text, resource text, "transactionId" text, details text, "expiresAt" bigint)

@@ -1,5 +1,6 @@
 /** Grants that an organization's identity provider manages, and the accounts that its assertions identify. */
 import type { GrantRecord, ManagedGrantStore } from '@portcullis/authorization-server/store';
+import { insertGrant } from './core/grant-columns.ts';
 import type { Database, Steps } from './database.ts';
 import { sql } from './sql.ts';
 
@@ -38,9 +39,6 @@ function* save(grant: GrantRecord): Steps<string | null> {
       AND resources = ${resources} AND revoked_at IS NULL AND expires_at > ${grant.createdAt}
     RETURNING id`) as readonly { readonly id: string }[];
   if (live !== undefined) return live.id;
-  yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at,
-      last_used_at, last_used_from, managed_by)
-    VALUES (${grant.id}, ${clientId}, ${accountId}, ${scopes}, ${resources}, ${grant.workspace}, ${grant.consentDigest},
-      ${grant.createdAt}, ${grant.expiresAt}, ${grant.lastUsedAt}, ${grant.lastUsedFrom}, ${managedBy})`;
+  yield insertGrant(grant);
   return grant.id;
 }

@@ -4,39 +4,30 @@ import type {
   PersonalAccessTokenRecord,
   PersonalAccessTokenStore,
 } from '@portcullis/authorization-server/store';
+import { insertGrant } from './core/grant-columns.ts';
 import type { Database, Steps } from './database.ts';
-import { sql } from './sql.ts';
+import { defineRecordColumns } from './record-columns.ts';
+import { defineQuery, sql } from './sql.ts';
 
-interface TokenRow {
-  readonly grant_id: string;
-  readonly hash: string;
-  readonly name: string;
-}
+const columns = defineRecordColumns<PersonalAccessTokenRecord>('grantId hash name');
+const insertToken = columns.insertInto('personal_access_tokens');
+const tokenOfGrant = defineQuery(`SELECT ${columns.select()} FROM personal_access_tokens WHERE grant_id = ?`);
 
 export function createPersonalAccessTokenStore(database: Database): PersonalAccessTokenStore {
   return {
     savePersonalAccessToken: (token, grant) => database.transact(() => save(token, grant), 'accounts'),
-    async findPersonalAccessToken(grantId) {
-      const [row] = await database.read<TokenRow>(
-        sql`SELECT grant_id, hash, name FROM personal_access_tokens WHERE grant_id = ${grantId}`,
-      );
-      return row === undefined ? null : { grantId: row.grant_id, hash: row.hash, name: row.name };
-    },
+    findPersonalAccessToken: async (grantId) => columns.readFirst(await database.read(tokenOfGrant(grantId))),
     async recordPersonalAccessTokenUse(grantId, at) {
       await database.write(sql`UPDATE grants SET last_used_at = ${at} WHERE id = ${grantId}`);
     },
   };
 }
 
-function* save({ grantId, hash, name }: PersonalAccessTokenRecord, grant: GrantRecord): Steps<boolean> {
+function* save(token: PersonalAccessTokenRecord, grant: GrantRecord): Steps<boolean> {
   const owner =
     yield sql`SELECT 1 AS one FROM accounts WHERE id = ${grant.accountId} AND disabled_at IS NULL`;
   if (owner.length === 0) return false;
-  yield sql`INSERT INTO grants (id, client_id, account_id, scopes, resources, workspace, consent_digest, created_at, expires_at,
-      last_used_at, last_used_from)
-    VALUES (${grant.id}, ${grant.clientId}, ${grant.accountId}, ${JSON.stringify(grant.scopes)},
-      ${JSON.stringify(grant.resources)}, ${grant.workspace}, ${grant.consentDigest}, ${grant.createdAt}, ${grant.expiresAt},
-      ${grant.lastUsedAt}, ${grant.lastUsedFrom})`;
-  yield sql`INSERT INTO personal_access_tokens (grant_id, hash, name) VALUES (${grantId}, ${hash}, ${name})`;
+  yield insertGrant(grant);
+  yield insertToken(token);
   return true;
 }

@@ -4,19 +4,18 @@ import type { Database } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
 
-interface RegistrationRow {
-  readonly issuer: string;
-  readonly encryptedRegistration: Uint8Array;
-  readonly dataKeyId: string;
-  readonly createdAt: number;
-}
+type BackendRegistration = Parameters<BackendRegistrationStore['saveBackendRegistration']>[0];
 
-const columns = defineRecordColumns<RegistrationRow>(
-  'issuer encryptedRegistration:bytes dataKeyId createdAt',
+const columns = defineRecordColumns<BackendRegistration>(
+  'backend clientId issuer encryptedRegistration:bytes dataKeyId createdAt',
+);
+const insert = columns.insertInto(
+  'registrations_at_backends',
+  `ON CONFLICT (backend, client_id, issuer) DO UPDATE SET encrypted_registration = excluded.encrypted_registration,
+    data_key_id = excluded.data_key_id, created_at = excluded.created_at`,
 );
 const registrationsAt = defineQuery(
-  `SELECT ${columns.select()} FROM registrations_at_backends
-    WHERE backend = ? AND client_id = ? ORDER BY issuer`,
+  `SELECT ${columns.select()} FROM registrations_at_backends WHERE backend = ? AND client_id = ? ORDER BY issuer`,
 );
 
 type BackendRegistrationStore = Pick<
@@ -31,16 +30,10 @@ export function createBackendRegistrationStore(database: Database): BackendRegis
   return {
     async listBackendRegistrations(backend, clientId) {
       const rows = await database.read(registrationsAt(backend, clientId ?? ALL_CLIENTS));
-      return columns.readAll(rows).map((registration) => ({ backend, clientId, ...registration }));
+      return columns.readAll(rows).map((registration) => ({ ...registration, clientId }));
     },
     async saveBackendRegistration(registration) {
-      const { backend, clientId, issuer, encryptedRegistration, dataKeyId, createdAt } = registration;
-      await database.write(
-        sql`INSERT INTO registrations_at_backends (backend, client_id, issuer, encrypted_registration, data_key_id, created_at)
-          VALUES (${backend}, ${clientId ?? ALL_CLIENTS}, ${issuer}, ${encryptedRegistration}, ${dataKeyId}, ${createdAt})
-          ON CONFLICT (backend, client_id, issuer) DO UPDATE SET encrypted_registration = excluded.encrypted_registration,
-            data_key_id = excluded.data_key_id, created_at = excluded.created_at`,
-      );
+      await database.write(insert({ ...registration, clientId: registration.clientId ?? ALL_CLIENTS }));
     },
     async removeBackendRegistration({ backend, clientId, issuer }) {
       await database.write(

@@ -1,29 +1,23 @@
 /** Clients, and client assertions that were used: replay detection. */
 import type { ClientRecord, ClientStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { readFrozenJson } from '../json.ts';
+import { defineRecordColumns, type RecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
 
+const MEMBERS = `id origin metadata:frozen secretHash managementHash createdAt lastUsedAt disabledAt verifiedAt expiresAt`;
+const columns = defineRecordColumns<Omit<ClientRecord, 'previousSecret'>>(MEMBERS);
+const SELECT = `SELECT ${columns.select()}, previous_secret_hash, previous_secret_expires_at FROM clients`;
+const clientById = defineQuery(`${SELECT} WHERE id = ?`);
+const clientsAfter = defineQuery(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`);
+/** The network is a keyed hash of the one that the client registered from. */
+export const newClientColumns: RecordColumns<ClientRecord & { readonly network: string | null }> =
+  defineRecordColumns(`${MEMBERS} network`);
+const insert = newClientColumns.insertInto('clients', 'ON CONFLICT (id) DO NOTHING RETURNING 1 AS one');
+
 interface ClientRow {
-  readonly id: string;
-  readonly origin: ClientRecord['origin'];
-  readonly metadata: string;
-  readonly secret_hash: string | null;
   readonly previous_secret_hash: string | null;
   readonly previous_secret_expires_at: number | null;
-  readonly management_hash: string | null;
-  readonly created_at: number;
-  readonly last_used_at: number | null;
-  readonly disabled_at: number | null;
-  readonly verified_at: number | null;
-  readonly expires_at: number | null;
 }
-
-const COLUMNS =
-  'id, origin, metadata, secret_hash, previous_secret_hash, previous_secret_expires_at, management_hash, created_at, last_used_at, disabled_at, verified_at, expires_at';
-
-const clientById = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id = ?`);
-const clientsAfter = defineQuery(`SELECT ${COLUMNS} FROM clients WHERE id > ? ORDER BY id LIMIT ?`);
 
 export function createClientStore(database: Database): ClientStore {
   return {
@@ -74,15 +68,8 @@ export function createClientStore(database: Database): ClientStore {
 }
 
 /** Inserts a client; returns no row when the identifier is taken. */
-export function insertClient(
-  { id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord,
-  network: string | null = null,
-): Query {
-  return sql`INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, disabled_at,
-      verified_at, expires_at, network)
-    VALUES (${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}, ${managementHash}, ${times.createdAt},
-      ${times.lastUsedAt}, ${times.disabledAt}, ${times.verifiedAt}, ${times.expiresAt}, ${network})
-    ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`;
+export function insertClient(client: ClientRecord, network: string | null = null): Query {
+  return insert({ ...client, network });
 }
 
 /**
@@ -115,25 +102,8 @@ function* revokeAll(id: string, at: number): Steps<void> {
   yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL AND id <> ''`;
 }
 
-function readPreviousSecret({
-  previous_secret_hash: hash,
-  previous_secret_expires_at: expiresAt,
-}: ClientRow): ClientRecord['previousSecret'] {
-  return hash === null || expiresAt === null ? null : Object.freeze({ hash, expiresAt });
-}
-
 function readClient(row: ClientRow): ClientRecord {
-  return {
-    id: row.id,
-    origin: row.origin,
-    metadata: readFrozenJson(row.metadata),
-    secretHash: row.secret_hash,
-    previousSecret: readPreviousSecret(row),
-    managementHash: row.management_hash,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    disabledAt: row.disabled_at,
-    verifiedAt: row.verified_at,
-    expiresAt: row.expires_at,
-  };
+  const { previous_secret_hash: hash, previous_secret_expires_at: expiresAt } = row;
+  const previousSecret = hash === null || expiresAt === null ? null : Object.freeze({ hash, expiresAt });
+  return { ...columns.read(row), previousSecret };
 }

@@ -7,8 +7,12 @@ import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
 
-const columns = defineRecordColumns<Omit<DeviceAuthorizationRecord, 'interval'>>(
-  `hash userCodeHash clientId scopes:json resource codeChallenge requestedFrom createdAt expiresAt outcome codeHash`,
+const MEMBERS =
+  'hash userCodeHash clientId scopes:json resource codeChallenge requestedFrom createdAt expiresAt outcome codeHash';
+const columns = defineRecordColumns<Omit<DeviceAuthorizationRecord, 'interval'>>(MEMBERS);
+const insert = defineRecordColumns(`${MEMBERS} pollInterval lastPolledAt`).insertInto(
+  'device_authorizations',
+  'ON CONFLICT DO NOTHING RETURNING 1 AS one',
 );
 const SELECT = `SELECT ${columns.select()}, poll_interval FROM device_authorizations`;
 const byUserCode = defineQuery(`${SELECT} WHERE user_code_hash = ? AND outcome IS NULL AND expires_at > ?`);
@@ -21,14 +25,7 @@ interface Row {
 export function createDeviceAuthorizationStore(database: Database): DeviceAuthorizationStore {
   return {
     saveDeviceAuthorization: (record) =>
-      database.changes(
-        sql`INSERT INTO device_authorizations (hash, user_code_hash, client_id, scopes, resource, code_challenge, requested_from,
-            created_at, expires_at, poll_interval, last_polled_at)
-          VALUES (${record.hash}, ${record.userCodeHash}, ${record.clientId}, ${record.scopes === null ? null : JSON.stringify(record.scopes)},
-            ${record.resource}, ${record.codeChallenge}, ${record.requestedFrom}, ${record.createdAt}, ${record.expiresAt},
-            ${record.interval}, ${0})
-          ON CONFLICT DO NOTHING RETURNING 1 AS one`,
-      ),
+      database.changes(insert({ ...record, pollInterval: record.interval, lastPolledAt: 0 })),
     async findDeviceAuthorizationByUserCode(userCodeHash, now) {
       return readRow(await database.read<Row>(byUserCode(userCodeHash, now)));
     },

@@ -5,30 +5,29 @@ import type {
   TransactionStore,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
-import { jsonOrNull, readJson } from '../json.ts';
-import { type Query, sql } from '../sql.ts';
-import { insertCode } from './authorization-codes.ts';
+import { readJson } from '../json.ts';
+import { defineRecordColumns } from '../record-columns.ts';
+import { defineQuery, type Query, sql } from '../sql.ts';
+import { codeColumns, insertCode } from './authorization-codes.ts';
 
-interface TransactionRow {
-  readonly id: string;
-  readonly browser_hash: string;
-  readonly client_id: string;
-  readonly redirect_uri: string;
-  readonly redirect_uri_sent: number;
+interface TransactionRow
+  extends Omit<AuthorizationTransactionRecord, 'encryptedState' | 'approvedScopes' | 'acrValues'> {
+  /** JSON, also of `null`. */
   readonly state: string;
-  readonly code_challenge: string;
-  readonly key_thumbprint: string | null;
-  readonly acr_values: string | null;
-  readonly scopes: string;
-  readonly resources: string;
-  readonly account_id: string | null;
-  readonly approved_scopes: string;
-  readonly force_login: number;
-  readonly identity_provider: string | null;
-  readonly linked_grant_id: string | null;
-  readonly created_at: number;
-  readonly expires_at: number;
+  readonly approvedScopes: string;
+  /** Separated by spaces. */
+  readonly acrValues: string | null;
 }
+
+const MEMBERS = `id browserHash clientId redirectUri redirectUriSent:boolean state codeChallenge keyThumbprint? acrValues scopes:list
+  resources:list accountId approvedScopes forceLogin:boolean identityProvider linkedGrantId createdAt expiresAt`;
+const columns = defineRecordColumns<TransactionRow>(MEMBERS);
+const liveTransaction = defineQuery(
+  `SELECT ${columns.select()} FROM authorization_transactions WHERE id = ? AND expires_at > ?`,
+);
+const insert = defineRecordColumns<TransactionRow & { readonly network: string | null }>(
+  `${MEMBERS} network`,
+).insertInto('authorization_transactions');
 
 export function createTransactionStore(database: Database): TransactionStore {
   return {
@@ -52,13 +51,8 @@ export function createTransactionStore(database: Database): TransactionStore {
       return new Map(rows.map(({ network, open }) => [network, open]));
     },
     async findTransaction(id, now) {
-      return readTransaction(
-        await database.read<TransactionRow>(
-          sql`SELECT id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge, key_thumbprint, acr_values, scopes,
-              resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at
-            FROM authorization_transactions WHERE id = ${id} AND expires_at > ${now}`,
-        ),
-      );
+      const row = columns.readFirst(await database.read(liveTransaction(id, now)));
+      return row === null ? null : readTransaction(row);
     },
     async setTransactionAccount(id, accountId) {
       await database.write(
@@ -79,59 +73,45 @@ export function createTransactionStore(database: Database): TransactionStore {
 }
 
 function* complete(id: string, code: AuthorizationCodeRecord | null): Steps<boolean> {
-  const ended = yield sql`DELETE FROM authorization_transactions WHERE id = ${id} RETURNING 1 AS one`;
+  const ended = yield deleteTransaction(id);
   if (ended.length === 0) return false;
   if (code !== null) yield insertCode(code);
   return true;
 }
 
+const deleteTransaction = defineQuery(
+  'DELETE FROM authorization_transactions WHERE id = ? RETURNING 1 AS one',
+);
+const completeWithCode = defineQuery(`WITH ended AS (
+      DELETE FROM authorization_transactions WHERE id = ? RETURNING id
+    ), issued AS (
+      INSERT INTO authorization_codes (${codeColumns.names}) SELECT ${codeColumns.marks} FROM ended
+    ) SELECT id FROM ended`);
+
 /** Of two concurrent deletions of a row, one waits for the other and then finds no row. */
 function completeInOneStatement(id: string, code: AuthorizationCodeRecord | null): Query {
-  if (code === null) return sql`DELETE FROM authorization_transactions WHERE id = ${id} RETURNING 1 AS one`;
-  return sql`WITH ended AS (
-      DELETE FROM authorization_transactions WHERE id = ${id} RETURNING id
-    ), issued AS (
-      INSERT INTO authorization_codes (hash, grant_id, client_id, account_id, redirect_uri, code_challenge, scopes, resources,
-        workspace, consent_digest, issued_at, expires_at, key_thumbprint, authentication)
-      SELECT ${code.hash}, ${code.grantId}, ${code.clientId}, ${code.accountId}, ${code.redirectUri}, ${code.codeChallenge},
-        ${JSON.stringify(code.scopes)}, ${JSON.stringify(code.resources)}, ${code.workspace}::text, ${code.consentDigest},
-        ${code.issuedAt}::bigint, ${code.expiresAt}::bigint, ${code.keyThumbprint ?? null}::text, ${jsonOrNull(code.authentication)}::text
-      FROM ended
-    ) SELECT id FROM ended`;
+  return code === null ? deleteTransaction(id) : completeWithCode(id, ...codeColumns.values(code));
 }
 
-function insertTransaction(transaction: AuthorizationTransactionRecord, network: string | null): Query {
-  const { id, browserHash, clientId, redirectUri, encryptedState, codeChallenge, accountId, approvedScopes } =
-    transaction;
-  return sql`INSERT INTO authorization_transactions (id, browser_hash, client_id, redirect_uri, redirect_uri_sent, state, code_challenge,
-      scopes, resources, account_id, approved_scopes, force_login, identity_provider, linked_grant_id, created_at, expires_at, network, key_thumbprint, acr_values)
-    VALUES (${id}, ${browserHash}, ${clientId}, ${redirectUri}, ${Number(transaction.redirectUriSent)}, ${JSON.stringify(encryptedState)},
-      ${codeChallenge}, ${JSON.stringify(transaction.scopes)}, ${JSON.stringify(transaction.resources)}, ${accountId},
-      ${JSON.stringify(approvedScopes)}, ${Number(transaction.forceLogin)}, ${transaction.identityProvider}, ${transaction.linkedGrantId},
-      ${transaction.createdAt}, ${transaction.expiresAt}, ${network},
-      ${transaction.keyThumbprint ?? null}, ${transaction.acrValues?.join(' ') ?? null})`;
+function insertTransaction(
+  { encryptedState, approvedScopes, acrValues, ...others }: AuthorizationTransactionRecord,
+  network: string | null,
+): Query {
+  return insert({
+    ...others,
+    state: JSON.stringify(encryptedState),
+    approvedScopes: JSON.stringify(approvedScopes),
+    acrValues: acrValues?.join(' ') ?? null,
+    network,
+  });
 }
 
-function readTransaction([row]: readonly TransactionRow[]): AuthorizationTransactionRecord | null {
-  if (row === undefined) return null;
+function readTransaction(row: TransactionRow): AuthorizationTransactionRecord {
+  const { state, approvedScopes, acrValues, ...others } = row;
   return {
-    id: row.id,
-    browserHash: row.browser_hash,
-    clientId: row.client_id,
-    redirectUri: row.redirect_uri,
-    redirectUriSent: row.redirect_uri_sent === 1,
-    encryptedState: readJson(row.state),
-    codeChallenge: row.code_challenge,
-    ...(row.acr_values !== null && row.acr_values !== '' && { acrValues: row.acr_values.split(' ') }),
-    ...(row.key_thumbprint !== null && { keyThumbprint: row.key_thumbprint }),
-    scopes: readJson(row.scopes),
-    resources: readJson(row.resources),
-    accountId: row.account_id,
-    approvedScopes: readJson(row.approved_scopes),
-    forceLogin: row.force_login === 1,
-    identityProvider: row.identity_provider,
-    linkedGrantId: row.linked_grant_id,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
+    ...others,
+    encryptedState: readJson(state),
+    approvedScopes: readJson(approvedScopes),
+    ...(acrValues && { acrValues: acrValues.split(' ') }),
   };
 }

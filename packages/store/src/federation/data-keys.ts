@@ -5,6 +5,7 @@ import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
 
 const columns = defineRecordColumns<DataKeyRecord>('id encryptedKey:bytes createdAt');
+const insertKey = columns.insertInto('data_keys');
 const allKeys = defineQuery(`SELECT ${columns.select()} FROM data_keys ORDER BY created_at DESC, id DESC`);
 
 type DataKeyStore = Pick<
@@ -27,7 +28,7 @@ export function createDataKeyStore(database: Database): DataKeyStore {
 function* add(key: DataKeyRecord, after: string | null): Steps<readonly DataKeyRecord[]> {
   const others = columns.readAll(yield allKeys());
   if ((others[0]?.id ?? null) !== after) return others;
-  yield sql`INSERT INTO data_keys (id, encrypted_key, created_at) VALUES (${key.id}, ${key.encryptedKey}, ${key.createdAt})`;
+  yield insertKey(key);
   return columns.readAll(yield allKeys());
 }
 

@@ -1,19 +1,25 @@
 /** The cache of Client ID Metadata Documents. */
 import type { ClientMetadataDocumentRecord, RegistrationStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
-import { readFrozenJson } from '../json.ts';
 import { defineRecordColumns } from '../record-columns.ts';
-import { defineQuery, type Query, sql } from '../sql.ts';
+import { defineQuery, sql } from '../sql.ts';
 
-type ClientDocumentRow = Omit<ClientMetadataDocumentRecord, 'metadata'> & { readonly metadata: string };
-
-const columns = defineRecordColumns<ClientDocumentRow>(
-  'url metadata digest etag lastModified fetchedAt freshUntil lastUsedAt expiresAt verifiedAt',
+const columns = defineRecordColumns<ClientMetadataDocumentRecord>(
+  'url metadata:frozen digest etag lastModified fetchedAt freshUntil lastUsedAt expiresAt verifiedAt',
 );
 const documentsAfter = defineQuery(
   `SELECT ${columns.select()} FROM client_metadata_documents WHERE url > ? ORDER BY url LIMIT ?`,
 );
 const documentByUrl = defineQuery(`SELECT ${columns.select()} FROM client_metadata_documents WHERE url = ?`);
+const upsert = columns.insertInto(
+  'client_metadata_documents',
+  `ON CONFLICT (url) DO UPDATE SET metadata = excluded.metadata, digest = excluded.digest, etag = excluded.etag,
+      last_modified = excluded.last_modified, fetched_at = excluded.fetched_at, fresh_until = excluded.fresh_until,
+      verified_at = CASE WHEN excluded.digest = client_metadata_documents.digest THEN client_metadata_documents.verified_at END,
+      expires_at = CASE WHEN excluded.expires_at > client_metadata_documents.expires_at
+        THEN excluded.expires_at ELSE client_metadata_documents.expires_at END
+    WHERE excluded.fetched_at >= client_metadata_documents.fetched_at`,
+);
 
 export type ClientMetadataDocumentStore = Pick<
   RegistrationStore,
@@ -31,11 +37,8 @@ export function createClientMetadataDocumentStore(database: Database): ClientMet
     async saveClientMetadataDocument(copy) {
       await database.write(upsert(copy));
     },
-    async listClientMetadataDocuments(after, limit) {
-      return (await database.read(documentsAfter(after, limit))).map((row) =>
-        readDocument(columns.read(row)),
-      );
-    },
+    listClientMetadataDocuments: async (after, limit) =>
+      columns.readAll(await database.read(documentsAfter(after, limit))),
     saveClientMetadataDocumentVerification: (url, digest, verifiedAt) =>
       database.changes(
         sql`UPDATE client_metadata_documents SET verified_at = ${verifiedAt} WHERE url = ${url} AND digest = ${digest}
@@ -49,25 +52,7 @@ export function createClientMetadataDocumentStore(database: Database): ClientMet
   };
 }
 
-function upsert(copy: ClientMetadataDocumentRecord): Query {
-  return sql`INSERT INTO client_metadata_documents (url, metadata, digest, etag, last_modified, fetched_at, fresh_until, last_used_at,
-      expires_at, verified_at)
-    VALUES (${copy.url}, ${JSON.stringify(copy.metadata)}, ${copy.digest}, ${copy.etag}, ${copy.lastModified},
-      ${copy.fetchedAt}, ${copy.freshUntil}, ${copy.lastUsedAt}, ${copy.expiresAt}, ${copy.verifiedAt})
-    ON CONFLICT (url) DO UPDATE SET metadata = excluded.metadata, digest = excluded.digest, etag = excluded.etag,
-      last_modified = excluded.last_modified, fetched_at = excluded.fetched_at, fresh_until = excluded.fresh_until,
-      verified_at = CASE WHEN excluded.digest = client_metadata_documents.digest THEN client_metadata_documents.verified_at END,
-      expires_at = CASE WHEN excluded.expires_at > client_metadata_documents.expires_at
-        THEN excluded.expires_at ELSE client_metadata_documents.expires_at END
-    WHERE excluded.fetched_at >= client_metadata_documents.fetched_at`;
-}
-
 function readCopy(rows: readonly unknown[]): ClientMetadataDocumentRecord | null {
   const copy = columns.readFirst(rows);
-  if (copy === null) return null;
-  return readDocument(copy);
-}
-
-function readDocument(row: ClientDocumentRow): ClientMetadataDocumentRecord {
-  return Object.freeze<ClientMetadataDocumentRecord>({ ...row, metadata: readFrozenJson(row.metadata) });
+  return copy && Object.freeze(copy);
 }

@@ -5,7 +5,7 @@ import type {
   RateLimitCharge,
   RegistrationStore,
 } from '@portcullis/authorization-server/store';
-import { insertClient } from '../core/clients.ts';
+import { insertClient, newClientColumns } from '../core/clients.ts';
 import { bucketDepth, chargeRateLimit, rateLimitWait } from '../core/rate-limits.ts';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
@@ -65,25 +65,24 @@ function* register(client: ClientRecord, charge: RateLimitCharge, network: strin
   return true;
 }
 
+const registerInOneStatement = defineQuery(`WITH taken AS (
+      INSERT INTO rate_limits (key, full_at) VALUES (?, ?)
+      ON CONFLICT (key) DO UPDATE SET full_at = CASE WHEN rate_limits.full_at > ? THEN rate_limits.full_at + ? ELSE ? END
+      WHERE rate_limits.full_at <= ? RETURNING full_at
+    ), registered AS (
+      INSERT INTO clients (${newClientColumns.names}) SELECT ${newClientColumns.marks} FROM taken
+      ON CONFLICT (id) DO NOTHING
+    ) SELECT full_at FROM taken`);
+
 function registerAtOnce(
-  { id, origin, metadata, secretHash, managementHash, ...times }: ClientRecord,
+  client: ClientRecord,
   { key, limit, now }: RateLimitCharge,
   network: string | null,
 ): Query {
   const { interval } = limit;
-  return sql`WITH taken AS (
-      INSERT INTO rate_limits (key, full_at) VALUES (${key}, ${now + interval})
-      ON CONFLICT (key) DO UPDATE SET full_at =
-        CASE WHEN rate_limits.full_at > ${now} THEN rate_limits.full_at + ${interval} ELSE ${now + interval} END
-      WHERE rate_limits.full_at <= ${now + bucketDepth(limit)} RETURNING full_at
-    ), registered AS (
-      INSERT INTO clients (id, origin, metadata, secret_hash, management_hash, created_at, last_used_at, expires_at,
-        network)
-      SELECT ${id}, ${origin}, ${JSON.stringify(metadata)}, ${secretHash}::text, ${managementHash}::text,
-        ${times.createdAt}::bigint, ${times.lastUsedAt}::bigint, ${times.expiresAt}::bigint, ${network}::text
-      FROM taken
-      ON CONFLICT (id) DO NOTHING
-    ) SELECT full_at FROM taken`;
+  const full = now + interval;
+  const charge = [key, full, now, interval, full, now + bucketDepth(limit)];
+  return registerInOneStatement(...charge, ...newClientColumns.values({ ...client, network }));
 }
 
 const tokenColumns = defineRecordColumns<InitialAccessTokenRecord>(

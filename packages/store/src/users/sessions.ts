@@ -1,22 +1,14 @@
 /** Browser sessions. */
 import type { AccountRecord, SessionRecord, UserStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
-import { readList } from '../json.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
 
-interface SessionRow extends Omit<SessionRecord, 'methods' | 'authenticatedAt' | 'language'> {
-  /** JSON. */
-  readonly methods: string | null;
-  readonly authenticatedAt: number | null;
-  readonly language: string | null;
-}
-
 type OwnerRow = Pick<AccountRecord, 'email' | 'emailKey' | 'passwordHash' | 'role'>;
 
-const columns = defineRecordColumns<SessionRow>(
-  'hash accountId createdAt expiresAt address browser methods authenticatedAt language',
-);
+const MEMBERS = 'hash accountId createdAt expiresAt address browser methods?:list authenticatedAt? language?';
+const columns = defineRecordColumns<SessionRecord>(MEMBERS);
+const insert = defineRecordColumns<SessionRecord>(`${MEMBERS} providerSession?`).insertInto('sessions');
 const ownerColumns = defineRecordColumns<OwnerRow>('email emailKey passwordHash role');
 /** A session with its enabled account. */
 const sessionWithOwner = defineQuery(
@@ -36,24 +28,17 @@ export type SessionOperations = Pick<
 export function createSessionOperations(database: Database): SessionOperations {
   return {
     async saveSession(session) {
-      const { hash, accountId, createdAt, expiresAt, address, browser } = session;
-      const { methods, authenticatedAt, providerSession, language } = session;
-      await database.write(
-        sql`INSERT INTO sessions (hash, account_id, created_at, expires_at, address, browser, methods, authenticated_at, provider_session, language)
-          VALUES (${hash}, ${accountId}, ${createdAt}, ${expiresAt}, ${address}, ${browser}, ${methods === undefined ? null : JSON.stringify(methods)}, ${authenticatedAt ?? null}, ${providerSession ?? null}, ${language ?? null})`,
-        ['accounts', accountId],
-      );
+      await database.write(insert(session), ['accounts', session.accountId]);
     },
     async findSession(hash, now) {
       const [row] = await database.read<{ readonly owner_created_at: number }>(sessionWithOwner(hash, now));
       if (row === undefined) return null;
-      const session = readSession(row);
+      const session = columns.read(row);
       const times = { createdAt: row.owner_created_at, disabledAt: null };
       return { session, account: { id: session.accountId, ...ownerColumns.read(row), ...times } };
     },
-    async listSessions(accountId, now) {
-      return (await database.read(sessionsOfAccount(accountId, now))).map(readSession);
-    },
+    listSessions: async (accountId, now) =>
+      columns.readAll(await database.read(sessionsOfAccount(accountId, now))),
     async endSession(hash) {
       await database.write(sql`DELETE FROM sessions WHERE hash = ${hash}`);
     },
@@ -71,15 +56,5 @@ export function createSessionOperations(database: Database): SessionOperations {
       );
       return ended.map((row) => row.account_id);
     },
-  };
-}
-
-function readSession(row: unknown): SessionRecord {
-  const { methods, authenticatedAt, language, ...session } = columns.read(row);
-  return {
-    ...session,
-    ...(methods !== null && { methods: readList(methods) }),
-    ...(authenticatedAt !== null && { authenticatedAt }),
-    ...(language !== null && { language }),
   };
 }
