@@ -26,8 +26,3 @@ export function readList(text: string): readonly string[] {
   if (text.length <= LONGEST) cache.set(text, list);
   return list;
 }
-
-/** JSON for a column that may be empty. */
-export function jsonOrNull(value: object | null | undefined): string | null {
-  return value == null ? null : JSON.stringify(value);
-}
