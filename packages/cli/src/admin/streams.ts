@@ -2,6 +2,7 @@
 import { type ListedStream, listEventStreams, removeStream } from '@portcullis/admin/operations';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
+import { NOT_ROUTINE } from '../server/delivery.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { withTimes } from '../terminal/times.ts';
@@ -28,8 +29,7 @@ async function list({ store }: StoreTask<object>): Promise<Output> {
 
 async function remove({ store, recordOf, args, processContext }: StoreTask<object>): Promise<Output> {
   const [id = ''] = args;
-  const recorded = { isRoutine: () => false, isBulk: () => false };
-  const removed = await removeStream(store, (event) => recordOf(recorded, event), id);
+  const removed = await removeStream(store, (event) => recordOf(NOT_ROUTINE, event), id);
   if (removed === null)
     throw new Error(`There is no stream ${cleanLine(id)}: ${processContext.command} streams list shows all`);
   return `The stream ${cleanLine(id)} of ${cleanLine(removed.clientId)} is removed.\n`;

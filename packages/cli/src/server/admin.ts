@@ -8,6 +8,7 @@ import type { Gateway } from '@portcullis/gateway';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
 import { version } from '../manifest.ts';
 import { createDecideScopes } from './decision-point.ts';
+import { NOT_ROUTINE } from './delivery.ts';
 import type { LastingServer } from './lasting-server.ts';
 import type { Parts } from './parts.ts';
 import { provisionersOf } from './provisioners.ts';
@@ -48,7 +49,7 @@ export async function createAdmin(
   ]);
   const { store } = storage;
   const clock = () => Math.floor(Date.now() / 1000);
-  const recorded = { isRoutine: () => false, isBulk: () => false, listener: log };
+  const recorded = { ...NOT_ROUTINE, listener: log };
   const events: AdminSources['events'] = (event) => server.recordOf(recorded, { ...event });
   // The log has lines of its own about these.
   const isFirst = parts.membership?.slot.isFirst ?? true;

@@ -11,9 +11,9 @@ import type { MailOptions } from '@portcullis/admin/options';
 import { createDelivery, type DeliveryReport } from '@portcullis/admin/webhooks';
 import type { MailedLinks } from '@portcullis/authorization-server';
 import type { Composition } from './compose.ts';
+import { deliverUntil, NOT_ROUTINE } from './delivery.ts';
 import type { Parts } from './parts.ts';
 import { lookOf } from './test-mail.ts';
-import { deliverUntil } from './webhooks.ts';
 
 type Services = Pick<Parts, 'storage' | 'log' | 'mailMetrics' | 'prepared' | 'issuer'>;
 
@@ -67,7 +67,7 @@ function reportOutcome(
   if (outcome === 'delivered' && failures > 0) log({ type: 'mail.recovered' });
   if (outcome !== 'rejected') return;
   authorizationServer.recordOf<MailEvent>(
-    { isRoutine: () => false, isBulk: () => false, listener: log },
+    { ...NOT_ROUTINE, listener: log },
     {
       type: 'mail.rejected',
       eventId: event.id,

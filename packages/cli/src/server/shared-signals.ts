@@ -1,15 +1,11 @@
 /** The transmitter of security events of this process, loaded only if it is configured. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { transmitterResourceOf } from '@portcullis/admin/options';
 import type { EventTransmitter, StreamEvent } from '@portcullis/admin/shared-signals';
-import type { DeliveryReport, WebhookEvent } from '@portcullis/admin/webhooks';
 import type { AuthorizationServerOptions } from '@portcullis/authorization-server';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
+import { deliverUntil, NOT_ROUTINE, reportDelivery } from './delivery.ts';
 import type { LastingServer } from './lasting-server.ts';
 import type { Parts } from './parts.ts';
-
-/** Milliseconds to the next look at the streams. */
-const INTERVAL = 1_000;
 
 /** Limits the scopes of streams to the receivers, for the authorization server. */
 export async function decideStreamScopes({
@@ -23,42 +19,27 @@ export async function decideStreamScopes({
 
 /** @returns `null`: it is off */
 export async function loadTransmitter(
-  { prepared: { settings }, issuer, storage: { store }, log, webhookMetrics }: Parts,
+  parts: Parts,
   server: LastingServer,
   createGuard: (resources: readonly ResourceOptions[]) => Guard,
 ): Promise<EventTransmitter | null> {
+  const { settings } = parts.prepared;
   if (settings.sharedSignals === null) return null;
   const { createEventTransmitter } = await import('@portcullis/admin/shared-signals');
-  const recorded = { isRoutine: () => false, isBulk: () => false, listener: log };
   return createEventTransmitter({
-    ...{ issuer, store, createGuard, clock: Date.now },
+    ...{ issuer: parts.issuer, store: parts.storage.store, createGuard, clock: Date.now },
     settings: settings.sharedSignals,
     outbound: settings.outbound,
     keys: server.securityEventKeys,
-    events: (event) => server.recordOf<StreamEvent>(recorded, event),
-    report: ({ id }, { outcome, event, reason, failures }: DeliveryReport) => {
-      webhookMetrics.count(id, outcome, event.at);
-      if (outcome === 'failed' && failures === 0) log({ type: 'webhook.failed', webhook: id, reason });
-      if (outcome === 'delivered' && failures > 0) log({ type: 'webhook.recovered', webhook: id });
-      if (outcome !== 'rejected') return;
-      server.recordOf<WebhookEvent>(recorded, {
-        ...{ type: 'webhook.event_rejected', webhook: id, eventId: event.id, reason: reason ?? '' },
-      });
-    },
+    events: (event) => server.recordOf<StreamEvent>({ ...NOT_ROUTINE, listener: parts.log }, event),
+    report: ({ id }, report) => reportDelivery(id, report, parts, server),
   });
 }
 
 /** Starts to push. @returns a function that stops it, after the requests in progress */
 export function startPushDelivery({ push }: EventTransmitter): () => Promise<void> {
   const stopping = new AbortController();
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      // The store reports an outage by itself.
-      await push.deliver().catch(() => {});
-      await sleep(INTERVAL, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
-    }
-    await push.release().catch(() => {});
-  })();
+  const running = deliverUntil(push, stopping.signal);
   return async () => {
     stopping.abort();
     await running;

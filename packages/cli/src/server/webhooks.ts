@@ -1,17 +1,9 @@
 /** The delivery of audit events to all receivers of a process. Off without the settings `webhooks` and `eventExports`. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  createDelivery,
-  type Delivery,
-  type DeliveryReport,
-  type WebhookEvent,
-} from '@portcullis/admin/webhooks';
+import { createDelivery } from '@portcullis/admin/webhooks';
 import type { Composition } from './compose.ts';
+import { deliverUntil, reportDelivery } from './delivery.ts';
 import type { Parts } from './parts.ts';
 import { type ConfiguredReceiver, type OpenReceiver, receiversOf } from './receivers.ts';
-
-/** Milliseconds to the next look at the audit log. */
-const INTERVAL = 1_000;
 
 type Services = Pick<Parts, 'storage' | 'log' | 'webhookMetrics' | 'prepared'>;
 type Audit = Pick<Composition, 'authorizationServer'>;
@@ -44,36 +36,9 @@ async function deliverAll(
     store: services.storage.store,
     send,
     clock: Date.now,
-    report: (report) => reportOutcome(receiver.name, report, services, audit),
+    report: (report) => reportDelivery(receiver.name, report, services, audit.authorizationServer),
     isStopped: () => stopping.aborted,
   });
   await deliverUntil(delivery, stopping);
   await close?.();
-}
-
-/** Delivers until `stopping` aborts, and lets another process deliver then. */
-export async function deliverUntil(delivery: Delivery, stopping: AbortSignal): Promise<void> {
-  while (!stopping.aborted) {
-    // The store reports an outage by itself.
-    const isMore = await delivery.deliver().catch(() => false);
-    if (!isMore) await sleep(INTERVAL, undefined, { signal: stopping, ref: false }).catch(() => {});
-  }
-  await delivery.release().catch(() => {});
-}
-
-/** A receiver that fails is logged once, and once when it works again. */
-function reportOutcome(
-  webhook: string,
-  { outcome, event, reason, failures }: DeliveryReport,
-  { log, webhookMetrics }: Services,
-  audit: Audit,
-): void {
-  webhookMetrics.count(webhook, outcome, event.at);
-  if (outcome === 'failed' && failures === 0) log({ type: 'webhook.failed', webhook, reason });
-  if (outcome === 'delivered' && failures > 0) log({ type: 'webhook.recovered', webhook });
-  if (outcome !== 'rejected') return;
-  audit.authorizationServer.recordOf<WebhookEvent>(
-    { isRoutine: () => false, isBulk: () => false, listener: log },
-    { type: 'webhook.event_rejected', webhook, eventId: event.id, reason: reason ?? '' },
-  );
 }

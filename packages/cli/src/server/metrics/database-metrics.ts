@@ -3,8 +3,8 @@ import { currentTracer, inSpan, type Span } from '@portcullis/http/tracing';
 import type { FullStore, PoolStatistics } from '@portcullis/store';
 import type { ClockSkew } from '../clock-skew.ts';
 import type { SweepProgress } from '../sweep-expired.ts';
-import { createDurations } from './durations.ts';
-import { counter, family, gauge, histogram } from './prometheus-exposition.ts';
+import { createHistogram } from './instruments.ts';
+import { counter, family, gauge } from './prometheus-exposition.ts';
 
 export interface DatabaseMetrics {
   /** Kept current by the store. */
@@ -35,7 +35,12 @@ export function createDatabaseMetrics(
   const pool: PoolStatistics = { busy: 0, waiting: 0, waits: 0, waitSeconds: 0 };
   const sweeps: SweepProgress = { deleted: 0, caughtUpAt: clock(), pendingApprovals: 0 };
   const clockSkew: ClockSkew = { seconds: 0 };
-  const durations = createDurations(BUCKET_BOUNDS);
+  const durations = createHistogram(
+    'portcullis_database_operation_duration_seconds',
+    'Time of database operations, with the wait for a connection.',
+    BUCKET_BOUNDS,
+    [],
+  );
   const counts = { inFlight: 0, failed: 0 };
 
   async function time(name: string, result: Promise<unknown>): Promise<unknown> {
@@ -72,12 +77,7 @@ export function createDatabaseMetrics(
         ]),
       ) as unknown as FullStore,
     expose: () => [
-      ...histogram(
-        'portcullis_database_operation_duration_seconds',
-        'Time of database operations, with the wait for a connection.',
-        BUCKET_BOUNDS,
-        [{ labels: {}, ...durations }],
-      ),
+      ...durations.expose(),
       ...counter('portcullis_database_failures_total', 'Database operations that failed.', counts.failed),
       ...gauge(
         'portcullis_database_operations_in_flight',

@@ -2,12 +2,11 @@
 import { pathOf } from '@portcullis/http';
 import type { FetchDelegate, HttpHandler, NodeDelegate } from '@portcullis/http/node';
 import type { LogEvent } from '../log.ts';
-import { createApprovalMetrics } from './approval-metrics.ts';
 import { createCallMetrics } from './call-metrics.ts';
 import type { DatabaseMetrics } from './database-metrics.ts';
-import { createDurations, type Durations } from './durations.ts';
+import { createCounter, createHistogram } from './instruments.ts';
 import { createProcessMetrics } from './process-metrics.ts';
-import { counter, type Distribution, family, gauge, histogram, labelsOf } from './prometheus-exposition.ts';
+import { counter, gauge } from './prometheus-exposition.ts';
 
 export interface Metrics {
   /** Counts an event. */
@@ -24,11 +23,11 @@ const BUCKET_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 7.5,
 /** Paths with their own label; all others share one, so that requests cannot create series. */
 const PATHS = ['/authorize', '/token', '/register', '/revoke', '/introspect', '/jwks', '/login', '/consent'];
 
-/** Statistics of the responses at a path. */
-interface PathStatistics {
-  readonly statuses: Map<number, number>;
-  readonly durations: Durations;
-}
+/** The same for decisions of approvers. */
+const DECISION_BOUNDS = [5, 10, 25, 60, 300, 900, 1800, 3600];
+
+/** Maximum number of label combinations of events. */
+const MAX_SERIES = 1_000;
 
 /** A request in progress. */
 interface MeasuredRequest {
@@ -36,8 +35,6 @@ interface MeasuredRequest {
   /** Milliseconds of `performance.now()`. */
   readonly start: number;
 }
-
-type StatisticsByPath = Map<string, PathStatistics>;
 
 /**
  * @param applicationPath `null` if no application runs in this process
@@ -49,47 +46,38 @@ export function createMetrics(
   droppedLines: () => number,
   database: Pick<DatabaseMetrics, 'expose'>,
 ): Metrics {
-  const events: Series = new Map();
-  const statistics: StatisticsByPath = new Map();
+  const events = createCounter(
+    'portcullis_events_total',
+    'Events, by type.',
+    ['type', 'error', 'endpoint'],
+    MAX_SERIES,
+  );
   const calls = createCallMetrics();
-  const approvals = createApprovalMetrics();
+  const approvals = createHistogram(
+    'portcullis_approval_decision_duration_seconds',
+    'Time until an approver decided on a page of this process, by decision.',
+    DECISION_BOUNDS,
+    ['decision'],
+  );
   const exposeProcess = createProcessMetrics();
   let droppedEvents = 0;
-  const requests = createRequestMeasurement(applicationPath, statistics);
+  const requests = createRequestMeasurement(applicationPath);
 
   return {
     count(event) {
-      const { type, error, endpoint, count } = event;
+      const { type, error, endpoint, count, waited } = event;
       if (type === 'call.finished') calls.count(event);
-      if (type === 'approval.granted' || type === 'approval.denied') approvals.count(event);
+      if (type === 'approval.granted') approvals.record(Number(waited), 'granted');
+      if (type === 'approval.denied') approvals.record(Number(waited), 'denied');
       if (type === 'audit.dropped') droppedEvents += Number(count);
-      // Most events have only a type, so no new string is built.
-      const name = error === undefined && endpoint === undefined ? type : `${type}\n${error}\n${endpoint}`;
-      increment(events, name, () =>
-        labelsOf({ type, ...pick('error', error), ...pick('endpoint', endpoint) }),
-      );
+      if (error === undefined && endpoint === undefined) events.add(1, type);
+      else events.add(1, type, textOf(error), textOf(endpoint));
     },
     measure: requests.measure,
     expose: () =>
       [
-        ...family('portcullis_events_total', 'counter', 'Events, by type.', valuesOf(events)),
-        ...family(
-          'portcullis_http_responses_total',
-          'counter',
-          'HTTP responses, by path and status.',
-          statusesOf(statistics),
-        ),
-        ...histogram(
-          'portcullis_http_response_duration_seconds',
-          'Time to respond, by path.',
-          BUCKET_BOUNDS,
-          durationsOf(statistics),
-        ),
-        ...gauge(
-          'portcullis_http_requests_in_flight',
-          'Requests without a response yet.',
-          requests.inFlight(),
-        ),
+        ...events.expose(),
+        ...requests.expose(),
         ...counter(
           'portcullis_log_lines_dropped_total',
           'Log lines that could not be written.',
@@ -110,7 +98,17 @@ export function createMetrics(
 }
 
 /** Counts and times the responses of handlers. */
-function createRequestMeasurement(applicationPath: string | null, statistics: StatisticsByPath) {
+function createRequestMeasurement(applicationPath: string | null) {
+  const responses = createCounter('portcullis_http_responses_total', 'HTTP responses, by path and status.', [
+    'path',
+    'status',
+  ]);
+  const durations = createHistogram(
+    'portcullis_http_response_duration_seconds',
+    'Time to respond, by path.',
+    BUCKET_BOUNDS,
+    ['path'],
+  );
   let inFlight = 0;
 
   const measure = (handler: HttpHandler): HttpHandler => {
@@ -129,7 +127,12 @@ function createRequestMeasurement(applicationPath: string | null, statistics: St
       }, noteFailure);
     };
   };
-  return { measure, inFlight: () => inFlight };
+  const expose = () => [
+    ...responses.expose(),
+    ...durations.expose(),
+    ...gauge('portcullis_http_requests_in_flight', 'Requests without a response yet.', inFlight),
+  ];
+  return { measure, expose };
 
   function nameOf(path: string): string {
     if (applicationPath !== null && (path === applicationPath || path.startsWith(`${applicationPath}/`)))
@@ -141,7 +144,9 @@ function createRequestMeasurement(applicationPath: string | null, statistics: St
 
   function noteEnd({ path, start }: MeasuredRequest, status: number | null): void {
     inFlight -= 1;
-    if (status !== null) recordResponse(statistics, path, status, (performance.now() - start) / 1000);
+    if (status === null) return;
+    responses.add(1, path, String(status));
+    durations.record((performance.now() - start) / 1000, path);
   }
 
   function measureNode(response: NodeDelegate, one: MeasuredRequest): NodeDelegate {
@@ -168,46 +173,6 @@ function createRequestMeasurement(applicationPath: string | null, statistics: St
   }
 }
 
-function pick(name: string, value: unknown): Readonly<Record<string, string>> {
-  return typeof value === 'string' ? { [name]: value } : {};
-}
-
-/** Maximum number of label combinations. */
-const MAX_SERIES = 1_000;
-
-/** Counters by a short key; their labels are formatted once. */
-type Series = Map<string, { readonly labels: string; count: number }>;
-
-function increment(series: Series, name: string, labels: () => string): void {
-  const found = series.get(name);
-  if (found !== undefined) found.count += 1;
-  else if (series.size < MAX_SERIES) series.set(name, { labels: labels(), count: 1 });
-}
-
-function valuesOf(series: Series): ReadonlyMap<string, number> {
-  return new Map([...series.values()].map(({ labels, count }) => [labels, count]));
-}
-
-function recordResponse(statistics: StatisticsByPath, path: string, status: number, seconds: number): void {
-  let found = statistics.get(path);
-  if (found === undefined) {
-    found = { statuses: new Map(), durations: createDurations(BUCKET_BOUNDS) };
-    statistics.set(path, found);
-  }
-  found.statuses.set(status, (found.statuses.get(status) ?? 0) + 1);
-  found.durations.record(seconds);
-}
-
-function statusesOf(statistics: StatisticsByPath): ReadonlyMap<string, number> {
-  const counts = [...statistics].flatMap(([path, { statuses }]) =>
-    [...statuses].map(([status, count]): [string, number] => [
-      labelsOf({ path, status: String(status) }),
-      count,
-    ]),
-  );
-  return new Map(counts);
-}
-
-function durationsOf(statistics: StatisticsByPath): readonly Distribution[] {
-  return [...statistics].map(([path, { durations }]) => ({ labels: { path }, ...durations }));
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

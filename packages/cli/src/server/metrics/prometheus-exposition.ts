@@ -1,6 +1,6 @@
 /** Formats metrics as text for Prometheus. @see Prometheus text exposition format 0.0.4 */
 
-type Labels = Readonly<Record<string, string>>;
+export type Labels = Readonly<Record<string, string>>;
 
 /** A histogram's buckets. */
 export interface Distribution {
@@ -10,10 +10,10 @@ export interface Distribution {
   readonly sum: number;
 }
 
-/** Formats labels. */
+/** Formats labels; empty without any. */
 export function labelsOf(labels: Labels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
-  return `{${pairs.join(',')}}`;
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
 function escapeLabel(value: string): string {
@@ -53,7 +53,7 @@ export function histogram(
 ): string[] {
   const lines = distributions.flatMap(({ labels, counts, sum }) => {
     let below = 0;
-    const own = Object.keys(labels).length === 0 ? '' : labelsOf(labels);
+    const own = labelsOf(labels);
     const buckets = [...bounds.map(String), '+Inf'].map((le, index) => {
       below += counts[index] ?? 0;
       return `${name}_bucket${labelsOf({ ...labels, le })} ${below}`;

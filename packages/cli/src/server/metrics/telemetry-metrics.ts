@@ -1,26 +1,18 @@
 /** Metrics of spans: how many reached the collector. */
-import { family, labelsOf } from './prometheus-exposition.ts';
+import { createCounter } from './instruments.ts';
 
 export type SpanOutcome = 'exported' | 'lost';
 
-export interface TelemetryMetrics {
-  count(outcome: SpanOutcome, spans: number): void;
-  expose(): readonly string[];
-}
+export type TelemetryMetrics = ReturnType<typeof createTelemetryMetrics>;
 
-export function createTelemetryMetrics(): TelemetryMetrics {
-  const spans = new Map<string, number>();
+export function createTelemetryMetrics() {
+  const spans = createCounter(
+    'portcullis_otlp_spans_total',
+    'Spans for the OpenTelemetry collector, by outcome.',
+    ['outcome'],
+  );
   return {
-    count(outcome, count) {
-      const labels = labelsOf({ outcome });
-      spans.set(labels, (spans.get(labels) ?? 0) + count);
-    },
-    expose: () =>
-      family(
-        'portcullis_otlp_spans_total',
-        'counter',
-        'Spans for the OpenTelemetry collector, by outcome.',
-        spans,
-      ),
+    count: (outcome: SpanOutcome, count: number): void => spans.add(count, outcome),
+    expose: spans.expose,
   };
 }

@@ -1,36 +1,26 @@
 /** Metrics of webhooks: outcomes of attempts, and the age of the events that are delivered. */
-
 import type { DeliveryReport } from '@portcullis/admin/webhooks';
-import { family, labelsOf } from './prometheus-exposition.ts';
+import { createCounter, createGauge, exposeAll } from './instruments.ts';
 
-export interface WebhookMetrics {
-  /** @param at when the event happened, in epoch milliseconds */
-  count(webhook: string, outcome: DeliveryReport['outcome'], at: number): void;
-  expose(): readonly string[];
-}
+export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
 
-export function createWebhookMetrics(): WebhookMetrics {
-  const attempts = new Map<string, number>();
-  const delays = new Map<string, number>();
+export function createWebhookMetrics() {
+  const attempts = createCounter(
+    'portcullis_webhook_attempts_total',
+    'Attempts to deliver an event to a webhook, by outcome.',
+    ['webhook', 'outcome'],
+  );
+  const delay = createGauge(
+    'portcullis_webhook_delay_seconds',
+    'Age of the last event that was sent to a webhook.',
+    ['webhook'],
+  );
   return {
-    count(webhook, outcome, at) {
-      const labels = labelsOf({ webhook, outcome });
-      attempts.set(labels, (attempts.get(labels) ?? 0) + 1);
-      delays.set(labelsOf({ webhook }), Math.max(0, Date.now() - at) / 1000);
+    /** @param at when the event happened, in epoch milliseconds */
+    count(webhook: string, outcome: DeliveryReport['outcome'], at: number): void {
+      attempts.add(1, webhook, outcome);
+      delay.set(Math.max(0, Date.now() - at) / 1000, webhook);
     },
-    expose: () => [
-      ...family(
-        'portcullis_webhook_attempts_total',
-        'counter',
-        'Attempts to deliver an event to a webhook, by outcome.',
-        attempts,
-      ),
-      ...family(
-        'portcullis_webhook_delay_seconds',
-        'gauge',
-        'Age of the last event that was sent to a webhook.',
-        delays,
-      ),
-    ],
+    expose: exposeAll(attempts, delay),
   };
 }

@@ -1,0 +1,41 @@
+/** Deliveries of audit events to receivers: how they run, and what is reported about them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DeliveryReport, WebhookEvent } from '@portcullis/admin/webhooks';
+import type { AuthorizationServer } from '@portcullis/authorization-server';
+import type { Parts } from './parts.ts';
+
+/** Milliseconds to the next look at the audit log. */
+const INTERVAL = 1_000;
+
+/** Delivers until `stopping` aborts, and lets another process deliver then. */
+export async function deliverUntil(
+  delivery: { deliver(): Promise<unknown>; release(): Promise<void> },
+  stopping: AbortSignal,
+): Promise<void> {
+  while (!stopping.aborted) {
+    // The store reports an outage by itself.
+    const isMore = await delivery.deliver().catch(() => false);
+    if (isMore !== true) await sleep(INTERVAL, undefined, { signal: stopping, ref: false }).catch(() => {});
+  }
+  await delivery.release().catch(() => {});
+}
+
+/** A receiver that fails is logged once, and once when it works again. */
+export function reportDelivery(
+  webhook: string,
+  { outcome, event, reason, failures }: DeliveryReport,
+  { log, webhookMetrics }: Pick<Parts, 'log' | 'webhookMetrics'>,
+  server: Pick<AuthorizationServer, 'recordOf'>,
+): void {
+  webhookMetrics.count(webhook, outcome, event.at);
+  if (outcome === 'failed' && failures === 0) log({ type: 'webhook.failed', webhook, reason });
+  if (outcome === 'delivered' && failures > 0) log({ type: 'webhook.recovered', webhook });
+  if (outcome !== 'rejected') return;
+  server.recordOf<WebhookEvent>(
+    { ...NOT_ROUTINE, listener: log },
+    { type: 'webhook.event_rejected', webhook, eventId: event.id, reason: reason ?? '' },
+  );
+}
+
+/** Of events that are always recorded. */
+export const NOT_ROUTINE = { isRoutine: () => false, isBulk: () => false } as const;
