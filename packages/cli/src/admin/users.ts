@@ -43,6 +43,12 @@ interface UsersCommand {
   readonly run: (task: Task) => Promise<Output>;
 }
 
+export const PROFILE_OPTIONS = [
+  ['--name <name>', 'name of the owner'],
+  ['--groups <list>', 'groups of the owner, separated by commas'],
+  ['--now', 'if a group is lost, end all connections of the account at once: its apps ask again'],
+] as const;
+
 const commands: readonly UsersCommand[] = [
   {
     name: 'add',
@@ -57,11 +63,7 @@ const commands: readonly UsersCommand[] = [
     takes: 'email',
     summary: 'set the name and groups of a local account, for servers that ask for them',
     more: 'What you leave out stays as it is; an empty text removes it. Access tokens issued from then on contain them, and one that names a group that its user has lost ends at the next call where the server asks.',
-    options: [
-      ['--name <name>', 'name of the owner'],
-      ['--groups <list>', 'groups of the owner, separated by commas'],
-      ['--now', 'if a group is lost, end all connections of the account at once: its apps ask again'],
-    ],
+    options: PROFILE_OPTIONS,
     run: describeAccount,
   },
   {

@@ -3,7 +3,7 @@ import { jsonLine, watchList } from '../admin/watch-list.ts';
 import { isObject, type Json } from '../json.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import { at, type RemoteCommand, type RemoteTask, requestAbout } from './command.ts';
+import { type RemoteCommand, type RemoteTask, remote } from './command.ts';
 import { cellOf } from './describe.ts';
 
 const APPROVAL = [['<id>', 'ID of the approval']] as const;
@@ -13,29 +13,21 @@ const COLUMNS = ['id', 'createdAt', 'server', 'tool', 'user'] as const;
 const POLL_INTERVAL = 2_000;
 
 export const approvalCommands: readonly RemoteCommand[] = [
-  {
-    words: 'approvals list',
-    summary: 'list the calls that wait for approval',
+  remote('approvals list', 'list the calls that wait for approval', {
     options: [['--watch', 'keep printing new ones until stopped']],
     act: list,
-  },
-  requestAbout('approvals show', 'show a call with all its arguments', APPROVAL, [
-    'GET',
-    (id) => `/approvals/${id}`,
-  ]),
-  {
-    words: 'approvals allow',
-    summary: 'allow a call',
+  }),
+  remote('approvals show', 'show a call with all its arguments', {
+    args: APPROVAL,
+    request: 'GET /approvals/:id',
+  }),
+  remote('approvals allow', 'allow a call', {
     args: APPROVAL,
     options: [['--again', 'also the same call again, for the time that its rule offers']],
-    isChange: true,
-    request: ([id], { again = false }) => ({
-      method: 'POST',
-      path: `/approvals/${at(id)}/allow`,
-      body: { again },
-    }),
-  },
-  requestAbout('approvals deny', 'deny a call', APPROVAL, ['POST', (id) => `/approvals/${id}/deny`]),
+    request: 'POST /approvals/:id/allow',
+    body: (_args, { again = false }) => ({ again }),
+  }),
+  remote('approvals deny', 'deny a call', { args: APPROVAL, request: 'POST /approvals/:id/deny' }),
 ];
 
 async function list({ api, flags, terminal }: RemoteTask): Promise<void> {

@@ -1,26 +1,22 @@
 /** `clients` of a remote server, with the initial access tokens by which clients register. */
-import { addRotationOptions } from '../admin/clients/change.ts';
+import { addRotationOptions, describeRotation } from '../admin/clients/change.ts';
 import { addInvitationOptions } from '../admin/clients/initial-access-tokens.ts';
 import { addMetadataOptions, readGivenMetadata } from '../admin/clients/metadata-flags.ts';
 import { showSecretOnce } from '../admin/clients/secret-output.ts';
 import type { Flags } from '../admin/clients/task.ts';
 import { isObject, type Json } from '../json.ts';
 import type { ApiRequest } from './admin-api.ts';
-import { at, type RemoteCommand, type RemoteTask, requestAbout } from './command.ts';
+import { at, type RemoteCommand, type RemoteTask, remote, tokenBody } from './command.ts';
 
 const CLIENT = [['<client-id>', 'client ID']] as const;
 
 export const clientCommands: readonly RemoteCommand[] = [
-  {
-    words: 'clients list',
-    summary: 'list registered, added and configured clients',
+  remote('clients list', 'list registered, added and configured clients', {
     columns: ['origin', 'verifiedAt', 'disabledAt', 'lastUsedAt', 'id', 'name'],
-    request: () => ({ method: 'GET', path: '/clients' }),
-  },
-  requestAbout('clients show', 'show a client', CLIENT, ['GET', (id) => `/clients/${id}`]),
-  {
-    words: 'clients add',
-    summary: 'add a trusted client; its secret is shown only once',
+    request: 'GET /clients',
+  }),
+  remote('clients show', 'show a client', { args: CLIENT, request: 'GET /clients/:id' }),
+  remote('clients add', 'add a trusted client; its secret is shown only once', {
     define: (command) => addMetadataOptions(command, true),
     isChange: true,
     act: (task) =>
@@ -29,10 +25,8 @@ export const clientCommands: readonly RemoteCommand[] = [
         const registered = registrationOf(await send(task, 'POST', '/clients', { metadata }));
         return { registered, about: `The client ${registered['client_id']} can be used now.` };
       }),
-  },
-  {
-    words: 'clients update',
-    summary: 'change the metadata of a client; what is not given stays',
+  }),
+  remote('clients update', 'change the metadata of a client; what is not given stays', {
     args: CLIENT,
     define: (command) => addMetadataOptions(command, false),
     isChange: true,
@@ -45,32 +39,20 @@ export const clientCommands: readonly RemoteCommand[] = [
         const registered = registrationOf(await send(task, 'PATCH', `/clients/${at(id)}`, { metadata }));
         return { registered, about: `The client ${id} is updated.` };
       }),
-  },
-  {
-    words: 'clients rotate-secret',
-    summary: 'replace the secret of a client; the new one is shown only once',
+  }),
+  remote('clients rotate-secret', 'replace the secret of a client; the new one is shown only once', {
     args: CLIENT,
     define: addRotationOptions,
     isChange: true,
     act: (task) =>
       sendSecret(task, async ({ overlap }) => {
-        const [id] = task.args;
+        const [id = ''] = task.args;
         const found = await send(task, 'POST', `/clients/${at(id)}/rotate-secret`, { overlap });
-        const { clientSecret, previousUntil } = found;
-        const previous =
-          overlap === 0
-            ? 'the secret before is refused from now on'
-            : `the secret before is accepted until ${previousUntil}`;
-        return {
-          registered: {
-            client_id: id,
-            client_secret: clientSecret,
-            previous_secret_expires_at: Date.parse(String(previousUntil)) / 1000,
-          },
-          about: `The client ${id} has a new secret; ${previous}.`,
-        };
+        const until = String(found['previousUntil']);
+        const rotated = { secret: found['clientSecret'], previousUntil: Date.parse(until) / 1000 };
+        return describeRotation(id, rotated, overlap, until);
       }),
-  },
+  }),
   ...(
     [
       ['disable', 'revoke all tokens and grants of a client, and reject it'],
@@ -79,35 +61,25 @@ export const clientCommands: readonly RemoteCommand[] = [
       ['unverify', 'take the verification of a client back'],
     ] as const
   ).map(([verb, summary]) =>
-    requestAbout(`clients ${verb}`, summary, CLIENT, ['POST', (id) => `/clients/${id}/${verb}`]),
+    remote(`clients ${verb}`, summary, { args: CLIENT, request: `POST /clients/:id/${verb}` }),
   ),
-  requestAbout('clients remove', 'remove a client and revoke all its tokens and grants', CLIENT, [
-    'DELETE',
-    (id) => `/clients/${id}`,
-  ]),
-  {
-    words: 'clients invite',
-    summary: 'create an initial access token, which lets one client register itself',
+  remote('clients remove', 'remove a client and revoke all its tokens and grants', {
+    args: CLIENT,
+    request: 'DELETE /clients/:id',
+  }),
+  remote('clients invite', 'create an initial access token, which lets one client register itself', {
     define: addInvitationOptions,
-    isChange: true,
-    request: (_args, { days, note }) => ({
-      method: 'POST',
-      path: '/initial-access-tokens',
-      body: { seconds: Number(days) * 86_400, note },
-    }),
-  },
-  {
-    words: 'clients initial-access-tokens',
-    summary: 'list the initial access tokens that have not expired',
+    request: 'POST /initial-access-tokens',
+    body: (_args, flags) => tokenBody(flags),
+  }),
+  remote('clients initial-access-tokens', 'list the initial access tokens that have not expired', {
     columns: ['id', 'expiresAt', 'clientId', 'note'],
-    request: () => ({ method: 'GET', path: '/initial-access-tokens' }),
-  },
-  requestAbout(
-    'clients revoke-initial-access-token',
-    'revoke an unused initial access token',
-    [['<id>', 'ID of the initial access token, as listed']],
-    ['DELETE', (id) => `/initial-access-tokens/${id}`],
-  ),
+    request: 'GET /initial-access-tokens',
+  }),
+  remote('clients revoke-initial-access-token', 'revoke an unused initial access token', {
+    args: [['<id>', 'ID of the initial access token, as listed']],
+    request: 'DELETE /initial-access-tokens/:id',
+  }),
 ];
 
 async function sendSecret(

@@ -17,17 +17,16 @@ export interface RemoteTask {
 }
 
 interface RemoteAbout {
-  /** `users show` */
-  readonly words: string;
-  readonly summary: string;
   /** `<email>` is required, `[email]` is not. */
   readonly args?: readonly (readonly [name: string, about: string])[];
   readonly options?: readonly (readonly [flags: string, about: string])[];
   /** Adds options that have parsers: those of the command beside the database. */
   readonly define?: (command: Command) => void;
-  /** Takes a reason for the audit log. */
-  readonly isChange?: true;
+  /** Takes a reason for the audit log, as all do whose request is no GET. */
+  readonly isChange?: boolean;
 }
+
+type Body = Readonly<Record<string, unknown>>;
 
 /** A command that is one request, whose response it prints. */
 interface RequestCommand extends RemoteAbout {
@@ -35,7 +34,12 @@ interface RequestCommand extends RemoteAbout {
   readonly columns?: readonly string[];
   /** Prints the response in a way of its own. */
   readonly text?: (found: unknown, columns?: readonly string[]) => string;
-  readonly request: (args: readonly string[], flags: RemoteFlags) => ApiRequest;
+  /** `GET /users/:id`: the arguments are the variable segments of the path, in their order. */
+  readonly request:
+    | `${ApiRequest['method']} /${string}`
+    | ((args: readonly string[], flags: RemoteFlags) => ApiRequest);
+  readonly query?: (args: readonly string[], flags: RemoteFlags) => ApiRequest['query'] & {};
+  readonly body?: (args: readonly string[], flags: RemoteFlags) => Body;
 }
 
 /** A command that needs several requests, or prints in a way of its own. */
@@ -43,7 +47,34 @@ export interface TaskCommand extends RemoteAbout {
   readonly act: (task: RemoteTask) => Promise<void>;
 }
 
-export type RemoteCommand = RequestCommand | TaskCommand;
+export type RemoteCommand = (RequestCommand | TaskCommand) & {
+  /** `users show` */
+  readonly words: string;
+  readonly summary: string;
+};
+
+export function remote(words: string, summary: string, about: RequestCommand | TaskCommand): RemoteCommand {
+  const changes =
+    'request' in about && typeof about.request === 'string' && !about.request.startsWith('GET ');
+  return { words, summary, isChange: changes, ...about };
+}
+
+/** The request of a command. */
+export function requestOf(
+  { request, query, body }: RequestCommand,
+  args: readonly string[],
+  flags: RemoteFlags,
+): ApiRequest {
+  if (typeof request !== 'string') return request(args, flags);
+  const [method, route = ''] = request.split(' ');
+  const unused = [...args];
+  return {
+    method: method as ApiRequest['method'],
+    path: route.replace(/:\w+/g, () => at(unused.shift())),
+    ...(query && { query: query(args, flags) }),
+    ...(body && { body: body(args, flags) }),
+  };
+}
 
 /** A segment of a path. */
 export function at(text = ''): string {
@@ -57,15 +88,7 @@ export function textsOf(flags: RemoteFlags, ...names: readonly string[]): Readon
   );
 }
 
-/** One request about one thing, by its path. */
-export function requestAbout(
-  words: string,
-  summary: string,
-  args: RemoteCommand['args'] & {},
-  [method, path]: readonly [ApiRequest['method'], (id: string) => string],
-): RemoteCommand {
-  return {
-    ...{ words, summary, args, ...(method !== 'GET' && { isChange: true }) },
-    request: ([id = '']) => ({ method, path: path(at(id)) }),
-  };
+/** What a new token is for, and how long it is valid. */
+export function tokenBody({ days, note }: RemoteFlags): Body {
+  return { seconds: Number(days) * 86_400, note };
 }

@@ -2,61 +2,37 @@
 import { replayedOption } from '../admin/webhooks.ts';
 import { isObject } from '../json.ts';
 import { columns } from '../terminal/columns.ts';
-import { at, type RemoteCommand, requestAbout } from './command.ts';
+import { type RemoteCommand, remote } from './command.ts';
 import { cellOf, describeResponse } from './describe.ts';
 
 const NAME = [['<name>', 'name of the webhook']] as const;
 
 export const deliveryCommands: readonly RemoteCommand[] = [
-  {
-    words: 'webhooks list',
-    summary: 'list the webhooks, and how far each is',
+  remote('webhooks list', 'list the webhooks, and how far each is', {
     text: webhooksText,
-    request: () => ({ method: 'GET', path: '/webhooks' }),
-  },
-  {
-    words: 'webhooks test',
-    summary: 'send a signed test event',
+    request: 'GET /webhooks',
+  }),
+  remote('webhooks test', 'send a signed test event', { args: NAME, request: 'POST /webhooks/:name/test' }),
+  remote('webhooks replay', 'deliver events again', {
     args: NAME,
-    isChange: true,
-    request: ([name]) => ({ method: 'POST', path: `/webhooks/${at(name)}/test` }),
-  },
-  {
-    words: 'webhooks replay',
-    summary: 'deliver events again',
-    args: NAME,
-    isChange: true,
     define: (command) => command.addOption(replayedOption()),
-    request: ([name], { since }) => ({
-      method: 'POST',
-      path: `/webhooks/${at(name)}/replay`,
-      body: { since: new Date(Number(since)).toISOString() },
-    }),
-  },
-  {
-    words: 'streams list',
-    summary: 'list the streams of receivers, and how their delivery is',
+    request: 'POST /webhooks/:name/replay',
+    body: (_args, { since }) => ({ since: new Date(Number(since)).toISOString() }),
+  }),
+  remote('streams list', 'list the streams of receivers, and how their delivery is', {
     columns: ['id', 'clientId', 'host', 'status', 'lastError'],
-    request: () => ({ method: 'GET', path: '/event-streams' }),
-  },
-  requestAbout(
-    'streams remove',
-    'remove a stream',
-    [['<id>', 'ID of the stream, as listed']],
-    ['DELETE', (id) => `/event-streams/${id}`],
-  ),
-  {
-    words: 'mail status',
-    summary: 'show when mail was sent, or why it is not',
-    request: () => ({ method: 'GET', path: '/mail' }),
-  },
-  {
-    words: 'mail test',
-    summary: 'send a test mail',
+    request: 'GET /event-streams',
+  }),
+  remote('streams remove', 'remove a stream', {
+    args: [['<id>', 'ID of the stream, as listed']],
+    request: 'DELETE /event-streams/:id',
+  }),
+  remote('mail status', 'show when mail was sent, or why it is not', { request: 'GET /mail' }),
+  remote('mail test', 'send a test mail', {
     args: [['<email>', 'address that it is sent to']],
-    isChange: true,
-    request: ([email]) => ({ method: 'POST', path: '/mail/test', body: { email } }),
-  },
+    request: 'POST /mail/test',
+    body: ([email]) => ({ email }),
+  }),
 ];
 
 function webhooksText(found: unknown): string {

@@ -7,7 +7,7 @@ import { addEventOptions } from '../admin/events.ts';
 import { CommandFailure, exitCodeOf, exitCodes } from '../client/exit-codes.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { AdminApi } from './admin-api.ts';
-import { at, type RemoteCommand, type RemoteFlags, type RemoteTask, textsOf } from './command.ts';
+import { at, type RemoteCommand, type RemoteFlags, type RemoteTask, remote, textsOf } from './command.ts';
 
 /** Events of a page. */
 const PAGE = 200;
@@ -17,12 +17,10 @@ const MAX_RETRIES = 30;
 /** Milliseconds with which servers write events late, at most. */
 const OVERLAP = 10_000;
 
-export const eventsCommand: RemoteCommand = {
-  words: 'events',
-  summary: 'show or follow the audit log',
+export const eventsCommand: RemoteCommand = remote('events', 'show or follow the audit log', {
   define: addEventOptions,
   act: show,
-};
+});
 
 async function show({ api, flags, terminal, processContext }: RemoteTask): Promise<void> {
   const isTable = terminal.outputIsTerminal && !flags['json'];

@@ -3,15 +3,14 @@ import { SettingsError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import type { RemoteCommand, RemoteTask } from './command.ts';
+import { type RemoteCommand, type RemoteTask, remote } from './command.ts';
 import { cellOf } from './describe.ts';
 
-export const groupsCommand: RemoteCommand = {
-  words: 'groups',
-  summary: 'list the groups that users are in, or the members of one',
-  args: [['[group]', 'group whose members are listed']],
-  act: list,
-};
+export const groupsCommand: RemoteCommand = remote(
+  'groups',
+  'list the groups that users are in, or the members of one',
+  { args: [['[group]', 'group whose members are listed']], act: list },
+);
 
 async function list({ api, args: [named], flags, terminal }: RemoteTask): Promise<void> {
   const found = await api.send({ method: 'GET', path: '/groups' });

@@ -1,6 +1,6 @@
 /** `policy` of a remote server: what its rules decide, and for whom. */
 import { readObject } from '../admin/policy/explain.ts';
-import { type RemoteCommand, textsOf } from './command.ts';
+import { type RemoteCommand, remote, textsOf } from './command.ts';
 
 const OPERATION = [
   ['--server <path>', 'path of the server'],
@@ -13,33 +13,24 @@ const OPERATION = [
 const NAMES = ['server', 'tool', 'prompt', 'resource', 'method', 'client'];
 
 export const policyCommands: readonly RemoteCommand[] = [
-  {
-    words: 'policy explain',
-    summary: 'explain what is decided about an operation, and by which rule',
+  remote('policy explain', 'explain what is decided about an operation, and by which rule', {
     options: [
       ...OPERATION,
       ['--user <account>', 'email address or ID of an account'],
       ['--scopes <list>', 'scopes of the token; what the user can be granted by default'],
       ['--arguments <json>', 'arguments of the call; conditions that read them stay open without'],
     ],
-    request: (_args, { scopes, arguments: text, ...flags }) => ({
-      method: 'POST',
-      path: '/policy/explain',
-      body: {
-        ...textsOf(flags, ...NAMES, 'user'),
-        ...(typeof scopes === 'string' && { scopes: scopes.split(/[ ,]+/).filter((scope) => scope !== '') }),
-        ...(typeof text === 'string' && { arguments: readObject(text, '--arguments') }),
-      },
+    isChange: false,
+    request: 'POST /policy/explain',
+    body: (_args, { scopes, arguments: text, ...flags }) => ({
+      ...textsOf(flags, ...NAMES, 'user'),
+      ...(typeof scopes === 'string' && { scopes: scopes.split(/[ ,]+/).filter((scope) => scope !== '') }),
+      ...(typeof text === 'string' && { arguments: readObject(text, '--arguments') }),
     }),
-  },
-  {
-    words: 'policy who-can',
-    summary: 'list the users who may perform an operation',
+  }),
+  remote('policy who-can', 'list the users who may perform an operation', {
     options: [...OPERATION, ['--cursor <next>', '`next` of 1,000 accounts before']],
-    request: (_args, flags) => ({
-      method: 'GET',
-      path: '/policy/who-can',
-      query: textsOf(flags, ...NAMES, 'cursor'),
-    }),
-  },
+    request: 'GET /policy/who-can',
+    query: (_args, flags) => textsOf(flags, ...NAMES, 'cursor'),
+  }),
 ];

@@ -6,7 +6,7 @@ import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { apiOf, createAdminApi } from './admin-api.ts';
-import type { RemoteCommand, RemoteFlags } from './command.ts';
+import { type RemoteCommand, type RemoteFlags, requestOf } from './command.ts';
 import { remoteCommands } from './commands.ts';
 import { describeResponse } from './describe.ts';
 import { LOCAL_COMMANDS } from './local-commands.ts';
@@ -60,7 +60,7 @@ async function run(
     const adminApi = createAdminApi(client, api, remote.isChange ? flags['reason'] : undefined);
     terminal.during('Waiting for the server');
     if ('act' in remote) return remote.act({ api: adminApi, args, flags, terminal, processContext });
-    const found = await adminApi.send(remote.request(args, flags));
+    const found = await adminApi.send(requestOf(remote, args, flags));
     const { columns, text = describeResponse } = remote;
     terminal.print(flags.json ? `${cleanJson(found)}\n` : text(found, columns));
   });

@@ -2,38 +2,27 @@
 import { SettingsError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import type { RemoteCommand, RemoteTask } from './command.ts';
+import { type RemoteCommand, type RemoteTask, remote } from './command.ts';
 
 export const serverCommands: readonly RemoteCommand[] = [
-  {
-    words: 'servers list',
-    summary: 'list the servers behind the gateway',
+  remote('servers list', 'list the servers behind the gateway', {
     columns: ['path', 'name', 'health', 'backend'],
-    request: () => ({ method: 'GET', path: '/servers' }),
-  },
-  {
-    words: 'servers test',
-    summary: 'reach the backend of each server from there, and say what is wrong',
+    request: 'GET /servers',
+  }),
+  remote('servers test', 'reach the backend of each server from there, and say what is wrong', {
     args: [['[path]', 'only the server at this path']],
     columns: ['path', 'failed', 'tools', 'reason'],
-    isChange: true,
-    request: ([path]) => ({
-      method: 'POST',
-      path: '/servers/test',
-      body: { ...(path !== undefined && { path }) },
-    }),
-  },
-  {
-    words: 'servers review',
-    summary: 'show new and changed tools, which stay hidden until they are approved',
+    request: 'POST /servers/test',
+    body: ([path]) => ({ ...(path !== undefined && { path }) }),
+  }),
+  remote('servers review', 'show new and changed tools, which stay hidden until they are approved', {
     args: [['[path]', 'path of a server']],
     columns: ['server', 'tool', 'hash', 'since'],
-    request: ([server]) => ({ method: 'GET', path: '/tools/pending', query: { server } }),
-  },
-  ...(['approve', 'reject'] as const).map(
-    (decision): RemoteCommand => ({
-      words: `servers ${decision}`,
-      summary: `${decision} definitions of tools as they were reviewed`,
+    request: 'GET /tools/pending',
+    query: ([server]) => ({ server }),
+  }),
+  ...(['approve', 'reject'] as const).map((decision) =>
+    remote(`servers ${decision}`, `${decision} definitions of tools as they were reviewed`, {
       args: [
         ['<path>', 'path of the server'],
         ['[tools...]', 'names of tools'],

@@ -1,5 +1,4 @@
 /** `portcullis clients add`, `update` and `rotate-secret`; a secret is shown only once. */
-import type { RotatedSecret } from '@portcullis/authorization-server';
 import { type Command, InvalidArgumentError } from 'commander';
 import { timeOf } from '../../terminal/times.ts';
 import { unknownClient } from './list.ts';
@@ -48,27 +47,31 @@ export function addRotationOptions(command: Command): void {
 }
 
 export async function rotateSecret(task: Task): Promise<string> {
-  const { flags, id, processContext } = task;
+  const { clients, flags, id, processContext } = task;
   return showSecretOnce(flags, processContext, async () => {
-    const { secret, previousUntil } = await rotate(task);
-    const previous =
-      flags.overlap === 0
-        ? 'the secret before is refused from now on'
-        : `the secret before is accepted until ${timeOf(previousUntil)}`;
-    return {
-      registered: { client_id: id, client_secret: secret, previous_secret_expires_at: previousUntil },
-      about: `The client ${id} has a new secret; ${previous}.`,
-    };
+    const rotated = await clients.rotateSecret(id, flags.overlap ?? 0).catch((error: unknown) => {
+      throw explainRejection(error, flags);
+    });
+    if (rotated === null) throw unknownClient(task);
+    return describeRotation(id, rotated, flags.overlap, timeOf(rotated.previousUntil));
   });
 }
 
-async function rotate(task: Task): Promise<RotatedSecret> {
-  const { clients, flags, id } = task;
-  const rotated = await clients.rotateSecret(id, flags.overlap ?? 0).catch((error: unknown) => {
-    throw explainRejection(error, flags);
-  });
-  if (rotated === null) throw unknownClient(task);
-  return rotated;
+/** @param until when the previous secret expires, in ISO 8601 */
+export function describeRotation(
+  id: string,
+  { secret, previousUntil }: { readonly secret: unknown; readonly previousUntil: number },
+  overlap: number | undefined,
+  until: string,
+) {
+  const previous =
+    overlap === 0
+      ? 'the secret before is refused from now on'
+      : `the secret before is accepted until ${until}`;
+  return {
+    registered: { client_id: id, client_secret: secret, previous_secret_expires_at: previousUntil },
+    about: `The client ${id} has a new secret; ${previous}.`,
+  };
 }
 
 /** Seconds of each unit. */
