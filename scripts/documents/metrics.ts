@@ -91,17 +91,16 @@ export function metricsPage(): string {
     createMailMetrics(),
     createTelemetryMetrics(),
   ];
-  const expose = () => components.flatMap((component) => component.expose());
-  const exposed = createMetrics(null, () => 0, { expose }).expose();
-  const families = [...exposed.matchAll(/^# HELP (\S+) (.+)\n# TYPE \S+ (\S+)$/gm)];
-  const names = families.map(([, name = '']) => name);
+  const ofComponents = () => components.flatMap((component) => component.families());
+  const families = createMetrics(null, () => 0, { families: ofComponents }).families();
+  const names = families.map(({ name }) => name);
   const unknown = Object.keys(ADVICE).filter((name) => !names.includes(name));
   const missing = names.filter((name) => !(name in ADVICE));
   if (unknown.length + missing.length > 0)
     throw new Error(
       `scripts/documents/metrics.ts: missing ${missing.join(', ')}; unknown ${unknown.join(', ')}`,
     );
-  const rows = families.map(([, name = '', help = '', type = '']) => {
+  const rows = families.map(({ name, help, type }) => {
     const labels = (LABELS[name] ?? []).map((label) => `\`${label}\``).join(', ');
     return [
       `\`${name}\``,

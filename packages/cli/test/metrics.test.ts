@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
 import { createMailMetrics } from '../src/server/metrics/mail-metrics.ts';
 import { createMetrics } from '../src/server/metrics/metrics.ts';
+import { formatMetrics } from '../src/server/metrics/prometheus-exposition.ts';
 import { createTelemetryMetrics } from '../src/server/metrics/telemetry-metrics.ts';
 import { createWebhookMetrics } from '../src/server/metrics/webhook-metrics.ts';
 
@@ -28,7 +29,9 @@ function exposeAll(): string {
     createMailMetrics(),
     createTelemetryMetrics(),
   ];
-  return createMetrics(null, () => 0, { expose: () => components.flatMap((one) => one.expose()) }).expose();
+  return createMetrics(null, () => 0, {
+    families: () => components.flatMap((one) => one.families()),
+  }).expose();
 }
 
 describe('metrics', () => {
@@ -77,7 +80,7 @@ describe('metrics', () => {
     await store.ping();
     await store.close();
     await expect(store.ping()).rejects.toThrow();
-    const text = database.expose().join('\n');
+    const text = formatMetrics(database.families());
     expect(read(text, 'portcullis_database_operation_duration_seconds_count')).toBe(3);
     expect(read(text, 'portcullis_database_failures_total')).toBe(1);
     expect(read(text, 'portcullis_database_operations_in_flight')).toBe(0);
@@ -101,9 +104,9 @@ describe('metrics', () => {
     let now = 1000;
     const database = createDatabaseMetrics(() => now);
     now = 1090;
-    expect(read(database.expose().join('\n'), 'portcullis_sweep_backlog_seconds')).toBe(90);
+    expect(read(formatMetrics(database.families()), 'portcullis_sweep_backlog_seconds')).toBe(90);
     database.sweeps.caughtUpAt = 1085;
-    expect(read(database.expose().join('\n'), 'portcullis_sweep_backlog_seconds')).toBe(5);
+    expect(read(formatMetrics(database.families()), 'portcullis_sweep_backlog_seconds')).toBe(5);
   });
 
   it('counts the events that the audit log dropped', () => {

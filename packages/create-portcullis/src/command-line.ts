@@ -53,22 +53,12 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     throw new AnswerError(
       `name one folder, not ${positionals.join(' and ')}; a command of several words is quoted`,
     );
-  const file = values['client-secret-file'];
+  const { help, start, 'client-secret-file': file, ...given } = values;
   return {
-    help: values.help === true,
+    help: help === true,
     folder: positionals[0] ?? 'portcullis',
-    start: values.start !== false,
-    given: {
-      protect: values.protect,
-      signIn: values['sign-in'],
-      allow: values.allow,
-      tenant: values.tenant,
-      domain: values.domain,
-      clientId: values['client-id'],
-      clientSecret: file === undefined ? undefined : readSecret(file),
-      location: values.location,
-      port: values.port,
-    },
+    start: start !== false,
+    given: { ...given, 'client-secret-file': file === undefined ? undefined : readSecret(file) },
   };
 }
 

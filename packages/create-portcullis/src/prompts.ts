@@ -17,19 +17,19 @@ import {
   type SignIn,
 } from './answers.ts';
 
-/** Answers from the command line, as text. */
-export interface GivenAnswers {
-  readonly protect?: string | undefined;
-  readonly signIn?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly domain?: string | undefined;
-  readonly clientId?: string | undefined;
-  /** The secret itself; the command line names its file. */
-  readonly clientSecret?: string | undefined;
-  readonly allow?: string | undefined;
-  readonly location?: string | undefined;
-  readonly port?: string | undefined;
-}
+type AnswerFlag =
+  | 'protect'
+  | 'sign-in'
+  | 'tenant'
+  | 'domain'
+  | 'client-id'
+  | 'client-secret-file'
+  | 'allow'
+  | 'location'
+  | 'port';
+
+/** Answers from the command line, as text; of the file with the client secret, its content. */
+export type GivenAnswers = { readonly [Flag in AnswerFlag]?: string | undefined };
 
 export interface PromptStreams {
   readonly input: NodeJS.ReadStream;
@@ -49,8 +49,7 @@ interface Prompt<T> {
   /** Asks for the text of `OTHER`. */
   readonly other?: string;
   /** The flag that answers it. */
-  readonly flag: string;
-  readonly given: string | undefined;
+  readonly flag: AnswerFlag;
   readonly default?: string;
   readonly isSecret?: boolean;
   parse(text: string): T;
@@ -67,7 +66,8 @@ export async function promptForAnswers(given: GivenAnswers, terminal: PromptStre
   const { read, close } = isInteractive ? openTerminal(terminal) : openPipe(terminal);
   try {
     return await askAll(given, isInteractive, async (prompt) => {
-      if (prompt.given !== undefined) return withFlag(prompt.flag, () => prompt.parse(prompt.given ?? ''));
+      const named = given[prompt.flag];
+      if (named !== undefined) return withFlag(prompt.flag, () => prompt.parse(named));
       for (;;) {
         const answer = await read(prompt);
         try {
@@ -87,8 +87,7 @@ export async function promptForAnswers(given: GivenAnswers, terminal: PromptStre
 async function askAll(given: GivenAnswers, isInteractive: boolean, ask: Ask): Promise<Answers> {
   const backend = await ask({
     text: '1. What do you want to protect? The URL of an MCP server, or the command of one over stdio',
-    flag: '--protect',
-    given: given.protect,
+    flag: 'protect',
     parse: parseBackend,
   });
   const provider = await ask({
@@ -102,13 +101,14 @@ async function askAll(given: GivenAnswers, isInteractive: boolean, ask: Ask): Pr
       { value: OTHER, label: 'Another OpenID provider' },
     ],
     other: 'The issuer of the OpenID provider, an https URL',
-    flag: '--sign-in',
-    given: given.signIn,
+    flag: 'sign-in',
     default: 'accounts',
     parse: parseProvider,
   });
   const signIn: SignIn =
-    provider === 'accounts' ? { kind: 'accounts' } : await askProvider(provider, given, ask);
+    provider === 'accounts'
+      ? { kind: 'accounts' }
+      : await askProvider(provider, given.allow !== undefined, ask);
   const location = await ask({
     text: '3. Where does it run? local (this computer), or its public URL, such as https://auth.example.com',
     choices: [
@@ -116,8 +116,7 @@ async function askAll(given: GivenAnswers, isInteractive: boolean, ask: Ask): Pr
       { value: OTHER, label: 'At a public URL', hint: 'with PostgreSQL and TLS' },
     ],
     other: 'The public URL, such as https://auth.example.com',
-    flag: '--location',
-    given: given.location,
+    flag: 'location',
     default: 'local',
     parse: parseLocation,
   });
@@ -133,48 +132,40 @@ async function askPort(
 ): Promise<number> {
   if (kind === 'public' && port !== undefined)
     throw new AnswerError('--port is for a server on this computer: a public one is reached by its proxy');
-  const given = kind === 'public' || !isInteractive ? (port ?? DEFAULT_PORT) : port;
-  return ask({ text: '   On which port?', flag: '--port', given, default: DEFAULT_PORT, parse: parsePort });
+  if (port === undefined && (kind === 'public' || !isInteractive)) return Number(DEFAULT_PORT);
+  return ask({ text: '   On which port?', flag: 'port', default: DEFAULT_PORT, parse: parsePort });
 }
 
-async function askProvider(provider: string, given: GivenAnswers, ask: Ask): Promise<SignIn> {
+async function askProvider(provider: string, isLimited: boolean, ask: Ask): Promise<SignIn> {
   const name = parameterOf(provider);
   const parameter =
     name === undefined
       ? undefined
-      : await ask({ text: `   The ${name} there`, flag: `--${name}`, given: given[name], parse: parseWord });
+      : await ask({ text: `   The ${name} there`, flag: name, parse: parseWord });
   const clientId = await ask({
     text: '   The client ID that the provider has issued to you',
-    flag: '--client-id',
-    given: given.clientId,
+    flag: 'client-id',
     parse: parseWord,
   });
   const clientSecret = await ask({
     text: '   The client secret (is not shown)',
-    flag: '--client-secret-file',
-    given: given.clientSecret,
+    flag: 'client-secret-file',
     isSecret: true,
     parse: parseWord,
   });
-  const allowedUsers = await askWho(provider, given, ask);
+  const allowedUsers = isLimited || isWorldwide(provider) ? await askWho(provider, ask) : null;
   return { kind: 'provider', provider, parameter, clientId, clientSecret, allowedUsers };
 }
 
 /** Where everyone in the world has an account, there is no default: `anyone` has to be typed. */
-async function askWho(
-  provider: string,
-  given: GivenAnswers,
-  ask: Ask,
-): Promise<Readonly<Record<string, unknown>> | null> {
-  if (!isWorldwide(provider) && given.allow === undefined) return null;
+function askWho(provider: string, ask: Ask): Promise<ReturnType<typeof parseAllowed>> {
   const who =
     provider === 'github'
       ? 'GitHub user names or numeric IDs'
       : 'a domain such as example.org, or e-mail addresses';
   return ask({
     text: `   Who may sign in? ${who}, separated by commas; or the word anyone`,
-    flag: '--allow',
-    given: given.allow,
+    flag: 'allow',
     parse: (text) => parseAllowed(provider, text),
   });
 }
@@ -204,7 +195,7 @@ function openTerminal(streams: PromptStreams): Reader {
 /** @throws AnswerError after Ctrl+C */
 function uncancelled(answer: string | symbol | undefined, { flag }: Prompt<unknown>): string {
   if (typeof answer === 'symbol')
-    throw new AnswerError(`cancelled: nothing was written; ${flag} answers it beforehand`);
+    throw new AnswerError(`cancelled: nothing was written; --${flag} answers it beforehand`);
   return answer ?? '';
 }
 
@@ -219,7 +210,7 @@ function openPipe({ input, output }: PromptStreams): Reader {
       lines ??= opened[Symbol.asyncIterator]();
       output.write(`${prompt.text}${prompt.default === undefined ? '' : ` [${prompt.default}]`}: \n`);
       const { value, done } = await lines.next();
-      if (done) throw new AnswerError(`no answer: give it with ${prompt.flag}`);
+      if (done) throw new AnswerError(`no answer: give it with --${prompt.flag}`);
       return value.trim() === '' ? (prompt.default ?? '') : value;
     },
     close: () => opened?.close(),
@@ -230,6 +221,6 @@ function withFlag<T>(flag: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    throw error instanceof AnswerError ? new AnswerError(`${flag}: ${error.message}`) : error;
+    throw error instanceof AnswerError ? new AnswerError(`--${flag}: ${error.message}`) : error;
   }
 }

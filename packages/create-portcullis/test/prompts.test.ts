@@ -30,7 +30,7 @@ async function answerInTerminal(given: GivenAnswers, answers: ReadonlyArray<read
 
 describe('in a terminal', () => {
   it('a list offers the ways to sign in and the places to run, and the port is a field with its default', async () => {
-    const given = { protect: 'node server.js', clientId: 'a', clientSecret: 'b', allow: 'anyone' };
+    const given = { protect: 'node server.js', 'client-id': 'a', 'client-secret-file': 'b', allow: 'anyone' };
     const answers = await answerInTerminal(given, [
       ['How do users sign in?', [DOWN, ENTER]],
       ['Where does it run?', [ENTER]],
@@ -44,7 +44,7 @@ describe('in a terminal', () => {
   });
 
   it('what no list has is a field, asked for again after a mistake', async () => {
-    const given = { protect: 'node server.js', signIn: 'accounts' };
+    const given = { protect: 'node server.js', 'sign-in': 'accounts' };
     const answers = await answerInTerminal(given, [
       ['Where does it run?', [DOWN, ENTER]],
       ['The public URL', ['http://auth.example.com', ENTER]],

@@ -37,25 +37,19 @@ export class ServerError extends Error {
 export type McpRequest = (method: string, params?: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 /** A connection to an MCP server. */
-export interface McpConnection {
-  /** The negotiated protocol revision. */
-  readonly revision: string;
-  /** Revisions that the server lists; empty when it does not list any. */
-  readonly listed: readonly string[];
+interface McpConnection {
   readonly request: McpRequest;
   close(): Promise<void>;
 }
 
-export interface McpConnectOptions {
+interface McpConnectOptions {
   readonly url: string;
   readonly fetch: Fetch;
   readonly version: string;
   /** Declared in the client capabilities. */
-  readonly extensions?: Readonly<Record<string, object>>;
+  readonly extensions: Readonly<Record<string, object>>;
   /** Receives the message endpoint of an HTTP+SSE server: `fetch` must send the token there too. */
-  readonly acceptEndpoint?: (endpoint: URL) => void;
-  /** Offers this revision in a session, and no other; by default the newest common revision is negotiated. */
-  readonly offer?: string;
+  readonly acceptEndpoint: (endpoint: URL) => void;
 }
 
 /** The value type of `extensions` in the MCP client's types. */
@@ -72,7 +66,7 @@ const PATIENT = { timeout: LONGEST_SIGN_IN } as const;
 
 /** Connects. @throws errors of `fetch`, ServerError, or HttpResponseError for an HTTP error response. */
 export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
-  const { url, version, extensions = {}, offer } = options;
+  const { url, version, extensions } = options;
   const { Client, ProtocolError, SdkError, StreamableHTTPClientTransport } = await import(
     '@modelcontextprotocol/client'
   );
@@ -85,13 +79,10 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
         capabilities:
           Object.keys(extensions).length === 0 ? {} : { extensions: { ...extensions } as JsonObjects },
         ...(negotiates && { versionNegotiation: { mode: 'auto', probe: { timeoutMs: LONGEST_SIGN_IN } } }),
-        ...(offer !== undefined && { supportedProtocolVersions: [offer] }),
       },
     );
   const client = await connectOrFallBack();
   return {
-    revision: client.getNegotiatedProtocolVersion() ?? '',
-    listed: client.getDiscoverResult()?.supportedVersions ?? [],
     request: (method, params = {}) =>
       attempt(() => client.request({ method, params: { ...params } }, anyResult, PATIENT)),
     async close() {
@@ -102,7 +93,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
 
   /** Falls back for servers that reject Streamable HTTP: they may implement revision 2024-11-05. */
   async function connectOrFallBack() {
-    const client = createMcpClient(offer === undefined);
+    const client = createMcpClient(true);
     try {
       await attempt(() => client.connect(transport, PATIENT));
       return client;
@@ -140,8 +131,7 @@ async function createSseTransport(
   complain: (error: unknown) => void,
 ): Promise<Transport | null> {
   const sse = await connectSse({
-    ...{ url, fetch, complain },
-    ...(acceptEndpoint !== undefined && { acceptEndpoint }),
+    ...{ url, fetch, complain, acceptEndpoint },
     receive: (message) => transport.onmessage?.(message as JSONRPCMessage),
   });
   const transport: Transport = {

@@ -2,13 +2,7 @@
 import { ClientError, type Fetch } from '@portcullis/client';
 import { CLIENT_INFO_KEY, isResponse, type Message, type MessageId, VERSION_KEY } from '@portcullis/http';
 import { profileC, profileD } from '@portcullis/protocol';
-import {
-  type McpConnection,
-  type McpConnectOptions,
-  type McpRequest,
-  readRpcError,
-  ServerError,
-} from '../client/mcp-client.ts';
+import { type McpRequest, readRpcError, ServerError } from '../client/mcp-client.ts';
 import {
   createReconnectingTransport,
   type MessageTransport,
@@ -18,7 +12,24 @@ import { isObject } from '../json.ts';
 
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 
-export type ProbeTarget = Omit<McpConnectOptions, 'extensions'>;
+export interface ProbeTarget {
+  readonly url: string;
+  readonly fetch: Fetch;
+  readonly version: string;
+  /** Receives the message endpoint of an HTTP+SSE server: `fetch` must send the token there too. */
+  readonly acceptEndpoint: (endpoint: URL) => void;
+  /** Offers this revision in a session, and no other; by default the newest common revision is negotiated. */
+  readonly offer?: string;
+}
+
+interface ProbedConnection {
+  /** The negotiated protocol revision. */
+  readonly revision: string;
+  /** Revisions that the server lists; empty when it does not list any. */
+  readonly listed: readonly string[];
+  readonly request: McpRequest;
+  close(): Promise<void>;
+}
 
 /** Connects by the stateless revision where the server lists it, else within a session. @throws as `McpRequest` */
 export async function probeMcp({
@@ -27,7 +38,7 @@ export async function probeMcp({
   version,
   offer,
   acceptEndpoint,
-}: ProbeTarget): Promise<McpConnection> {
+}: ProbeTarget): Promise<ProbedConnection> {
   const { transport, request } = createRawRequests({ url, fetch, acceptEndpoint });
   const { close } = transport;
   const clientInfo = { name: 'portcullis', version };
@@ -68,14 +79,8 @@ function readRevision(initialized: unknown): string | null {
   return typeof revision === 'string' ? revision : null;
 }
 
-interface RawOptions {
-  readonly url: string;
-  readonly fetch: Fetch;
-  readonly acceptEndpoint: McpConnectOptions['acceptEndpoint'];
-}
-
 /** Requests one after the other; requests of the server are rejected. */
-function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
+function createRawRequests(target: Pick<ProbeTarget, 'url' | 'fetch' | 'acceptEndpoint'>): {
   transport: MessageTransport;
   request: McpRequest;
 } {
@@ -83,8 +88,7 @@ function createRawRequests({ url, fetch, acceptEndpoint }: RawOptions): {
   let failure: unknown = null;
   let count = 0;
   const transport = createReconnectingTransport({
-    ...{ url, fetch },
-    ...(acceptEndpoint !== undefined && { acceptEndpoint }),
+    ...target,
     complain(error) {
       failure = error;
     },

@@ -48,8 +48,8 @@ export interface Composition {
   readonly documents: readonly string[];
   /** The current one: servers may be replaced. */
   readonly authorizationServer: AuthorizationServer;
-  /** The metrics of this process. @see Metrics.expose */
-  readonly exposeMetrics: Metrics['expose'];
+  /** Those of this process. */
+  readonly metrics: Metrics['families'];
   /** `null`: it is off. */
   readonly transmitter: EventTransmitter | null;
   /** @see Readiness */
@@ -85,9 +85,9 @@ interface Replaceable {
 export async function compose(given: Parts): Promise<Composition> {
   const { application } = given.prepared;
   const metrics = createMetrics(application?.path ?? null, given.droppedLines, {
-    expose: () =>
+    families: () =>
       [given.databaseMetrics, given.webhookMetrics, given.mailMetrics, given.telemetryMetrics].flatMap(
-        (one) => one.expose(),
+        (one) => one.families(),
       ),
   });
   const tolerance = createOutageTolerance(given.prepared.settings.freshness);
@@ -122,7 +122,7 @@ export async function compose(given: Parts): Promise<Composition> {
     get authorizationServer() {
       return serving;
     },
-    exposeMetrics: metrics.expose,
+    metrics: metrics.families,
     transmitter,
     drain: readiness.drain,
     async replaceServers(prepared) {

@@ -115,7 +115,7 @@ export async function start(
   };
   const composition = await compose(parts);
   opened.defer(() => composition.close());
-  telemetry?.sendMetrics(composition.exposeMetrics);
+  telemetry?.sendMetrics(composition.metrics);
   await startDeliveries(parts, composition, opened);
   if (isFirst && processContext.requiresBackends === true)
     await requireBackends(prepared.serversAt(issuer), complain);

@@ -1,6 +1,6 @@
 /** Metrics of calls through the gateway, from their events. */
 import type { LogEvent } from '../log.ts';
-import { createCounter, createHistogram, exposeAll } from './instruments.ts';
+import { createCounter, createHistogram } from './instruments.ts';
 
 /** Upper bounds of the duration buckets, in seconds. */
 const BUCKET_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -42,6 +42,6 @@ export function createCallMetrics() {
       received.add(Number(event['requestBytes']), name);
       sent.add(Number(event['responseBytes']), name);
     },
-    expose: exposeAll(calls, durations, backendDurations, received, sent),
+    families: () => [calls, durations, backendDurations, received, sent].map((one) => one.family()),
   };
 }

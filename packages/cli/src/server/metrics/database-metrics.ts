@@ -4,7 +4,7 @@ import type { FullStore, PoolStatistics } from '@portcullis/store';
 import type { ClockSkew } from '../clock-skew.ts';
 import type { SweepProgress } from '../sweep-expired.ts';
 import { createHistogram } from './instruments.ts';
-import { counter, family, gauge } from './prometheus-exposition.ts';
+import { counter, type Family, gauge } from './prometheus-exposition.ts';
 
 export interface DatabaseMetrics {
   /** Kept current by the store. */
@@ -15,7 +15,7 @@ export interface DatabaseMetrics {
   readonly clockSkew: ClockSkew;
   /** Wraps a store to time its operations. */
   measure(store: FullStore): FullStore;
-  expose(): readonly string[];
+  families(): readonly Family[];
 }
 
 /** Operations of background work, which no request waits for, have no span. */
@@ -76,41 +76,35 @@ export function createDatabaseMetrics(
           typeof member === 'function' ? timed(name, member) : member,
         ]),
       ) as unknown as FullStore,
-    expose: () => [
-      ...durations.expose(),
-      ...counter('portcullis_database_failures_total', 'Database operations that failed.', counts.failed),
-      ...gauge(
-        'portcullis_database_operations_in_flight',
-        'Unfinished database operations.',
-        counts.inFlight,
-      ),
-      ...gauge('portcullis_database_pool_busy_connections', 'PostgreSQL connections in use.', pool.busy),
-      ...gauge(
+    families: () => [
+      durations.family(),
+      counter('portcullis_database_failures_total', 'Database operations that failed.', counts.failed),
+      gauge('portcullis_database_operations_in_flight', 'Unfinished database operations.', counts.inFlight),
+      gauge('portcullis_database_pool_busy_connections', 'PostgreSQL connections in use.', pool.busy),
+      gauge(
         'portcullis_database_pool_waiting_operations',
         'Operations that wait for a PostgreSQL connection.',
         pool.waiting,
       ),
-      ...family(
-        'portcullis_database_pool_wait_seconds',
-        'summary',
-        'Time that operations waited for a PostgreSQL connection.',
-        new Map([
-          ['_sum', pool.waitSeconds],
-          ['_count', pool.waits],
-        ]),
-      ),
-      ...gauge(
+      {
+        name: 'portcullis_database_pool_wait_seconds',
+        help: 'Time that operations waited for a PostgreSQL connection.',
+        type: 'summary',
+        sum: pool.waitSeconds,
+        count: pool.waits,
+      },
+      gauge(
         'portcullis_clock_skew_seconds',
         'Seconds by which the clock of this process is ahead of that of PostgreSQL.',
         clockSkew.seconds,
       ),
-      ...counter('portcullis_sweep_deleted_rows_total', 'Expired rows deleted.', sweeps.deleted),
-      ...gauge(
+      counter('portcullis_sweep_deleted_rows_total', 'Expired rows deleted.', sweeps.deleted),
+      gauge(
         'portcullis_sweep_backlog_seconds',
         'Time since no expired row was left, or another process was sweeping.',
         Math.max(0, clock() - sweeps.caughtUpAt),
       ),
-      ...gauge(
+      gauge(
         'portcullis_approvals_pending',
         'Calls that waited for an approver at the last sweep, a minute ago at most; at most 1000.',
         sweeps.pendingApprovals,

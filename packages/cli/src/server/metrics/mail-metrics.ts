@@ -1,6 +1,6 @@
 /** Metrics of mail: outcomes of attempts, and the age of the events that mails are about. */
 import type { DeliveryReport } from '@portcullis/admin/webhooks';
-import { createCounter, createGauge, exposeAll } from './instruments.ts';
+import { createCounter, createGauge } from './instruments.ts';
 
 export type MailMetrics = ReturnType<typeof createMailMetrics>;
 
@@ -21,6 +21,6 @@ export function createMailMetrics() {
       attempts.add(1, outcome);
       delay.set(Math.max(0, Date.now() - at) / 1000);
     },
-    expose: exposeAll(attempts, delay),
+    families: () => [attempts.family(), delay.family()],
   };
 }

@@ -6,13 +6,14 @@ import { createCallMetrics } from './call-metrics.ts';
 import type { DatabaseMetrics } from './database-metrics.ts';
 import { createCounter, createHistogram } from './instruments.ts';
 import { createProcessMetrics } from './process-metrics.ts';
-import { counter, gauge } from './prometheus-exposition.ts';
+import { counter, type Family, formatMetrics, gauge } from './prometheus-exposition.ts';
 
 export interface Metrics {
   /** Counts an event. */
   count(event: LogEvent): void;
   /** Wraps a handler to count and time its responses. */
   measure(handler: HttpHandler): HttpHandler;
+  families(): readonly Family[];
   /** @see Prometheus text exposition format 0.0.4 */
   expose(): string;
 }
@@ -44,7 +45,7 @@ interface MeasuredRequest {
 export function createMetrics(
   applicationPath: string | null,
   droppedLines: () => number,
-  database: Pick<DatabaseMetrics, 'expose'>,
+  database: Pick<DatabaseMetrics, 'families'>,
 ): Metrics {
   const events = createCounter(
     'portcullis_events_total',
@@ -59,41 +60,38 @@ export function createMetrics(
     DECISION_BOUNDS,
     ['decision'],
   );
-  const exposeProcess = createProcessMetrics();
+  const processFamilies = createProcessMetrics();
   let droppedEvents = 0;
   const requests = createRequestMeasurement(applicationPath);
+  const families = () => [
+    events.family(),
+    ...requests.families(),
+    counter('portcullis_log_lines_dropped_total', 'Log lines that could not be written.', droppedLines()),
+    counter(
+      'portcullis_audit_events_dropped_total',
+      'Events missing in the audit log of the database.',
+      droppedEvents,
+    ),
+    ...calls.families(),
+    approvals.family(),
+    ...database.families(),
+    ...processFamilies(),
+  ];
 
   return {
     count(event) {
-      const { type, error, endpoint, count, waited } = event;
+      const { type, count, waited } = event;
       if (type === 'call.finished') calls.count(event);
       if (type === 'approval.granted') approvals.record(Number(waited), 'granted');
       if (type === 'approval.denied') approvals.record(Number(waited), 'denied');
       if (type === 'audit.dropped') droppedEvents += Number(count);
+      const [error, endpoint] = [textOf(event['error']), textOf(event['endpoint'])];
       if (error === undefined && endpoint === undefined) events.add(1, type);
-      else events.add(1, type, textOf(error), textOf(endpoint));
+      else events.add(1, type, error, endpoint);
     },
     measure: requests.measure,
-    expose: () =>
-      [
-        ...events.expose(),
-        ...requests.expose(),
-        ...counter(
-          'portcullis_log_lines_dropped_total',
-          'Log lines that could not be written.',
-          droppedLines(),
-        ),
-        ...counter(
-          'portcullis_audit_events_dropped_total',
-          'Events missing in the audit log of the database.',
-          droppedEvents,
-        ),
-        ...calls.expose(),
-        ...approvals.expose(),
-        ...database.expose(),
-        ...exposeProcess(),
-        '',
-      ].join('\n'),
+    families,
+    expose: () => formatMetrics(families()),
   };
 }
 
@@ -127,12 +125,12 @@ function createRequestMeasurement(applicationPath: string | null) {
       }, noteFailure);
     };
   };
-  const expose = () => [
-    ...responses.expose(),
-    ...durations.expose(),
-    ...gauge('portcullis_http_requests_in_flight', 'Requests without a response yet.', inFlight),
+  const families = () => [
+    responses.family(),
+    durations.family(),
+    gauge('portcullis_http_requests_in_flight', 'Requests without a response yet.', inFlight),
   ];
-  return { measure, expose };
+  return { measure, families };
 
   function nameOf(path: string): string {
     if (applicationPath !== null && (path === applicationPath || path.startsWith(`${applicationPath}/`)))

@@ -1,6 +1,23 @@
-/** Formats metrics as text for Prometheus. @see Prometheus text exposition format 0.0.4 */
+/** Metrics with their values, and their text for Prometheus. @see Prometheus text exposition format 0.0.4 */
 
 export type Labels = Readonly<Record<string, string>>;
+
+/** A metric with its values. */
+export type Family = { readonly name: string; readonly help: string } & (
+  | { readonly type: 'counter' | 'gauge'; readonly samples: readonly Sample[] }
+  | {
+      readonly type: 'histogram';
+      /** Upper bounds of the buckets. */
+      readonly bounds: readonly number[];
+      readonly distributions: readonly Distribution[];
+    }
+  | { readonly type: 'summary'; readonly sum: number; readonly count: number }
+);
+
+interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
 
 /** A histogram's buckets. */
 export interface Distribution {
@@ -10,55 +27,53 @@ export interface Distribution {
   readonly sum: number;
 }
 
-/** Formats labels; empty without any. */
-export function labelsOf(labels: Labels): string {
+/** Without labels. */
+export function counter(name: string, help: string, value: number): Family {
+  return { name, help, type: 'counter', samples: [{ labels: {}, value }] };
+}
+
+/** Without labels. */
+export function gauge(name: string, help: string, value: number): Family {
+  return { name, help, type: 'gauge', samples: [{ labels: {}, value }] };
+}
+
+export function formatMetrics(families: readonly Family[]): string {
+  const lines = families.flatMap((family) => [
+    `# HELP ${family.name} ${family.help}`,
+    `# TYPE ${family.name} ${family.type}`,
+    ...samplesOf(family),
+  ]);
+  return [...lines, ''].join('\n');
+}
+
+function samplesOf(family: Family): readonly string[] {
+  const { name } = family;
+  if (family.type === 'histogram')
+    return family.distributions.flatMap((one) => bucketsOf(name, family.bounds, one));
+  if (family.type === 'summary') return [`${name}_sum ${family.sum}`, `${name}_count ${family.count}`];
+  return family.samples.map(({ labels, value }) => `${name}${labelsOf(labels)} ${value}`);
+}
+
+function bucketsOf(
+  name: string,
+  bounds: readonly number[],
+  { labels, counts, sum }: Distribution,
+): readonly string[] {
+  let below = 0;
+  const buckets = [...bounds.map(String), '+Inf'].map((le, index) => {
+    below += counts[index] ?? 0;
+    return `${name}_bucket${labelsOf({ ...labels, le })} ${below}`;
+  });
+  const own = labelsOf(labels);
+  return [...buckets, `${name}_sum${own} ${sum}`, `${name}_count${own} ${below}`];
+}
+
+/** Empty without any. */
+function labelsOf(labels: Labels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
 function escapeLabel(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
-}
-
-/** Formats a metric family. @param series values by labels, formatted by `labelsOf` */
-export function family(
-  name: string,
-  type: string,
-  help: string,
-  series: ReadonlyMap<string, number>,
-): string[] {
-  return [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} ${type}`,
-    ...[...series].map(([labels, value]) => `${name}${labels} ${value}`),
-  ];
-}
-
-/** Formats a counter without labels. */
-export function counter(name: string, help: string, value: number): string[] {
-  return family(name, 'counter', help, new Map([['', value]]));
-}
-
-/** Formats a gauge. */
-export function gauge(name: string, help: string, value: number): string[] {
-  return family(name, 'gauge', help, new Map([['', value]]));
-}
-
-/** Formats a histogram. @param bounds upper bounds of the buckets */
-export function histogram(
-  name: string,
-  help: string,
-  bounds: readonly number[],
-  distributions: readonly Distribution[],
-): string[] {
-  const lines = distributions.flatMap(({ labels, counts, sum }) => {
-    let below = 0;
-    const own = labelsOf(labels);
-    const buckets = [...bounds.map(String), '+Inf'].map((le, index) => {
-      below += counts[index] ?? 0;
-      return `${name}_bucket${labelsOf({ ...labels, le })} ${below}`;
-    });
-    return [...buckets, `${name}_sum${own} ${sum}`, `${name}_count${own} ${below}`];
-  });
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines];
 }

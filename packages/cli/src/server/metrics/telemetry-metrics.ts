@@ -13,6 +13,6 @@ export function createTelemetryMetrics() {
   );
   return {
     count: (outcome: SpanOutcome, count: number): void => spans.add(count, outcome),
-    expose: spans.expose,
+    families: () => [spans.family()],
   };
 }

@@ -1,6 +1,6 @@
 /** Metrics of webhooks: outcomes of attempts, and the age of the events that are delivered. */
 import type { DeliveryReport } from '@portcullis/admin/webhooks';
-import { createCounter, createGauge, exposeAll } from './instruments.ts';
+import { createCounter, createGauge } from './instruments.ts';
 
 export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
 
@@ -21,6 +21,6 @@ export function createWebhookMetrics() {
       attempts.add(1, webhook, outcome);
       delay.set(Math.max(0, Date.now() - at) / 1000, webhook);
     },
-    expose: exposeAll(attempts, delay),
+    families: () => [attempts.family(), delay.family()],
   };
 }

@@ -17,13 +17,14 @@ import { registerTracer } from '@portcullis/http/tracing';
 import { version } from '../../manifest.ts';
 import type { Otlp } from '../../settings/otlp.ts';
 import type { Log } from '../log.ts';
+import type { Family } from '../metrics/prometheus-exposition.ts';
 import type { TelemetryMetrics } from '../metrics/telemetry-metrics.ts';
 import { createMetricProducer } from './otlp-metrics.ts';
 import { createSpanProcessor } from './span-processor.ts';
 
 export interface Telemetry {
-  /** Sends the metrics of this process from now on. @param expose as Prometheus reads them */
-  sendMetrics(expose: () => string): void;
+  /** Sends the metrics of this process from now on. */
+  sendMetrics(families: () => readonly Family[]): void;
   /** Sends what is left, and ends tracing. */
   stop(): Promise<void>;
 }
@@ -42,10 +43,10 @@ export function startTelemetry(otlp: Otlp, log: Log, metrics: TelemetryMetrics):
   traceWithOpenTelemetry();
   let meters: MeterProvider | null = null;
   return {
-    sendMetrics(expose) {
+    sendMetrics(families) {
       const reader = new PeriodicExportingMetricReader({
         exporter: new OTLPMetricExporter({ url: `${url}/v1/metrics`, headers, timeoutMillis: TIMEOUT }),
-        metricProducers: [createMetricProducer(expose, resource)],
+        metricProducers: [createMetricProducer(families, resource)],
       });
       meters = new MeterProvider({ resource, readers: [reader] });
     },
