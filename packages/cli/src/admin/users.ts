@@ -30,100 +30,58 @@ function taskOf({ settings, flags, args, processContext: { command }, ...tools }
 
 type Task = ReturnType<typeof taskOf>;
 
-interface UsersCommand {
-  readonly name: string;
-  readonly takes: 'email' | 'email and role' | 'nothing';
-  readonly summary: string;
-  /** Further sentences for its help. */
-  readonly more?: string;
-  /** Whether it supports `--json`. */
-  readonly json?: true;
-  /** Options of its own. */
-  readonly options?: readonly (readonly [flags: string, description: string])[];
-  readonly run: (task: Task) => Promise<Output>;
-}
-
 export const PROFILE_OPTIONS = [
   ['--name <name>', 'name of the owner'],
   ['--groups <list>', 'groups of the owner, separated by commas'],
   ['--now', 'if a group is lost, end all connections of the account at once: its apps ask again'],
 ] as const;
 
-const commands: readonly UsersCommand[] = [
-  {
-    name: 'add',
-    takes: 'email',
-    summary: 'create an account and a one-time sign-in link for its owner',
-    more: 'With the setting mail, the owner gets the link by mail.',
-    json: true,
-    run: add,
-  },
-  {
-    name: 'describe',
-    takes: 'email',
-    summary: 'set the name and groups of a local account, for servers that ask for them',
-    more: 'What you leave out stays as it is; an empty text removes it. Access tokens issued from then on contain them, and one that names a group that its user has lost ends at the next call where the server asks.',
-    options: PROFILE_OPTIONS,
-    run: describeAccount,
-  },
-  {
-    name: 'show',
-    takes: 'email',
-    summary: 'show an account, and which apps may act for its owner',
-    json: true,
-    run: show,
-  },
-  { name: 'list', takes: 'nothing', summary: 'list the accounts', json: true, run: list },
-  {
-    name: 'role',
-    takes: 'email and role',
-    summary: 'let an account see the installation, change it, or neither',
-    more: 'An operator may change everything through the admin API and its MCP server, a viewer only see it. It takes effect at once.',
-    run: setRole,
-  },
-  {
-    name: 'disable',
-    takes: 'email',
-    summary: 'end all sessions and access of an account immediately, and block sign-in',
-    more: REVOCATION_DELAY_NOTICE,
-    run: async ({ accounts, email }) =>
-      `${confirm(await accounts.disable(email), email, 'is disabled; its sessions and all access it granted have ended')}${REVOCATION_DELAY_NOTICE}\n`,
-  },
-  {
-    name: 'enable',
-    takes: 'email',
-    summary: 'let the owner of a disabled account sign in again',
-    run: async ({ accounts, email }) => confirm(await accounts.enable(email), email, 'can sign in again'),
-  },
-  {
-    name: 'remove',
-    takes: 'email',
-    summary: 'remove an account and everything stored for its owner',
-    more: `The access it granted ends, and its provider tokens are revoked at the identity provider. The audit log keeps the account ID. ${REVOCATION_DELAY_NOTICE}`,
-    run: async ({ accounts, email }) =>
-      `${confirm(await accounts.remove(email), email, 'is removed; all access it granted has ended')}${REVOCATION_DELAY_NOTICE}\n`,
-  },
-  {
-    name: 'reset',
-    takes: 'email',
-    summary: 'create a one-time link for an owner who cannot sign in',
-    json: true,
-    run: reset,
-  },
-];
-
 export function defineUsers(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('users')
     .summary('add, list, show, disable, enable, remove and reset user accounts, and set their roles');
   const define = storeCommands(group, processContext, taskOf);
-  for (const { name, takes, summary, more, json, options = [], run } of commands) {
-    const command = define(name, summary, run, more);
-    if (takes !== 'nothing') command.argument('<email>', 'email address or ID of the account');
-    if (takes === 'email and role') command.argument('<role>', `${ROLES.join(', ')} or none`);
-    if (json) command.option('--json', 'as JSON');
-    for (const [option, description] of options) command.option(option, description);
-  }
+  const one = (...about: Parameters<typeof define>) =>
+    define(...about).argument('<email>', 'email address or ID of the account');
+  one(
+    'add',
+    'create an account and a one-time sign-in link for its owner',
+    add,
+    'With the setting mail, the owner gets the link by mail.',
+  ).option('--json', 'as JSON');
+  const description = one(
+    'describe',
+    'set the name and groups of a local account, for servers that ask for them',
+    describeAccount,
+    'What you leave out stays as it is; an empty text removes it. Access tokens issued from then on contain them, and one that names a group that its user has lost ends at the next call where the server asks.',
+  );
+  for (const [flags, about] of PROFILE_OPTIONS) description.option(flags, about);
+  one('show', 'show an account, and which apps may act for its owner', show).option('--json', 'as JSON');
+  define('list', 'list the accounts', list).option('--json', 'as JSON');
+  one(
+    'role',
+    'let an account see the installation, change it, or neither',
+    setRole,
+    'An operator may change everything through the admin API and its MCP server, a viewer only see it. It takes effect at once.',
+  ).argument('<role>', `${ROLES.join(', ')} or none`);
+  one(
+    'disable',
+    'end all sessions and access of an account immediately, and block sign-in',
+    async ({ accounts, email }) =>
+      `${confirm(await accounts.disable(email), email, 'is disabled; its sessions and all access it granted have ended')}${REVOCATION_DELAY_NOTICE}\n`,
+    REVOCATION_DELAY_NOTICE,
+  );
+  one('enable', 'let the owner of a disabled account sign in again', async ({ accounts, email }) =>
+    confirm(await accounts.enable(email), email, 'can sign in again'),
+  );
+  one(
+    'remove',
+    'remove an account and everything stored for its owner',
+    async ({ accounts, email }) =>
+      `${confirm(await accounts.remove(email), email, 'is removed; all access it granted has ended')}${REVOCATION_DELAY_NOTICE}\n`,
+    `The access it granted ends, and its provider tokens are revoked at the identity provider. The audit log keeps the account ID. ${REVOCATION_DELAY_NOTICE}`,
+  );
+  one('reset', 'create a one-time link for an owner who cannot sign in', reset).option('--json', 'as JSON');
 }
 
 async function add({ accounts, email, sendsMail, command }: Task): Promise<Output> {

@@ -3,42 +3,20 @@ import type { ClientError } from '@portcullis/client';
 import type { Violation } from './checks.ts';
 import { type Claims, letterOf, pinnedClaims, unknownClaims } from './claims.ts';
 import { describeClientError } from './client-errors.ts';
-import { type Decision, type Finding, type Report, STEPS, type Step, type StepName } from './report.ts';
+import { type Decision, type Finding, STEPS, type Step, type StepName } from './report.ts';
 import { ruleOf } from './rules.ts';
 
 /** Thrown when the examination cannot continue. */
 export class ExaminationStopped extends Error {}
 
-export interface ReportBuilder {
-  /** The current step. */
-  current(): StepName;
-  startStep(step: StepName): void;
-  summarize(step: StepName, sentence: string): void;
-  /** Explains why a step that requires a user was skipped. */
-  describeSkipped(step: StepName, sentence: string): void;
-  addDecisions(...decisions: readonly Decision[]): void;
-  addViolations(step: StepName, more: readonly Violation[]): void;
-  /** Adds a problem of the current step that violates no rule; an error by default. */
-  addFinding(finding: Problem): void;
-  /** Stops the examination. Adds the client's error unless a violated rule already explains it. */
-  fail(step: StepName, failure: ClientError): never;
-  hasError(step: StepName): boolean;
-  /** Sets the supported revisions as known so far, unless a revision is pinned. */
-  setClaims(claims: Claims): void;
-  /** Sets the revision used, unless one is pinned. */
-  setRevision(revision: string): void;
-  report(isSignedIn: boolean): Pick<Report, 'revision' | 'claims' | 'steps' | 'decisions' | 'findings'>;
-}
+export type ReportBuilder = ReturnType<typeof createReportBuilder>;
 
 /** A finding that violates no rule. */
 export type Problem = Pick<Finding, 'owner' | 'message' | 'remedy'> &
   Partial<Pick<Finding, 'step' | 'severity' | 'temporary'>>;
 
 /** @param pinned the revision set by `--revision`, if any */
-export function createReportBuilder(
-  pinned: string | undefined,
-  onBegin: (step: StepName) => void,
-): ReportBuilder {
+export function createReportBuilder(pinned: string | undefined, onBegin: (step: StepName) => void) {
   const violations: (Violation & { readonly step: StepName })[] = [];
   const problems: Finding[] = [];
   const decisions: Decision[] = [];
@@ -67,18 +45,23 @@ export function createReportBuilder(
   }
 
   return {
+    /** The current step. */
     current: () => current,
-    startStep(step) {
+    startStep(step: StepName): void {
       current = step;
       summaries.set(step, '');
       onBegin(step);
     },
-    summarize: (step, sentence) => void summaries.set(step, sentence),
-    describeSkipped: (step, sentence) => void skipped.set(step, sentence),
-    addDecisions: (...more) => void decisions.push(...more),
-    addViolations: (step, more) => void violations.push(...more.map((one) => ({ step, ...one }))),
-    addFinding: (problem) => void problems.push({ ...DEFAULTS, step: current, ...problem }),
-    fail(step, failure) {
+    summarize: (step: StepName, sentence: string) => void summaries.set(step, sentence),
+    /** Explains why a step that requires a user was skipped. */
+    describeSkipped: (step: StepName, sentence: string) => void skipped.set(step, sentence),
+    addDecisions: (...more: readonly Decision[]) => void decisions.push(...more),
+    addViolations: (step: StepName, more: readonly Violation[]) =>
+      void violations.push(...more.map((one) => ({ step, ...one }))),
+    /** Adds a problem of the current step that violates no rule; an error by default. */
+    addFinding: (problem: Problem) => void problems.push({ ...DEFAULTS, step: current, ...problem }),
+    /** Stops the examination. Adds the client's error unless a violated rule already explains it. */
+    fail(step: StepName, failure: ClientError): never {
       const finding = describeClientError(step, failure);
       if (!isExplained(finding, step)) problems.push(finding);
       if (summaries.get(step) === '') summaries.set(step, 'the client stops here');
@@ -86,19 +69,21 @@ export function createReportBuilder(
       throw new ExaminationStopped();
     },
     hasError,
-    setClaims(more) {
+    /** Sets the supported revisions as known so far, unless a revision is pinned. */
+    setClaims(more: Claims): void {
       if (pinned === undefined) claims = more;
     },
-    setRevision(used) {
+    /** Sets the revision used, unless one is pinned. */
+    setRevision(used: string): void {
       if (pinned === undefined) revision = used;
     },
-    report: (isSignedIn) => ({
+    report: (isSignedIn: boolean) => ({
       revision,
       claims,
       findings: findings(),
       steps: STEPS.map((name) => stepOf(name, isSignedIn)),
       decisions: [
-        { about: 'revisions', choice: claims.revisions.join(', '), reason: claims.reason },
+        { about: 'revisions' as const, choice: claims.revisions.join(', '), reason: claims.reason },
         ...decisions,
       ],
     }),

@@ -8,7 +8,6 @@ import { checkEgress } from './egress.ts';
 import type { Log } from './log.ts';
 import { keyFileOf } from './master-key.ts';
 import type { Parts } from './parts.ts';
-import type { Prepared } from './prepare.ts';
 import type { Started } from './processes/messages.ts';
 import { processCount } from './processes/process-count.ts';
 import type { RunningServer } from './run-file.ts';
@@ -30,32 +29,30 @@ export function describeStart(
   processContext: ProcessContext,
 ): Started {
   const { prepared, issuer, storage, log } = parts;
-  const { settings } = prepared;
-  const callbacks = callbacksOf(prepared, issuer);
-  const processes = processCount(settings);
-  const banner = startupBanner(
-    {
-      version: processContext.version,
-      command: processContext.command,
-      launch: processContext.launch,
-      url: new URL(issuer).origin,
-      address: `${settings.host}, port ${port}${processes > 1 ? `, ${processes} processes` : ''}`,
-      servers: composition.servers,
-      documents: composition.documents,
-      callbacks,
-      console: settings.admin === null ? null : `${new URL(issuer).origin}/admin`,
-      database: storage.location,
-      key,
-      firstAccount,
-    },
-    { styled: processContext.styled, isVerbose: processContext.isVerbose === true },
+  const { settings, identityProviders } = prepared;
+  const { origin } = new URL(issuer);
+  const callbacks = identityProviders.map(
+    ({ id, name }): Callback => ({ name, redirectUri: redirectUriOf(issuer, id) }),
   );
+  const processes = processCount(settings);
+  const facts = {
+    url: origin,
+    address: `${settings.host}, port ${port}${processes > 1 ? `, ${processes} processes` : ''}`,
+    servers: composition.servers,
+    documents: composition.documents,
+    callbacks,
+    console: settings.admin === null ? null : `${origin}/admin`,
+    database: storage.location,
+    key,
+    firstAccount,
+  };
   // Programs that read the JSON log need not parse the banner.
   if (settings.log === 'json') {
     for (const { name, redirectUri } of callbacks)
       log({ type: 'identity_provider.configured', name, redirectUri });
   }
-  return { banner, running: describeRunning(parts, port, processContext.folder) };
+  const running = describeRunning(parts, port, processContext.folder);
+  return { banner: startupBanner(facts, processContext), running };
 }
 
 /** Runs in the background: it neither delays nor fails the start. Without a public URL there is no proxy to check. */
@@ -85,10 +82,6 @@ function describeRunning(
     config,
     keyFile: keyFileOf(settings, folder),
   };
-}
-
-function callbacksOf({ identityProviders }: Prepared, issuer: string): readonly Callback[] {
-  return identityProviders.map(({ id, name }) => ({ name, redirectUri: redirectUriOf(issuer, id) }));
 }
 
 async function reportSelf(

@@ -41,12 +41,9 @@ export async function findMasterKey(
   if (settings.keyFile === null && settings.database === ':memory:') {
     return { bytes: randomBytes(32), location: 'in memory', warning: null };
   }
-  return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, {
-    title: nameOf('keyFile'),
-    otherwise: async (path) => {
-      if ((await store.listSigningKeys()).length > 0) throw new SettingsError([missingKeyIssue(command)]);
-      return createKeyFile(path);
-    },
+  return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, nameOf('keyFile'), async (path) => {
+    if ((await store.listSigningKeys()).length > 0) throw new SettingsError([missingKeyIssue(command)]);
+    return createKeyFile(path);
   });
 }
 
@@ -64,7 +61,7 @@ export async function findExistingKey(
   nameOf: NameOf = titleOf,
 ): Promise<KnownKey> {
   if (settings.key !== null) return { bytes: settings.key, warning: null };
-  return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, { title: nameOf('keyFile') });
+  return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, nameOf('keyFile'));
 }
 
 /** The same; `null` if the file is missing. */
@@ -96,7 +93,7 @@ export async function findPreviousKeys(
 ): Promise<readonly KnownKey[]> {
   if (previousKey !== null) return [{ bytes: previousKey, warning: null }];
   if (previousKeyFile === null) return [];
-  return [await readKeyFile(previousKeyFile, folder, { title: nameOf('previousKeyFile') })];
+  return [await readKeyFile(previousKeyFile, folder, nameOf('previousKeyFile'))];
 }
 
 /**
@@ -105,20 +102,15 @@ export async function findPreviousKeys(
  * @throws SettingsError naming the setting
  */
 export function findOrCreateKey(file: string, folder: string, title: string): Promise<FoundKey> {
-  return readKeyFile(file, folder, { title, otherwise: createKeyFile });
+  return readKeyFile(file, folder, title, createKeyFile);
 }
 
-interface KeyFileOptions {
-  /** Name of the setting. */
-  readonly title: string;
-  /** Handles a missing file; it is an error by default. */
-  readonly otherwise?: (path: string) => Promise<string>;
-}
-
+/** @param title name of the setting @param otherwise handles a missing file; it is an error by default */
 async function readKeyFile(
   file: string,
   folder: string,
-  { title, otherwise }: KeyFileOptions,
+  title: string,
+  otherwise?: (path: string) => Promise<string>,
 ): Promise<FoundKey> {
   const path = resolve(folder, file);
   try {
@@ -126,11 +118,7 @@ async function readKeyFile(
       if (otherwise !== undefined && isCode(error, 'ENOENT')) return otherwise(path);
       throw error;
     });
-    return {
-      bytes: parseKey(text),
-      location: file,
-      warning: await checkMode(path, file, title),
-    };
+    return { bytes: parseKey(text), location: file, warning: await checkMode(path, file, title) };
   } catch (error) {
     const reason = error instanceof SettingsError ? error.message : `cannot be used: ${reasonOf(error)}`;
     throw new SettingsError([`${title} is ${file}, which ${reason}`], { cause: error });

@@ -69,13 +69,9 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   const previousKeys = await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
   checkFirstAccount(settings, report);
   checkReceivers(settings, report);
-  if (settings.mail !== null && settings.auditRetention === false)
-    report.add(['mail'], 'must not be set while auditRetention is false: it is sent from the audit log');
-  if (settings.sharedSignals !== null && settings.auditRetention === false)
-    report.add(
-      ['sharedSignals'],
-      'must not be set while auditRetention is false: it is sent from the audit log',
-    );
+  for (const name of ['mail', 'sharedSignals'] as const)
+    if (settings[name] !== null && settings.auditRetention === false)
+      report.add([name], 'must not be set while auditRetention is false: it is sent from the audit log');
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
   serversAt('http://localhost', report);
@@ -204,20 +200,10 @@ export function serverOptions(
 }
 
 /** The application in this process: its guard calls the server directly, so revocation is immediate. */
-function applicationResource(
-  {
-    name,
-    path,
-    scopes,
-    translations,
-    defaultScopes,
-    requiredScopes,
-    hierarchy,
-    claims,
-  }: ProtectedApplication,
-  issuer: string,
-): ResourceDefinition {
-  const resource = `${new URL(issuer).origin}${path}`;
-  const texts = { name, scopes, translations };
-  return { resource, ...texts, defaultScopes, requiredScopes, hierarchy, claims, revocationDelay: 0 };
+function applicationResource(application: ProtectedApplication, issuer: string): ResourceDefinition {
+  const { path, name, scopes, translations, defaultScopes, requiredScopes, hierarchy, claims } = application;
+  return {
+    ...{ resource: `${new URL(issuer).origin}${path}`, name, scopes, translations },
+    ...{ defaultScopes, requiredScopes, hierarchy, claims, revocationDelay: 0 },
+  };
 }

@@ -1,6 +1,6 @@
 /** The startup banner: how to create the first account, the servers, and with `--verbose` every address and client. */
 import { hostConfiguration } from '../client/host-configuration.ts';
-import type { LaunchCommand } from '../process-context.ts';
+import type { ProcessContext } from '../process-context.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 
 /** The state of the first account. */
@@ -21,12 +21,7 @@ export interface Callback {
   readonly redirectUri: string;
 }
 
-export interface StartupFacts {
-  readonly version: string;
-  /** How a user runs this program. */
-  readonly command: string;
-  /** How a host starts it. */
-  readonly launch: LaunchCommand;
+interface StartupFacts {
   /** The public origin, as configured. */
   readonly url: string;
   /** The address it listens on. */
@@ -43,21 +38,17 @@ export interface StartupFacts {
   readonly firstAccount: FirstAccount;
 }
 
-/** How the banner is written. */
-interface BannerStyle {
-  /** Whether to use terminal styles. */
-  readonly styled: boolean;
-  /** Whether to add every address, and how to connect each kind of client. */
-  readonly isVerbose: boolean;
-}
+/** The program, and how the banner is written. */
+type Program = Pick<ProcessContext, 'version' | 'command' | 'launch' | 'styled' | 'isVerbose'>;
 
 /** Formats the banner, whose last line is `ready <url>`. */
-export function startupBanner(started: StartupFacts, { styled, isVerbose }: BannerStyle): string {
+export function startupBanner(started: StartupFacts, program: Program): string {
+  const { version, command, styled, isVerbose } = program;
   const bold = (text: string) => (styled ? `\x1b[1m${text}\x1b[22m` : text);
   return [
-    bold(`Portcullis ${started.version}`),
+    bold(`Portcullis ${version}`),
     '',
-    ...accountLines(started, bold),
+    ...accountLines(started.firstAccount, command, bold),
     '',
     ...rows([
       ...serverRows(started.servers),
@@ -68,17 +59,18 @@ export function startupBanner(started: StartupFacts, { styled, isVerbose }: Bann
           `${redirectUri}  (register it at ${name})`,
         ],
       ),
-      ...(isVerbose ? detailRows(started) : hintRows(started)),
+      ...(isVerbose ? detailRows(started) : hintRows(started, command)),
     ]),
     '',
-    ...(isVerbose ? clientLines(started, bold) : []),
+    ...(isVerbose ? clientLines(started, program, bold) : []),
     `ready ${started.url}`,
     '',
   ].join('\n');
 }
 
 function accountLines(
-  { firstAccount: account, command }: StartupFacts,
+  account: FirstAccount,
+  command: string,
   bold: (text: string) => string,
 ): readonly string[] {
   switch (account.state) {
@@ -109,7 +101,7 @@ function serverRows(servers: readonly ProtectedServer[]): readonly Row[] {
   ];
 }
 
-function hintRows({ servers, command, url }: StartupFacts): readonly Row[] {
+function hintRows({ servers, url }: StartupFacts, command: string): readonly Row[] {
   return [
     ['try it', `${command} tools ${servers[0]?.url ?? url}`],
     ['more', '--verbose prints every address, and what hosts such as Claude Desktop need'],
@@ -136,7 +128,8 @@ function detailRows({ servers, documents, url, ...started }: StartupFacts): read
 }
 
 function clientLines(
-  { command, servers, url, launch }: StartupFacts,
+  { servers, url }: StartupFacts,
+  { command, launch }: Program,
   bold: (text: string) => string,
 ): readonly string[] {
   const server = servers[0]?.url ?? url;

@@ -30,7 +30,7 @@ export async function openStorage(
 ): Promise<Storage> {
   const { path, location, isServer, isFile } = locate(settings, folder);
   const dataFolder = isFile ? dirname(path) : isServer ? resolve(folder, DEFAULT_FOLDER) : null;
-  const store = await openLocated({ path, location, folder: dataFolder }, settings, nameOf, poolStatistics);
+  const store = await open(dataFolder, settings, folder, nameOf, poolStatistics);
   return { store, dataFolder, location };
 }
 
@@ -39,46 +39,37 @@ export async function openStorage(
  * @throws SettingsError naming the setting
  */
 export async function openDatabase(settings: Settings, folder: string): Promise<FullStore> {
-  const { path, location, isFile } = locate(settings, folder);
-  return openLocated({ path, location, folder: isFile ? dirname(path) : null }, settings, titleOf);
+  const { path, isFile } = locate(settings, folder);
+  return open(isFile ? dirname(path) : null, settings, folder, titleOf);
 }
 
-async function openLocated(
-  {
-    path,
-    location,
-    folder,
-  }: { readonly path: string; readonly location: string; readonly folder: string | null },
-  { databaseTimeout: busyTimeout, databasePoolSize: poolSize }: Settings,
+async function open(
+  dataFolder: string | null,
+  settings: Settings,
+  folder: string,
   nameOf: NameOf,
   poolStatistics?: PoolStatistics,
 ): Promise<FullStore> {
+  const { databaseTimeout: busyTimeout, databasePoolSize: poolSize } = settings;
+  const { path, location } = locate(settings, folder);
   try {
-    if (folder !== null) {
-      await createFolder(folder);
-      await checkFolderWriters(folder);
+    if (dataFolder !== null) {
+      await createFolder(dataFolder);
+      await checkFolderWriters(dataFolder);
     }
     return await openStore(path, { busyTimeout, poolSize, ...(poolStatistics && { poolStatistics }) });
   } catch (cause) {
-    throw new SettingsError(
-      [`${nameOf('database')} is ${location}, which cannot be used: ${reasonOf(cause)}`],
-      {
-        cause,
-      },
-    );
+    throw unusable(nameOf, location, cause);
   }
 }
 
-/** Locates the database. @returns `place`: for display, without a password */
-function locate(
-  { database }: Pick<Settings, 'database'>,
-  folder: string,
-): {
-  readonly path: string;
-  readonly location: string;
-  readonly isServer: boolean;
-  readonly isFile: boolean;
-} {
+function unusable(nameOf: NameOf, location: string, cause: unknown): SettingsError {
+  const issue = `${nameOf('database')} is ${location}, which cannot be used: ${reasonOf(cause)}`;
+  return new SettingsError([issue], { cause });
+}
+
+/** Locates the database. @returns `location`: for display, without a password */
+function locate({ database }: Pick<Settings, 'database'>, folder: string) {
   const isServer = /^postgres(?:ql)?:/i.test(database);
   const isFile = !isServer && database !== ':memory:';
   return {
@@ -109,10 +100,7 @@ export async function inspectStorage(settings: Settings, folder: string): Promis
   try {
     return await inspectSchema(path);
   } catch (cause) {
-    throw new SettingsError(
-      [`${titleOf('database')} is ${location}, which cannot be used: ${reasonOf(cause)}`],
-      { cause },
-    );
+    throw unusable(titleOf, location, cause);
   }
 }
 
