@@ -3,11 +3,7 @@ import type { Fetch } from '@portcullis/client';
 import { parseJson } from '../json.ts';
 import type { Exchange, Party, StepName } from './report.ts';
 
-export interface Recorder {
-  readonly exchanges: readonly Exchange[];
-  /** Returns a `fetch` that records its exchanges. */
-  record(fetch: Fetch): Fetch;
-}
+export type Recorder = ReturnType<typeof createRecorder>;
 
 const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
@@ -44,33 +40,36 @@ const COPY_TIMEOUT = 5_000;
  * @param partyOf which server a URL belongs to
  * @param stepOf the step a request belongs to
  */
-export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) => StepName): Recorder {
+export function createRecorder(partyOf: (url: URL) => Party, stepOf: (url: URL) => StepName) {
   const exchanges: Exchange[] = [];
   return {
-    exchanges,
-    record: (fetch) => async (input, init) => {
-      const request = input instanceof Request ? input : null;
-      const url = new URL(request?.url ?? String(input));
-      const started = {
-        party: partyOf(url),
-        step: stepOf(url),
-        method: init?.method ?? request?.method ?? 'GET',
-        url: showUrl(url),
-        requestHeaders: showHeaders(new Headers(init?.headers ?? request?.headers), url),
-        requestBody: typeof init?.body === 'string' ? showBody(init.body, '') : '',
-      };
-      const start = performance.now();
-      const response = await fetch(input, init).catch((error: unknown) => {
+    exchanges: exchanges as readonly Exchange[],
+    /** Returns a `fetch` that records its exchanges. */
+    record:
+      (fetch: Fetch): Fetch =>
+      async (input, init) => {
+        const request = input instanceof Request ? input : null;
+        const url = new URL(request?.url ?? String(input));
+        const started = {
+          party: partyOf(url),
+          step: stepOf(url),
+          method: init?.method ?? request?.method ?? 'GET',
+          url: showUrl(url),
+          requestHeaders: showHeaders(new Headers(init?.headers ?? request?.headers), url),
+          requestBody: typeof init?.body === 'string' ? showBody(init.body, '') : '',
+        };
+        const start = performance.now();
+        const response = await fetch(input, init).catch((error: unknown) => {
+          const milliseconds = Math.round(performance.now() - start);
+          exchanges.push({ ...started, status: null, headers: {}, body: '', milliseconds });
+          throw error;
+        });
         const milliseconds = Math.round(performance.now() - start);
-        exchanges.push({ ...started, status: null, headers: {}, body: '', milliseconds });
-        throw error;
-      });
-      const milliseconds = Math.round(performance.now() - start);
-      const { status } = response;
-      const headers = showHeaders(response.headers, url);
-      exchanges.push({ ...started, status, headers, body: await copyOf(response), milliseconds });
-      return response;
-    },
+        const { status } = response;
+        const headers = showHeaders(response.headers, url);
+        exchanges.push({ ...started, status, headers, body: await copyOf(response), milliseconds });
+        return response;
+      },
   };
 }
 

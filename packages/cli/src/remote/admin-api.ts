@@ -16,14 +16,7 @@ export interface ApiRequest {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-export interface AdminApi {
-  /** Follows the pages of a list, unless the query has a limit. @throws CommandFailure with what the problem says */
-  send(request: ApiRequest): Promise<unknown>;
-  /** One page of a list. @throws CommandFailure */
-  page(request: ApiRequest): Promise<Page>;
-  /** A response that lasts. @throws CommandFailure */
-  open(path: string, query: Readonly<Record<string, string>>): Promise<Response>;
-}
+export type AdminApi = ReturnType<typeof createAdminApi>;
 
 /** @param server origin of the server, as typed @throws SettingsError */
 export function apiOf(server: string): string {
@@ -34,7 +27,7 @@ export function apiOf(server: string): string {
 }
 
 /** @param reason of changes, for the audit log */
-export function createAdminApi({ fetch }: Client, api: string, reason: unknown): AdminApi {
+export function createAdminApi({ fetch }: Client, api: string, reason: unknown) {
   const given = typeof reason === 'string' ? { reason } : {};
 
   function urlOf(path: string, query: ApiRequest['query'] & {}): string {
@@ -55,7 +48,8 @@ export function createAdminApi({ fetch }: Client, api: string, reason: unknown):
   }
 
   return {
-    async send(request) {
+    /** Follows the pages of a list, unless the query has a limit. @throws CommandFailure with what the problem says */
+    async send(request: ApiRequest): Promise<unknown> {
       const { query = {} } = request;
       const first = await sendOne(request);
       if (!isPage(first) || query['limit'] !== undefined) return isList(first) ? first.items : first;
@@ -68,12 +62,14 @@ export function createAdminApi({ fetch }: Client, api: string, reason: unknown):
       }
       return items;
     },
-    async page(request) {
+    /** One page of a list. @throws CommandFailure */
+    async page(request: ApiRequest): Promise<Page> {
       const found = await sendOne(request);
       if (isPage(found)) return found;
       throw new CommandFailure(exitCodes.rules, 'The server responded with something else than a page.');
     },
-    async open(path, query) {
+    /** A response that lasts. @throws CommandFailure */
+    async open(path: string, query: Readonly<Record<string, string>>): Promise<Response> {
       const response = await fetch(urlOf(path, query));
       if (!response.ok) await read(response);
       return response;

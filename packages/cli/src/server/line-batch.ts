@@ -1,16 +1,7 @@
 /** Batches log lines: every write to a file or pipe blocks the process until it is done. */
 
-export interface LineBatch {
-  /** Adds a line, without its line break. It is written at the end of this turn of the event loop, or at process exit. */
-  add(line: string): void;
-  /** Writes the batch now. */
-  flush(): void;
-  /** Writes the batch; later lines are written immediately. */
-  end(): void;
-}
-
 /** @param write receives whole lines */
-export function createLineBatch(write: (text: string) => void): LineBatch {
+export function createLineBatch(write: (text: string) => void) {
   let waiting = '';
   let isOpen = true;
   const flush = () => {
@@ -20,13 +11,16 @@ export function createLineBatch(write: (text: string) => void): LineBatch {
   };
   process.once('exit', flush);
   return {
-    add(line) {
+    /** Adds a line, without its line break. It is written at the end of this turn of the event loop, or at process exit. */
+    add(line: string): void {
       if (isOpen && waiting === '') setImmediate(flush);
       waiting += `${line}\n`;
       if (!isOpen) flush();
     },
+    /** Writes the batch now. */
     flush,
-    end() {
+    /** Writes the batch; later lines are written immediately. */
+    end(): void {
       isOpen = false;
       process.off('exit', flush);
       flush();

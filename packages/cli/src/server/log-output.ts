@@ -1,12 +1,5 @@
 /** Writes log lines to standard output or standard error. Lines that cannot be written are dropped and counted. */
 
-export interface LogOutput {
-  /** Writes whole lines, each with its line break. Never throws and never waits. */
-  write(text: string): void;
-  /** How many lines were dropped since the start. */
-  dropped(): number;
-}
-
 /** Maximum characters buffered for a slow or stopped reader; further lines are dropped. */
 const MAX_WAITING = 8 * 1024 * 1024;
 
@@ -18,7 +11,7 @@ const MAX_WAITING = 8 * 1024 * 1024;
 export function createLogOutput(
   stream: NodeJS.WritableStream & { readonly writableLength?: number },
   onRecovered: (dropped: number) => void,
-): LogOutput {
+) {
   let total = 0;
   let reported = 0;
   const drop = (text: string) => {
@@ -32,10 +25,12 @@ export function createLogOutput(
   };
   survive(stream);
   return {
-    write(text) {
-      if ((stream.writableLength ?? 0) > MAX_WAITING) return drop(text);
-      stream.write(text, (error) => (error ? drop(text) : recover()));
+    /** Writes whole lines, each with its line break. Never throws and never waits. */
+    write(text: string): void {
+      if ((stream.writableLength ?? 0) > MAX_WAITING) drop(text);
+      else stream.write(text, (error) => (error ? drop(text) : recover()));
     },
+    /** How many lines were dropped since the start. */
     dropped: () => total,
   };
 }

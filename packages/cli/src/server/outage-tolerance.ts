@@ -4,15 +4,6 @@ import { createLruCache, type DefinitionPinStore, OAuthError } from '@portcullis
 
 type IsLive = AuthorizationServer['isLive'];
 
-export interface OutageTolerance {
-  /** Asks every time, and accepts during an outage what was live a moment before. */
-  wrap(isLive: IsLive): IsLive;
-  /** Uses the pins that were read a moment before. */
-  wrapPins(store: DefinitionPinStore): DefinitionPinStore;
-  /** Forgets all that was live when this process ends any access. */
-  note(event: { readonly type: string }): void;
-}
-
 /** Types of events after which a token may have ended. */
 const ENDING = /revoked|ended|disabled|removed|reuse|changed|deleted/;
 
@@ -39,13 +30,11 @@ function isAcceptedInOutage(known: KnownResult | undefined, requestedAt: number,
 }
 
 /** @param freshness seconds since the last answer of the store; 0: none is accepted without one */
-export function createOutageTolerance(
-  freshness: number,
-  now: () => number = () => performance.now(),
-): OutageTolerance {
+export function createOutageTolerance(freshness: number, now: () => number = () => performance.now()) {
   let results = createLruCache<KnownResult>();
   return {
-    wrap(isLive) {
+    /** Asks every time, and accepts during an outage what was live a moment before. */
+    wrap(isLive: IsLive): IsLive {
       if (freshness === 0) return isLive;
       return async (claims) => {
         const requestedAt = now();
@@ -61,7 +50,8 @@ export function createOutageTolerance(
         }
       };
     },
-    wrapPins(store) {
+    /** Uses the pins that were read a moment before. */
+    wrapPins(store: DefinitionPinStore): DefinitionPinStore {
       if (freshness === 0) return store;
       const read = createLruCache<{
         readonly pins: Awaited<ReturnType<typeof store.findPins>>;
@@ -81,7 +71,8 @@ export function createOutageTolerance(
       };
       return Object.assign(Object.create(store) as DefinitionPinStore, { findPins });
     },
-    note({ type }) {
+    /** Forgets all that was live when this process ends any access. */
+    note({ type }: { readonly type: string }): void {
       if (freshness > 0 && ENDING.test(type)) results = createLruCache<KnownResult>();
     },
   };

@@ -5,15 +5,7 @@ import { type HttpResponse, respondJson } from '@portcullis/http';
 import { reasonOf } from '../errors.ts';
 import type { Log } from './log.ts';
 
-export interface Readiness {
-  /** The response at `/readyz`: 200 if a write to the store works, else 503. */
-  respond(): Promise<HttpResponse>;
-  /**
-   * Marks the server unready. Resolves after `milliseconds`, in which load balancers notice; immediately if none has probed in
-   * the last minute.
-   */
-  drain(milliseconds: number): Promise<void>;
-}
+export type Readiness = ReturnType<typeof createReadiness>;
 
 /** Milliseconds for which a write result is cached: frequent probes cost no commits. */
 const WRITE_REUSED = 2_000;
@@ -25,7 +17,7 @@ export function createReadiness(
   store: Pick<CoreStore, 'ping' | 'checkWritable'>,
   log: Log,
   backends: () => readonly ServerHealth[] = () => [],
-): Readiness {
+) {
   const checkWrite = createCached(() => store.checkWritable(Math.floor(Date.now() / 1000)));
   let failure: string | null = null;
   let isDraining = false;
@@ -49,7 +41,8 @@ export function createReadiness(
   }
 
   return {
-    async respond() {
+    /** The response at `/readyz`: 200 if a write to the store works, else 503. */
+    async respond(): Promise<HttpResponse> {
       lastProbe = performance.now();
       if (isDraining) return respondUnready('draining');
       const reason = await findFailure();
@@ -58,7 +51,11 @@ export function createReadiness(
       const shown = backends().map(({ server, status }) => [server, status]);
       return respondJson({ status: 'ok', ...(shown.length > 0 && { backends: Object.fromEntries(shown) }) });
     },
-    async drain(milliseconds) {
+    /**
+     * Marks the server unready. Resolves after `milliseconds`, in which load balancers notice; immediately if none has probed in
+     * the last minute.
+     */
+    async drain(milliseconds: number): Promise<void> {
       isDraining = true;
       if (performance.now() - lastProbe > PROBES_EXPECTED) return;
       await new Promise((resolve) => setTimeout(resolve, milliseconds));

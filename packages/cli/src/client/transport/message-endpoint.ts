@@ -4,19 +4,13 @@ import { resolveEndpoint } from '@portcullis/http';
 import { cleanLine } from '../../terminal/clean.ts';
 
 /** The only path besides the resource to which the token is sent. The query, which contains the session ID, differs per stream. */
-export interface MessageEndpoint {
-  /** For the client's option `sendTokenTo`. */
-  readonly isCurrent: (url: URL) => boolean;
-  /** Replaces the endpoint with the one from a stream. */
-  readonly accept: (url: URL) => void;
-}
-
-/** Creates it without a path. */
-export function createMessageEndpoint(): MessageEndpoint {
+export function createMessageEndpoint() {
   let current: string | null = null;
   return {
-    isCurrent: ({ pathname }) => pathname === current,
-    accept({ pathname }) {
+    /** For the client's option `sendTokenTo`. */
+    isCurrent: ({ pathname }: URL) => pathname === current,
+    /** Replaces the endpoint with the one from a stream. */
+    accept({ pathname }: URL): void {
       current = pathname;
     },
   };

@@ -6,17 +6,7 @@ import type { SweepProgress } from '../sweep-expired.ts';
 import { createHistogram } from './instruments.ts';
 import { counter, type Family, gauge } from './prometheus-exposition.ts';
 
-export interface DatabaseMetrics {
-  /** Kept current by the store. */
-  readonly pool: PoolStatistics;
-  /** Kept current by the sweeps. */
-  readonly sweeps: SweepProgress;
-  /** Kept current by comparing clocks. */
-  readonly clockSkew: ClockSkew;
-  /** Wraps a store to time its operations. */
-  measure(store: FullStore): FullStore;
-  families(): readonly Family[];
-}
+export type DatabaseMetrics = ReturnType<typeof createDatabaseMetrics>;
 
 /** Operations of background work, which no request waits for, have no span. */
 function startOperation(name: string): Span | null {
@@ -29,11 +19,12 @@ function startOperation(name: string): Span | null {
 const BUCKET_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** @param clock epoch seconds */
-export function createDatabaseMetrics(
-  clock: () => number = () => Math.floor(Date.now() / 1000),
-): DatabaseMetrics {
+export function createDatabaseMetrics(clock: () => number = () => Math.floor(Date.now() / 1000)) {
+  /** Kept current by the store. */
   const pool: PoolStatistics = { busy: 0, waiting: 0, waits: 0, waitSeconds: 0 };
+  /** Kept current by the sweeps. */
   const sweeps: SweepProgress = { deleted: 0, caughtUpAt: clock(), pendingApprovals: 0 };
+  /** Kept current by comparing clocks. */
   const clockSkew: ClockSkew = { seconds: 0 };
   const durations = createHistogram(
     'portcullis_database_operation_duration_seconds',
@@ -69,14 +60,15 @@ export function createDatabaseMetrics(
     pool,
     sweeps,
     clockSkew,
-    measure: (store) =>
+    /** Wraps a store to time its operations. */
+    measure: (store: FullStore) =>
       Object.fromEntries(
         Object.entries(store).map(([name, member]) => [
           name,
           typeof member === 'function' ? timed(name, member) : member,
         ]),
       ) as unknown as FullStore,
-    families: () => [
+    families: (): readonly Family[] => [
       durations.family(),
       counter('portcullis_database_failures_total', 'Database operations that failed.', counts.failed),
       gauge('portcullis_database_operations_in_flight', 'Unfinished database operations.', counts.inFlight),

@@ -8,15 +8,7 @@ import { createCounter, createHistogram } from './instruments.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 import { counter, type Family, formatMetrics, gauge } from './prometheus-exposition.ts';
 
-export interface Metrics {
-  /** Counts an event. */
-  count(event: LogEvent): void;
-  /** Wraps a handler to count and time its responses. */
-  measure(handler: HttpHandler): HttpHandler;
-  families(): readonly Family[];
-  /** @see Prometheus text exposition format 0.0.4 */
-  expose(): string;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Upper bounds of the duration buckets, in seconds. */
 const BUCKET_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 7.5, 10];
@@ -46,7 +38,7 @@ export function createMetrics(
   applicationPath: string | null,
   droppedLines: () => number,
   database: Pick<DatabaseMetrics, 'families'>,
-): Metrics {
+) {
   const events = createCounter(
     'portcullis_events_total',
     'Events, by type.',
@@ -63,7 +55,7 @@ export function createMetrics(
   const processFamilies = createProcessMetrics();
   let droppedEvents = 0;
   const requests = createRequestMeasurement(applicationPath);
-  const families = () => [
+  const families = (): readonly Family[] => [
     events.family(),
     ...requests.families(),
     counter('portcullis_log_lines_dropped_total', 'Log lines that could not be written.', droppedLines()),
@@ -79,7 +71,7 @@ export function createMetrics(
   ];
 
   return {
-    count(event) {
+    count(event: LogEvent): void {
       const { type, count, waited } = event;
       if (type === 'call.finished') calls.count(event);
       if (type === 'approval.granted') approvals.record(Number(waited), 'granted');
@@ -89,8 +81,10 @@ export function createMetrics(
       if (error === undefined && endpoint === undefined) events.add(1, type);
       else events.add(1, type, error, endpoint);
     },
+    /** Wraps a handler to count and time its responses. */
     measure: requests.measure,
     families,
+    /** @see Prometheus text exposition format 0.0.4 */
     expose: () => formatMetrics(families()),
   };
 }

@@ -4,22 +4,7 @@ import type { StopSignal } from '../stop-signal.ts';
 import { type Instruction, type ProcessReport, SLOT_VARIABLE, type Slot, type Started } from './messages.ts';
 
 /** The membership of a process in a multi-process server. */
-export interface Membership {
-  readonly slot: Slot;
-  /** Resolves when this process must stop. */
-  readonly stopped: Promise<StopSignal>;
-  /** Resolves when its successor serves. */
-  readonly retired: Promise<'retired'>;
-  /** Reports that this process accepts connections. @param started from the first process */
-  reportReady(started: Started | null): void;
-  /**
-   * Resolves when no connection is in transfer to this process. Connections that arrive after it has stopped listening are
-   * passed to another process, but unread ones would be reset at exit.
-   */
-  leave(): Promise<void>;
-  /** Exports the metrics of this process. @returns a function that collects those of all processes */
-  shareMetrics(own: () => string): () => Promise<string>;
-}
+export type Membership = ReturnType<typeof join>;
 
 /** Removes the slot from the environment: it is not a setting, and child processes must not inherit it. */
 export function takeSlot(processContext: ProcessContext): {
@@ -35,7 +20,7 @@ export function takeSlot(processContext: ProcessContext): {
   };
 }
 
-function join(slot: Slot): Membership {
+function join(slot: Slot) {
   const stopped = Promise.withResolvers<StopSignal>();
   const retired = Promise.withResolvers<'retired'>();
   const released = Promise.withResolvers<void>();
@@ -64,14 +49,22 @@ function join(slot: Slot): Membership {
 
   return {
     slot,
+    /** Resolves when this process must stop. */
     stopped: stopped.promise,
+    /** Resolves when its successor serves. */
     retired: retired.promise,
-    reportReady: (started) => report({ type: 'ready', started }),
-    leave() {
+    /** Reports that this process accepts connections. @param started from the first process */
+    reportReady: (started: Started | null) => void report({ type: 'ready', started }),
+    /**
+     * Resolves when no connection is in transfer to this process. Connections that arrive after it has stopped listening are
+     * passed to another process, but unread ones would be reset at exit.
+     */
+    leave(): Promise<void> {
       report({ type: 'retired' });
       return released.promise;
     },
-    shareMetrics(own) {
+    /** Exports the metrics of this process. @returns a function that collects those of all processes */
+    shareMetrics(own: () => string): () => Promise<string> {
       readMetrics = own;
       return () => {
         lastId += 1;
