@@ -1,9 +1,11 @@
 /** docs/metrics.md: the families of `/metrics`, as the program exposes them, and what to do when one moves. */
 import { createDatabaseMetrics } from '../../packages/cli/src/server/metrics/database-metrics.ts';
-import { createMailMetrics } from '../../packages/cli/src/server/metrics/mail-metrics.ts';
 import { createMetrics } from '../../packages/cli/src/server/metrics/metrics.ts';
-import { createTelemetryMetrics } from '../../packages/cli/src/server/metrics/telemetry-metrics.ts';
-import { createWebhookMetrics } from '../../packages/cli/src/server/metrics/webhook-metrics.ts';
+import {
+  createMailMetrics,
+  createTelemetryMetrics,
+  createWebhookMetrics,
+} from '../../packages/cli/src/server/metrics/sent-metrics.ts';
 import { table } from './markdown.ts';
 
 /** Name → when it moves. A family without an entry, or an entry without a family, fails the generation. */

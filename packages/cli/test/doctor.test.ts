@@ -186,7 +186,7 @@ it('doctor reports no success for steps after the user denies access', async () 
 
 function textOf(report: Report): string {
   const plain = (text: string) => text;
-  return reportText(report, { bold: plain, faint: plain, good: plain, bad: plain, doubtful: plain });
+  return reportText(report, { bold: plain, faint: plain, good: plain, bad: plain });
 }
 
 /** The errors, as requirement and owner. */

@@ -4,11 +4,13 @@ import { respondJson } from '@portcullis/http';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
-import { createMailMetrics } from '../src/server/metrics/mail-metrics.ts';
 import { createMetrics } from '../src/server/metrics/metrics.ts';
 import { formatMetrics } from '../src/server/metrics/prometheus-exposition.ts';
-import { createTelemetryMetrics } from '../src/server/metrics/telemetry-metrics.ts';
-import { createWebhookMetrics } from '../src/server/metrics/webhook-metrics.ts';
+import {
+  createMailMetrics,
+  createTelemetryMetrics,
+  createWebhookMetrics,
+} from '../src/server/metrics/sent-metrics.ts';
 
 const HERE = { address: '127.0.0.1', security: 'loopback' } as const;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { formatDifference } from '../src/admin/tool-difference.ts';
+import { formatDifference } from '../src/admin/server-review.ts';
 import { runHere } from './support/in-process.ts';
 
 let folder: string;

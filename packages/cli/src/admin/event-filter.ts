@@ -1,10 +1,7 @@
 /** Options of `portcullis events`: which events of the audit log are shown. */
-import type { EventCriteria } from '@portcullis/admin/operations';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** Flags of the filters; all specified filters must match. */
-export interface FilterFlags extends EventCriteria {}
-
+/** Options of the filters; all specified filters must match. */
 export function addFilterOptions(command: Command): void {
   const filters: readonly (readonly [flags: string, description: string])[] = [
     ['--type <event>', 'only this event, or all below a name: call.finished, token.*'],

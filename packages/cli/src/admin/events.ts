@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createFilter,
+  type EventCriteria,
   type EventFilter,
   findLatest,
   findReference,
@@ -16,11 +17,11 @@ import type { ProcessContext } from '../process-context.ts';
 import { openBesideServers } from '../server/storage.ts';
 import { optionOf } from '../settings/command-options.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { addFilterOptions, type FilterFlags } from './event-filter.ts';
+import { addFilterOptions } from './event-filter.ts';
 import { logLine, tableHeader, tableRow } from './event-lines.ts';
 import { findInstallation } from './installation.ts';
 
-type Flags = FilterFlags &
+type Flags = EventCriteria &
   Readonly<Partial<Record<'config' | 'database', string>>> & {
     readonly json?: true;
     readonly follow?: true;

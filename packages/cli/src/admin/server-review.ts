@@ -1,13 +1,13 @@
 /** `portcullis servers review`, `approve` and `reject`: reviews new and changed tools of the servers behind the gateway. */
+import { compareLines } from '@portcullis/admin/operations';
 import type { GatewayAuditEvent } from '@portcullis/gateway';
 import type { PendingDefinitionRecord } from '@portcullis/protocol';
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
-import { cleanJson, cleanLine } from '../terminal/clean.ts';
-import { createTerminal } from '../terminal/terminal.ts';
+import { cleanJson, cleanLine, escapeUnits } from '../terminal/clean.ts';
+import { createTerminal, type Styles } from '../terminal/terminal.ts';
 import { timeOf } from '../terminal/times.ts';
 import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
-import { formatDifference } from './tool-difference.ts';
 import type { Tools } from './with-store.ts';
 
 /** More tools than one review displays. */
@@ -118,3 +118,24 @@ function nothingWaits(path: string, tool: string | undefined, { command }: Proce
     `${what} of ${cleanLine(path)} waits for approval: ${command} servers review shows all that do`,
   );
 }
+
+type Definition = Pick<PendingDefinitionRecord, 'approvedDefinition' | 'definition'>;
+
+/** What differs between two definitions, line by line, with invisible and bidirectional characters escaped. */
+export function formatDifference(
+  { approvedDefinition, definition }: Definition,
+  { good, bad, faint }: Pick<Styles, 'good' | 'bad' | 'faint'>,
+): string {
+  const style = { '+': good, '-': bad, ' ': faint };
+  const lines = compareLines(linesOf(approvedDefinition), linesOf(definition));
+  return lines.map(([sign, line]) => `${style[sign](`${sign} ${line}`)}\n`).join('');
+}
+
+function linesOf(definition: string | null): readonly string[] {
+  return definition === null
+    ? []
+    : cleanJson(JSON.parse(definition)).replace(INVISIBLE, escapeUnits).split('\n');
+}
+
+/** Other spaces, fillers and variation selectors are invisible too. */
+const INVISIBLE = /\u034f|[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]|\p{Variation_Selector}|(?! )\p{Zs}/gu;

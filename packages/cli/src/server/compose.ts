@@ -29,7 +29,6 @@ import type { ProtectedApplication, RunningApplication } from './application.ts'
 import { createDecideScopes } from './decision-point.ts';
 import { type CreateGatewayOf, createGatewayFactory, needsApprovals, userBackendsOf } from './gateway.ts';
 import { createLastingServer, type LastingServer } from './lasting-server.ts';
-import { eventSink, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { createOutageTolerance } from './outage-tolerance.ts';
 import type { Parts } from './parts.ts';
@@ -91,12 +90,12 @@ export async function compose(given: Parts): Promise<Composition> {
       ),
   });
   const tolerance = createOutageTolerance(given.prepared.settings.freshness);
-  const log = counted(given.log, metrics);
   const parts: Parts = {
     ...given,
     log(event) {
       tolerance.note(event);
-      log(event);
+      metrics.count(event);
+      given.log(event);
     },
   };
   const authorizationServer = await createServer(parts);
@@ -108,8 +107,7 @@ export async function compose(given: Parts): Promise<Composition> {
   const readiness = createReadiness(parts.storage.store, parts.log, health);
   const exposeMetrics = given.membership?.shareMetrics(metrics.expose) ?? metrics.expose;
   const createGatewayOf = createGatewayFactory(parts, lastingServer, tolerance.wrapPins(parts.storage.store));
-  const createOwnGuard = (resources: readonly ResourceOptions[]) =>
-    createGuard({ resources, ...guardOptions(parts, lastingServer) });
+  const createOwnGuard = guardFactory(parts, lastingServer);
   const admin = await createAdmin(parts, lastingServer, createOwnGuard, () => current.gateway);
   const transmitter = await loadTransmitter(parts, lastingServer, createOwnGuard);
   const lasting = { exposeMetrics, readiness, own, admin, transmitter, lastingServer, createGatewayOf };
@@ -156,8 +154,7 @@ async function composeServers(
   server: AuthorizationServer,
   previous: Gateway | null,
 ): Promise<Replaceable> {
-  const createGuardFor = (resources: readonly ResourceOptions[]) =>
-    createGuard({ resources, ...guardOptions(parts, lastingServer) });
+  const createGuardFor = guardFactory(parts, lastingServer);
   const gateway = await createGatewayOf(parts.prepared, server.routes, createGuardFor, previous);
   const serviceRoutes = createServiceRoutes({
     issuer: parts.issuer,
@@ -193,14 +190,6 @@ function createReplaced() {
   };
 }
 
-/** Wraps a log so that events are also counted. */
-function counted(log: Log, metrics: Metrics): Log {
-  return (event) => {
-    metrics.count(event);
-    log(event);
-  };
-}
-
 async function createServer(parts: Parts, previous?: AuthorizationServer): Promise<AuthorizationServer> {
   const { prepared, storage, masterKey, previousMasterKeys, decisionPoint, issuer, log } = parts;
   try {
@@ -216,7 +205,7 @@ async function createServer(parts: Parts, previous?: AuthorizationServer): Promi
       store: storage.store,
       masterKey,
       previousMasterKeys,
-      events: eventSink(log),
+      events: log,
     };
     return await createAuthorizationServer(options, previous);
   } catch (error) {
@@ -283,6 +272,12 @@ function createGuardOf(application: ProtectedApplication, parts: Parts, server: 
     }),
     ...guardOptions(parts, server),
   });
+}
+
+/** @returns a function that creates a guard of several resources */
+function guardFactory(parts: Parts, server: LastingServer) {
+  return (resources: readonly ResourceOptions[]): Guard =>
+    createGuard({ resources, ...guardOptions(parts, server) });
 }
 
 function guardOptions(parts: Parts, server: LastingServer): SharedGuardOptions {

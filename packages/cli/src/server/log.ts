@@ -1,5 +1,4 @@
 /** The event log on standard output, one line per event: text for users, JSON for programs. */
-import type { AuthorizationEvent } from '@portcullis/authorization-server';
 import { escapeUnits } from '../terminal/clean.ts';
 
 /** Logs an event. Never throws and never blocks. */
@@ -25,11 +24,6 @@ export function createLog(
   if (form === 'none') return () => {};
   const format = form === 'json' ? formatJson : formatText;
   return (event) => write(format(now(), event));
-}
-
-/** Passes events of the authorization server to the log unchanged. */
-export function eventSink(log: Log): (event: AuthorizationEvent) => void {
-  return log;
 }
 
 function formatJson(at: Date, event: LogEvent): string {

@@ -1,10 +1,18 @@
 /** The program's own routes, besides the authorization server's and the application's: health checks, metrics, the front page. */
 import type { AuthorizationServer } from '@portcullis/authorization-server';
-import { type HttpResponse, pathOf, respondError, respondJson, withHeaders } from '@portcullis/http';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  pathOf,
+  respond,
+  respondError,
+  respondJson,
+  withHeaders,
+} from '@portcullis/http';
+import type { ConnectionInfo } from '@portcullis/http/node';
 import { OAuthError } from '@portcullis/protocol';
-import { respondFrontPage, respondMissing } from './front-page.ts';
 import { createMetricsHandler } from './metrics/metrics-handler.ts';
-import type { PathHandler } from './path-handler.ts';
+import { type PathHandler, respondNotFound } from './path-handler.ts';
 import type { ProtectedServer } from './protected-servers.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -46,4 +54,52 @@ export function createServiceRoutes({
 function refuseMethod(): HttpResponse {
   const error = new OAuthError('invalid_request', 'This path supports only GET.', { status: 405 });
   return withHeaders(respondError(error), { allow: 'GET, HEAD' });
+}
+
+/** Responds at `/`, with plain text unless HTML is accepted. @see RFC 9110 §12.5.1 */
+async function respondFrontPage(
+  request: HttpRequest,
+  connection: ConnectionInfo,
+  server: AuthorizationServer,
+  servers: readonly ProtectedServer[],
+): Promise<HttpResponse> {
+  if (!wantsPage(request)) return respondText(servers);
+  return withHeaders(await server.frontPage(request, connection), { vary: 'Accept' });
+}
+
+/** Responds with 404: a page for browsers, JSON for others; and with the icon that browsers ask for. @see RFC 9110 §12.5.1 */
+async function respondMissing(
+  request: HttpRequest,
+  connection: ConnectionInfo,
+  server: AuthorizationServer,
+): Promise<HttpResponse> {
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const response =
+    isRead && (wantsPage(request) || pathOf(request) === '/favicon.ico')
+      ? await server.missingPage(request, connection)
+      : respondNotFound();
+  return withHeaders(response, { vary: 'Accept' });
+}
+
+/** Whether the request comes from a browser. */
+function wantsPage(request: HttpRequest): boolean {
+  return /\btext\/html\b/i.test(request.headers.get('accept') ?? '');
+}
+
+/** Plain text, which needs no escaping. */
+function respondText(servers: readonly ProtectedServer[]): HttpResponse {
+  const list = servers.map(({ name, url }) => `  ${name}\n  ${url}\n`).join('\n');
+  const text = `Portcullis protects ${servers.length === 1 ? 'this MCP server' : 'these MCP servers'}. Add the address to an MCP client:
+
+${list}
+The client opens a browser page here, where you sign in and choose what it may do.
+See and revoke the access of apps to your account: /connections
+`;
+  const headers = {
+    'content-type': 'text/plain; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'public, max-age=300',
+    vary: 'Accept',
+  };
+  return respond(200, headers, text);
 }

@@ -10,35 +10,9 @@ export interface Streams {
   readonly errors: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
-export interface Styles {
-  bold(text: string): string;
-  faint(text: string): string;
-  good(text: string): string;
-  bad(text: string): string;
-  doubtful(text: string): string;
-}
+export type Styles = ReturnType<typeof createStyles>;
 
-export interface Terminal {
-  /** Whether a user can respond to prompts. */
-  readonly interactive: boolean;
-  /** Whether standard output is a terminal. */
-  readonly outputIsTerminal: boolean;
-  readonly styles: Styles;
-  /** Columns for coloured pictures among the messages; 0 where they cannot be shown. */
-  readonly pictureColumns: number;
-  /** Writes the command's result to standard output. */
-  print(text: string): void;
-  /** Writes a message to standard error. */
-  tell(text: string): void;
-  /** Sets the progress message, shown if the work takes longer than a second; `null`: done. */
-  during(what: string | null): void;
-  /** Reads one line from the user. @throws ClientError `cancelled` at the end of input */
-  ask(prompt: string): Promise<string>;
-  /** Reads one line without echoing it. */
-  askSecret(prompt: string): Promise<string>;
-  confirm(prompt: string): Promise<boolean>;
-  close(): void;
-}
+export type Terminal = ReturnType<typeof createTerminal>;
 
 /** Milliseconds before progress is shown, and between updates. */
 const PROGRESS_DELAY = 1000;
@@ -46,38 +20,45 @@ const PROGRESS_DELAY = 1000;
 export function createTerminal(
   { input, output, errors }: Streams,
   environment: Readonly<Record<string, string | undefined>>,
-): Terminal {
+) {
   const interactive = input.isTTY === true && errors.isTTY === true;
   const outputIsTerminal = output.isTTY === true;
   const coloured = (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb';
   const progress = createProgress(errors, errors.isTTY === true && environment['TERM'] !== 'dumb');
   const prompts = createPrompts(input, errors, input.isTTY === true);
 
-  const terminal: Terminal = {
+  return {
+    /** Whether a user can respond to prompts. */
     interactive,
+    /** Whether standard output is a terminal. */
     outputIsTerminal,
     styles: createStyles(outputIsTerminal && coloured),
+    /** Columns for coloured pictures among the messages; 0 where they cannot be shown. */
     pictureColumns: errors.isTTY === true && coloured ? (errors.columns ?? 0) : 0,
-    print(text) {
+    /** Writes the command's result to standard output. */
+    print(text: string): void {
       progress.clear();
       output.write(text);
     },
-    tell(text) {
+    /** Writes a message to standard error. */
+    tell(text: string): void {
       progress.clear();
       errors.write(text.endsWith('\n') ? text : `${text}\n`);
     },
+    /** Sets the progress message, shown if the work takes longer than a second; `null`: done. */
     during: progress.during,
-    ask: (prompt) => ask(prompt, false),
-    askSecret: (prompt) => ask(prompt, true),
-    async confirm(prompt) {
-      return /^(y|yes)$/i.test((await terminal.ask(`${prompt} [y/N] `)).trim());
+    /** Reads one line from the user. @throws ClientError `cancelled` at the end of input */
+    ask: (prompt: string) => ask(prompt, false),
+    /** Reads one line without echoing it. */
+    askSecret: (prompt: string) => ask(prompt, true),
+    async confirm(prompt: string): Promise<boolean> {
+      return /^(y|yes)$/i.test((await ask(`${prompt} [y/N] `, false)).trim());
     },
-    close() {
+    close(): void {
       progress.during(null);
       prompts.close();
     },
   };
-  return terminal;
 
   async function ask(prompt: string, secret: boolean): Promise<string> {
     progress.during(null);
@@ -88,7 +69,7 @@ export function createTerminal(
   }
 }
 
-function createStyles(styled: boolean): Styles {
+function createStyles(styled: boolean) {
   const style = (start: number, end: number) => (text: string) =>
     styled ? `\x1b[${start}m${text}\x1b[${end}m` : text;
   return {
@@ -96,7 +77,6 @@ function createStyles(styled: boolean): Styles {
     faint: style(2, 22),
     good: style(32, 39),
     bad: style(31, 39),
-    doubtful: style(33, 39),
   };
 }
 
@@ -128,13 +108,8 @@ function createProgress(errors: Streams['errors'], live: boolean) {
   };
 }
 
-interface Prompts {
-  line(secret: boolean): Promise<string>;
-  close(): void;
-}
-
 /** One reader for the whole process: several would lose lines of a pipe. */
-function createPrompts(input: Streams['input'], errors: Streams['errors'], terminal: boolean): Prompts {
+function createPrompts(input: Streams['input'], errors: Streams['errors'], terminal: boolean) {
   let reader: Interface | null = null;
   let muted = false;
   let ended = false;
@@ -164,7 +139,7 @@ function createPrompts(input: Streams['input'], errors: Streams['errors'], termi
   }
 
   return {
-    async line(secret) {
+    async line(secret: boolean): Promise<string> {
       open();
       muted = secret;
       try {
@@ -178,7 +153,7 @@ function createPrompts(input: Streams['input'], errors: Streams['errors'], termi
         muted = false;
       }
     },
-    close() {
+    close(): void {
       reader?.close();
     },
   };

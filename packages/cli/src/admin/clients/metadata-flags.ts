@@ -126,15 +126,15 @@ async function readMetadata({ metadata }: Flags, { folder, streams }: ProcessCon
   throw new Error(`--metadata names ${metadata}, which is not a JSON object`);
 }
 
-function metadataOf({ id, clientName, redirectUri, grant, scope, method, workload }: Flags): object {
+function metadataOf(flags: Flags): object {
+  const given = FLAGS.filter(([, , of]) => flags[of] !== undefined).map(([member, , of]) => [
+    member,
+    flags[of],
+  ]);
   return {
-    ...(workload !== undefined && { workload_identity: workload, grant_types: [JWT_BEARER] }),
-    ...(id !== undefined && { client_id: id }),
-    ...(clientName !== undefined && { client_name: clientName }),
-    ...(redirectUri !== undefined && { redirect_uris: redirectUri }),
-    ...(grant !== undefined && { grant_types: grantTypesOf(grant) }),
-    ...(scope !== undefined && { scope }),
-    ...(method !== undefined && { token_endpoint_auth_method: method }),
+    ...(flags.workload !== undefined && { workload_identity: flags.workload, grant_types: [JWT_BEARER] }),
+    ...Object.fromEntries(given),
+    ...(flags.grant !== undefined && { grant_types: grantTypesOf(flags.grant) }),
   };
 }
 

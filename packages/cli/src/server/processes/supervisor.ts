@@ -12,15 +12,6 @@ const STABLE = 60_000;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 30_000;
 
-export interface Supervisor {
-  /** Starts all processes. @returns the first one's report; `null` and the exit code if it exited instead */
-  start(): Promise<{ readonly started: Started } | { readonly started: null; readonly code: number }>;
-  /** Replaces each process without downtime: the new one serves before the old one stops accepting. */
-  restart(): Promise<void>;
-  /** Resolves when all processes have exited. */
-  stop(signal: StopSignal, limit: number): Promise<void>;
-}
-
 interface Member {
   readonly worker: Worker;
   readonly startedAt: number;
@@ -33,7 +24,7 @@ interface Member {
  * This process owns the listening socket and distributes connections round-robin: with one socket per process
  * (`SO_REUSEPORT`), connections queued for a process would be lost with it.
  */
-export function createSupervisor(count: number, port: number, log: Log): Supervisor {
+export function createSupervisor(count: number, port: number, log: Log) {
   // A single executable's arguments do not include its own path, so `fork` would pass it as the command.
   if (isSea()) cluster.setupPrimary({ exec: process.argv[2] ?? '', args: process.argv.slice(3) });
   /** All running processes, including those about to exit. */
@@ -109,7 +100,10 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
   }
 
   return {
-    async start() {
+    /** Starts all processes. @returns the first one's report; `null` and the exit code if it exited instead */
+    async start(): Promise<
+      { readonly started: Started } | { readonly started: null; readonly code: number }
+    > {
       const first = launch(1, true);
       const outcome = await first.ready;
       if ('code' in outcome || outcome.started === null)
@@ -123,11 +117,13 @@ export function createSupervisor(count: number, port: number, log: Log): Supervi
       await Promise.all(others);
       return { started: outcome.started };
     },
-    restart() {
+    /** Replaces each process without downtime: the new one serves before the old one stops accepting. */
+    restart(): Promise<void> {
       restarting = restarting.then(restartAll);
       return restarting;
     },
-    stop(signal, limit) {
+    /** Resolves when all processes have exited. */
+    stop(signal: StopSignal, limit: number): Promise<void> {
       isStopping = true;
       return stopAll(running, signal, limit);
     },
@@ -145,11 +141,7 @@ function createStartQueues(): <T>(number: number, start: () => Promise<T>) => Pr
 }
 
 /** Stops processes, and kills those still running after the limit. @param limit milliseconds */
-async function stopAll(
-  running: ReadonlySet<Member>,
-  signal: Parameters<Supervisor['stop']>[0],
-  limit: number,
-): Promise<void> {
+async function stopAll(running: ReadonlySet<Member>, signal: StopSignal, limit: number): Promise<void> {
   const ends = [...running].map(({ worker }) => new Promise((resolve) => worker.once('exit', resolve)));
   for (const { worker } of running) instruct(worker, { type: 'stop', signal });
   const last = setTimeout(() => {

@@ -1,7 +1,7 @@
 /** Sends spans in batches from a bounded queue, and reports those that are lost: the queue was full, or the collector failed. */
 import { TraceFlags } from '@opentelemetry/api';
 import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
-import type { SpanOutcome } from '../metrics/telemetry-metrics.ts';
+import type { SpanOutcome } from '../metrics/sent-metrics.ts';
 
 /** Spans in the queue. */
 const MAX_QUEUED = 2048;

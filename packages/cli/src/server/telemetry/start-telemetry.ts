@@ -18,7 +18,7 @@ import { version } from '../../manifest.ts';
 import type { Otlp } from '../../settings/otlp.ts';
 import type { Log } from '../log.ts';
 import type { Family } from '../metrics/prometheus-exposition.ts';
-import type { TelemetryMetrics } from '../metrics/telemetry-metrics.ts';
+import type { TelemetryMetrics } from '../metrics/sent-metrics.ts';
 import { createMetricProducer } from './otlp-metrics.ts';
 import { createSpanProcessor } from './span-processor.ts';
 
