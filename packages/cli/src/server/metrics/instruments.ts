@@ -16,7 +16,7 @@ export function createCounter(name: string, help: string, names: readonly string
   };
 }
 
-export function createGauge(name: string, help: string, names: readonly string[]) {
+export function createLabelledGauge(name: string, help: string, names: readonly string[]) {
   const series = createSeries(names, (labels) => ({ labels, value: 0 }));
   return {
     set(value: number, ...values: LabelValues): void {

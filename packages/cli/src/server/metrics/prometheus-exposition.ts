@@ -20,7 +20,7 @@ interface Sample {
 }
 
 /** A histogram's buckets. */
-export interface Distribution {
+interface Distribution {
   readonly labels: Labels;
   /** Per bucket; the last counts values above all bounds. */
   readonly counts: readonly number[];

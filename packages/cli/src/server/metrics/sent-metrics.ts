@@ -1,6 +1,6 @@
 /** Metrics of what a process sends: webhooks, mails, and spans for the collector. */
 import type { DeliveryReport } from '@portcullis/admin/webhooks';
-import { createCounter, createGauge } from './instruments.ts';
+import { createCounter, createLabelledGauge } from './instruments.ts';
 
 export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
 
@@ -11,7 +11,7 @@ export function createWebhookMetrics() {
     'Attempts to deliver an event to a webhook, by outcome.',
     ['webhook', 'outcome'],
   );
-  const delay = createGauge(
+  const delay = createLabelledGauge(
     'portcullis_webhook_delay_seconds',
     'Age of the last event that was sent to a webhook.',
     ['webhook'],
@@ -35,7 +35,7 @@ export function createMailMetrics() {
     'Events handled by mail, by outcome of the attempt; delivered includes those without a mail.',
     ['outcome'],
   );
-  const delay = createGauge(
+  const delay = createLabelledGauge(
     'portcullis_mail_delay_seconds',
     'Age of the last event that was handled by mail.',
     [],
