@@ -62,10 +62,6 @@ function withResult(message: object, before: unknown, after: unknown): unknown {
   return after === before ? message : { ...message, result: after };
 }
 
-function callOf(tool: string): McpOperation {
-  return { method: 'tools/call', tool, prompt: null, resource: null };
-}
-
 interface OperationControl {
   /**
    * Refuses what no scope and no tool of the backend could allow, without asking the backend.
@@ -110,10 +106,10 @@ export function createOperationControl(
 
   function filterBy(result: unknown, request: OwnedRequest, reviewed: ReviewedList | null) {
     const filtered = filterLists(result, (operation, element) => {
-      if (operation.tool === null) return isCallable(policy, operation, null, request);
+      if (operation.tool === null) return isListed(policy, operation, null, request);
       const definition = readToolDefinition(element);
       if (definition === null || reviewed?.has(definition.name) === false) return false;
-      return isListedTool(policy, operation, hintsOf(definition), request);
+      return isListed(policy, operation, hintsOf(definition), request);
     });
     // Written again: clients read a repeated member differently, and pins cover one reading.
     const written = filtered === result && reviewed !== null ? { ...(result as object) } : filtered;
@@ -133,15 +129,6 @@ export function createOperationControl(
     return unapproved;
   }
 
-  async function filterWith(
-    { filter }: ExternalPolicy,
-    result: unknown,
-    request: OwnedRequest,
-    reviewed: ReviewedList | null | Promise<ReviewedList>,
-  ): Promise<unknown> {
-    return filter(filterBy(result, request, await reviewed), request);
-  }
-
   return {
     checkRules: (sender, body) => checkForbidden(policy, body, sender),
     readsArguments: (body) => external?.readsArguments === true || readsArguments(policy, body),
@@ -156,35 +143,28 @@ export function createOperationControl(
       const listed: unknown = Object(result).tools;
       const hasTools = catalogue !== null && Array.isArray(listed);
       const reviewed = hasTools ? catalogue.review(request, credentialKey, listed) : null;
-      if (external !== null) return filterWith(external, result, request, reviewed);
+      if (external !== null)
+        return Promise.resolve(reviewed).then((known) =>
+          external.filter(filterBy(result, request, known), request),
+        );
       if (reviewed instanceof Promise) return reviewed.then((later) => filterBy(result, request, later));
       return filterBy(result, request, reviewed);
     },
   };
 }
 
-function isCallable(
+function isListed(
   policy: Policy,
   operation: McpOperation,
   hints: ToolAnnotations | null,
-  sender: Sender,
-): boolean {
-  const { kind } = policy.decide(accessRequest(operation, sender, hints, 'later'));
-  // What needs a step-up is listed: a client has to know it to call it.
-  return kind === 'allow' || kind === 'step_up' || kind === 'approval';
-}
-
-/** Clients that begin a sign-in from the result of a call have to know the tool before they have a token or scope for it. */
-function isListedTool(
-  policy: Policy,
-  operation: McpOperation,
-  hints: ToolAnnotations,
   request: OwnedRequest,
 ): boolean {
-  if (isCallable(policy, operation, hints, request)) return true;
-  if (request.server.toolChallenges.length === 0) return false;
   const { kind } = policy.decide(accessRequest(operation, request, hints, 'later'));
-  return kind !== 'deny' && mayBecomeCallable(policy.rulesFor(operation, hints));
+  // What needs a step-up is listed: a client has to know it to call it.
+  if (kind === 'allow' || kind === 'step_up' || kind === 'approval') return true;
+  // Clients that begin a sign-in from the result of a call have to know the tool before they have a token or scope for it.
+  const begins = operation.tool !== null && request.server.toolChallenges.length > 0;
+  return begins && kind !== 'deny' && mayBecomeCallable(policy.rulesFor(operation, hints));
 }
 
 /** @throws MessageError for a call of a tool that is not approved, or that the backend does not have */
@@ -199,6 +179,8 @@ function checkApproved({ messages, isBatch }: DecidedBody, tools: ToolCatalogue)
 function describeRules(result: unknown, policy: Policy): unknown {
   return describeTools(result, (tool) => {
     const definition = readToolDefinition(tool);
-    return definition === null ? [] : policy.rulesFor(callOf(definition.name), hintsOf(definition));
+    if (definition === null) return [];
+    const call = { method: 'tools/call', tool: definition.name, prompt: null, resource: null };
+    return policy.rulesFor(call, hintsOf(definition));
   });
 }

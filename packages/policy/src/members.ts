@@ -12,8 +12,7 @@ import type { ApprovalRule, LocatedRule, PolicyRule, RuleRequirements } from './
 
 /** What a member demands that is not met. */
 export type Unmet =
-  | { readonly kind: 'challenge'; readonly reason: string; readonly values?: ReadValues }
-  | { readonly kind: 'deny'; readonly reason: string; readonly values?: ReadValues }
+  | { readonly kind: 'challenge' | 'deny'; readonly reason: string; readonly values?: ReadValues }
   | { readonly kind: 'insufficient_scope'; readonly reason: string; readonly scopes: Scopes }
   | {
       readonly kind: 'step_up';

@@ -9,7 +9,7 @@ import type { BackendCredential, CredentialSource } from '../credentials/credent
 import { type ExpectedResponses, joinEventId } from '../messages/check-responses.ts';
 import type { GatewayRequest } from '../servers/request.ts';
 import { userKey } from '../servers/request.ts';
-import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
+import type { GatewayServer } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
 import { type ByteSink, EditedBody, type EditedEvent, type MessageEdit } from './edited-body.ts';
@@ -31,7 +31,6 @@ import { StreamedBody } from './streamed-body.ts';
 /** What the exchanges with one backend share. */
 export interface ExchangeServices {
   readonly server: GatewayServer;
-  readonly definition: HttpBackendDefinition;
   readonly addresses: Addresses;
   readonly sealer: Sealer;
   readonly credentials: CredentialSource;

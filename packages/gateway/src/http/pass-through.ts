@@ -11,10 +11,10 @@ import type { MessageEdit } from './edited-body.ts';
 import { sessionNotFound } from './error-response.ts';
 import { type ExchangeServices, type ExchangeSummary, exchange, type OpenSession } from './exchange.ts';
 import { forwardedHeaders } from './headers.ts';
-import { createGauge, type Gauge } from './slots.ts';
+import { createGauge } from './slots.ts';
 import { StreamedBody } from './streamed-body.ts';
 
-export type PassThroughOptions = Omit<ExchangeServices, 'server' | 'definition' | 'addresses'>;
+export type PassThroughOptions = Omit<ExchangeServices, 'server' | 'addresses'>;
 
 /** The request as forwarded to the backend. */
 export interface Forwarding {
@@ -51,71 +51,54 @@ export interface PassThrough {
   close(): Promise<void>;
 }
 
-interface Backend extends ExchangeServices {
-  /** Requests whose body has not arrived. */
-  readonly uploads: Gauge;
-}
-
 export function createPassThrough(
   server: GatewayServer,
-  definition: HttpBackendDefinition,
+  { forward }: HttpBackendDefinition,
   addresses: Addresses,
   options: PassThroughOptions,
 ): PassThrough {
-  const backend: Backend = {
-    ...options,
-    server,
-    definition,
-    addresses,
-    uploads: createGauge(() => Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER))),
-  };
+  const services: ExchangeServices = { ...options, server, addresses };
+  const { slots } = options;
+  /** Requests whose body has not arrived. */
+  const uploads = createGauge(() => Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER)));
   return {
     isUp: () => addresses.isUp(),
     close: () => addresses.close(),
     checkHandles(request) {
-      openSession(backend, request);
-      openEventId(backend, request);
+      openSession(services, request);
+      openEventId(services, request);
     },
     takeUpload({ owner }) {
       const most = Math.max(1, server.limits.concurrency * UPLOADS_OF_ALL);
-      return backend.uploads.total < most ? backend.uploads.take(userKey(owner)) : null;
+      return uploads.total < most ? uploads.take(userKey(owner)) : null;
     },
-    forward: (request, forwarding, mayTranslate) => forward(backend, request, forwarding, mayTranslate),
+    forward(request, { credential, body, name, edit, expected }, mayTranslate) {
+      const { incoming, owner } = request;
+      const session = openSession(services, request);
+      const headers = forwardedHeaders(incoming.headers, forward);
+      if (name !== null) headers.push('mcp-name', name);
+      if (session !== null) headers.push('mcp-session-id', session.id);
+      const event = openEventId(services, request);
+      if (event !== null) headers.push('last-event-id', event.id);
+      if (body instanceof StreamedBody && body.length !== null)
+        headers.push('content-length', String(body.length));
+      return exchange(services, {
+        request,
+        session,
+        message: { name: server.name, headers, body, mayTranslate },
+        credential,
+        edit,
+        expected: event === null ? expected : () => event.expected,
+        release: incoming.method === 'GET' ? slots.takeStream(owner) : slots.takeRequest(owner),
+      });
+    },
   };
-}
-
-function forward(
-  backend: Backend,
-  request: GatewayRequest,
-  { credential, body, name, edit, expected }: Forwarding,
-  mayTranslate: boolean,
-): Promise<ExchangeSummary> {
-  const session = openSession(backend, request);
-  const headers = forwardedHeaders(request.incoming.headers, backend.definition.forward);
-  if (name !== null) headers.push('mcp-name', name);
-  if (session !== null) headers.push('mcp-session-id', session.id);
-  const event = openEventId(backend, request);
-  if (event !== null) headers.push('last-event-id', event.id);
-  if (body instanceof StreamedBody && body.length !== null)
-    headers.push('content-length', String(body.length));
-  const message = { name: backend.server.name, headers, body, mayTranslate };
-  const { slots } = backend;
-  const { incoming, owner } = request;
-  return exchange(backend, {
-    request,
-    session,
-    message,
-    credential,
-    edit,
-    expected: event === null ? expected : () => event.expected,
-    release: incoming.method === 'GET' ? slots.takeStream(owner) : slots.takeRequest(owner),
-  });
 }
 
 const TAG_LENGTH = 8;
 
 function openSession(
-  { sealer, addresses }: Backend,
+  { sealer, addresses }: ExchangeServices,
   { incoming, owner }: GatewayRequest,
 ): OpenSession | null {
   const sealed = incoming.headers['mcp-session-id'];
@@ -128,7 +111,7 @@ function openSession(
 
 /** An event id of another user gets the same error as an unknown session. */
 function openEventId(
-  { sealer }: Backend,
+  { sealer }: ExchangeServices,
   { incoming, owner }: GatewayRequest,
 ): ReturnType<typeof splitEventId> | null {
   const sealed = incoming.headers['last-event-id'];

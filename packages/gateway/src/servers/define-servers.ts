@@ -61,7 +61,8 @@ function defineServer(
   const id = path.split('/').at(-1) ?? '';
   const rules = rulesOfOptions(options);
   checkScopes(scopes, rules, at, report);
-  checkClaims(scopes, at, report);
+  for (const [scope, entry] of Object.entries(scopes))
+    if (typeof entry !== 'string') reportUnknownClaims(entry, at('scopes', scope), report);
   return Object.freeze<GatewayServer>({
     path,
     id,
@@ -177,11 +178,6 @@ function defineScopes(written: WrittenScopes): Pick<GatewayServer, 'scopes' | 'g
 
 /** Placeholder for a condition with an issue. */
 const NO_CLIENT: AccessCondition = { clients: [] };
-
-function checkClaims(written: WrittenScopes, at: At, report: OptionReport): void {
-  for (const [scope, entry] of Object.entries(written))
-    if (typeof entry !== 'string') reportUnknownClaims(entry, at('scopes', scope), report);
-}
 
 function checkScopes(scopes: WrittenScopes, rules: AccessRules, at: At, report: OptionReport): void {
   const known = Object.keys(scopes);

@@ -3,6 +3,7 @@
  * @see OpenID Authorization API 1.0 (AuthZEN) §5 to §7
  */
 import type { AccessSubject } from '../access-condition.ts';
+import type { CallArguments } from '../call-arguments.ts';
 import { type AccessPrincipal, type AccessRequest, readAuthentication } from '../request.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
@@ -42,8 +43,7 @@ export function evaluationOf(request: AccessRequest, options: EvaluationOptions)
   const type =
     tool !== null ? 'tool' : prompt !== null ? 'prompt' : resource !== null ? 'resource' : 'server';
   const name = tool ?? prompt ?? resource ?? server;
-  const given =
-    options.arguments && request.arguments !== 'later' ? { arguments: plainArguments(request) } : {};
+  const given = options.arguments && request.arguments !== 'later' ? request.arguments : null;
   return {
     subject:
       principal === null
@@ -60,7 +60,7 @@ export function evaluationOf(request: AccessRequest, options: EvaluationOptions)
           readOnlyHint: annotations.readOnly,
           destructiveHint: annotations.destructive,
         }),
-        ...given,
+        ...(given && { arguments: plainArguments(given) }),
       },
     },
     context: {
@@ -72,8 +72,7 @@ export function evaluationOf(request: AccessRequest, options: EvaluationOptions)
 }
 
 /** Long integers as text: JSON numbers of other parsers would not be exact. */
-function plainArguments({ arguments: given }: AccessRequest): unknown {
-  if (given === 'later') return {};
+function plainArguments(given: CallArguments): unknown {
   const plain = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   return JSON.parse(JSON.stringify(given.read().value, plain));
 }

@@ -88,22 +88,18 @@ export function createStatelessRequests(
   }
 
   function post(message: Message, signal: AbortSignal): Promise<Response> {
-    const complete = withRequestMeta(message);
+    const complete = withMeta(message, {
+      [metaKeys.version]: STATELESS,
+      [metaKeys.clientInfo]: client.clientInfo,
+      [metaKeys.clientCapabilities]: client.capabilities,
+      ...(level !== undefined && { [metaKeys.logLevel]: level }),
+    });
     const own = {
       ...headers.of(complete),
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     };
     return fetch(url, { method: 'POST', headers: own, body: JSON.stringify(complete), signal });
-  }
-
-  function withRequestMeta(message: Message): Message {
-    return withMeta(message, {
-      [metaKeys.version]: STATELESS,
-      [metaKeys.clientInfo]: client.clientInfo,
-      [metaKeys.clientCapabilities]: client.capabilities,
-      ...(level !== undefined && { [metaKeys.logLevel]: level }),
-    });
   }
 
   function readError(response: Response, text: string): Message {
