@@ -92,7 +92,8 @@ export function serveAll(options: ServingOptions, retained: Retained): readonly 
 }
 
 function createServices(options: ServingOptions): Services {
-  const { events, conditions = null, decisionPoint = null } = options;
+  const { servers, events, credentials, sealer, commonHeaders } = options;
+  const { conditions = null, decisionPoint = null } = options;
   const pins = options.pins === undefined ? null : createPinBoard(options.pins);
   const probes = {
     interval: options.probeInterval ?? PROBE_INTERVAL,
@@ -102,7 +103,8 @@ function createServices(options: ServingOptions): Services {
   const onHealth = createHealthEvents(events);
   const external = decisionPoint === null ? null : createExternalPolicy(decisionPoint);
   const control = { compile: conditions, external };
-  return { ...options, control, pins, probes, log, onHealth };
+  // Without the other options: a gateway must not retain the one before it.
+  return { servers, events, credentials, sealer, commonHeaders, control, pins, probes, log, onHealth };
 }
 
 function serveOne(
