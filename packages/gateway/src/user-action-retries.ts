@@ -1,6 +1,6 @@
 /** Asks clients of the stateless revision to let their user act on a page: a result with a URL to open, and a wait for the outcome. */
 import { randomUUID } from 'node:crypto';
-import { errorCodes, isMembers, type Message, parameter } from '@portcullis/http';
+import { isMembers, type Message, parameter } from '@portcullis/http';
 import { MAY_ASK, metaKeys, STATELESS } from './backends/revisions.ts';
 import { GatewayError, InputRequired } from './http/error-response.ts';
 import type { ByteRange, ScannedBody } from './messages/scanned-message.ts';
@@ -47,9 +47,9 @@ export function createUserActionRetries(sealer: Sealer): UserActionRetries {
       const { message: text, url } = required;
       const mayAsk = MAY_ASK.has(message.method ?? '');
       if (!mayAsk || retry?.isDeclined === true)
-        return new GatewayError(200, errorCodes.internal, text, { details: { url } });
+        return new GatewayError(200, 'internal', text, { details: { url } });
       if (!isMembers(parameter(message, '_meta', metaKeys.clientCapabilities, 'elicitation', 'url')))
-        return new GatewayError(400, errorCodes.missingClientCapability, text, {
+        return new GatewayError(400, 'missingClientCapability', text, {
           details: { requiredCapabilities: { elicitation: { url: {} } }, url },
         });
       const requestState = sealer.seal('request', owner, KEY);

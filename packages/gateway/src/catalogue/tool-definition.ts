@@ -25,7 +25,7 @@ export function hintsOf({ annotations }: ToolDefinition): ToolAnnotations {
   return { readOnly: readOnlyHint === true, destructive: destructiveHint === true };
 }
 
-/** The hints that all of some definitions have. */
+/** The hints of several definitions together: read-only if all are, destructive if one is. */
 export function commonHints(hints: readonly ToolAnnotations[]): ToolAnnotations {
   return {
     readOnly: hints.every(({ readOnly }) => readOnly),

@@ -19,7 +19,7 @@ export class GatewayError extends Error {
 
   constructor(
     status: number,
-    code: number,
+    code: keyof typeof errorCodes | number,
     message: string,
     more: {
       readonly headers?: readonly string[];
@@ -29,7 +29,7 @@ export class GatewayError extends Error {
   ) {
     super(message, 'cause' in more ? { cause: more.cause } : undefined);
     this.status = status;
-    this.code = code;
+    this.code = typeof code === 'number' ? code : errorCodes[code];
     this.headers = more.headers ?? [];
     this.details = more.details;
   }
@@ -48,11 +48,7 @@ export class InputRequired extends Error {
 
 /** The same for an unknown session and for one of another user. */
 export function sessionNotFound(): GatewayError {
-  return new GatewayError(
-    404,
-    errorCodes.sessionNotFound,
-    'Session not found: start a new one with initialize.',
-  );
+  return new GatewayError(404, 'sessionNotFound', 'Session not found: start a new one with initialize.');
 }
 
 export function invalidRequest(
@@ -60,26 +56,23 @@ export function invalidRequest(
   message: string,
   headers: readonly string[] = [],
 ): GatewayError {
-  return new GatewayError(status, errorCodes.invalidRequest, message, { headers });
+  return new GatewayError(status, 'invalidRequest', message, { headers });
 }
 
 /** @param retryAfter seconds */
 export function unavailable(message: string, retryAfter: number, cause?: unknown): GatewayError {
   const headers = ['retry-after', String(Math.max(1, Math.ceil(retryAfter)))];
-  return new GatewayError(503, errorCodes.internal, message, {
-    headers,
-    ...(cause !== undefined && { cause }),
-  });
+  return new GatewayError(503, 'internal', message, { headers, ...(cause !== undefined && { cause }) });
 }
 
 export function badGateway(message: string): GatewayError {
-  return new GatewayError(502, errorCodes.internal, message);
+  return new GatewayError(502, 'internal', message);
 }
 
 /** Too many calls. @param retryAfter seconds */
 export function tooManyCalls(message: string, retryAfter: number): GatewayError {
   const headers = ['retry-after', String(Math.max(1, Math.ceil(retryAfter)))];
-  return new GatewayError(429, errorCodes.internal, message, { headers });
+  return new GatewayError(429, 'internal', message, { headers });
 }
 
 /**
@@ -155,8 +148,6 @@ function toGatewayError(error: unknown): GatewayError {
   if (error instanceof MessageError) return new GatewayError(error.status, error.code, error.message);
   if (error instanceof BackendError) return unavailable(error.message, error.retryAfter);
   if (error instanceof UserActionRequired)
-    return new GatewayError(403, errorCodes.urlElicitationRequired, error.message, {
-      details: error.elicitations(),
-    });
+    return new GatewayError(403, 'urlElicitationRequired', error.message, { details: error.elicitations() });
   return unavailable('Something went wrong here. Try again later.', 5);
 }
