@@ -25,7 +25,8 @@ interface BackendRegistrationRecord {
   readonly createdAt: number;
 }
 
-interface BackendRegistrationStore {
+/** The registrations of this server at the authorization servers of backends. */
+export interface BackendRegistrationStore {
   /** At every issuer that the backend has had. @param clientId `null`: the registration for all clients */
   listBackendRegistrations(
     backend: string,

@@ -111,7 +111,8 @@ export interface DataKeyRecord {
   readonly createdAt: number;
 }
 
-interface FederatedLoginStore {
+/** Logins at identity providers until their callback. */
+export interface FederatedLoginStore {
   /** Records the identity provider of a transaction; `null`: local. Does nothing when the transaction is gone. */
   setTransactionIdentityProvider(id: string, identityProvider: string | null): Promise<void>;
   /** Saves a federated login. Atomic: replaces an earlier one of the same transaction. */
@@ -122,7 +123,8 @@ interface FederatedLoginStore {
   consumeFederatedLogin(stateHash: string, now: number): Promise<boolean>;
 }
 
-interface LinkedIdentityStore {
+/** Identities at identity providers, linked to accounts. */
+export interface LinkedIdentityStore {
   findLinkedIdentity(issuer: string, subject: string): Promise<LinkedIdentityRecord | null>;
   /** The linked identity of an account; `null` for local accounts. */
   findLinkedIdentityByAccount(accountId: string): Promise<LinkedIdentityRecord | null>;
@@ -133,7 +135,8 @@ interface LinkedIdentityStore {
   linkIdentity(identity: LinkedIdentityRecord, account: AccountRecord): Promise<string>;
 }
 
-interface ProviderTokensStore {
+/** The provider tokens of grants. */
+export interface ProviderTokensStore {
   /**
    * Saves provider tokens and records their account and provider in the transaction. Atomic. @returns `false` when the
    * transaction is gone: nothing is saved then
@@ -178,7 +181,7 @@ interface ProviderTokensStore {
 }
 
 /** The outbox of revocations at identity providers: each ended record of provider tokens is a job until its tokens are deleted. */
-interface RevocationJobStore {
+export interface RevocationJobStore {
   /** Ends the provider tokens of grants revoked since then. @returns how many */
   endProviderTokensOfRevokedGrants(since: number, at: number): Promise<number>;
   /**
@@ -194,7 +197,8 @@ interface RevocationJobStore {
   completeRevocationJob(grantId: string, version: number): Promise<void>;
 }
 
-interface DataKeyStore {
+/** Data keys of the token vault. */
+export interface DataKeyStore {
   /** All data keys, newest first. */
   listDataKeys(): Promise<readonly DataKeyRecord[]>;
   /** As `addSigningKey`: inserts a data key if the newest is still `after`. @returns all data keys, newest first */

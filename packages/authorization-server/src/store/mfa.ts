@@ -27,7 +27,8 @@ export interface PasskeyRecord {
   readonly lastUsedAt: number | null;
 }
 
-interface TotpStore {
+/** TOTP authenticators and recovery codes. */
+export interface TotpStore {
   findTotpFactor(accountId: string): Promise<TotpFactorRecord | null>;
   /** A page of TOTP factors, ordered by account, after the account `after`. */
   listTotpFactors(after: string, limit: number): Promise<readonly TotpFactorRecord[]>;
@@ -46,7 +47,8 @@ interface TotpStore {
   removeTotpFactor(accountId: string): Promise<boolean>;
 }
 
-interface PasskeyStore {
+/** Passkeys of accounts. */
+export interface PasskeyStore {
   /** @returns `false` when the identifier is taken: nothing has changed then */
   addPasskey(passkey: PasskeyRecord): Promise<boolean>;
   findPasskey(id: string): Promise<PasskeyRecord | null>;

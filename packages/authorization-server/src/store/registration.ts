@@ -38,7 +38,8 @@ export interface ClientMetadataDocumentRecord {
   readonly verifiedAt: number | null;
 }
 
-interface DynamicRegistrationStore {
+/** Clients that register themselves. */
+export interface DynamicRegistrationStore {
   /**
    * Inserts a new client if the rate limit allows it (`null`: no limit). Atomic: the limit is charged exactly when the client
    * is stored.
@@ -56,7 +57,8 @@ interface DynamicRegistrationStore {
   countUnusedClientsByNetwork(): Promise<ReadonlyMap<string, number>>;
 }
 
-interface InitialAccessTokenStore {
+/** Initial access tokens. @see RFC 7591 §3 */
+export interface InitialAccessTokenStore {
   saveInitialAccessToken(token: InitialAccessTokenRecord): Promise<void>;
   /** The unexpired record of a token, used or not; `null` when there is none. */
   findInitialAccessToken(hash: string, now: number): Promise<InitialAccessTokenRecord | null>;
@@ -76,7 +78,8 @@ interface InitialAccessTokenStore {
   revokeInitialAccessToken(id: string): Promise<'revoked' | 'used' | 'unknown'>;
 }
 
-interface ClientMetadataDocumentStore {
+/** Cached client metadata documents. */
+export interface ClientMetadataDocumentStore {
   findClientMetadataDocument(url: string): Promise<ClientMetadataDocumentRecord | null>;
   /**
    * Replaces the cached copy. Of concurrent calls the copy that was fetched last remains. `lastUsedAt` is unchanged, and `expiresAt`

@@ -1,5 +1,5 @@
 /** Registrations of this server as a client at the authorization servers of backends. */
-import type { ConnectedAccountStore } from '@portcullis/authorization-server/store';
+import type { BackendRegistrationStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
@@ -17,11 +17,6 @@ const insert = columns.insertInto(
 const registrationsAt = defineQuery(
   `SELECT ${columns.select()} FROM registrations_at_backends WHERE backend = ? AND client_id = ? ORDER BY issuer`,
 );
-
-type BackendRegistrationStore = Pick<
-  ConnectedAccountStore,
-  'listBackendRegistrations' | 'saveBackendRegistration' | 'removeBackendRegistration'
->;
 
 /** A column of a primary key is never `NULL`: the registration for all clients has this client identifier. */
 const ALL_CLIENTS = '';

@@ -1,5 +1,5 @@
 /** Data keys, which encrypt tokens of other issuers. */
-import type { DataKeyRecord, FederationStore } from '@portcullis/authorization-server/store';
+import type { DataKeyRecord, DataKeyStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
@@ -7,11 +7,6 @@ import { defineQuery, sql } from '../sql.ts';
 const columns = defineRecordColumns<DataKeyRecord>('id encryptedKey:bytes createdAt');
 const insertKey = columns.insertInto('data_keys');
 const allKeys = defineQuery(`SELECT ${columns.select()} FROM data_keys ORDER BY created_at DESC, id DESC`);
-
-type DataKeyStore = Pick<
-  FederationStore,
-  'listDataKeys' | 'addDataKey' | 'reencryptDataKeys' | 'removeUnusedDataKeys' | 'discardDataKeys'
->;
 
 export function createDataKeyStore(database: Database): DataKeyStore {
   return {

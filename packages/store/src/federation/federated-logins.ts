@@ -2,8 +2,10 @@
 import type {
   AccountRecord,
   FederatedLoginRecord,
+  FederatedLoginStore,
   FederationStore,
   LinkedIdentityRecord,
+  LinkedIdentityStore,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
@@ -34,11 +36,6 @@ export function createFederationStore(database: Database): FederationStore {
   };
 }
 
-type FederatedLoginStore = Pick<
-  FederationStore,
-  'setTransactionIdentityProvider' | 'saveFederatedLogin' | 'findFederatedLogin' | 'consumeFederatedLogin'
->;
-
 function createFederatedLoginStore(database: Database): FederatedLoginStore {
   return {
     async setTransactionIdentityProvider(id, identityProvider) {
@@ -61,11 +58,6 @@ function* save(login: FederatedLoginRecord): Steps<void> {
   if (transactionId !== null) yield sql`DELETE FROM federated_logins WHERE transaction_id = ${transactionId}`;
   yield insertLogin(login);
 }
-
-type LinkedIdentityStore = Pick<
-  FederationStore,
-  'findLinkedIdentity' | 'findLinkedIdentityByAccount' | 'linkIdentity'
->;
 
 function createLinkedIdentityStore(database: Database): LinkedIdentityStore {
   return {

@@ -1,8 +1,9 @@
 /** Provider tokens: stored with a transaction, ended together with their grant. */
 import type {
-  FederationStore,
   ProviderTokensEndReason,
   ProviderTokensRecord,
+  ProviderTokensStore,
+  RevocationJobStore,
   UpstreamTokens,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
@@ -22,26 +23,7 @@ const tokensByAccount = defineQuery(
   `SELECT ${table.columns} FROM provider_tokens WHERE account_id = ? AND ended_at IS NULL ORDER BY created_at, grant_id`,
 );
 
-type ProviderTokensStore = Pick<
-  FederationStore,
-  | 'saveProviderTokens'
-  | 'saveEndedProviderTokens'
-  | 'hasProviderTokens'
-  | 'findProviderTokens'
-  | 'listProviderTokens'
-  | 'recordProviderTokensCheck'
-  | 'leaseProviderTokens'
-  | 'saveRefreshedProviderTokens'
-  | 'releaseProviderTokens'
-  | 'endProviderTokens'
-  | 'countProviderTokensOfIdentity'
-  | 'endProviderTokensOfRevokedGrants'
-  | 'claimRevocationJobs'
-  | 'postponeRevocationJob'
-  | 'completeRevocationJob'
->;
-
-export function createProviderTokensStore(database: Database): ProviderTokensStore {
+export function createProviderTokensStore(database: Database): ProviderTokensStore & RevocationJobStore {
   return {
     saveProviderTokens: (transactionId, tokens) => database.transact(() => save(transactionId, tokens), null),
     async saveEndedProviderTokens(tokens) {

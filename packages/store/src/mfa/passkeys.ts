@@ -1,5 +1,5 @@
 /** Passkeys. */
-import type { MfaStore, PasskeyRecord } from '@portcullis/authorization-server/store';
+import type { PasskeyRecord, PasskeyStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
@@ -17,11 +17,6 @@ const passkeyById = defineQuery(`SELECT ${COLUMNS} FROM passkeys WHERE id = ?`);
 const passkeysByAccount = defineQuery(
   `SELECT ${COLUMNS} FROM passkeys WHERE account_id = ? ORDER BY created_at, id`,
 );
-
-export type PasskeyStore = Pick<
-  MfaStore,
-  'addPasskey' | 'findPasskey' | 'listPasskeys' | 'recordPasskeyUse' | 'removePasskey'
->;
 
 export function createPasskeyStore(database: Database): PasskeyStore {
   return {

@@ -1,16 +1,14 @@
 /** TOTP factors and recovery codes. */
-import type { MfaStore, TotpFactorRecord } from '@portcullis/authorization-server/store';
+import type { MfaStore, TotpFactorRecord, TotpStore } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
-import { createPasskeyStore, type PasskeyStore } from './passkeys.ts';
+import { createPasskeyStore } from './passkeys.ts';
 
 const columns = defineRecordColumns<TotpFactorRecord>('accountId encryptedSecret lastStep createdAt');
 const SELECT = `SELECT ${columns.select()} FROM totp_factors`;
 const factorOfAccount = defineQuery(`${SELECT} WHERE account_id = ?`);
 const factorsAfter = defineQuery(`${SELECT} WHERE account_id > ? ORDER BY account_id LIMIT ?`);
-
-type TotpStore = Omit<MfaStore, keyof PasskeyStore>;
 
 export function createMfaStore(database: Database): MfaStore {
   return { ...createTotpStore(database), ...createPasskeyStore(database) };

@@ -1,5 +1,8 @@
 /** The cache of Client ID Metadata Documents. */
-import type { ClientMetadataDocumentRecord, RegistrationStore } from '@portcullis/authorization-server/store';
+import type {
+  ClientMetadataDocumentRecord,
+  ClientMetadataDocumentStore,
+} from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
@@ -20,15 +23,6 @@ const upsert = columns.insertInto(
         THEN excluded.expires_at ELSE client_metadata_documents.expires_at END
     WHERE excluded.fetched_at >= client_metadata_documents.fetched_at`,
 );
-
-export type ClientMetadataDocumentStore = Pick<
-  RegistrationStore,
-  | 'findClientMetadataDocument'
-  | 'listClientMetadataDocuments'
-  | 'saveClientMetadataDocument'
-  | 'saveClientMetadataDocumentVerification'
-  | 'recordClientMetadataDocumentUse'
->;
 
 export function createClientMetadataDocumentStore(database: Database): ClientMetadataDocumentStore {
   return {

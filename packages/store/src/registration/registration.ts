@@ -1,7 +1,9 @@
 /** Dynamic client registration: rate-limited or with an initial access token. */
 import type {
   ClientRecord,
+  DynamicRegistrationStore,
   InitialAccessTokenRecord,
+  InitialAccessTokenStore,
   RateLimitCharge,
   RegistrationStore,
 } from '@portcullis/authorization-server/store';
@@ -10,10 +12,7 @@ import { bucketDepth, chargeRateLimit, rateLimitWait } from '../core/rate-limits
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
-import {
-  type ClientMetadataDocumentStore,
-  createClientMetadataDocumentStore,
-} from './client-metadata-documents.ts';
+import { createClientMetadataDocumentStore } from './client-metadata-documents.ts';
 
 export function createRegistrationStore(database: Database): RegistrationStore {
   return {
@@ -22,11 +21,6 @@ export function createRegistrationStore(database: Database): RegistrationStore {
     ...createClientMetadataDocumentStore(database),
   };
 }
-
-type DynamicRegistrationStore = Pick<
-  RegistrationStore,
-  'registerClient' | 'countUnusedClients' | 'countUnusedClientsByNetwork'
->;
 
 function createDynamicRegistrationStore(database: Database): DynamicRegistrationStore {
   return {
@@ -92,11 +86,6 @@ const insertToken = tokenColumns.insertInto('initial_access_tokens');
 const SELECT_TOKEN = `SELECT ${tokenColumns.select()} FROM initial_access_tokens`;
 const tokenByHash = defineQuery(`${SELECT_TOKEN} WHERE hash = ? AND expires_at > ?`);
 const tokensAfter = defineQuery(`${SELECT_TOKEN} WHERE id > ? AND expires_at > ? ORDER BY id LIMIT ?`);
-
-type InitialAccessTokenStore = Omit<
-  RegistrationStore,
-  keyof DynamicRegistrationStore | keyof ClientMetadataDocumentStore
->;
 
 function createInitialAccessTokenStore(database: Database): InitialAccessTokenStore {
   return {
