@@ -193,10 +193,7 @@ export function validateOptions(
   });
 }
 
-/**
- * Reads each option by its schema and fills in the defaults.
- * @param names the options to read; all by default
- */
+/** Reads each option by its schema and fills in the defaults. */
 function parseOptions(
   options: Readonly<Partial<Record<string, unknown>>>,
   report: OptionReport,

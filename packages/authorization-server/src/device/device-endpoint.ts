@@ -46,10 +46,8 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
       await checkRateLimit(siteOf(connection));
       const wanted = checkDeviceRequest(context, client, form);
       const deviceCode = newSecret();
-      const userCode = await save(deviceCode, {
-        ...{ ...wanted, clientId: client.id },
-        requestedFrom: connection.address ?? null,
-      });
+      const requestedFrom = connection.address ?? null;
+      const userCode = await save(deviceCode, { ...wanted, clientId: client.id, requestedFrom });
       events({ type: 'device_authorization.started', clientId: client.id });
       const page = `${new URL(issuer).origin}/device`;
       const response: DeviceAuthorizationResponse = {

@@ -1,6 +1,6 @@
 /** Errors of SCIM requests: status, `scimType` and one sentence for the provisioning service. */
 
-/** The keywords of RFC 7644 §3.12, and of RFC 9865 §4.3 for cursors. */
+/** Keywords of RFC 7644 §3.12, and of RFC 9865 §4.3 for cursors. */
 export type ScimType =
   | 'invalidFilter'
   | 'tooMany'
@@ -10,8 +10,6 @@ export type ScimType =
   | 'invalidPath'
   | 'noTarget'
   | 'invalidValue'
-  | 'invalidVers'
-  | 'sensitive'
   | 'invalidCursor';
 
 /** Ends a SCIM request. */

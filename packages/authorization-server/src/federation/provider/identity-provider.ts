@@ -7,7 +7,7 @@ import type { ProviderClientAuthentication } from './client-authentication.ts';
 import type { ProviderClientKey } from './client-key.ts';
 import type { IdentityProviderOptions, PlainProvider, StatusMethod, UserinfoClaims } from './options.ts';
 
-/** Options whose values are read otherwise. */
+/** Options that are validated and read, and not as they were given. */
 type ReadOption =
   | 'kind'
   | 'clientKey'
