@@ -70,27 +70,17 @@ export function startEndpointSpan(
   route: string,
   isTrusted: boolean,
 ): Span | null {
-  return startSpan(
-    () => `${method} ${route}`,
-    () => ({
-      kind: 'server',
-      attributes: { 'http.request.method': method, 'http.route': route },
-      received: { context: readTraceContext((name) => headers.get(name)), isTrusted },
-    }),
-  );
+  if (registered === null) return null;
+  return registered.start(`${method} ${route}`, {
+    kind: 'server',
+    attributes: { 'http.request.method': method, 'http.route': route },
+    received: { context: readTraceContext((name) => headers.get(name)), isTrusted },
+  });
 }
 
 /** Runs work in a span, if there is one, and ends it. A failure is named by the class of its error. */
-export async function inSpan<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
-  if (span === null) return work();
-  try {
-    const result = await span.run(work);
-    span.end();
-    return result;
-  } catch (error) {
-    span.end(nameOf(error));
-    throw error;
-  }
+export function inSpan<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
+  return span === null ? work() : endAfter(span, work, () => null);
 }
 
 /**
@@ -98,17 +88,27 @@ export async function inSpan<T>(span: Span | null, work: () => Promise<T>): Prom
  * @param failing the status from which on the response is a failure: for a client also those that blame the request
  * @see OpenTelemetry semantic conventions, HTTP spans, status
  */
-export async function inHttpSpan<T extends { readonly status: number }>(
+export function inHttpSpan<T extends { readonly status: number }>(
   span: Span | null,
   failing: 400 | 500,
   work: () => Promise<T>,
 ): Promise<T> {
   if (span === null) return work();
+  return endAfter(span, work, ({ status }) => {
+    span.set({ 'http.response.status_code': status });
+    return status >= failing ? String(status) : null;
+  });
+}
+
+async function endAfter<T>(
+  span: Span,
+  work: () => Promise<T>,
+  failureOf: (result: T) => string | null,
+): Promise<T> {
   try {
-    const response = await span.run(work);
-    span.set({ 'http.response.status_code': response.status });
-    span.end(response.status >= failing ? String(response.status) : null);
-    return response;
+    const result = await span.run(work);
+    span.end(failureOf(result));
+    return result;
   } catch (error) {
     span.end(nameOf(error));
     throw error;

@@ -49,30 +49,33 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
 
   return {
     owns: (path) => find(path) !== undefined || WELL_KNOWN.test(path),
-    async handle(request, connection) {
+    handle(request, connection) {
       const path = pathOf(request);
       const matching = find(path);
-      if (matching === undefined) return withSecurityHeaders(respondNotFound(path), isHttps);
-      const route = matching.find(({ method }) => method === methodOf(request));
+      if (matching === undefined) return Promise.resolve(withSecurityHeaders(respondNotFound(path), isHttps));
       const endpoint = matching[0]?.path ?? path;
-      const respondRouted = async () => {
-        try {
-          const response = await (route === undefined
-            ? respondMethods(matching, request)
-            : route.handle(request, connection));
-          return finish(
-            request.method === 'HEAD' ? { ...response, body: null } : response,
-            matching,
-            isHttps,
-          );
-        } catch (error) {
-          return finish(respondThrown(error, request, endpoint, events), matching, isHttps);
-        }
-      };
       // Anyone may send a trace context to these endpoints.
-      return inHttpSpan(startEndpointSpan(request, endpoint, false), 500, respondRouted);
+      const span = startEndpointSpan(request, endpoint, false);
+      return inHttpSpan(span, 500, () => respondRouted(matching, endpoint, request, connection));
     },
   };
+
+  async function respondRouted(
+    matching: readonly Route[],
+    endpoint: string,
+    request: HttpRequest,
+    connection: ConnectionInfo,
+  ): Promise<HttpResponse> {
+    const route = matching.find(({ method }) => method === methodOf(request));
+    try {
+      const response = await (route === undefined
+        ? respondMethods(matching, request)
+        : route.handle(request, connection));
+      return finish(request.method === 'HEAD' ? { ...response, body: null } : response, matching, isHttps);
+    } catch (error) {
+      return finish(respondThrown(error, request, endpoint, events), matching, isHttps);
+    }
+  }
 }
 
 /** HEAD follows GET. */

@@ -34,19 +34,24 @@ export function createDatabaseMetrics(clock: () => number = () => Math.floor(Dat
   );
   const counts = { inFlight: 0, failed: 0 };
 
-  async function time(name: string, result: Promise<unknown>): Promise<unknown> {
+  function time(name: string, result: Promise<unknown>): Promise<unknown> {
     const start = performance.now();
     counts.inFlight += 1;
-    try {
-      const span = startOperation(name);
-      return await (span === null ? result : inSpan(span, () => result));
-    } catch (error) {
-      counts.failed += 1;
-      throw error;
-    } finally {
+    const end = () => {
       counts.inFlight -= 1;
       durations.record((performance.now() - start) / 1000);
-    }
+    };
+    return inSpan(startOperation(name), () => result).then(
+      (value) => {
+        end();
+        return value;
+      },
+      (error: unknown) => {
+        counts.failed += 1;
+        end();
+        throw error;
+      },
+    );
   }
 
   function timed(name: string, operation: (...values: unknown[]) => unknown) {
