@@ -1,6 +1,6 @@
 /** Verifies client credentials: turns them into an `AuthenticatedClient`, or rejects them with `invalid_client`. */
 import { type ClientAuthenticationMethod, OAuthError } from '@portcullis/protocol';
-import { hashSecret, matchesSecret } from '../secrets.ts';
+import { equalInConstantTime, hashSecret } from '../secrets.ts';
 import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
 import type { ValidateClientAssertion } from './client-assertion.ts';
 import type { FindClient } from './find-client.ts';
@@ -26,7 +26,7 @@ export type VerifyClientCredentials = (
   site: string | null,
 ) => Promise<AuthenticatedClient>;
 
-/** Compared when a client is unknown or has no secret, so that the time of a rejection reveals nothing. */
+/** Compared when a client is unknown or has no secret, so that the time of a rejection reveals nothing of it. */
 const DUMMY_HASH = hashSecret('');
 
 export function createVerifyClientCredentials(
@@ -60,21 +60,25 @@ export function createVerifyClientCredentials(
   }
 }
 
-/** Why the secret is rejected; `null` when it is valid. A secret is always compared twice, in constant time. */
+/** Why the secret is rejected; `null` when it is valid. A secret that was sent is always compared twice, in constant time. */
 function secretIssue(
   client: ResolvedClient | null,
   method: ClientCredentials['method'],
   secret: string | null,
   now: number,
 ): string | null {
-  const presented = secret ?? '';
-  const isCurrent = matchesSecret(presented, client?.secretHash ?? DUMMY_HASH);
-  const isPrevious = matchesSecret(presented, client?.previousSecret?.hash ?? DUMMY_HASH);
+  const presented = secret === null ? null : hashSecret(secret);
+  const isCurrent = isSecret(presented, client?.secretHash);
+  const isPrevious = isSecret(presented, client?.previousSecret?.hash);
   if (client === null) return 'unknown client';
   const registered = authenticationMethodsOf(client.metadata);
   if (!registered.includes(method)) return `${method} was used, ${registered.join(' or ')} is registered`;
-  // A public client has no secret hash: nothing to compare.
-  if (method === 'none' || (presented !== '' && client.secretHash !== null && isCurrent)) return null;
-  if (presented === '' || client.previousSecret === null || !isPrevious) return 'wrong secret';
+  if (method === 'none' || (secret !== '' && client.secretHash !== null && isCurrent)) return null;
+  if (secret === '' || client.previousSecret === null || !isPrevious) return 'wrong secret';
   return now < client.previousSecret.expiresAt ? null : 'secret from before a rotation';
+}
+
+/** @param presented the hash of the secret that was sent; `null`: a public client sends none */
+function isSecret(presented: string | null, stored: string | null | undefined): boolean {
+  return presented !== null && equalInConstantTime(presented, stored ?? DUMMY_HASH);
 }
