@@ -38,7 +38,7 @@ export function createIntrospection(
       const form = await readFormBody(request);
       const caller = checkConfidential(await authenticate(request, form, connection));
       const token = form.required('token');
-      const personal = await readPersonalAccessToken?.(token);
+      const personal = readPersonalAccessToken === null ? null : await readPersonalAccessToken(token);
       const claims = personal ?? (token.includes('.') ? read(token) : undefined);
       const response =
         claims === undefined

@@ -8,7 +8,7 @@ import {
 } from '@portcullis/protocol';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { DpopProofs } from '../dpop/dpop-proofs.ts';
+import { type DpopProofs, hasProof } from '../dpop/dpop-proofs.ts';
 import type { Route } from '../http/router.ts';
 import { checkRequest } from './check-request.ts';
 import type { AuthorizationContext } from './page-context.ts';
@@ -36,7 +36,7 @@ export function createPushedRequestEndpoint(context: AuthorizationContext, servi
     async handle(request: HttpRequest, connection: ConnectionInfo) {
       const form = await readFormBody(request);
       const client = await authenticate(request, form, connection);
-      const proof = await proofs.verify(request, '/par');
+      const proof = hasProof(request) ? await proofs.verify(request, '/par') : null;
       if (form.one('request_uri') !== undefined)
         throw new OAuthError('invalid_request', 'A pushed request cannot contain request_uri.');
       const parameters = await readRequestObject(client, form, connection);
@@ -44,7 +44,7 @@ export function createPushedRequestEndpoint(context: AuthorizationContext, servi
       const keyThumbprint = chooseKey(parameters, proof);
       await proof?.consume();
       const requestUri = pushedRequests.write(client.id, pairsOf(client, parameters, keyThumbprint));
-      const headers = await proofs.nonceHeaders(proof);
+      const headers = proof === null ? undefined : await proofs.nonceHeaders();
       const response = { request_uri: requestUri, expires_in: options.lifetimes.transaction };
       return respondCorsJson(response, { isHttps, status: 201, ...(headers && { headers }) });
     },

@@ -19,13 +19,18 @@ const CACHED_KEYS = 1000;
 
 export interface DpopProofs {
   /**
-   * Verifies the proof of a POST to an endpoint; `null` without one. It is not marked as used yet.
+   * Verifies the proof of a POST to an endpoint, which has one (`hasProof`). It is not marked as used yet.
    * @throws OAuthError `invalid_dpop_proof`, or `use_dpop_nonce` with the nonce to use
    * @see RFC 9449 §5
    */
-  verify(request: HttpRequest, path: string): Promise<VerifiedProof | null>;
-  /** The header with the nonce for the next proof; `undefined` for a client that sent no proof. @see RFC 9449 §8.2 */
-  nonceHeaders(proof: VerifiedProof | null): Promise<Readonly<Record<string, string>> | undefined>;
+  verify(request: HttpRequest, path: string): Promise<VerifiedProof>;
+  /** The header with the nonce for the next proof of a client that sent one. @see RFC 9449 §8.2 */
+  nonceHeaders(): Promise<Readonly<Record<string, string>>>;
+}
+
+/** Whether a request has a proof to verify. */
+export function hasProof({ headers }: Pick<HttpRequest, 'headers'>): boolean {
+  return headers.has('dpop');
 }
 
 /** @see RFC 9449 §4.3, §5 and §8 */
@@ -50,8 +55,7 @@ export function createDpopProofs({ store, clock, options }: DpopContext): DpopPr
 
   return {
     async verify({ headers, method }, path) {
-      const field = headers.get('dpop');
-      if (field === null) return null;
+      const field = headers.get('dpop') ?? '';
       const expected = { method, url: `${origin}${path}`, token: null, thumbprint: null, now: clock() };
       try {
         return await verify(field, expected);
@@ -59,8 +63,7 @@ export function createDpopProofs({ store, clock, options }: DpopContext): DpopPr
         throw await withNonce(error);
       }
     },
-    nonceHeaders: async (proof) =>
-      proof === null ? undefined : { 'dpop-nonce': await nonces.current(clock()) },
+    nonceHeaders: async () => ({ 'dpop-nonce': await nonces.current(clock()) }),
   };
 
   async function withNonce(error: unknown): Promise<unknown> {

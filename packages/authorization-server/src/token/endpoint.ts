@@ -12,7 +12,7 @@ import {
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { RecordClientUse } from '../clients/clients.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
-import type { DpopProofs } from '../dpop/dpop-proofs.ts';
+import { type DpopProofs, hasProof } from '../dpop/dpop-proofs.ts';
 import { servedGrantTypes } from '../grant-types.ts';
 import type { Route } from '../http/router.ts';
 import { createAuthorizationCodeGrant } from './authorization-code.ts';
@@ -62,12 +62,12 @@ export function createTokenEndpoint(
       if (!isRegistered) {
         throw new OAuthError('unauthorized_client', `This client has not registered the grant type ${type}.`);
       }
-      const proof = await proofs.verify(request, '/token');
+      const proof = hasProof(request) ? await proofs.verify(request, '/token') : null;
       checkBoundTokens(client, proof);
       const response = await handler(client, form, connection, proof, ahead);
       const recording = recordClientUse(client);
       if (recording !== null) await recording;
-      const headers = await proofs.nonceHeaders(proof);
+      const headers = proof === null ? undefined : await proofs.nonceHeaders();
       return respondCorsJson(response, { isHttps, ...(headers && { headers }) });
     },
   };

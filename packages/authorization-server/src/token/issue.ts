@@ -94,7 +94,7 @@ export function createIssueAccessToken(
       ...(wanted.length > 0 && { user: await readUserClaims(store, subject, wanted) }),
     });
     // Point of no return: the proof is used, the last thing that can fail before the caller consumes its code or token.
-    await proof?.consume();
+    if (proof !== null) await proof.consume();
     return {
       access_token: isOpaque ? encrypt(claims) : await sign(claims),
       token_type: proof === null ? 'Bearer' : 'DPoP',

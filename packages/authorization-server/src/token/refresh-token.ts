@@ -37,8 +37,9 @@ export function createRefreshGrant(services: GrantServices): GrantHandler {
       now,
     );
     const { grant } = found;
+    if (isReusedWithoutKey(found, proof)) await revokeFamily(found, now);
     // Without its key, even a used token may only have been stolen: that changes nothing.
-    await checkKey(found, proof, now);
+    checkKey(found, proof);
     // Before the rest is read: neither another parameter nor a limit hides reuse, or reveals that the grant is live.
     if (stateOf(found, now) === 'reused') await revokeFamily(found, now);
     const isBound = bindsToken(form.one('token_type'), client);
@@ -54,7 +55,7 @@ export function createRefreshGrant(services: GrantServices): GrantHandler {
       proof: isBound ? proof : null,
       authentication: grant.authentication,
     };
-    if (!isBound) await proof?.consume();
+    if (!isBound && proof !== null) await proof.consume();
     const response = await issueAccessToken(holder, access, now);
     const { state, latest, successor } = await rotate(found, client, proof, connection.address ?? null, now);
     if (state === 'reused') await revokeFamily(latest, now);
@@ -92,14 +93,10 @@ export function createRefreshGrant(services: GrantServices): GrantHandler {
       if (outcome === 'rotated') return { state, latest, successor: text };
       latest = checkRefreshToken(await refreshTokens.find(latest.text), client, now);
       // The faster request may have bound it.
-      await checkKey(latest, proof, now);
+      if (isReusedWithoutKey(latest, proof)) await revokeFamily(latest, now);
+      checkKey(latest, proof);
     }
     throw temporarilyUnavailable('the store contradicts itself about a refresh token');
-  }
-
-  async function checkKey(found: FoundRefreshToken, proof: VerifiedProof | null, now: number): Promise<void> {
-    if (isReusedWithoutKey(found, proof)) await revokeFamily(found, now);
-    checkProofKey(proof, found.grant.keyThumbprint ?? null, 'refresh token');
   }
 
   function stateOf({ number, family }: FoundRefreshToken, now: number): RefreshTokenState {
@@ -110,6 +107,10 @@ export function createRefreshGrant(services: GrantServices): GrantHandler {
     await refreshTokens.revokeReused(found, now);
     throw invalid('reused');
   }
+}
+
+function checkKey({ grant }: FoundRefreshToken, proof: VerifiedProof | null): void {
+  checkProofKey(proof, grant.keyThumbprint ?? null, 'refresh token');
 }
 
 function emit(
