@@ -17,8 +17,8 @@ function withRequest<Event extends ComponentEvent>(event: Event): Event {
   const address = requestContext.getStore()?.address;
   const network = address === undefined ? null : networkPrefixOf(address);
   const traceId = 'traceId' in event ? null : (currentTracer()?.active()?.traceId ?? null);
-  if (network === null && traceId === null) return event;
-  return { ...event, ...(network !== null && { network }), ...(traceId !== null && { traceId }) };
+  const located = network === null ? event : { ...event, network };
+  return traceId === null ? located : { ...located, traceId };
 }
 
 /** A sink for events with the network and trace of their request, and what they are correlated with. */

@@ -40,8 +40,8 @@ function defineConsents<Consent extends RememberedConsent>(members: string, cond
     `SELECT ${select()}, MAX(last_used_at) AS "lastUsedAt" ${found} GROUP BY ${names} ORDER BY "lastUsedAt" DESC`,
   );
   return {
-    findNewest: async (database: Database, ...values: readonly Value[]) =>
-      readFirst(await database.read(newest(...values))),
+    findNewest: (database: Database, ...values: readonly Value[]) =>
+      database.read(newest(...values)).then(readFirst),
     list: async (database: Database, ...values: readonly Value[]) =>
       readAll(await database.read(all(...values))),
   };
@@ -68,11 +68,11 @@ export function createGrantStore(database: Database): GrantStore {
     findNewestClientConsent: (...consent) => clientConsents.findNewest(database, ...consent),
     listClientConsents: (...consent) => clientConsents.list(database, ...consent),
     ...createGrantLists(database),
-    findGrant: async (id) => readFound(await database.read<FoundRow>(grantById(id))),
-    async rotateRefreshToken(grantId, currentHash, successor, from, bindTo = null) {
+    findGrant: (id) => database.read<FoundRow>(grantById(id)).then(readFound),
+    rotateRefreshToken(grantId, currentHash, successor, from, bindTo = null) {
       const { hash, generation, seed, issuedAt, expiresAt, rotations } = successor;
       // Point of no return: from here on the current token is a predecessor.
-      const isRotated = await database.changes(
+      const rotating = database.changes(
         bindTo === null
           ? sql`UPDATE grants SET refresh_token_hash = ${hash}, refresh_token_generation = ${generation}, refresh_token_seed = ${seed}, refresh_token_issued_at = ${issuedAt},
             refresh_token_expires_at = ${expiresAt}, refresh_token_rotations = ${rotations}, last_used_at = ${issuedAt}, last_used_from = ${from}
@@ -83,7 +83,7 @@ export function createGrantStore(database: Database): GrantStore {
           WHERE id = ${grantId} AND refresh_token_hash = ${currentHash} AND revoked_at IS NULL AND key_thumbprint IS NULL RETURNING 1 AS one`,
         ['grants', grantId],
       );
-      return isRotated ? 'rotated' : 'conflict';
+      return rotating.then((isRotated) => (isRotated ? 'rotated' : 'conflict'));
     },
     async revokeAccountGrants(accountId, grantId, at) {
       if (grantId === null) {
@@ -105,13 +105,13 @@ export function createGrantStore(database: Database): GrantStore {
         sql`INSERT INTO revoked_access_tokens (id, expires_at) VALUES (${tokenId}, ${expiresAt})
           ON CONFLICT (id) DO NOTHING RETURNING 1 AS one`,
       ),
-    async isAccessTokenLive(tokenId, grantId) {
+    isAccessTokenLive(tokenId, grantId) {
       const live =
         grantId === null
           ? sql`SELECT 1 AS one WHERE NOT EXISTS (SELECT 1 FROM revoked_access_tokens WHERE id = ${tokenId})`
           : sql`SELECT 1 AS one FROM grants WHERE id = ${grantId} AND revoked_at IS NULL
               AND NOT EXISTS (SELECT 1 FROM revoked_access_tokens WHERE id = ${tokenId})`;
-      return (await database.read(live)).length > 0;
+      return database.read(live).then(({ length }) => length > 0);
     },
   };
 }
@@ -134,12 +134,12 @@ function createGrantLists(database: Database): GrantLists {
     },
     listGrantsOfClient: async (clientId, now, limit) =>
       grantColumns.readAll(await database.read(grantsOfClient(clientId, now, limit))),
-    async hasClientGrants(accountId, clientId, count) {
-      const rows = await database.read(
+    hasClientGrants(accountId, clientId, count) {
+      const rows = database.read(
         sql`SELECT 1 AS one FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL
           LIMIT 1 OFFSET ${count - 1}`,
       );
-      return rows.length > 0;
+      return rows.then(({ length }) => length > 0);
     },
     async revokeSurplusGrants(accountId, clientId, keep, at) {
       const revoked = await database.write(
