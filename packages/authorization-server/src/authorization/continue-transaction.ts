@@ -1,6 +1,7 @@
 /** Continues an authorization transaction: redirects to the next page, identity provider or account, or issues the code. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
 import type { OAuthError, Scopes } from '@portcullis/protocol';
+import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { findScopeLimit, limitByClient, notGrantable, UNLIMITED } from '../users/scope-limits.ts';
 import { issueCode, rejectTransaction } from './issue-code.ts';
@@ -15,21 +16,28 @@ export async function continueTransaction(
   transaction: AuthorizationTransaction,
   cookies: readonly string[] = [],
 ): Promise<HttpResponse> {
-  const { record, decision } = transaction;
-  const accountId = await identifiedAccount(context, transaction);
-  const login = transaction.identityProvider === null ? 'local' : 'federated';
+  const { record, decision, identityProvider } = transaction;
+  const accountId =
+    identityProvider === null
+      ? transaction.accountId
+      : await identifiedAccount(context, transaction, identityProvider);
+  const login = identityProvider === null ? 'local' : 'federated';
   const step = nextStep({ accountId, decision }, login);
   if ('show' in step) return respondRedirect(pagePath(step.show, record.id), cookies);
   if ('startFederatedLogin' in step) {
     return redirectToProvider(context, transaction, step.startFederatedLogin.decision, cookies);
   }
-  const issue = await limitDecision(context, transaction, step.issueCode);
+  // A remembered consent was limited when it was found.
+  const issue =
+    step.issueCode.decision.source === 'remembered'
+      ? step.issueCode
+      : await limitDecision(context, transaction, step.issueCode);
   if (issue === null) {
     const { accountId: user, decision: decided } = step.issueCode;
     const error = await nothingGrantable(context, transaction, user, decided.scopes);
     return withCookies(await rejectTransaction(context, transaction, error), cookies);
   }
-  const linkedGrantId = transaction.identityProvider === null ? null : record.linkedGrantId;
+  const linkedGrantId = identityProvider === null ? null : record.linkedGrantId;
   const prepared = await context.connections.prepareGrant({ ...issue, record, linkedGrantId }, cookies);
   if (!('grantId' in prepared)) return prepared;
   return withCookies(await issueCode(context, transaction, { ...issue, ...prepared }), cookies);
@@ -78,9 +86,9 @@ async function limitDecision(
 /** With an identity provider, only an account counts for which this very transaction received provider tokens. */
 async function identifiedAccount(
   { federation }: PageContext,
-  { record, identityProvider, accountId }: AuthorizationTransaction,
+  { record, accountId }: AuthorizationTransaction,
+  identityProvider: IdentityProvider,
 ): Promise<string | null> {
-  if (identityProvider === null) return accountId;
   return (await federation.hasTokens(record.linkedGrantId, identityProvider, accountId)) ? accountId : null;
 }
 

@@ -81,11 +81,9 @@ async function findMatchingConsent(
   const { lifetimes } = context.options;
   const now = clock();
   const digest = consentDigestOf(client, target, resource);
-  const [newest, workspaces] = await Promise.all([
-    store.findNewestRememberedConsent(accountId, client.id, digest, now),
-    findWorkspaces(context.options, accountId, resource.resource),
-  ]);
+  const newest = await store.findNewestRememberedConsent(accountId, client.id, digest, now);
   if (newest === null) return null;
+  const workspaces = await findWorkspaces(context.options, accountId, resource.resource);
   const covers = (consent: RememberedConsent) =>
     consent.resources.includes(resource.resource) &&
     isUsable(consent, client, lifetimes, now) &&
