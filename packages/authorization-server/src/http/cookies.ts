@@ -61,8 +61,12 @@ export function defineCookieReader(
 }
 
 function valuesIn(header: string, isWanted: (name: string) => boolean, format: RegExp): readonly string[] {
-  return header.split(';').flatMap((pair) => {
-    const [name = '', value] = pair.trim().split('=', 2);
-    return value !== undefined && isWanted(name) && format.test(value) ? [value] : [];
-  });
+  const values: string[] = [];
+  for (const part of header.split(';')) {
+    const pair = part.trim();
+    const equals = pair.indexOf('=');
+    const value = pair.slice(equals + 1);
+    if (equals !== -1 && isWanted(pair.slice(0, equals)) && format.test(value)) values.push(value);
+  }
+  return values;
 }

@@ -28,18 +28,33 @@ type Pairs = readonly string[];
  * @see RFC 6749 §3.1 and §3.2
  */
 export function readParameters(encoded: string | URLSearchParams): Parameters {
-  const pairs = typeof encoded === 'string' ? readPairs(encoded) : [...encoded].flat();
-  const one = (name: string) => readOne(pairs, name);
-  return {
-    one,
-    required(name) {
-      const value = one(name);
-      if (value === undefined) throw new OAuthError('invalid_request', `The parameter ${name} is missing.`);
-      return value;
-    },
-    all: (name) => readAll(pairs, name),
-    names: () => pairs.filter((_, index) => index % 2 === 0),
-  };
+  return new ReadParameters(typeof encoded === 'string' ? readPairs(encoded) : [...encoded].flat());
+}
+
+class ReadParameters implements Parameters {
+  readonly #pairs: Pairs;
+
+  constructor(pairs: Pairs) {
+    this.#pairs = pairs;
+  }
+
+  one(name: string): string | undefined {
+    return readOne(this.#pairs, name);
+  }
+
+  required(name: string): string {
+    const value = this.one(name);
+    if (value === undefined) throw new OAuthError('invalid_request', `The parameter ${name} is missing.`);
+    return value;
+  }
+
+  all(name: string): readonly string[] {
+    return readAll(this.#pairs, name);
+  }
+
+  names(): readonly string[] {
+    return this.#pairs.filter((_, index) => index % 2 === 0);
+  }
 }
 
 /** Takes a third of the time of `URLSearchParams`, which handles the unusual cases. */
