@@ -77,7 +77,7 @@ function createLimitFailures(
       const client = await verify(credentials, site);
       // Of many guesses at once, those after the last one allowed must not succeed either.
       if (isGuessable && !isKnown) rejectIf(byPair.waitOf(pair));
-      knownPairs.set(pair, true);
+      if (!isKnown) knownPairs.set(pair, true);
       if (isPairCounted) byPair.succeeded(pair);
       if (isSiteCounted) bySite.succeeded(site);
       return client;

@@ -152,31 +152,30 @@ export function createRateLimiter(context: StoreAndClock, name: string, limit: R
   const batch = Math.max(Math.ceil(burst / BATCHES), Math.ceil(perMinute / 60));
   const batches = { burst: Math.max(1, Math.floor(burst / batch)), perMinute: perMinute / batch };
   const settleBatch = createStoredBuckets(context, name, toStoredRateLimit(batches));
-  const unsettled = createLruCache<number>({ entries: MAX_KEYS });
-  const blocks = createLruCache<Block>({ entries: MAX_KEYS });
+  const states = createLruCache<{ unsettled: number; block: Block | null }>({ entries: MAX_KEYS });
 
   async function settle(key: string): Promise<number> {
     const wait = await settleBatch(key);
-    if (wait === 0) return 0;
     // The batch stays unsettled: the next request tries again.
-    unsettled.set(key, batch - 1);
-    blocks.set(key, { until: clock() + wait, seconds: wait });
+    if (wait > 0) states.set(key, { unsettled: batch - 1, block: { until: clock() + wait, seconds: wait } });
     return wait;
   }
 
   return {
     take(key) {
-      const blocked = secondsBlocked(blocks.get(key), clock());
+      const state = states.get(key);
+      const blocked = secondsBlocked(state?.block, clock());
       if (blocked > 0) return blocked;
       const wait = buckets.take(key);
       if (wait > 0) return wait;
-      const count = (unsettled.get(key) ?? 0) + 1;
-      if (count < batch) {
-        unsettled.set(key, count);
-        return 0;
+      const unsettled = (state?.unsettled ?? 0) + 1;
+      if (unsettled >= batch) {
+        states.delete(key);
+        return settle(key);
       }
-      unsettled.delete(key);
-      return settle(key);
+      if (state === undefined) states.set(key, { unsettled, block: null });
+      else state.unsettled = unsettled;
+      return 0;
     },
   };
 }
