@@ -16,7 +16,7 @@ export interface LruCache<Value> {
   /** Setting a key again makes it the newest. */
   set(key: string, value: Value): void;
   delete(key: string): void;
-  /** The current number of entries. */
+  /** The current number of entries; one that was set again may count twice. */
   readonly size: number;
 }
 
@@ -48,7 +48,6 @@ export function createLruCache<Value>({
     if (replaced === undefined) evictFor(entry.key.length);
     used += entry.key.length - (replaced?.key.length ?? 0);
     young.set(index, entry);
-    old.delete(index);
   }
 
   function evictFor(wanted: number): void {

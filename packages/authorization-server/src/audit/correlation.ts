@@ -100,7 +100,12 @@ export function createEventCorrelation(clock: () => number): EventCorrelation {
       const { grantId } = event;
       const correlated = withTransaction(event);
       // The last event of its transaction: from here on, maybe for months, the grant id correlates.
-      if (event.type === 'refresh_token.rotated' && grantId !== undefined) transactions.delete(grantId);
+      if (
+        event.type === 'refresh_token.rotated' &&
+        grantId !== undefined &&
+        correlated.transactionId !== undefined
+      )
+        transactions.delete(grantId);
       if (correlated.type !== 'authorization.started' || correlated.network === undefined) return correlated;
       const discovery = findDiscovery(correlated.network);
       return discovery === null ? correlated : { ...correlated, discovery };
