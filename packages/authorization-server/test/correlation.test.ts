@@ -144,11 +144,7 @@ it('the operators’ list names every event type, and no other', () => {
   const declarations = [
     '../src/audit/events.ts',
     '../../gateway/src/audit/events.ts',
-    '../../admin/src/operations/change-event.ts',
-    '../../admin/src/operations/mail-event.ts',
-    '../../admin/src/operations/lifecycle-event.ts',
-    '../../admin/src/operations/stream-event.ts',
-    '../../admin/src/operations/webhook-event.ts',
+    '../../admin/src/operations/component-events.ts',
   ]
     .map(read)
     .join('');

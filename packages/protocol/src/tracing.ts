@@ -78,9 +78,16 @@ export function startEndpointSpan(
   });
 }
 
-/** Runs work in a span, if there is one, and ends it. A failure is named by the class of its error. */
-export function inSpan<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
-  return span === null ? work() : endAfter(span, work, () => null);
+/**
+ * Runs work in a span, if there is one, and ends it. A failure is named by the class of its error.
+ * @param failureOf names the failure that a result reports
+ */
+export function inSpan<T>(
+  span: Span | null,
+  work: () => Promise<T>,
+  failureOf: (result: T) => string | null = () => null,
+): Promise<T> {
+  return span === null ? work() : endAfter(span, work, failureOf);
 }
 
 /**

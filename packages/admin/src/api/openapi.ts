@@ -19,7 +19,7 @@ export function createOpenApi(endpoints: readonly Endpoint[], issuer: string, ve
     paths[path] = { ...paths[path], [method.toLowerCase()]: describe(endpoint, components.refer) };
   }
   components.refer(problemSchema);
-  const tags = TAGS.map(([name, description]) => ({ name, description }));
+  const tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }));
   return {
     openapi: '3.1.1',
     info: {
@@ -110,7 +110,7 @@ function describe(endpoint: Endpoint, refer: Refer): Json {
 
 /** A body without required members may be left out. */
 function isRequired(body: z.ZodObject): boolean {
-  return (inputOf(body)['required'] as readonly string[] | undefined)?.length !== undefined;
+  return inputOf(body)['required'] !== undefined;
 }
 
 function inputOf(schema: z.ZodType): Json {
@@ -137,49 +137,32 @@ const LIMIT = { type: 'integer', minimum: 1, maximum: 200, default: 50 };
 
 function headersOf({ method, current }: Endpoint): readonly Json[] {
   if (method === 'GET') return [];
-  const text = { type: 'string' };
-  return [
-    {
-      name: 'Idempotency-Key',
-      in: 'header',
-      description: 'the change is made once for each key of a caller',
-      schema: text,
-    },
-    ...(current === null
-      ? []
-      : [
-          {
-            name: 'If-Match',
-            in: 'header',
-            description: '`ETag` of what the change is about, as it was read',
-            schema: text,
-          },
-        ]),
-  ];
+  const header = (name: string, description: string) => ({
+    ...{ name, in: 'header', description },
+    schema: { type: 'string' },
+  });
+  const key = header('Idempotency-Key', 'the change is made once for each key of a caller');
+  if (current === null) return [key];
+  return [key, header('If-Match', '`ETag` of what the change is about, as it was read')];
 }
 
-const ERRORS: Readonly<Record<string, string>> = {
-  400: 'the request is not as described here',
-  401: 'a valid access token is needed, or a sign-in with two factors',
-  403: 'the token or the role lacks the scope',
-  404: 'there is no such thing',
-  409: 'the state does not allow it',
-  412: 'it has changed since it was read',
-  503: 'the database is not available',
-};
+/** Errors by status, and which endpoints have them; all by default. */
+const ERRORS: readonly (readonly [status: number, about: string, has?: (endpoint: Endpoint) => boolean])[] = [
+  [400, 'the request is not as described here'],
+  [401, 'a valid access token is needed, or a sign-in with two factors'],
+  [403, 'the token or the role lacks the scope'],
+  [404, 'there is no such thing', ({ params }) => Object.keys(params.shape).length > 0],
+  [409, 'the state does not allow it', ({ method }) => method !== 'GET'],
+  [412, 'it has changed since it was read', ({ current }) => current !== null],
+  [503, 'the database is not available'],
+];
 
-function errorsOf({ method, params, current }: Endpoint): Json {
-  const statuses = [
-    '400',
-    '401',
-    '403',
-    ...(Object.keys(params.shape).length > 0 ? ['404'] : []),
-    ...(method === 'GET' ? [] : ['409']),
-    ...(current === null ? [] : ['412']),
-    '503',
-  ];
+function errorsOf(endpoint: Endpoint): Json {
   const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
   return Object.fromEntries(
-    statuses.map((status) => [status, { description: ERRORS[status], ...(status !== '401' && { content }) }]),
+    ERRORS.filter(([, , has]) => has?.(endpoint) ?? true).map(([status, description]) => [
+      status,
+      { description, ...(status !== 401 && { content }) },
+    ]),
   );
 }

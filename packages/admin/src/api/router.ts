@@ -1,12 +1,12 @@
 /** Runs the endpoints: finds one, validates the request, checks what it depends on, and writes the response. */
 import { hash } from 'node:crypto';
-import { respondJson, toResponse } from '@portcullis/http';
+import { readJsonBody, respondJson, toResponse } from '@portcullis/http';
 import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
+import { OAuthError } from '@portcullis/protocol';
 import type { Administration, Operator } from '../operations/administration.ts';
 import { API_PATH } from '../settings.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ProblemError, respondProblem } from './problem.ts';
-import { readRequestBody } from './request-body.ts';
 
 /** An authorized request. */
 interface AuthorizedRequest {
@@ -119,6 +119,19 @@ function readQuery({ url }: Request): Readonly<Record<string, string>> {
       { at: `query.${repeated}`, message: 'repeated' },
     ]);
   return Object.fromEntries(searchParams);
+}
+
+/** An empty body is an empty object. @throws ProblemError */
+async function readRequestBody(request: Request): Promise<unknown> {
+  const { headers, body } = request;
+  if (body === null || headers.get('content-length') === '0') return {};
+  try {
+    return await readJsonBody(request as Parameters<typeof readJsonBody>[0]);
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    const status = error.status === 413 || error.status === 415 ? error.status : 400;
+    throw new ProblemError(status, error.description);
+  }
 }
 
 /** @see RFC 9110 §13.1.1 */

@@ -1,17 +1,6 @@
-/** The schemas of what the API returns. They write epoch seconds as ISO 8601; members that are not listed are never sent. */
+/** The schemas of what the API returns. Members that are not listed are never sent. */
 import * as z from 'zod';
-
-export const isoTime = () =>
-  z
-    .number()
-    .transform((seconds) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z'))
-    .pipe(z.string());
-
-export const timeSchema = () => isoTime().describe('ISO 8601, in UTC');
-
-/** @param about what `null` says */
-export const optionalTimeSchema = (about = 'not yet, or never') =>
-  isoTime().nullable().describe(`ISO 8601, in UTC; null: ${about}`);
+import { optionalTimeSchema, timeSchema } from '../operations/time-schema.ts';
 
 /** A list that is complete. @param name of the schema in the OpenAPI document */
 export function listOf<T extends z.ZodType>(item: T, name: string) {

@@ -1,19 +1,16 @@
 /** The setting `eventExports`: receivers of audit events that expect a protocol or a format of their own. */
-import { checkedText, lazy, list, optional, record, secret } from '@portcullis/authorization-server/options';
+import {
+  checkedText,
+  lazy,
+  list,
+  type OutputOf,
+  optional,
+  record,
+  secret,
+} from '@portcullis/authorization-server/options';
 import { isLoopbackHost, isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as z from 'zod';
 import { eventTypes, receiverName, reportRepeatedNames } from '../webhooks/options.ts';
-
-/** Where events are sent, and how they are written. */
-export interface EventExport {
-  readonly name: string;
-  /** `https:`, `syslog+tls:` or `syslog+tcp:`. */
-  readonly url: string;
-  readonly format: 'json' | 'ocsf' | 'otlp';
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Types of events, or `login.*`; all by default. */
-  readonly types?: readonly string[] | undefined;
-}
 
 const SYSLOG = /^syslog\+(tls|tcp):\/\/([^/?#@]+?)(?::(\d{1,5}))?\/?$/;
 
@@ -50,9 +47,7 @@ const url = lazy(() =>
 export const eventExportsSchema = lazy(() =>
   list(
     z.strictObject({
-      name: receiverName().describe(
-        'identifies it in `portcullis webhooks`; a new name begins with new events',
-      ),
+      name: receiverName(),
       url: url().describe('receives each event: `https`, or `syslog+tls` (RFC 5424 and 5425)'),
       format: z
         .enum(['json', 'ocsf', 'otlp'])
@@ -62,7 +57,7 @@ export const eventExportsSchema = lazy(() =>
         record(secret(), 'an object of header values'),
         'headers of each https request, such as `authorization`',
       ),
-      types: optional(eventTypes(), 'types of events, such as `grant.revoked` or `login.*`', 'all'),
+      types: eventTypes(),
     }),
   ).superRefine((all, { addIssue }) => {
     reportRepeatedNames(all, 'is the name of another export', addIssue);
@@ -75,3 +70,6 @@ export const eventExportsSchema = lazy(() =>
     }
   }),
 );
+
+/** Where events are sent, and how they are written. */
+export type EventExport = Readonly<OutputOf<typeof eventExportsSchema>[number]>;

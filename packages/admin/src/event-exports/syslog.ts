@@ -2,7 +2,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
-import type { DeliveryAttempt, SendEvent } from '../webhooks/send.ts';
+import { DELIVERED, failedBy, type SendEvent } from '../webhooks/send.ts';
 import { type Severity, severityOf } from './severity.ts';
 
 /** The facility "log audit". @see RFC 5424 §6.2.1 */
@@ -10,7 +10,6 @@ const FACILITY = 13;
 const SEVERITIES: Readonly<Record<Severity, number>> = { information: 6, warning: 4, critical: 2 };
 
 const TIMEOUT = 15_000;
-const DELIVERED: DeliveryAttempt = { kind: 'delivered', reason: null, retryAfter: 0 };
 
 /** Sends events until it is closed. */
 export interface EventSender {
@@ -54,8 +53,7 @@ export function createSyslogSender(
         await writeFrame(socket, frameOf(event, JSON.stringify(write(event))));
         return DELIVERED;
       } catch (error) {
-        const reason = error instanceof Error ? error.message : 'no connection';
-        return { kind: 'failed', reason, retryAfter: 0 };
+        return failedBy(error, 'no connection');
       }
     },
     async close() {

@@ -1,8 +1,8 @@
 /** One mail to the mail server, by SMTP. TLS is required except on loopback, and certificates are verified. */
+import { isLoopbackHost } from '@portcullis/protocol';
 import { createTransport } from 'nodemailer';
-import type { DeliveryAttempt } from '../webhooks/send.ts';
-import { isMailAddress } from './address.ts';
-import { isLoopbackServer, type MailOptions } from './options.ts';
+import { DELIVERED, type DeliveryAttempt } from '../webhooks/send.ts';
+import { isMailAddress, type MailOptions } from './options.ts';
 
 /** A rendered mail. */
 export interface Mail {
@@ -23,12 +23,11 @@ const SILENCE_TIMEOUT = 50_000;
 /** Of one mail in all, below the lease of a delivery. */
 const TIMEOUT = 60_000;
 
-export const DELIVERED: DeliveryAttempt = { kind: 'delivered', reason: null, retryAfter: 0 };
-
 /** @param serverName display name of the sender */
 export function createMailer(options: MailOptions, serverName: string): SendMail {
   const url = new URL(options.server);
-  const isLoopback = isLoopbackServer(url);
+  // Only this connection may be without TLS.
+  const isLoopback = isLoopbackHost(url.hostname);
   const secure = url.protocol === 'smtps:';
   const { from, user, password: pass } = options;
   const transport = createTransport({

@@ -9,9 +9,17 @@ import {
   secret,
   text,
 } from '@portcullis/authorization-server/options';
-import { isLoopbackHost } from '@portcullis/protocol';
 import * as z from 'zod';
-import { isMailAddress } from './address.ts';
+
+const ADDRESS = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]{1,64}@[a-z\d](?:[a-z\d.-]*[a-z\d])?$/iu;
+
+/**
+ * Whether mail is sent to an address: one without quoted local part, list, group, route or comment.
+ * @see RFC 5321 §4.1.2, RFC 6531 §3.3: `Dot-string` with letters of any script
+ */
+export function isMailAddress(text: string): boolean {
+  return text.length <= 254 && ADDRESS.test(text);
+}
 
 const server = lazy(() =>
   checkedText('an `smtps` or `smtp` URL', (value) => {
@@ -73,8 +81,3 @@ export type MailOptions = OutputOf<typeof mailSchema>;
 
 /** The setting `mail` as written. */
 export type GivenMailOptions = InputOf<typeof mailSchema>;
-
-/** Whether the connection may be without TLS. */
-export function isLoopbackServer(url: URL): boolean {
-  return isLoopbackHost(url.hostname);
-}

@@ -2,8 +2,8 @@
 import type { MailedLinks } from '@portcullis/authorization-server';
 import type { ApprovalStore, AuditEventRecord } from '@portcullis/authorization-server/store';
 import { createLruCache } from '@portcullis/protocol';
-import type { DeliveryAttempt, SendEvent } from '../webhooks/send.ts';
-import { DELIVERED, type SendMail } from './mailer.ts';
+import { DELIVERED, type DeliveryAttempt, failedBy, type SendEvent } from '../webhooks/send.ts';
+import type { SendMail } from './mailer.ts';
 import { type MailLanguage, type MailOptions, mailLanguages } from './options.ts';
 import { type MailContent, type MailLook, renderMail } from './template.ts';
 
@@ -75,7 +75,9 @@ export function createMailSend(dependencies: SendDependencies): SendEvent {
   });
   return async (event) => {
     if (sent.get(event.id) !== undefined) return DELIVERED;
-    const mails = await prepare(event, { ...dependencies, findApprovers }).catch(failure);
+    const mails = await prepare(event, { ...dependencies, findApprovers }).catch((error: unknown) =>
+      failedBy(error, 'unavailable'),
+    );
     if ('retryAfter' in mails) return mails;
     let outcome = DELIVERED;
     for (const mail of mails) {
@@ -126,11 +128,6 @@ function rememberApprovers({ links, clock }: Pick<SendDependencies, 'links' | 'c
 /** Its user or an administrator waits for it. */
 function isOnRequest({ kind }: MailContent): boolean {
   return Object.values<string>(REQUESTS).includes(kind);
-}
-
-/** The store is unavailable. */
-function failure(error: unknown): DeliveryAttempt {
-  return { kind: 'failed', reason: error instanceof Error ? error.message : 'unavailable', retryAfter: 0 };
 }
 
 /** @member id the same at each attempt */

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import type { CallApprovals } from '@portcullis/authorization-server';
-import { readTraceContext, startSpan, type TraceContext } from '@portcullis/http/tracing';
+import { inSpan, readTraceContext, startSpan, type TraceContext } from '@portcullis/http/tracing';
 import type { RequiredApproval } from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/resource-server';
 import * as z from 'zod';
@@ -106,15 +106,7 @@ async function inToolSpan(
       received: { context: readTraceContext((member) => text(meta?.[member])) ?? trace, isTrusted: true },
     }),
   );
-  if (span === null) return work();
-  try {
-    const result = await span.run(work);
-    span.end(result.isError === true ? 'tool_error' : null);
-    return result;
-  } catch (error) {
-    span.end(error instanceof Error ? error.name : typeof error);
-    throw error;
-  }
+  return inSpan(span, work, ({ isError }) => (isError === true ? 'tool_error' : null));
 }
 
 /** Characters of an identifier that a client chooses. */

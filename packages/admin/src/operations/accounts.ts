@@ -1,5 +1,6 @@
 /** Iterates over accounts, and the groups that they are in. */
 import type { AccountAdministration, ListedAccount } from '@portcullis/authorization-server';
+import * as z from 'zod';
 
 /** All accounts, page by page. */
 export async function* allAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {
@@ -12,16 +13,18 @@ export async function* enabledAccounts(accounts: AccountAdministration): AsyncGe
   for await (const account of allAccounts(accounts)) if (account.disabledAt === null) yield account;
 }
 
-/** Where a member of a group has it from. */
-type GroupOrigin = Awaited<ReturnType<AccountAdministration['groups']>>[number]['origin'];
+export const groupSchema = z
+  .object({
+    name: z.string(),
+    members: z.array(z.object({ id: z.string(), email: z.string() })),
+    origins: z
+      .object({ operator: z.int(), 'sign-in': z.int(), scim: z.int() })
+      .describe('how many members have it from where; one may have it from several'),
+  })
+  .meta({ id: 'Group' });
 
 /** A group of users. */
-export interface Group {
-  readonly name: string;
-  readonly members: readonly { readonly id: string; readonly email: string }[];
-  /** How many members have it from where. One may have it from several. */
-  readonly origins: Readonly<Record<GroupOrigin, number>>;
-}
+export type Group = z.infer<typeof groupSchema>;
 
 const NONE: Group['origins'] = { operator: 0, 'sign-in': 0, scim: 0 };
 

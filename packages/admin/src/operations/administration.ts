@@ -25,10 +25,8 @@ import type {
 import type { ServerHealth } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
-import type { ChangeEvent } from './change-event.ts';
-import type { LifecycleEvent } from './lifecycle-event.ts';
+import type { ChangeEvent, LifecycleEvent, StreamEvent } from './component-events.ts';
 import { createStatistics, type Statistics } from './statistics/statistics.ts';
-import type { StreamEvent } from './stream-event.ts';
 
 /** Client metadata of the configuration. */
 type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };

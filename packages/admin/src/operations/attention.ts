@@ -2,8 +2,8 @@
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
 import { type DescribedClient, describeStored, isKnownClient } from './clients.ts';
+import { MAIL_PROGRESS } from './component-events.ts';
 import { listEvents } from './events.ts';
-import { MAIL_PROGRESS } from './mail-event.ts';
 import { findProviderLogins } from './provider-status.ts';
 
 /** One thing that waits for an operator. */

@@ -1,8 +1,8 @@
 /** Operations on what is sent of events: webhooks, exports and mail. */
 import type { WebhookProgress } from '@portcullis/authorization-server/store';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
+import { MAIL_PROGRESS } from './component-events.ts';
 import { found, OperationError } from './errors.ts';
-import { MAIL_PROGRESS } from './mail-event.ts';
 import { idPrefixOf } from './statistics/event-time.ts';
 
 /** How far a receiver is. `null`: no server has started with it yet. */

@@ -2,12 +2,14 @@
 import type { AuthorizationEvent } from '@portcullis/authorization-server';
 import type { GatewayAuditEvent } from '@portcullis/gateway';
 import { suggestName } from '@portcullis/protocol';
-import type { ChangeEvent } from './change-event.ts';
+import type {
+  ChangeEvent,
+  LifecycleEvent,
+  MailEvent,
+  StreamEvent,
+  WebhookEvent,
+} from './component-events.ts';
 import { OperationError } from './errors.ts';
-import type { LifecycleEvent } from './lifecycle-event.ts';
-import type { MailEvent } from './mail-event.ts';
-import type { StreamEvent } from './stream-event.ts';
-import type { WebhookEvent } from './webhook-event.ts';
 
 /** The compiler ensures that none is missing. */
 const TYPES: Readonly<

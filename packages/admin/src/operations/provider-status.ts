@@ -1,5 +1,6 @@
 /** Whether users can sign in at an identity provider: its metadata and keys, read now, and its last sign-ins by the audit log. */
 import { isLoopbackHost } from '@portcullis/protocol';
+import * as z from 'zod';
 import type { Administration, ConfiguredProvider } from './administration.ts';
 import { found, OperationError } from './errors.ts';
 import { listEvents } from './events.ts';
@@ -122,28 +123,32 @@ function toError(error: unknown): { readonly error: string } {
   throw error;
 }
 
-type Reachability = 'reachable' | 'unreachable' | 'unused';
+const time = () => z.string().nullable().describe('ISO 8601, in UTC; null: none found lately');
+const state = (about: string) => z.enum(['reachable', 'unreachable', 'unused']).describe(about);
 
-interface DescribedProviderStatus extends Pick<ProviderStatus, 'id' | 'name' | 'issuer' | 'protocol'> {
-  readonly metadata: Reachability;
-  readonly keys: Reachability;
-  /** Why it is unreachable. */
-  readonly error: string | null;
-  readonly lastSuccessAt: string | null;
-  readonly lastFailureAt: string | null;
-  readonly lastFailure: string | null;
-}
+export const providerStatusSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    issuer: z.string(),
+    protocol: z.enum(['openid', 'oauth']),
+    metadata: state('its discovery document; `unused`: its endpoints are configured'),
+    keys: state('its keys; `unused`: its metadata cannot be read, or it signs nothing'),
+    error: z.string().nullable().describe('why it is unreachable'),
+    lastSuccessAt: time(),
+    lastFailureAt: time(),
+    lastFailure: z.string().nullable().describe('why the last sign-in failed'),
+  })
+  .meta({ id: 'IdentityProviderStatus' });
 
-/** As the API and the command line show it. Times are ISO 8601. */
-export function describeProviderStatus(status: ProviderStatus): DescribedProviderStatus {
+/** As the API and the command line show it. */
+export function describeProviderStatus(status: ProviderStatus): z.infer<typeof providerStatusSchema> {
   const { metadata, keys, lastSuccess, lastFailure, ...about } = status;
   const isoOrNull = (at: number | undefined | null) => (at == null ? null : new Date(at).toISOString());
-  const stateOf = (one: typeof metadata | typeof keys) =>
-    one === null
-      ? ('unused' as const)
-      : typeof one === 'object'
-        ? ('unreachable' as const)
-        : ('reachable' as const);
+  const stateOf = (one: typeof metadata | typeof keys) => {
+    if (one === null) return 'unused';
+    return typeof one === 'object' ? 'unreachable' : 'reachable';
+  };
   const errorOf = (one: typeof metadata | typeof keys) =>
     typeof one === 'object' ? (one?.error ?? null) : null;
   return {

@@ -6,25 +6,30 @@ import type {
   AuthorizationStore,
   EventHourStore,
 } from '@portcullis/authorization-server/store';
+import * as z from 'zod';
 import { OperationError } from './errors.ts';
 import { checkEventType, matchesType } from './event-types.ts';
 import { HOUR, idPrefixOf, timeOfId } from './statistics/event-time.ts';
 import { createHourSkipper } from './statistics/skip-hours.ts';
 
+const text = (about: string) => z.string().max(2000).optional().describe(about);
+
+/** Which events; all that are given must match. */
+export const criteria = {
+  type: text('an event, or all below a name: `call.finished`, `token.*`'),
+  user: text('identifier or email address of an account'),
+  client: text('a `client_id`'),
+  grant: text('identifier of a connection'),
+  server: text('path of a server behind the gateway'),
+  tool: text('name of a tool'),
+  decision: text('what was decided about a call'),
+  outcome: text('how a call ended'),
+  error: text('of a rejected request: its OAuth error'),
+  reference: text('code of an error page, such as 7Q4M-2KXH'),
+};
+
 /** Which events are wanted; all given criteria must match. */
-export interface EventCriteria {
-  readonly type?: string | undefined;
-  readonly user?: string | undefined;
-  readonly client?: string | undefined;
-  readonly grant?: string | undefined;
-  readonly server?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly decision?: string | undefined;
-  readonly outcome?: string | undefined;
-  /** The code of an error page. */
-  readonly reference?: string | undefined;
-  /** Of a rejected request: its OAuth error. */
-  readonly error?: string | undefined;
+export interface EventCriteria extends Readonly<z.infer<z.ZodObject<typeof criteria>>> {
   /** Epoch milliseconds. */
   readonly since?: number | undefined;
 }

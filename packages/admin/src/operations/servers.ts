@@ -1,6 +1,7 @@
 /** What an operator sees of a server behind the gateway: its backend, its health, and the tools that are approved. */
-import { type FailedPart, testServer } from '@portcullis/gateway';
+import { testServer } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
+import * as z from 'zod';
 import type { Administration } from './administration.ts';
 import { found } from './errors.ts';
 
@@ -27,23 +28,24 @@ export function showServer({ servers }: Pick<Administration, 'servers'>, path: s
 }
 
 /** What a test of a backend has found. */
-interface ServerTestResult {
-  readonly path: string;
-  /** `null`: it works. */
-  readonly failed: FailedPart | null;
-  /** Why it failed. */
-  readonly reason: string | null;
-  /** `null`: it failed, or its tools are known only with the credential of a user. */
-  readonly tools: number | null;
-}
+export const serverTestSchema = z
+  .object({
+    path: z.string(),
+    failed: z.enum(['backend', 'protocol', 'credential']).nullable().describe('null: it works'),
+    reason: z.string().nullable(),
+    tools: z.int().nullable().describe('how many; null: known only with the credential of a user'),
+  })
+  .meta({ id: 'ServerTest' });
+
+type ServerTest = z.infer<typeof serverTestSchema>;
 
 /** Opens a session with the backend of each server, or of one, as the gateway does, and lists its tools. @throws OperationError */
 export async function testServers(
   admin: Pick<Administration, 'servers'>,
   path: string | undefined,
-): Promise<readonly ServerTestResult[]> {
+): Promise<readonly ServerTest[]> {
   const servers = path === undefined ? admin.servers() : [showServer(admin, path)];
-  const results: ServerTestResult[] = [];
+  const results: ServerTest[] = [];
   for (const server of servers) {
     if (server.backend === null) continue;
     const result = await testServer(server, server.backend);

@@ -1,26 +1,28 @@
 /** Operations on the event streams of receivers. */
 import type { EventStreamStore, WebhookStore } from '@portcullis/authorization-server/store';
+import * as z from 'zod';
 import { type AdminRequest, recordChange } from './administration.ts';
+import type { StreamEvent } from './component-events.ts';
 import { found } from './errors.ts';
-import type { StreamEvent } from './stream-event.ts';
+import { timeSchema } from './time-schema.ts';
+
+export const streamSchema = z
+  .object({
+    id: z.string(),
+    clientId: z.string().describe('the receiver'),
+    delivery: z.enum(['push', 'poll']),
+    host: z.string().nullable().describe('where it is pushed; null: it is polled'),
+    status: z.enum(['enabled', 'paused', 'disabled']),
+    events: z.array(z.string()).describe('requested types of events; empty: all'),
+    description: z.string().nullable(),
+    createdAt: timeSchema(),
+    attempts: z.int().describe('failed attempts to push in a row'),
+    lastError: z.string().nullable(),
+  })
+  .meta({ id: 'EventStream' });
 
 /** A stream as operators see it. Times in epoch seconds. */
-export interface ListedStream {
-  readonly id: string;
-  /** The receiver. */
-  readonly clientId: string;
-  readonly delivery: 'push' | 'poll';
-  /** The host that it is pushed to: the path of an address may be a secret. */
-  readonly host: string | null;
-  readonly status: 'enabled' | 'paused' | 'disabled';
-  /** Requested types of events; empty: all. */
-  readonly events: readonly string[];
-  readonly description: string | null;
-  readonly createdAt: number;
-  /** Failed attempts to push in a row. */
-  readonly attempts: number;
-  readonly lastError: string | null;
-}
+export type ListedStream = Readonly<z.input<typeof streamSchema>>;
 
 /** Ordered by identifier. */
 export async function listEventStreams(
@@ -30,7 +32,7 @@ export async function listEventStreams(
   return streams.map(({ id, clientId, endpoint, status, eventsRequested, description, createdAt }) => {
     const { attempts = 0, lastError = null } = progress.find(({ name }) => name === id) ?? {};
     return {
-      ...{ id, clientId, status, description, createdAt, events: eventsRequested },
+      ...{ id, clientId, status, description, createdAt, events: [...eventsRequested] },
       ...(endpoint === null
         ? { delivery: 'poll', host: null, attempts: 0, lastError: null }
         : { delivery: 'push', host: new URL(endpoint).host, attempts, lastError }),

@@ -1,4 +1,4 @@
-/** The endpoints of the transmitter, behind its guard: one table of methods, paths and scopes. */
+/** The endpoints of the transmitter, behind its guard: one table of paths and methods; a GET request reads, any other manages. */
 import { type HttpResponse, readJsonBody, respond, respondJson } from '@portcullis/http';
 import { OAuthError } from '@portcullis/protocol';
 import { SSF_MANAGE, SSF_PATH, SSF_READ } from './options.ts';
@@ -14,7 +14,6 @@ export const ENDPOINTS = {
   verification_endpoint: `${SSF_PATH}/verification`,
 } as const;
 
-const { configuration_endpoint: STREAMS, status_endpoint: STATUS } = ENDPOINTS;
 const POLL_PATH = `${SSF_PATH}/poll/`;
 
 /** A request of a receiver. */
@@ -27,77 +26,36 @@ export interface StreamRequest {
   readonly request: Request;
 }
 
-interface Endpoint {
-  readonly scope: string;
-  handle(task: StreamRequest & { readonly body: object; readonly id: string }): Promise<HttpResponse>;
+type Handle = (task: StreamRequest & { readonly body: object; readonly id: string }) => Promise<HttpResponse>;
+
+async function respondEmpty(done: Promise<void>, status: 200 | 204 = 204): Promise<HttpResponse> {
+  await done;
+  return respond(status, { 'cache-control': 'no-store' });
 }
 
-const NO_CONTENT = { 'cache-control': 'no-store' };
-
 /** @see Shared Signals Framework 1.0 §8.1.1 to §8.1.4 */
-const TABLE: Readonly<Record<string, Readonly<Record<string, Endpoint>>>> = {
-  [STREAMS]: {
-    GET: {
-      scope: SSF_READ,
-      handle: async ({ streams, id }) => respondJson(await (id === '' ? streams.list() : streams.show(id))),
-    },
-    POST: {
-      scope: SSF_MANAGE,
-      handle: async ({ streams, body }) => respondJson(await streams.create(body), { status: 201 }),
-    },
-    PATCH: {
-      scope: SSF_MANAGE,
-      handle: async ({ streams, body }) => respondJson(await streams.change(body, false)),
-    },
-    PUT: {
-      scope: SSF_MANAGE,
-      handle: async ({ streams, body }) => respondJson(await streams.change(body, true)),
-    },
-    DELETE: {
-      scope: SSF_MANAGE,
-      async handle({ streams, id }) {
-        await streams.remove(id);
-        return respond(204, NO_CONTENT);
-      },
-    },
+const TABLE: Readonly<Record<string, Readonly<Record<string, Handle>>>> = {
+  [ENDPOINTS.configuration_endpoint]: {
+    GET: async ({ streams, id }) => respondJson(await (id === '' ? streams.list() : streams.show(id))),
+    POST: async ({ streams, body }) => respondJson(await streams.create(body), { status: 201 }),
+    PATCH: async ({ streams, body }) => respondJson(await streams.change(body, false)),
+    PUT: async ({ streams, body }) => respondJson(await streams.change(body, true)),
+    DELETE: ({ streams, id }) => respondEmpty(streams.remove(id)),
   },
-  [STATUS]: {
-    GET: { scope: SSF_READ, handle: async ({ streams, id }) => respondJson(await streams.status(id)) },
-    POST: {
-      scope: SSF_MANAGE,
-      handle: async ({ streams, body }) => respondJson(await streams.changeStatus(body)),
-    },
+  [ENDPOINTS.status_endpoint]: {
+    GET: async ({ streams, id }) => respondJson(await streams.status(id)),
+    POST: async ({ streams, body }) => respondJson(await streams.changeStatus(body)),
   },
   [ENDPOINTS.add_subject_endpoint]: {
-    POST: {
-      scope: SSF_MANAGE,
-      async handle({ streams, body }) {
-        await streams.changeSubject(body, 'add');
-        return respond(200, NO_CONTENT);
-      },
-    },
+    POST: ({ streams, body }) => respondEmpty(streams.changeSubject(body, 'add'), 200),
   },
   [ENDPOINTS.remove_subject_endpoint]: {
-    POST: {
-      scope: SSF_MANAGE,
-      async handle({ streams, body }) {
-        await streams.changeSubject(body, 'remove');
-        return respond(204, NO_CONTENT);
-      },
-    },
+    POST: ({ streams, body }) => respondEmpty(streams.changeSubject(body, 'remove')),
   },
   [ENDPOINTS.verification_endpoint]: {
-    POST: {
-      scope: SSF_MANAGE,
-      async handle({ streams, body }) {
-        await streams.requestVerification(body);
-        return respond(204, NO_CONTENT);
-      },
-    },
+    POST: ({ streams, body }) => respondEmpty(streams.requestVerification(body)),
   },
-  [POLL_PATH]: {
-    POST: { scope: SSF_MANAGE, handle: async ({ poll, id, body }) => respondJson(await poll(id, body)) },
-  },
+  [POLL_PATH]: { POST: async ({ poll, id, body }) => respondJson(await poll(id, body)) },
 };
 
 /** @throws OAuthError of the guard, for its challenge */
@@ -109,11 +67,11 @@ export async function respondToReceiver(task: StreamRequest): Promise<HttpRespon
     const path = isPoll ? POLL_PATH : pathname;
     const methods = Object.hasOwn(TABLE, path) ? TABLE[path] : undefined;
     if (methods === undefined) throw new StreamError(404, 'There is nothing at this path.');
-    const endpoint = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-    if (endpoint === undefined) throw new StreamError(405, `Use ${Object.keys(methods).join(' or ')} here.`);
-    task.requireScope(endpoint.scope);
+    const handle = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+    if (handle === undefined) throw new StreamError(405, `Use ${Object.keys(methods).join(' or ')} here.`);
+    task.requireScope(request.method === 'GET' ? SSF_READ : SSF_MANAGE);
     const id = isPoll ? pathname.slice(POLL_PATH.length) : (searchParams.get('stream_id') ?? '');
-    return await endpoint.handle({ ...task, id, body: await readBody(request) });
+    return await handle({ ...task, id, body: await readBody(request) });
   } catch (error) {
     if (!(error instanceof StreamError)) throw error;
     return respondJson({ description: error.message }, { status: error.status });

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventStreamRecord, EventStreamStore } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
-import type { StreamEvent } from '../operations/stream-event.ts';
+import type { StreamEvent } from '../operations/component-events.ts';
 import type { ReadEvents } from '../webhooks/event-reader.ts';
 import { StreamError } from './stream-error.ts';
 import type { FindStreamTokens, StreamToken } from './stream-tokens.ts';

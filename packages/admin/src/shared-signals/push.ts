@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OutboundSettings, SecurityEventKeys } from '@portcullis/authorization-server';
 import type { AuditEventRecord, EventStreamRecord } from '@portcullis/authorization-server/store';
 import { createDelivery, type Delivery, type DeliveryReport } from '../webhooks/delivery.ts';
-import { createPost, type DeliveryAttempt, type SendEvent } from '../webhooks/send.ts';
+import { createPost, DELIVERED, failedBy, type SendEvent } from '../webhooks/send.ts';
 import { STREAM_EVENTS } from './security-events.ts';
 import type { FindStreamTokens } from './stream-tokens.ts';
 import type { TransmitterStore } from './streams.ts';
@@ -25,8 +25,6 @@ export interface PushDelivery {
   /** Begins no more requests, and lets another process deliver after those in progress. */
   release(): Promise<void>;
 }
-
-const DELIVERED: DeliveryAttempt = { kind: 'delivered', reason: null, retryAfter: 0 };
 
 /** Milliseconds for which a look at the streams waits for their receivers. */
 const PATIENCE = 1_000;
@@ -144,11 +142,7 @@ function createSendTokens(
       return DELIVERED;
     } catch (error) {
       // The store is unavailable, or the authorization cannot be decrypted.
-      return {
-        kind: 'failed',
-        reason: error instanceof Error ? error.message : 'unavailable',
-        retryAfter: 0,
-      };
+      return failedBy(error, 'unavailable');
     }
   };
 }

@@ -19,7 +19,7 @@ const MAX_DESCRIPTION = 500;
 /** A text of a receiver: PostgreSQL stores no U+0000, and nothing shows other control characters. */
 export const receiverText = z.string().regex(/^\P{Cc}*$/u, 'must have no control characters');
 
-const suppliedSchema = z.object({
+export const suppliedSchema = z.object({
   stream_id: z.string().max(100).optional(),
   events_requested: z.array(receiverText.max(500)).max(100).optional(),
   description: receiverText.optional(),
@@ -43,8 +43,8 @@ export type SuppliedMembers = Pick<
 >;
 
 /** @throws StreamError */
-export function readSupplied(body: unknown): SuppliedConfiguration {
-  const result = suppliedSchema.safeParse(body);
+export function readBody<T>(schema: z.ZodType<T>, body: object): T {
+  const result = schema.safeParse(body);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   throw new StreamError(400, `${issue?.path.join('.') || 'The body'}: ${issue?.message ?? 'is invalid'}`);

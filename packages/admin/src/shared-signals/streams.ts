@@ -8,15 +8,16 @@ import type {
   WebhookStore,
 } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
+import type { StreamEvent } from '../operations/component-events.ts';
 import { idPrefixOf } from '../operations/statistics/event-time.ts';
-import type { StreamEvent } from '../operations/stream-event.ts';
 import {
   checkTransmitterSupplied,
   documentOf,
-  readSupplied,
+  readBody,
   receiverText,
   type SuppliedConfiguration,
   suppliedMembersOf,
+  suppliedSchema,
   VERIFICATION_INTERVAL,
 } from './stream-configuration.ts';
 import { StreamError } from './stream-error.ts';
@@ -103,7 +104,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
     async create(body) {
       const id = `stream_${randomBytes(12).toString('base64url')}`;
       const stream: EventStreamRecord = {
-        ...{ id, clientId, ...suppliedMembersOf(id, readSupplied(body), keys, allowLoopback) },
+        ...{ id, clientId, ...suppliedMembersOf(id, readBody(suppliedSchema, body), keys, allowLoopback) },
         ...{ status: 'enabled', reason: null, removedAccounts: [] },
         ...{ cursor: idPrefixOf(clock()), acknowledged: null, verificationRequestedAt: 0 },
         ...{ createdAt: now(), version: 1 },
@@ -120,7 +121,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
     },
     show: async (id) => documentOf(await find(id), issuer),
     async change(body, isWhole) {
-      const supplied = readSupplied(body);
+      const supplied = readBody(suppliedSchema, body);
       const { stream_id: id = '' } = supplied;
       const after = await save(id, async (stream) => {
         checkTransmitterSupplied(body, documentOf(stream, issuer));
@@ -144,7 +145,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
     },
     status: async (id) => statusOf(await find(id)),
     async changeStatus(body) {
-      const { stream_id: id, status, reason = null } = read(statusSchema, body);
+      const { stream_id: id, status, reason = null } = readBody(statusSchema, body);
       const after = await save(id, async (stream) => {
         // Events that happened while it was disabled are not delivered later.
         const isAgain = stream.status === 'disabled' && status !== 'disabled';
@@ -156,7 +157,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
       return statusOf(after);
     },
     async changeSubject(body, change) {
-      const { stream_id: id, subject } = read(subjectSchema, body);
+      const { stream_id: id, subject } = readBody(subjectSchema, body);
       await find(id);
       const accountId = await findSubjectAccount(context, subject);
       // An unknown subject is saved as a change of nothing: neither the response nor its time tells whether the account exists.
@@ -169,7 +170,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
       });
     },
     async requestVerification(body) {
-      const { stream_id: id, state } = read(verificationSchema, body);
+      const { stream_id: id, state } = readBody(verificationSchema, body);
       await save(id, (stream) => {
         if (now() < stream.verificationRequestedAt + VERIFICATION_INTERVAL)
           throw new StreamError(429, `Request verification every ${VERIFICATION_INTERVAL} s at most.`);
@@ -204,13 +205,6 @@ function completed(
 
 function statusOf({ id, status, reason }: EventStreamRecord): Document {
   return { stream_id: id, status, ...(reason !== null && { reason }) };
-}
-
-function read<T>(schema: z.ZodType<T>, body: object): T {
-  const result = schema.safeParse(body);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new StreamError(400, `${issue?.path.join('.') || 'The body'}: ${issue?.message ?? 'is invalid'}`);
 }
 
 /** @returns the account that a subject names; `null`: none @see RFC 9493 §3.2 */

@@ -1,19 +1,16 @@
 /** The setting `webhooks`: where audit events are delivered. */
-import { checkedText, lazy, list, optional, secret } from '@portcullis/authorization-server/options';
+import {
+  checkedText,
+  lazy,
+  list,
+  type OutputOf,
+  optional,
+  secret,
+} from '@portcullis/authorization-server/options';
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as z from 'zod';
 import { checkEventType } from '../operations/event-types.ts';
 import { readWebhookSecret } from './signature.ts';
-
-/** Where events are delivered, and which. */
-export interface Webhook {
-  readonly name: string;
-  readonly url: string;
-  /** For the signature. @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
-  readonly secret: string;
-  /** Types of events, or `login.*`; all by default. */
-  readonly types?: readonly string[] | undefined;
-}
 
 const url = lazy(() =>
   checkedText('an https URL', (value) => {
@@ -26,7 +23,7 @@ const url = lazy(() =>
 export const receiverName = lazy(() =>
   checkedText('a name', (value) =>
     /^[a-z0-9][a-z0-9-]{0,63}$/.test(value) ? null : 'must be lower-case letters, digits and hyphens',
-  ),
+  ).describe('identifies it in `portcullis webhooks`; a new name begins with new events'),
 );
 
 const eventPattern = lazy(() =>
@@ -41,9 +38,9 @@ const eventPattern = lazy(() =>
 );
 
 /** The schema of the types of events that a receiver gets. */
-export const eventTypes = lazy(() => list(eventPattern()));
-
-const webhookSecret = lazy(() => secret());
+export const eventTypes = lazy(() =>
+  optional(list(eventPattern()), 'types of events, such as `grant.revoked` or `login.*`', 'all'),
+);
 
 /** Names identify the progress of receivers. */
 export function reportRepeatedNames(
@@ -61,12 +58,11 @@ export function reportRepeatedNames(
 export const webhooksSchema = lazy(() =>
   list(
     z.strictObject({
-      name: receiverName().describe(
-        'identifies it in `portcullis webhooks`; a new name begins with new events',
-      ),
+      name: receiverName(),
       url: url().describe('receives each event as a POST request'),
-      secret: webhookSecret().describe('signs the requests: `whsec_` and 24 to 64 random bytes in base64'),
-      types: optional(eventTypes(), 'types of events, such as `grant.revoked` or `login.*`', 'all'),
+      // @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+      secret: secret().describe('signs the requests: `whsec_` and 24 to 64 random bytes in base64'),
+      types: eventTypes(),
     }),
   ).superRefine((webhooks, { addIssue }) => {
     reportRepeatedNames(webhooks, 'is the name of another webhook', addIssue);
@@ -81,3 +77,6 @@ export const webhooksSchema = lazy(() =>
     }
   }),
 );
+
+/** Where events are delivered, and which. */
+export type Webhook = Readonly<OutputOf<typeof webhooksSchema>[number]>;

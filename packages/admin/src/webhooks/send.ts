@@ -18,6 +18,13 @@ export interface DeliveryAttempt {
   readonly retryAfter: number;
 }
 
+export const DELIVERED: DeliveryAttempt = { kind: 'delivered', reason: null, retryAfter: 0 };
+
+/** @param otherwise the reason if the error gives none */
+export function failedBy(error: unknown, otherwise: string): DeliveryAttempt {
+  return { kind: 'failed', reason: error instanceof Error ? error.message : otherwise, retryAfter: 0 };
+}
+
 /** Sends an event. Never rejects. */
 export type SendEvent = (event: AuditEventRecord) => Promise<DeliveryAttempt>;
 
@@ -69,8 +76,7 @@ export function createPost(
       const reason = findRejection(await response.text());
       return reason === null ? attempt : { kind: 'rejected', reason, retryAfter: 0 };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : 'no response';
-      return { kind: 'failed', reason, retryAfter: 0 };
+      return failedBy(error, 'no response');
     }
   };
 }
@@ -91,7 +97,7 @@ export function createSend(
 }
 
 function readResponse({ ok, status, headers }: Response): DeliveryAttempt {
-  if (ok) return { kind: 'delivered', reason: null, retryAfter: 0 };
+  if (ok) return DELIVERED;
   const seconds = /^\d{1,6}$/.exec(headers.get('retry-after') ?? '')?.[0] ?? '0';
   const retryAfter = Math.min(Number(seconds), LONGEST_RETRY_AFTER);
   return { kind: REJECTIONS.has(status) ? 'rejected' : 'failed', reason: `status ${status}`, retryAfter };

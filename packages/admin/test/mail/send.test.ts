@@ -11,7 +11,7 @@ import { type Postgres, startPostgres } from '../../../../tests/support/postgres
 import { createMailer } from '../../src/mail/mailer.ts';
 import { mailSchema } from '../../src/mail/options.ts';
 import { createMailSend, MAIL_EVENTS } from '../../src/mail/send.ts';
-import { MAIL_PROGRESS } from '../../src/operations/mail-event.ts';
+import { MAIL_PROGRESS } from '../../src/operations/component-events.ts';
 import { createDelivery, type Delivery, type DeliveryReport } from '../../src/webhooks/delivery.ts';
 
 const ISSUER = 'https://as.example';

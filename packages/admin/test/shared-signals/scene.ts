@@ -10,8 +10,8 @@ import { type FullStore, openStore } from '@portcullis/store';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { onTestFinished } from 'vitest';
 import { newAccount, newAccountLink, newHash } from '../../../store/testing/samples.ts';
+import type { StreamEvent } from '../../src/operations/component-events.ts';
 import { idPrefixOf } from '../../src/operations/statistics/event-time.ts';
-import type { StreamEvent } from '../../src/operations/stream-event.ts';
 import {
   type GivenSharedSignalsOptions,
   sharedSignalsSchema,

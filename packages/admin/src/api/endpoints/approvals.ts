@@ -2,9 +2,9 @@
 import type { ListedApproval } from '@portcullis/authorization-server';
 import * as z from 'zod';
 import { allowOrDeny, showApproval } from '../../operations/approvals.ts';
+import { timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, slicePage } from '../pages.ts';
-import { timeSchema } from '../schemas.ts';
 
 const approvalSchema = z
   .object({

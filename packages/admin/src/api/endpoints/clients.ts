@@ -13,9 +13,10 @@ import {
   SECRET_OVERLAP,
   updateClientMetadata,
 } from '../../operations/clients.ts';
+import { timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, readPage } from '../pages.ts';
-import { grantSchema, listedClientSchema, timeSchema } from '../schemas.ts';
+import { grantSchema, listedClientSchema } from '../schemas.ts';
 import { grantJson } from './grants.ts';
 
 const params = {

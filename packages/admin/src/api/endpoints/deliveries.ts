@@ -1,8 +1,9 @@
 /** `/webhooks` and `/mail`: what is sent of events. */
 import * as z from 'zod';
 import { listReceivers, replayEvents, showMail, tryMail, tryReceiver } from '../../operations/deliveries.ts';
+import { isoTime, optionalTimeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { isoTime, listOf, optionalTimeSchema } from '../schemas.ts';
+import { listOf } from '../schemas.ts';
 
 const progressSchema = z
   .object({

@@ -2,27 +2,11 @@
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
 import { followEvents, listEvents } from '../../operations/events.ts';
-import { createFilter } from '../../operations/search-events.ts';
+import { createFilter, criteria } from '../../operations/search-events.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { respondEvents } from '../event-stream.ts';
 import { pageOf, pageQuery, readCursor, writeCursor } from '../pages.ts';
 import { eventSchema, listOf } from '../schemas.ts';
-
-const text = (about: string) => z.string().max(2000).optional().describe(about);
-
-/** Which events; all that are given must match. */
-const criteria = {
-  type: text('an event, or all below a name: `call.finished`, `token.*`'),
-  user: text('identifier or email address of an account'),
-  client: text('a `client_id`'),
-  grant: text('identifier of a connection'),
-  server: text('path of a server behind the gateway'),
-  tool: text('name of a tool'),
-  decision: text('what was decided about a call'),
-  outcome: text('how a call ended'),
-  error: text('of a rejected request: its OAuth error'),
-  reference: text('code of an error page, such as 7Q4M-2KXH'),
-};
 
 /** Of one authorization, at most. */
 const MAX_EVENTS = 1_000;

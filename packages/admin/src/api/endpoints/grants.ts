@@ -2,8 +2,9 @@
 import type { ListedConnection } from '@portcullis/authorization-server';
 import * as z from 'zod';
 import { endGrant, listGrantAccounts, showGrant } from '../../operations/grants.ts';
+import { timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { grantSchema, listOf, timeSchema } from '../schemas.ts';
+import { grantSchema, listOf } from '../schemas.ts';
 
 export function grantJson({ account, providerTokens, ...grant }: ListedConnection) {
   const identityProvider = providerTokens && { ...providerTokens, id: providerTokens.identityProvider };

@@ -5,9 +5,10 @@ import {
   revokeInitialAccessToken,
 } from '../../operations/initial-access-tokens.ts';
 import { rotateKey } from '../../operations/keys.ts';
+import { timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, readPage } from '../pages.ts';
-import { listOf, timeSchema } from '../schemas.ts';
+import { listOf } from '../schemas.ts';
 
 const keySchema = z
   .object({

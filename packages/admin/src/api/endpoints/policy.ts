@@ -1,24 +1,18 @@
 /** `/policy`: what the rules of servers decide, and why. */
 import * as z from 'zod';
+import { accessSchema } from '../../operations/policy/access.ts';
 import {
   explainCall,
   findAccess,
   findPermittedUsers,
   MOST_ACCOUNTS,
+  permittedUserSchema,
+  supposedCall,
 } from '../../operations/policy/explain.ts';
+import { namedOperation, optionalName } from '../../operations/policy/operation.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageQuery, readCursor, writeCursor } from '../pages.ts';
 import { listOf } from '../schemas.ts';
-
-const text = (about: string) => z.string().max(2000).optional().describe(about);
-
-const operation = {
-  server: z.string().max(500).describe('path of a server'),
-  tool: text('name of a tool; one of tool, prompt, resource and method'),
-  prompt: text('name of a prompt'),
-  resource: text('URI of a resource'),
-  method: text('a method such as `tools/list`'),
-};
 
 const accounts = z.coerce
   .number()
@@ -47,20 +41,7 @@ export const policyEndpoints: readonly Endpoint[] = [
     summary: 'Explain what is decided about a call, by which rule, and what else was considered',
     description: 'It changes nothing. An external decision point is not asked.',
     scope: 'admin:read',
-    body: {
-      ...operation,
-      user: text('identifier or email address; without one, the call has no token'),
-      client: text('a `client_id`'),
-      scopes: z
-        .array(z.string().max(200))
-        .max(100)
-        .optional()
-        .describe('of the token; what the user can be granted by default'),
-      arguments: z
-        .record(z.string(), z.unknown())
-        .optional()
-        .describe('without them, conditions that read arguments stay open'),
-    },
+    body: supposedCall,
     response: z
       .object({
         decision: z.enum(['allow', 'challenge', 'deny', 'insufficient_scope', 'step_up', 'approval']),
@@ -87,26 +68,11 @@ export const policyEndpoints: readonly Endpoint[] = [
     description:
       'Without `user` and `group`: what needs no token. Tools are those that the gateway has seen, and the patterns of the configuration for others.',
     query: {
-      user: text('identifier or email address of an account'),
-      group: text('name of a group; other claims of its members are taken as unknown'),
-      client: text('a `client_id`'),
+      user: optionalName('identifier or email address of an account'),
+      group: optionalName('name of a group; other claims of its members are taken as unknown'),
+      client: optionalName('a `client_id`'),
     },
-    response: listOf(
-      z
-        .object({
-          server: z.string(),
-          tools: z.array(
-            z.object({
-              tool: z.string(),
-              outcome: z.string().nullable().describe('what remains to be done or met; null: refused'),
-              because: z.string().nullable().describe('why it is refused'),
-              rules: z.array(z.string()).describe('those that the caller meets'),
-            }),
-          ),
-        })
-        .meta({ id: 'ServerAccess' }),
-      'ServerAccessList',
-    ),
+    response: listOf(accessSchema, 'ServerAccessList'),
     handle: async ({ admin, query }) => ({ items: await findAccess(admin, query) }),
   }),
   defineEndpoint('Policy', 'GET /policy/who-can', {
@@ -114,19 +80,15 @@ export const policyEndpoints: readonly Endpoint[] = [
     summary: 'List the users who may perform an operation',
     description:
       'A page reads so many accounts, in the order of their addresses, and lists those of them who may: it may be empty and not be the last.',
-    query: { ...operation, client: text('a `client_id`'), cursor: pageQuery.cursor, limit: accounts },
+    query: {
+      ...namedOperation,
+      client: optionalName('a `client_id`'),
+      cursor: pageQuery.cursor,
+      limit: accounts,
+    },
     response: z
       .object({
-        users: z.array(
-          z
-            .object({
-              id: z.string(),
-              email: z.string(),
-              groups: z.array(z.string()),
-              outcome: z.string().describe('what remains to be done or met'),
-            })
-            .meta({ id: 'PermittedUser' }),
-        ),
+        users: z.array(permittedUserSchema),
         withoutToken: z.string().nullable().describe('null: a request without a token may not'),
         next: z.string().nullable().describe('cursor of the next page; null: this is the last'),
       })

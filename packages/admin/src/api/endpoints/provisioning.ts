@@ -1,8 +1,9 @@
 /** `/scim-tokens`: tokens with which identity providers provision users and groups. */
 import * as z from 'zod';
 import { createProvisioningToken, revokeProvisioningToken } from '../../operations/provisioning-tokens.ts';
+import { timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { listOf, timeSchema } from '../schemas.ts';
+import { listOf } from '../schemas.ts';
 
 const token = {
   id: z.string(),

@@ -1,12 +1,22 @@
 /** `/servers`, `/tools`, `/identity-providers`, `/rate-limits`: what this installation serves, and the review of tools. */
 import * as z from 'zod';
-import { findGroups } from '../../operations/accounts.ts';
-import { describeProviderStatus, listProviderStatus } from '../../operations/provider-status.ts';
-import { backendOf, credentialsOf, testServers } from '../../operations/servers.ts';
+import { findGroups, groupSchema } from '../../operations/accounts.ts';
+import {
+  describeProviderStatus,
+  listProviderStatus,
+  providerStatusSchema,
+} from '../../operations/provider-status.ts';
+import {
+  backendOf,
+  credentialsOf,
+  healthOf,
+  serverTestSchema,
+  testServers,
+} from '../../operations/servers.ts';
+import { timeSchema } from '../../operations/time-schema.ts';
 import { decideTool, listPendingTools } from '../../operations/tools.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { providerStatusSchema } from '../provider-status-schema.ts';
-import { listOf, timeSchema } from '../schemas.ts';
+import { listOf } from '../schemas.ts';
 
 const serverSchema = z
   .object({
@@ -64,17 +74,7 @@ export const serverEndpoints: readonly Endpoint[] = [
     description:
       'The server opens a session with each, as its gateway does, and lists the tools; it calls none.',
     body: { path: z.string().max(500).optional().describe('only the server at this path') },
-    response: listOf(
-      z
-        .object({
-          path: z.string(),
-          failed: z.enum(['backend', 'protocol', 'credential']).nullable().describe('null: it works'),
-          reason: z.string().nullable(),
-          tools: z.int().nullable().describe('how many; null: known only with the credential of a user'),
-        })
-        .meta({ id: 'ServerTest' }),
-      'ServerTestList',
-    ),
+    response: listOf(serverTestSchema, 'ServerTestList'),
     handle: async ({ admin, body }) => ({ items: await testServers(admin, body.path) }),
   }),
   defineEndpoint('Servers', 'GET /servers', {
@@ -82,7 +82,6 @@ export const serverEndpoints: readonly Endpoint[] = [
     summary: 'List the servers behind the gateway, with the health of their backends',
     response: listOf(serverSchema, 'ServerList'),
     async handle({ admin }) {
-      const health = new Map(admin.health().map(({ server, status }) => [server, status]));
       const items = admin.servers().map((server) => ({
         path: server.path,
         name: server.name,
@@ -90,7 +89,7 @@ export const serverEndpoints: readonly Endpoint[] = [
         backend: backendOf(server),
         credentials: credentialsOf(server),
         review: String(server.review),
-        health: health.get(server.path) ?? null,
+        health: healthOf(admin, server.path),
       }));
       return { items };
     },
@@ -134,18 +133,7 @@ export const serverEndpoints: readonly Endpoint[] = [
     id: 'listGroups',
     summary: 'List the groups of users who can sign in, with their members',
     description: 'Reads each account.',
-    response: listOf(
-      z
-        .object({
-          name: z.string(),
-          members: z.array(z.object({ id: z.string(), email: z.string() })),
-          origins: z
-            .object({ operator: z.int(), 'sign-in': z.int(), scim: z.int() })
-            .describe('how many members have it from where; one may have it from several'),
-        })
-        .meta({ id: 'Group' }),
-      'GroupList',
-    ),
+    response: listOf(groupSchema, 'GroupList'),
     handle: async ({ admin }) => ({ items: await findGroups(admin.accounts) }),
   }),
   defineEndpoint('Installation', 'GET /rate-limits', {

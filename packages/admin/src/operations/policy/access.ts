@@ -1,6 +1,7 @@
 /** What a caller may call at each server, and what refuses the rest. */
 import { type GatewayServer, mergedName } from '@portcullis/gateway/options';
 import type { AccessPrincipal, ToolAnnotations } from '@portcullis/policy';
+import * as z from 'zod';
 import {
   createPolicyFinder,
   type ExplainedDecision,
@@ -11,23 +12,23 @@ import {
 } from './operation.ts';
 import type { SupposedToken } from './principal.ts';
 
-/** What is decided about a tool of a server. */
-interface ToolAccess {
-  /** A name, or a pattern of the configuration, for tools that the gateway has not seen. */
-  readonly tool: string;
-  /** What remains to be done or met; `null`: refused. */
-  readonly outcome: string | null;
-  /** Why it is refused; `null`: it is not. */
-  readonly because: string | null;
-  /** The rules that the caller meets. */
-  readonly rules: readonly string[];
-}
+export const accessSchema = z
+  .object({
+    server: z.string(),
+    tools: z.array(
+      z.object({
+        // A name, or a pattern of the configuration, for tools that the gateway has not seen.
+        tool: z.string(),
+        outcome: z.string().nullable().describe('what remains to be done or met; null: refused'),
+        because: z.string().nullable().describe('why it is refused'),
+        rules: z.array(z.string()).describe('those that the caller meets'),
+      }),
+    ),
+  })
+  .meta({ id: 'ServerAccess' });
 
 /** What is decided about the tools of a server. */
-export interface ServerAccess {
-  readonly server: string;
-  readonly tools: readonly ToolAccess[];
-}
+export type ServerAccess = z.infer<typeof accessSchema>;
 
 type Hints = ReadonlyMap<string, ToolAnnotations | null>;
 
@@ -82,7 +83,7 @@ function decide(
   { path }: GatewayServer,
   [tool, hints]: readonly [string, ToolAnnotations | null],
   { principal, findPolicy, now }: Caller,
-): ToolAccess {
+): ServerAccess['tools'][number] {
   const explained = explainWithoutArguments(findPolicy({ server: path, tool }), principal, hints, now);
   const outcome = outcomeText(explained);
   const rules = explained.considered.flatMap(({ rule, outcome: its }) => (its === 'met' ? [rule] : []));

@@ -2,6 +2,7 @@
 import { findApprovedHints } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import { createCallArguments, NO_ARGUMENTS } from '@portcullis/policy';
+import * as z from 'zod';
 import type { Administration } from '../administration.ts';
 import { OperationError } from '../errors.ts';
 import { findUser } from '../users.ts';
@@ -11,20 +12,30 @@ import {
   type ExplainedDecision,
   explainWithoutArguments,
   type NamedOperation,
+  namedOperation,
+  optionalName,
   outcomeText,
 } from './operation.ts';
 import { createPrincipals } from './principal.ts';
 
+export const supposedCall = {
+  ...namedOperation,
+  user: optionalName('identifier or email address; without one, the call has no token'),
+  client: optionalName('a `client_id`'),
+  // By default, those of the user's connection with the client if there is one.
+  scopes: z
+    .array(z.string().max(200))
+    .max(100)
+    .optional()
+    .describe('of the token; what the user can be granted by default'),
+  arguments: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('without them, conditions that read arguments stay open'),
+};
+
 /** A supposed call. */
-export interface SupposedCall extends NamedOperation {
-  /** Identifier or email address; without one, the request has no token. */
-  readonly user?: string | undefined;
-  readonly client?: string | undefined;
-  /** Those of the user's connection with the client, or all that the user can be granted, by default. */
-  readonly scopes?: readonly string[] | undefined;
-  /** Without them, conditions that read arguments stay open. */
-  readonly arguments?: Readonly<Record<string, unknown>> | undefined;
-}
+export type SupposedCall = Readonly<z.infer<z.ZodObject<typeof supposedCall>>>;
 
 /** A decision, with what the user cannot be granted. */
 export interface ExplainedCall extends ExplainedDecision {
@@ -82,13 +93,16 @@ export async function findAccess(
 }
 
 /** A user who may perform an operation. */
-interface PermittedUser {
-  readonly id: string;
-  readonly email: string;
-  readonly groups: readonly string[];
-  /** What remains to be done or met. */
-  readonly outcome: string;
-}
+export const permittedUserSchema = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    groups: z.array(z.string()),
+    outcome: z.string().describe('what remains to be done or met'),
+  })
+  .meta({ id: 'PermittedUser' });
+
+type PermittedUser = z.infer<typeof permittedUserSchema>;
 
 /** Accounts that are read for one page: several reads each. */
 export const MOST_ACCOUNTS = 1000;
@@ -119,7 +133,7 @@ export async function findPermittedUsers(
     if (account.disabledAt !== null) continue;
     const { principal, groups } = await principalOf(account, token);
     const outcome = outcomeOf(principal);
-    if (outcome !== null) users.push({ id: account.id, email: account.email, groups, outcome });
+    if (outcome !== null) users.push({ id: account.id, email: account.email, groups: [...groups], outcome });
   }
   const next = read.length > limit ? (read[limit - 1]?.emailKey ?? null) : null;
   return { users, withoutToken: outcomeOf(null), next };

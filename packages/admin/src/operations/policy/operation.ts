@@ -12,17 +12,21 @@ import {
   type ToolAnnotations,
 } from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/protocol';
+import * as z from 'zod';
 import { OperationError } from '../errors.ts';
 
+export const optionalName = (about: string) => z.string().max(2000).optional().describe(about);
+
+export const namedOperation = {
+  server: z.string().max(500).describe('path of a server'),
+  tool: optionalName('name of a tool; one of tool, prompt, resource and method'),
+  prompt: optionalName('name of a prompt'),
+  resource: optionalName('URI of a resource'),
+  method: optionalName('a method such as `tools/list`'),
+};
+
 /** An operation, named as at its server. */
-export interface NamedOperation {
-  /** Path of the server. */
-  readonly server: string;
-  readonly tool?: string | undefined;
-  readonly prompt?: string | undefined;
-  readonly resource?: string | undefined;
-  readonly method?: string | undefined;
-}
+export type NamedOperation = Readonly<z.infer<z.ZodObject<typeof namedOperation>>>;
 
 /** The methods that perform an operation on each kind of target. */
 const METHODS = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' } as const;

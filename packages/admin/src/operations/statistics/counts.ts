@@ -42,37 +42,14 @@ const REFUSALS: ReadonlyMap<string, string | null> = new Map([
 /** Outcomes of allowed calls that the backend did not respond to. */
 const FAILED: readonly unknown[] = ['unavailable', 'timeout'];
 
-/** `Counts` while they are counted. */
-interface Counting {
-  readonly events: Record<string, number>;
-  readonly refusals: Record<string, number>;
-  readonly servers: Record<string, CountingServer>;
-  readonly gateway: Record<string, number>;
-}
-
-interface CountingServer {
-  calls: number;
-  refused: number;
-  failed: number;
-  readonly backend: Record<string, number>;
-}
+type Mutable<T> = { -readonly [K in keyof T]: Mutable<T[K]> };
 
 /** The counts with events added. */
 export function countEvents(
   before: Counts,
   events: readonly Pick<AuditEventRecord, 'type' | 'details'>[],
 ): Counts {
-  const counts: Counting = {
-    events: { ...before.events },
-    refusals: { ...before.refusals },
-    servers: Object.fromEntries(
-      Object.entries(before.servers).map(([path, server]) => [
-        path,
-        { ...server, backend: { ...server.backend } },
-      ]),
-    ),
-    gateway: { ...before.gateway },
-  };
+  const counts: Mutable<Counts> = structuredClone(before);
   for (const { type, details } of events) {
     increase(counts.events, type);
     if (type === 'call.finished') countCall(counts, details);
@@ -86,11 +63,11 @@ function increase(counted: Record<string, number>, name: string | number): void 
   counted[name] = (counted[name] ?? 0) + 1;
 }
 
-function countRefusal({ refusals }: Counting, type: string, reason: unknown): void {
+function countRefusal({ refusals }: Mutable<Counts>, type: string, reason: unknown): void {
   increase(refusals, nameOrOthers(refusals, typeof reason === 'string' ? `${type}:${reason}` : type));
 }
 
-function countCall(counts: Counting, details: AuditEventRecord['details']): void {
+function countCall(counts: Mutable<Counts>, details: AuditEventRecord['details']): void {
   const { decision, outcome, server: named, duration, backendDuration } = details;
   const path = nameOrOthers(counts.servers, typeof named === 'string' ? named : OTHERS);
   const server = counts.servers[path] ?? { calls: 0, refused: 0, failed: 0, backend: {} };

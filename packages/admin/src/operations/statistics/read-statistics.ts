@@ -1,5 +1,5 @@
 /** Statistics as the API and the command line show them: counts, refusals, and calls of servers with their latencies, in steps. */
-import type { LiveCounts } from '@portcullis/authorization-server/store';
+import * as z from 'zod';
 import { OperationError } from '../errors.ts';
 import { type Counts, type ServerCounts, sumCounts } from './counts.ts';
 import { addHistograms, type Histogram, quantileOf } from './histogram.ts';
@@ -13,31 +13,64 @@ const DAY = 86_400_000;
 /** As long as hours are kept. */
 const MAX_DAYS = 400;
 
-/** Milliseconds that so many percent of the allowed calls did not exceed; `null`: there were none. */
-type Latency = { readonly p50: number; readonly p95: number; readonly p99: number } | null;
+const countSchema = z
+  .object({
+    type: z.string(),
+    count: z.int(),
+    allowed: z.int().describe('of `call.finished`: calls that were allowed; the others were refused'),
+  })
+  .meta({ id: 'EventCount' });
+
+const latencySchema = z
+  .object({ p50: z.number(), p95: z.number(), p99: z.number() })
+  .nullable()
+  .describe('milliseconds that so many percent of the allowed calls did not exceed; at most a fifth too long')
+  .meta({ id: 'Latency' });
+
+const counted = {
+  counts: z.array(countSchema),
+  refusals: z.array(
+    z.object({
+      reason: z.string().describe('a type, or a type and its reason: `call.finished:denied`'),
+      count: z.int(),
+    }),
+  ),
+  servers: z.array(
+    z.object({
+      server: z.string().describe('path of a server behind the gateway'),
+      calls: z.int(),
+      refused: z.int(),
+      failed: z.int().describe('allowed, but the backend did not respond'),
+      latency: latencySchema,
+    }),
+  ),
+  gateway: latencySchema,
+  backends: latencySchema,
+};
+
+const stepSchema = z
+  .object({
+    at: z.string().describe('begin of the step, ISO 8601'),
+    ...counted,
+    live: z
+      .object({ grants: z.int(), clients: z.int(), sessions: z.int() })
+      .nullable()
+      .describe('how much there was at the end of the step; null: not known'),
+  })
+  .meta({ id: 'CountedStep' });
+
+const totalSchema = z.object(counted).describe('of the whole time').meta({ id: 'CountedTime' });
+
+/** The result of `readStatistics`. */
+export const statisticsSchema = z
+  .object({ items: z.array(stepSchema), total: totalSchema, isComplete: z.boolean() })
+  .meta({ id: 'Statistics' });
 
 /** What happened in a time. */
-export interface ShownCounts {
-  readonly counts: readonly { readonly type: string; readonly count: number; readonly allowed: number }[];
-  readonly refusals: readonly { readonly reason: string; readonly count: number }[];
-  readonly servers: readonly {
-    readonly server: string;
-    readonly calls: number;
-    readonly refused: number;
-    readonly failed: number;
-    readonly latency: Latency;
-  }[];
-  readonly gateway: Latency;
-  readonly backends: Latency;
-}
+export type ShownCounts = z.infer<typeof totalSchema>;
 
 /** What happened in each step of a time. */
-export interface ShownStatistics {
-  readonly items: readonly (ShownCounts & { readonly at: string; readonly live: LiveCounts | null })[];
-  /** Of the whole time. */
-  readonly total: ShownCounts;
-  readonly isComplete: boolean;
-}
+export type ShownStatistics = z.infer<typeof statisticsSchema>;
 
 /** The time that statistics are of. Epoch milliseconds. */
 export interface StatisticsTime {
@@ -97,7 +130,7 @@ function backendsOf(servers: readonly ServerCounts[]): Histogram {
   return servers.map(({ backend }) => backend).reduce<Histogram>(addHistograms, {});
 }
 
-function latencyOf(histogram: Histogram): Latency {
+function latencyOf(histogram: Histogram): ShownCounts['gateway'] {
   const [p50, p95, p99] = [0.5, 0.95, 0.99].map((part) => quantileOf(histogram, part));
   return p50 == null || p95 == null || p99 == null ? null : { p50, p95, p99 };
 }
