@@ -3,21 +3,9 @@ import { PERSONAL_ACCESS_TOKEN_CLIENT } from '@portcullis/authorization-server';
 import { impliedScopes, OAuthError, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import { ProblemError } from './api/problem.ts';
-import type { AdminSources, Operator } from './operations/administration.ts';
+import type { AdminSources, AuthorizedCaller, Operator } from './operations/administration.ts';
 import { type FindRole, scopesOfRole } from './roles.ts';
 import { ADMIN_READ, ADMIN_WRITE, type AdminOptions } from './settings.ts';
-
-/** A caller who may administer, as far as `requireScope` allows. */
-export interface AuthorizedCaller {
-  readonly operator: Operator;
-  /**
-   * @throws OAuthError `insufficient_scope` if the token lacks it
-   * @throws ProblemError 403 if the role does not permit it any more
-   */
-  readonly requireScope: (scope: string) => void;
-  /** Whether the second factor and the role permit a scope now, for a response that lasts. */
-  readonly isStillPermitted: (scope: string) => Promise<boolean>;
-}
 
 /** @throws OAuthError `insufficient_user_authentication`, with what is demanded @see RFC 9470 §3 */
 export type AuthorizeCaller = (principal: Principal) => Promise<AuthorizedCaller>;

@@ -1,6 +1,7 @@
 /** Who administers: the role of an account, of the groups of a user, or of a client that acts for itself. */
-import { createAccountAdministration, type DecideScopes } from '@portcullis/authorization-server';
+import type { DecideScopes } from '@portcullis/authorization-server';
 import type { AccountRole, AuthorizationStore } from '@portcullis/authorization-server/store';
+import { createAccountReading } from './operations/accounts.ts';
 import { ADMIN_READ, ADMIN_WRITE, type AdminOptions } from './settings.ts';
 
 /** Who asks for a scope, or uses it. */
@@ -22,8 +23,7 @@ export function createFindRole(
     if (isHolder(operators)) return 'operator';
     return isHolder(viewers) ? 'viewer' : null;
   };
-  // Reading claims records no event, and needs no time.
-  const { claims } = createAccountAdministration({ store, issuer: '', clock: () => 0, events: () => {} });
+  const { claims } = createAccountReading(store);
   return async ({ accountId, clientId }) => {
     if (accountId === null) return roleBy(({ clients = [] }) => clients.includes(clientId));
     const [account, { groups: memberships = [] }] = await Promise.all([

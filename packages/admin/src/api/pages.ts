@@ -24,10 +24,7 @@ export function pageOf<T extends z.ZodType>(item: T, name: string) {
     .meta({ id: name });
 }
 
-interface PageRequest {
-  readonly cursor?: string | undefined;
-  readonly limit: number;
-}
+type PageRequest = z.output<z.ZodObject<typeof pageQuery>>;
 
 interface Page<T> {
   readonly items: readonly T[];

@@ -3,21 +3,16 @@ import { hash } from 'node:crypto';
 import { readJsonBody, respondJson, toResponse } from '@portcullis/http';
 import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
 import { OAuthError } from '@portcullis/protocol';
-import type { Administration, Operator } from '../operations/administration.ts';
+import type { Administration, AuthorizedCaller, Operator } from '../operations/administration.ts';
 import { API_PATH } from '../settings.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ProblemError, respondProblem } from './problem.ts';
 
 /** An authorized request. */
-interface AuthorizedRequest {
+interface AuthorizedRequest extends AuthorizedCaller {
   readonly request: Request;
   /** Below the path of the API. */
   readonly path: string;
-  readonly operator: Operator;
-  /** @throws Error for a caller without the scope */
-  readonly requireScope: (scope: string) => void;
-  /** Whether the caller may go on, for a response that lasts. */
-  readonly isStillPermitted: (scope: string) => Promise<boolean>;
 }
 
 export type HandleApi = (request: AuthorizedRequest) => Promise<Response>;

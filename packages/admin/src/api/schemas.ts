@@ -1,13 +1,12 @@
 /** The schemas of what the API returns. Members that are not listed are never sent. */
 import * as z from 'zod';
 import { optionalTimeSchema, timeSchema } from '../operations/time-schema.ts';
+import { roleSchema } from '../operations/users.ts';
 
 /** A list that is complete. @param name of the schema in the OpenAPI document */
 export function listOf<T extends z.ZodType>(item: T, name: string) {
   return z.object({ items: z.array(item) }).meta({ id: name });
 }
-
-export const roleSchema = z.enum(['operator', 'viewer']);
 
 const user = {
   id: z.string(),

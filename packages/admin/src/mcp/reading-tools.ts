@@ -9,6 +9,7 @@ import { listUserGrants } from '../operations/grants.ts';
 import { explainCall, findPermittedUsers } from '../operations/policy/explain.ts';
 import { findReference, listRefusals, readReference } from '../operations/refusals.ts';
 import { healthOf } from '../operations/servers.ts';
+import { HOUR } from '../operations/statistics/event-time.ts';
 import { listPendingTools } from '../operations/tools.ts';
 import { showUser } from '../operations/users.ts';
 import { type AdminTool, defineTool } from './tool.ts';
@@ -21,7 +22,6 @@ const tool = z.string().min(1).max(500).describe('name of a tool');
 /** Items of a result: more would fill the context of the model. */
 const FEW = 20;
 const MANY = 50;
-const DAY = 86_400_000;
 
 export const readingTools: readonly AdminTool[] = [
   defineTool('admin:read', {
@@ -129,7 +129,7 @@ export const readingTools: readonly AdminTool[] = [
       'Lists what operators and the configuration of tools changed lately, the latest first: who, what, before and after, and why.',
     input: { hours: z.int().min(1).max(720).default(24).describe('how far back') },
     async run({ admin }, { hours }) {
-      const since = Date.now() - (hours / 24) * DAY;
+      const since = Date.now() - hours * HOUR;
       const types = ['admin.changed', 'tool.*', 'account.role_changed', 'key.*', 'client.*'];
       const found = await Promise.all(
         types.map(async (type) => (await listEvents(admin, { type, since }, '', MANY)).events),
@@ -151,12 +151,8 @@ export const readingTools: readonly AdminTool[] = [
       hours: z.int().min(1).max(2160).default(24).describe('how far back'),
     },
     async run({ admin }, { hours, ...criteria }) {
-      const { events } = await listEvents(
-        admin,
-        { ...criteria, since: Date.now() - (hours / 24) * DAY },
-        '',
-        MANY,
-      );
+      const since = Date.now() - hours * HOUR;
+      const { events } = await listEvents(admin, { ...criteria, since }, '', MANY);
       return { events: events.map(eventJson) };
     },
   }),

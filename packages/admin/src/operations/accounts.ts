@@ -1,6 +1,18 @@
 /** Iterates over accounts, and the groups that they are in. */
-import type { AccountAdministration, ListedAccount } from '@portcullis/authorization-server';
+import {
+  type AccountAdministration,
+  createAccountAdministration,
+  type ListedAccount,
+} from '@portcullis/authorization-server';
+import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
+
+/** The accounts of a store to find and read: that records no event, and needs no time. */
+export function createAccountReading(
+  store: AuthorizationStore,
+): Pick<AccountAdministration, 'find' | 'claims'> {
+  return createAccountAdministration({ store, issuer: '', clock: () => 0, events: () => {} });
+}
 
 /** All accounts, page by page. */
 export async function* allAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {

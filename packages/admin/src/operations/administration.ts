@@ -1,9 +1,5 @@
 /** What operations work with: the store, the administrations of the authorization server, and what this process serves. */
 import {
-  type AccountAdministration,
-  type ApprovalAdministration,
-  type ClientAdministration,
-  type ConnectionAdministration,
   createAccountAdministration,
   createApprovalAdministration,
   createClientAdministration,
@@ -11,10 +7,8 @@ import {
   createInitialAccessTokenAdministration,
   createProvisioningTokenAdministration,
   type EventSink,
-  type InitialAccessTokenAdministration,
   type KeyAdministration,
   type OutboundSettings,
-  type ProvisioningTokenAdministration,
 } from '@portcullis/authorization-server';
 import type {
   AuthorizationStore,
@@ -26,7 +20,7 @@ import type { ServerHealth } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
 import type { ChangeEvent, LifecycleEvent, StreamEvent } from './component-events.ts';
-import { createStatistics, type Statistics } from './statistics/statistics.ts';
+import { createStatistics } from './statistics/statistics.ts';
 
 /** Client metadata of the configuration. */
 type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };
@@ -60,13 +54,7 @@ export interface AdminSources {
   readonly configuration: {
     /** Path of the configuration file; `null`: there is none. */
     readonly file: string | null;
-    /** Without their secrets; the path of an address may be one. */
-    readonly webhooks: readonly {
-      readonly name: string;
-      readonly host: string;
-      /** Types of the events that it gets; `null`: all. */
-      readonly types: readonly string[] | null;
-    }[];
+    readonly webhooks: readonly Omit<EventReceiver, 'tryOut'>[];
   };
   /** Whether invitations are mailed: then their links are shown to their recipients only. */
   readonly sendsMail: boolean;
@@ -110,37 +98,41 @@ export interface Operator {
   readonly grantId: string | null;
 }
 
+/** A caller who may administer, as far as `requireScope` allows. */
+export interface AuthorizedCaller {
+  readonly operator: Operator;
+  /**
+   * @throws OAuthError `insufficient_scope` if the token lacks it
+   * @throws ProblemError 403 if the role does not permit it any more
+   */
+  readonly requireScope: (scope: string) => void;
+  /** Whether the second factor and the role permit a scope now, for a response that lasts. */
+  readonly isStillPermitted: (scope: string) => Promise<boolean>;
+}
+
 interface ToolDecisionEvent {
   readonly type: 'tool.approved' | 'tool.rejected';
   readonly server: string;
   readonly tool: string;
 }
 
-/** Everything that operations use. */
-export interface Administration extends AdminSources {
-  readonly accounts: AccountAdministration;
-  readonly connections: ConnectionAdministration;
-  readonly clients: ClientAdministration;
-  readonly initialAccessTokens: InitialAccessTokenAdministration;
-  readonly provisioningTokens: ProvisioningTokenAdministration;
-  readonly approvals: ApprovalAdministration;
-  readonly statistics: Statistics;
-}
-
-export function createAdministration(sources: AdminSources): Administration {
-  const { issuer, redirects, configuredClients } = sources;
-  const ids = new Set(configuredClients.map(({ client_id: id }) => id));
+/** The administrations of the authorization server beside what a process knows. */
+export function createAdministration(sources: AdminSources) {
+  const ids = new Set(sources.configuredClients.map(({ client_id: id }) => id));
   return {
     ...sources,
     accounts: createAccountAdministration(sources),
     connections: createConnectionAdministration(sources),
-    clients: createClientAdministration({ ...sources, issuer, redirects, clients: ids }),
+    clients: createClientAdministration({ ...sources, clients: ids }),
     initialAccessTokens: createInitialAccessTokenAdministration(sources),
     provisioningTokens: createProvisioningTokenAdministration(sources),
     approvals: createApprovalAdministration(sources),
     statistics: createStatistics(sources.store, Date.now),
   };
 }
+
+/** Everything that operations use. */
+export type Administration = ReturnType<typeof createAdministration>;
 
 /** An operation with who asks for it. */
 export interface AdminRequest {

@@ -5,6 +5,7 @@ import { type DescribedClient, describeStored, isKnownClient } from './clients.t
 import { MAIL_PROGRESS } from './component-events.ts';
 import { listEvents } from './events.ts';
 import { findProviderLogins } from './provider-status.ts';
+import { DAY } from './statistics/event-time.ts';
 
 /** One thing that waits for an operator. */
 export interface Attention {
@@ -25,7 +26,6 @@ const OLD_KEY = 365 * 86_400;
 const LATE_ROTATION = 86_400;
 /** Milliseconds for which a failed sign-in at an identity provider counts, unless one succeeds. */
 const RECENT_FAILURE = 3_600_000;
-const DAY = 86_400_000;
 /** Milliseconds to search for apps that registered. */
 const PATIENCE = 50;
 const MAX_APPS = 50;

@@ -1,26 +1,52 @@
 /** Operations on what is sent of events: webhooks, exports and mail. */
-import type { WebhookProgress } from '@portcullis/authorization-server/store';
+import * as z from 'zod';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
 import { MAIL_PROGRESS } from './component-events.ts';
 import { found, OperationError } from './errors.ts';
 import { idPrefixOf } from './statistics/event-time.ts';
+import { isoTime, optionalTimeSchema } from './time-schema.ts';
 
-/** How far a receiver is. `null`: no server has started with it yet. */
-type Progress = Pick<WebhookProgress, 'attempts' | 'lastError' | 'nextAttemptAt' | 'deliveredAt'> | null;
+const progressSchema = z
+  .object({
+    attempts: z.int().describe('failed ones in a row'),
+    lastError: z.string().nullable(),
+    nextAttemptAt: optionalTimeSchema('nothing has failed'),
+    deliveredAt: isoTime().nullable().describe('ISO 8601, in UTC'),
+  })
+  .nullable()
+  .describe('null: no server has started with it yet')
+  .meta({ id: 'DeliveryProgress' });
+
+export const webhookSchema = z
+  .object({
+    name: z.string(),
+    host: z.string(),
+    types: z.array(z.string()).nullable().describe('null: all events'),
+    progress: progressSchema,
+  })
+  .meta({ id: 'Webhook' });
+
+export const mailSchema = z
+  .object({ server: z.string().nullable().describe('null: no mail is sent'), progress: progressSchema })
+  .meta({ id: 'Mail' });
+
+async function readProgress({ store }: Administration) {
+  const all = await store.listWebhooks();
+  return (name: string): z.input<typeof progressSchema> => {
+    const progress = all.find((one) => one.name === name);
+    if (progress === undefined) return null;
+    return { ...progress, nextAttemptAt: progress.attempts === 0 ? null : progress.nextAttemptAt };
+  };
+}
 
 /** The receivers of events, in the order of the configuration. */
-export async function listReceivers({ receivers, store }: Administration): Promise<
-  readonly {
-    readonly name: string;
-    readonly host: string;
-    readonly types: readonly string[] | null;
-    readonly progress: Progress;
-  }[]
-> {
-  const all = await store.listWebhooks();
-  return receivers.map(({ name, host, types }) => ({
-    ...{ name, host, types },
-    progress: all.find((one) => one.name === name) ?? null,
+export async function listReceivers(
+  admin: Administration,
+): Promise<readonly z.input<typeof webhookSchema>[]> {
+  const progressOf = await readProgress(admin);
+  return admin.receivers.map(({ name, host, types }) => ({
+    ...{ name, host, types: types && [...types] },
+    progress: progressOf(name),
   }));
 }
 
@@ -55,13 +81,10 @@ function notAccepted(what: string, reason: string | null): OperationError {
   return new OperationError('conflict', `${what} did not accept it: ${reason ?? 'no reason is known'}`);
 }
 
-/** The mail server, and how far mail is. `null`: no mail is sent. */
-export async function showMail({ mail, store }: Administration): Promise<{
-  readonly server: string | null;
-  readonly progress: Progress;
-}> {
-  const progress = (await store.listWebhooks()).find(({ name }) => name === MAIL_PROGRESS) ?? null;
-  return { server: mail?.server ?? null, progress };
+/** The mail server, and how far mail is. */
+export async function showMail(admin: Administration): Promise<z.input<typeof mailSchema>> {
+  const progressOf = await readProgress(admin);
+  return { server: admin.mail?.server ?? null, progress: progressOf(MAIL_PROGRESS) };
 }
 
 /** Sends a test mail. @throws OperationError with what the mail server responds */

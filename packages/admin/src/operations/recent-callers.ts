@@ -1,11 +1,11 @@
 /** Who lately called a server through which app, by the audit log, as far as a moment of search reaches. */
 import type { Administration } from './administration.ts';
 import { listEvents } from './events.ts';
+import { DAY } from './statistics/event-time.ts';
 
 /** Calls that are read, and milliseconds. */
 const MAX_CALLS = 500;
 const PATIENCE = 80;
-const DAY = 86_400_000;
 
 /** A user, if the client does not act for itself, and a client. */
 interface RecentCaller {

@@ -1,5 +1,4 @@
 /** Searches the audit log: filters, and the events that match them, the latest first. */
-import { createAccountAdministration } from '@portcullis/authorization-server';
 import type {
   AuditEventRecord,
   AuditEventSearch,
@@ -7,9 +6,11 @@ import type {
   EventHourStore,
 } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
+import { createAccountReading } from './accounts.ts';
 import { OperationError } from './errors.ts';
 import { checkEventType, matchesType } from './event-types.ts';
 import { HOUR, idPrefixOf, timeOfId } from './statistics/event-time.ts';
+import { SEARCHED_DETAILS } from './statistics/key-filter.ts';
 import { createHourSkipper } from './statistics/skip-hours.ts';
 
 const text = (about: string) => z.string().max(2000).optional().describe(about);
@@ -81,9 +82,7 @@ export async function createFilter(
 
 async function findAccountId(store: AuthorizationStore, user: string): Promise<string> {
   if (user.startsWith('user_')) return user;
-  // Finding records no event, and needs no time.
-  const { find } = createAccountAdministration({ store, issuer: '', clock: () => 0, events: () => {} });
-  const account = await find(user);
+  const account = await createAccountReading(store).find(user);
   if (account !== null) return account.id;
   throw new OperationError(
     'not_found',
@@ -91,8 +90,7 @@ async function findAccountId(store: AuthorizationStore, user: string): Promise<s
   );
 }
 
-/** Those with the rarest values first. */
-const DETAILS: readonly string[] = ['reference', 'tool', 'server', 'error', 'decision', 'outcome'];
+const DETAILS: readonly string[] = SEARCHED_DETAILS;
 
 /** The store searches for one detail. */
 function bySelectivity([one]: readonly [string, string], [other]: readonly [string, string]): number {

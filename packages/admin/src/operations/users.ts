@@ -1,8 +1,11 @@
 /** Operations on user accounts: one-time links, state, role, sessions and second factors. */
 import type { AccountLink, ListedAccount } from '@portcullis/authorization-server';
 import type { AccountRole, SessionRecord } from '@portcullis/authorization-server/store';
+import * as z from 'zod';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
 import { found, OperationError } from './errors.ts';
+
+export const roleSchema = z.enum(['operator', 'viewer']);
 
 /** An account with what its page shows. */
 export interface UserDetails extends ListedAccount {
@@ -65,14 +68,18 @@ export async function inviteUser(
   return { link: admin.sendsMail ? null : link, account };
 }
 
+export const userChanges = {
+  role: roleSchema.nullable().optional().describe('null: it administers nothing'),
+  name: z.string().max(200).optional().describe('empty: none'),
+  groups: z.array(z.string().max(200)).max(100).optional(),
+  now: z
+    .boolean()
+    .default(false)
+    .describe('whether all connections of a user who loses a group end at once; otherwise at the next call'),
+};
+
 /** What an operator may change of an account. */
-export interface UserChanges {
-  readonly role?: AccountRole | null | undefined;
-  readonly name?: string | undefined;
-  readonly groups?: readonly string[] | undefined;
-  /** Whether the connections of a user who loses a group end at once. */
-  readonly now?: boolean | undefined;
-}
+export type UserChanges = Readonly<z.input<z.ZodObject<typeof userChanges>>>;
 
 export async function updateUser(
   request: AdminRequest,

@@ -1,6 +1,5 @@
 /** The transmitter of security events: its configuration, and management and polling of streams behind a guard of its own. */
 import {
-  createAccountAdministration,
   type DecideScopes,
   type OutboundSettings,
   PERSONAL_ACCESS_TOKEN_CLIENT,
@@ -10,6 +9,7 @@ import { respondJson, toResponse } from '@portcullis/http';
 import { impliedScopes, isLoopbackHost, OAuthError } from '@portcullis/protocol';
 import type { Guard, Principal, ResourceOptions } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
+import { createAccountReading } from '../operations/accounts.ts';
 import type { DeliveryReport } from '../webhooks/delivery.ts';
 import { createReadEvents } from '../webhooks/event-reader.ts';
 import { ENDPOINTS, respondToReceiver } from './endpoint.ts';
@@ -58,8 +58,7 @@ export function createEventTransmitter(options: TransmitterOptions): EventTransm
   const { issuer, settings, store, keys, clock, events } = options;
   const allowLoopback = options.outbound.allowLoopback === true || isLoopbackHost(new URL(issuer).hostname);
   const outbound = { ...options.outbound, allowLoopback };
-  // Reading claims records no event, and needs no time.
-  const accounts = createAccountAdministration({ store, issuer, clock: () => 0, events: () => {} });
+  const accounts = createAccountReading(store);
   const context: StreamContext = { issuer, store, accounts, keys, clock, events, allowLoopback };
   const findReceiver = (clientId: string) => settings.receivers.find(({ client }) => client === clientId);
   const findTokens = createStreamTokens({ issuer, store, accounts, findReceiver, sign: keys.sign });

@@ -9,8 +9,10 @@ import {
   inviteUser,
   listUserSessions,
   resetSecondFactor,
+  roleSchema,
   showUser,
   updateUser,
+  userChanges,
 } from '../../operations/users.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, readPage, slicePage } from '../pages.ts';
@@ -19,7 +21,6 @@ import {
   grantSchema,
   linkSchema,
   listOf,
-  roleSchema,
   sessionSchema,
   userDetailsSchema,
   userSchema,
@@ -73,17 +74,7 @@ export const userEndpoints: readonly Endpoint[] = [
     ...change,
     id: 'updateUser',
     summary: 'Change the role of an account, or name and groups of a local one',
-    body: {
-      role: roleSchema.nullable().optional().describe('null: it administers nothing'),
-      name: z.string().max(200).optional().describe('empty: none'),
-      groups: z.array(z.string().max(200)).max(100).optional(),
-      now: z
-        .boolean()
-        .default(false)
-        .describe(
-          'whether all connections of a user who loses a group end at once; otherwise at the next call',
-        ),
-    },
+    body: userChanges,
     response: userDetailsSchema,
     handle: async ({ params: { userId }, body, ...task }) => userJson(await updateUser(task, userId, body)),
   }),

@@ -1,6 +1,7 @@
 /** Times of events: their identifiers begin with it. */
 
 /** Milliseconds. */
+export const DAY = 86_400_000;
 export const HOUR = 3_600_000;
 export const MINUTE = 60_000;
 

@@ -10,12 +10,14 @@ const BITS_EACH = 8;
 const HASHES = 5;
 const LEAST_BYTES = 16;
 
-/** Members that a search compares, as keys. */
-const DETAILS = ['server', 'tool', 'decision', 'outcome', 'error', 'reference'] as const;
+/** Details that a search compares, those with the rarest values first. */
+export const SEARCHED_DETAILS = ['reference', 'tool', 'server', 'error', 'decision', 'outcome'] as const;
 
 /** What a search compares: columns and details of events. */
 export type KeyCriteria = Readonly<
-  Partial<Record<'type' | 'client' | 'user' | 'grant' | (typeof DETAILS)[number], string | undefined>>
+  Partial<
+    Record<'type' | 'client' | 'user' | 'grant' | (typeof SEARCHED_DETAILS)[number], string | undefined>
+  >
 >;
 
 /** Parts of an hour that are told apart. */
@@ -39,7 +41,8 @@ export function keysOfEvent({
     value === null ? [] : [`${name}=${value}`],
   );
   keys.push(`family=${type.split('.', 1)[0]}`);
-  for (const name of DETAILS) if (typeof details[name] === 'string') keys.push(`${name}=${details[name]}`);
+  for (const name of SEARCHED_DETAILS)
+    if (typeof details[name] === 'string') keys.push(`${name}=${details[name]}`);
   return keys;
 }
 

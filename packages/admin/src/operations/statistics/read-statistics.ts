@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { OperationError } from '../errors.ts';
 import { type Counts, type ServerCounts, sumCounts } from './counts.ts';
+import { DAY } from './event-time.ts';
 import { addHistograms, type Histogram, quantileOf } from './histogram.ts';
 import type { Statistics } from './statistics.ts';
 import { addSteps, beginOf, type SeriesStep } from './steps.ts';
@@ -9,7 +10,6 @@ import { addSteps, beginOf, type SeriesStep } from './steps.ts';
 /** Steps of a request by default, and at most. */
 const BY_DEFAULT = { minute: 60, hour: 24, day: 30, week: 13, month: 12 } as const;
 const MAX_STEPS = 800;
-const DAY = 86_400_000;
 /** As long as hours are kept. */
 const MAX_DAYS = 400;
 

@@ -1,7 +1,6 @@
 /** The steps of a time series: from a minute to a month, in UTC. */
-import { HOUR, MINUTE } from './event-time.ts';
+import { DAY, HOUR, MINUTE } from './event-time.ts';
 
-const DAY = 24 * HOUR;
 /** The first Monday of the epoch. */
 const MONDAY = 4 * DAY;
 
