@@ -54,19 +54,11 @@ function securityScheme(issuer: string): Json {
 
 type Refer = (schema: z.ZodType) => Json;
 
-/** Schemas with an `id` become components, wherever they are used. */
+/** Schemas with an `id` become components, wherever they are used, in the dialect of OpenAPI 3.1 (JSON Schema 2020-12). */
 function createComponents(): { readonly schemas: Record<string, Json>; readonly refer: Refer } {
   const schemas: Record<string, Json> = {};
   const refer: Refer = (schema) => {
-    const {
-      $schema: _dialect,
-      $defs = {},
-      ...document
-    } = z.toJSONSchema(schema, {
-      target: 'draft-2020-12',
-      io: 'output',
-      reused: 'inline',
-    });
+    const { $schema: _dialect, $defs = {}, ...document } = z.toJSONSchema(schema, { reused: 'inline' });
     for (const [id, definition] of Object.entries($defs)) schemas[id] = relocate(definition);
     const id = schema.meta()?.id;
     return id === undefined ? relocate(document) : { $ref: `#/components/schemas/${id}` };
@@ -114,7 +106,7 @@ function isRequired(body: z.ZodObject): boolean {
 }
 
 function inputOf(schema: z.ZodType): Json {
-  const { $schema: _dialect, ...document } = z.toJSONSchema(schema, { target: 'draft-2020-12', io: 'input' });
+  const { $schema: _dialect, ...document } = z.toJSONSchema(schema, { io: 'input' });
   return document;
 }
 

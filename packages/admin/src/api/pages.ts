@@ -1,5 +1,6 @@
 /** Keyset pages: a cursor names the last item of a page, so that later pages neither repeat nor skip what is inserted before them. */
 import * as z from 'zod';
+import type { FoundPage } from '../operations/search-lists.ts';
 import { ProblemError } from './problem.ts';
 
 const MAX_LIMIT = 200;
@@ -26,11 +27,6 @@ export function pageOf<T extends z.ZodType>(item: T, name: string) {
 
 type PageRequest = z.output<z.ZodObject<typeof pageQuery>>;
 
-interface Page<T> {
-  readonly items: readonly T[];
-  readonly next: string | null;
-}
-
 /**
  * A page of a store that lists items after a key.
  * @param list at most so many items after a key; empty: from the first @param show an item as the API returns it
@@ -40,7 +36,7 @@ export async function readPage<T, S>(
   list: (after: string, limit: number) => Promise<readonly T[]>,
   keyOf: (item: T) => string,
   show: (item: T) => S,
-): Promise<Page<S>> {
+): Promise<FoundPage<S>> {
   const found = await list(cursor === undefined ? '' : readCursor(cursor), limit + 1);
   const items = found.slice(0, limit);
   const last = items.at(-1);
@@ -53,7 +49,7 @@ export function slicePage<T extends { readonly id: string }, S>(
   page: PageRequest,
   all: readonly T[],
   show: (item: T) => S,
-): Promise<Page<S>> {
+): Promise<FoundPage<S>> {
   const after = (key: string) => (key === '' ? 0 : all.findIndex(({ id }) => id === key) + 1);
   const list = async (key: string, limit: number) => all.slice(after(key), after(key) + limit);
   return readPage(page, list, ({ id }) => id, show);

@@ -89,15 +89,8 @@ const MAX_REASON = 300;
  * @see RFC 5321 §4.2.1, RFC 3463 §3
  */
 function describeFailure(error: unknown): DeliveryAttempt {
-  const {
-    command,
-    response = '',
-    message = 'not sent',
-  } = error as {
-    readonly command?: string;
-    readonly response?: string;
-    readonly message?: string;
-  };
+  type SmtpError = { readonly command?: string; readonly response?: string; readonly message?: string };
+  const { command, response = '', message = 'not sent' } = error as SmtpError;
   const status = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3})?/.exec(response)?.[0] ?? '';
   const isPermanent = status.startsWith('5') && (command === 'RCPT TO' || command === 'DATA');
   // Of an address or a mailbox; anything else that is temporary is a matter of the server.

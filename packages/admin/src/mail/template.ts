@@ -1,7 +1,7 @@
 /** A mail as text and as HTML, in the look of the pages: no image, no script, nothing loaded from elsewhere. */
 import type { Mail } from './mailer.ts';
 import type { MailLanguage } from './options.ts';
-import { type MailKind, type MailTexts, mailTexts } from './texts.ts';
+import { type MailKind, type MailTexts, mailActions, mailTexts } from './texts.ts';
 
 /** What all mails of a server share. */
 export interface MailLook {
@@ -30,7 +30,8 @@ export function renderMail(
   { serverName, accent }: MailLook,
 ): Pick<Mail, 'subject' | 'text' | 'html'> {
   const texts = mailTexts[language];
-  const { heading, what, action } = texts.kinds[kind];
+  const [heading, what, does] = [texts.heading[kind], texts.what[kind], mailActions[kind]];
+  const action = does === null ? '' : texts.actions[does];
   const lines = factsOf(texts, facts);
   const last = [...(isRequested ? [texts.unexpected] : []), texts.why];
   const plain = [

@@ -1,6 +1,11 @@
 /** The admin MCP server: registers the tools for one caller, and asks for approvals of changes. */
 import { hash } from 'node:crypto';
-import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  createMcpHandler,
+  McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import type { CallApprovals } from '@portcullis/authorization-server';
 import { inSpan, readTraceContext, startSpan, type TraceContext } from '@portcullis/http/tracing';
 import type { RequiredApproval } from '@portcullis/policy';
@@ -83,10 +88,7 @@ function createServer(options: McpOptions, caller: TracedCaller): McpServer {
  */
 async function inToolSpan(
   { name }: AdminTool,
-  {
-    id,
-    _meta: meta,
-  }: { readonly id: unknown; readonly _meta?: Readonly<Record<string, unknown>> | undefined },
+  { id, _meta: meta }: Pick<ServerContext['mcpReq'], 'id' | '_meta'>,
   trace: TraceContext | null,
   work: () => Promise<CallToolResult>,
 ): Promise<CallToolResult> {

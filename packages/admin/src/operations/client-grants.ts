@@ -1,19 +1,12 @@
 /** What users allowed one client. */
-import type { ConnectionAdministration, ListedConnection } from '@portcullis/authorization-server';
+import type { ListedConnection } from '@portcullis/authorization-server';
 import type { Administration } from './administration.ts';
 
 /** Grants that are counted and listed: for more than these it is said that there are more. */
 const MAX_GRANTS = 1_000;
 
 /** A grant of a client, with its user. */
-export interface ClientGrant {
-  readonly id: string;
-  readonly account: { readonly id: string; readonly email: string };
-  readonly scopes: readonly string[];
-  readonly resources: readonly string[];
-  /** Epoch seconds. */
-  readonly lastUsedAt: number;
-}
+export type ClientGrant = Pick<ListedConnection, 'id' | 'account' | 'scopes' | 'resources' | 'lastUsedAt'>;
 
 /** What ends with a client. */
 interface ClientAccess {
@@ -48,14 +41,7 @@ export async function listClientGrants(
 
 /** Some grants of a client with all that is known of them, the most recently used of them first. */
 export async function listClientConnections(
-  {
-    store,
-    clock,
-    connections,
-  }: Pick<Administration, 'clock'> & {
-    readonly store: Pick<Administration['store'], 'listGrantsOfClient'>;
-    readonly connections: Pick<ConnectionAdministration, 'list'>;
-  },
+  { store, clock, connections }: Pick<Administration, 'clock' | 'connections' | 'store'>,
   id: string,
   limit: number,
 ): Promise<{ readonly connections: readonly ListedConnection[]; readonly isMore: boolean }> {

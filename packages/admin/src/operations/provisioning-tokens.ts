@@ -7,12 +7,9 @@ type Created = Awaited<ReturnType<AdminRequest['admin']['provisioningTokens']['c
 /** @returns it with its secret, which cannot be read again */
 export async function createProvisioningToken(
   request: AdminRequest,
-  {
-    identityProvider,
-    note,
-    seconds,
-  }: { readonly identityProvider: string; readonly note: string; readonly seconds: number },
+  wanted: { readonly identityProvider: string; readonly note: string; readonly seconds: number },
 ): Promise<Created> {
+  const { identityProvider, note, seconds } = wanted;
   const { provisioners, provisioningTokens } = request.admin;
   if (!provisioners.includes(identityProvider))
     throw new OperationError(

@@ -2,7 +2,7 @@
 import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
 import { listEvents } from './events.ts';
-import { type SearchedStore, searchBack } from './search-events.ts';
+import { type EventCriteria, type SearchedStore, searchBack } from './search-events.ts';
 
 /** Events of one authorization transaction, and of one kind of refusal, at most. */
 const MAX_EVENTS = 1_000;
@@ -39,18 +39,10 @@ async function withTransactions(
   return [...before, ...found];
 }
 
-/** What was refused; all that is given must match. */
-interface RefusalCriteria {
-  readonly user?: string | undefined;
-  readonly client?: string | undefined;
-  readonly server?: string | undefined;
-  readonly tool?: string | undefined;
-}
-
-/** The latest refusals, the latest first. */
+/** The latest refusals that match all that is given, the latest first. */
 export async function listRefusals(
   admin: Administration,
-  { server, tool, ...who }: RefusalCriteria,
+  { server, tool, ...who }: Pick<EventCriteria, 'user' | 'client' | 'server' | 'tool'>,
   limit: number,
 ): Promise<readonly AuditEventRecord[]> {
   const types =

@@ -1,6 +1,6 @@
 /** Searches a list that the store orders by a key: pages of what matches, without reading the whole list at once. */
 
-interface FoundPage<T> {
+export interface FoundPage<T> {
   readonly items: readonly T[];
   /** Key after which the search goes on; `null`: everything was searched. */
   readonly next: string | null;

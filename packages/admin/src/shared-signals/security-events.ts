@@ -45,12 +45,10 @@ const revoked = (initiator: 'admin' | 'user' | 'policy', text: string): Describe
 
 const changed =
   (credential: string, change: 'create' | 'update' | 'revoke' | 'delete', text: string): Rule =>
-  () => [
-    {
-      type: CREDENTIAL_CHANGE,
-      details: { credential_type: credential, change_type: change, ...because('user', text) },
-    },
-  ];
+  () => {
+    const details = { credential_type: credential, change_type: change, ...because('user', text) };
+    return [{ type: CREDENTIAL_CHANGE, details }];
+  };
 
 /** An account that ends takes its sessions along: receivers of CAEP alone need to learn of those. */
 const RULES: Readonly<Record<string, Rule>> = {

@@ -36,22 +36,7 @@ export interface StreamContext {
   readonly allowLoopback: boolean;
 }
 
-/** A JSON document, or `null` for an empty response. */
 type Document = Readonly<Record<string, unknown>>;
-
-/** The operations of one receiver. Each throws StreamError. */
-export interface ReceiverStreams {
-  create(body: object): Promise<Document>;
-  list(): Promise<readonly Document[]>;
-  show(id: string): Promise<Document>;
-  /** @param isWhole whether members that are missing are removed */
-  change(body: object, isWhole: boolean): Promise<Document>;
-  remove(id: string): Promise<void>;
-  status(id: string): Promise<Document>;
-  changeStatus(body: object): Promise<Document>;
-  changeSubject(body: object, change: 'add' | 'remove'): Promise<void>;
-  requestVerification(body: object): Promise<void>;
-}
 
 /** Streams of one receiver. */
 const MAX_STREAMS = 5;
@@ -69,7 +54,8 @@ const statusSchema = z.object({
 const subjectSchema = z.object({ stream_id: z.string(), subject: z.record(z.string(), z.unknown()) });
 const verificationSchema = z.object({ stream_id: z.string(), state: receiverText.max(MAX_TEXT).optional() });
 
-export function createStreams(context: StreamContext, clientId: string): ReceiverStreams {
+/** The operations of one receiver. Each throws StreamError. */
+export function createStreams(context: StreamContext, clientId: string) {
   const { issuer, store, keys, clock, events, allowLoopback } = context;
   const now = () => Math.floor(clock() / 1000);
   const record = (type: StreamEvent['type'], streamId: string, more: object = {}) =>
@@ -101,7 +87,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
   }
 
   return {
-    async create(body) {
+    async create(body: object): Promise<Document> {
       const id = `stream_${randomBytes(12).toString('base64url')}`;
       const stream: EventStreamRecord = {
         ...{ id, clientId, ...suppliedMembersOf(id, readBody(suppliedSchema, body), keys, allowLoopback) },
@@ -115,12 +101,13 @@ export function createStreams(context: StreamContext, clientId: string): Receive
       record('event_stream.created', id);
       return documentOf(stream, issuer);
     },
-    async list() {
+    async list(): Promise<readonly Document[]> {
       const streams = await store.listEventStreams();
       return streams.filter((one) => one.clientId === clientId).map((one) => documentOf(one, issuer));
     },
-    show: async (id) => documentOf(await find(id), issuer),
-    async change(body, isWhole) {
+    show: async (id: string): Promise<Document> => documentOf(await find(id), issuer),
+    /** @param isWhole whether members that are missing are removed */
+    async change(body: object, isWhole: boolean): Promise<Document> {
       const supplied = readBody(suppliedSchema, body);
       const { stream_id: id = '' } = supplied;
       const after = await save(id, async (stream) => {
@@ -139,12 +126,12 @@ export function createStreams(context: StreamContext, clientId: string): Receive
       record('event_stream.changed', id);
       return documentOf(after, issuer);
     },
-    async remove(id) {
+    async remove(id: string): Promise<void> {
       await find(id);
       if (await store.removeEventStream(id)) record('event_stream.removed', id);
     },
-    status: async (id) => statusOf(await find(id)),
-    async changeStatus(body) {
+    status: async (id: string): Promise<Document> => statusOf(await find(id)),
+    async changeStatus(body: object): Promise<Document> {
       const { stream_id: id, status, reason = null } = readBody(statusSchema, body);
       const after = await save(id, async (stream) => {
         // Events that happened while it was disabled are not delivered later.
@@ -156,7 +143,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
       record('event_stream.changed', id, { status });
       return statusOf(after);
     },
-    async changeSubject(body, change) {
+    async changeSubject(body: object, change: 'add' | 'remove'): Promise<void> {
       const { stream_id: id, subject } = readBody(subjectSchema, body);
       await find(id);
       const accountId = await findSubjectAccount(context, subject);
@@ -169,7 +156,7 @@ export function createStreams(context: StreamContext, clientId: string): Receive
         return { ...stream, removedAccounts: isRemoved ? [...others, accountId] : others };
       });
     },
-    async requestVerification(body) {
+    async requestVerification(body: object): Promise<void> {
       const { stream_id: id, state } = readBody(verificationSchema, body);
       await save(id, (stream) => {
         if (now() < stream.verificationRequestedAt + VERIFICATION_INTERVAL)
@@ -180,6 +167,9 @@ export function createStreams(context: StreamContext, clientId: string): Receive
     },
   };
 }
+
+/** What a receiver does with its streams. */
+export type ReceiverStreams = ReturnType<typeof createStreams>;
 
 /** The progress of a stream that may be pushed begins with it, and not with the first look of a process. */
 async function startAt(store: WebhookStore, id: string, cursor: string, now: number): Promise<void> {

@@ -61,16 +61,9 @@ interface Sent {
 }
 
 /** Creates the delivery of one webhook in this process; processes that share the store deliver one at a time. */
-export function createDelivery({
-  webhook,
-  store,
-  send,
-  clock,
-  report,
-  laneOf = ofGrant,
-  isStopped = () => false,
-}: DeliveryOptions): Delivery {
-  const { name, types } = webhook;
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { store, send, clock, report, laneOf = ofGrant, isStopped = () => false } = options;
+  const { name, types } = options.webhook;
   const holder = randomBytes(9).toString('base64url');
   // Events about webhooks would cause others.
   const isWanted = ({ type }: AuditEventRecord) =>
@@ -158,22 +151,14 @@ function advance(
   { done, failure }: Sent,
   now: number,
 ): WebhookProgress {
-  const deliveredAt = done.size > 0 ? now : progress.deliveredAt;
   const left = items.find((item) => !done.has(item));
   const index = left === undefined ? settled.length : settled.findIndex(({ id }) => id === left.position);
   const cursor = settled[index - 1]?.id ?? progress.cursor;
-  if (failure === null)
-    return { ...progress, cursor, attempts: 0, nextAttemptAt: 0, lastError: null, deliveredAt };
+  const next = { ...progress, cursor, deliveredAt: done.size > 0 ? now : progress.deliveredAt };
+  if (failure === null) return { ...next, attempts: 0, nextAttemptAt: 0, lastError: null };
   // A receiver that was down before has rejected nothing.
   const isFirst = index > 0 || (failure.kind === 'rejected' && failure.reason !== progress.lastError);
   const attempts = isFirst ? 1 : progress.attempts + 1;
   const pause = Math.max(BACKOFF[attempts - 1] ?? LONGEST_BACKOFF, failure.retryAfter);
-  return {
-    ...progress,
-    cursor,
-    attempts,
-    nextAttemptAt: now + pause,
-    lastError: failure.reason,
-    deliveredAt,
-  };
+  return { ...next, attempts, nextAttemptAt: now + pause, lastError: failure.reason };
 }

@@ -7,13 +7,7 @@ export function eventBody(event: AuditEventRecord): object {
 }
 
 /** The members that are known of an event. */
-export function membersOf({
-  id: _id,
-  at: _at,
-  type: _type,
-  expiresAt: _expiresAt,
-  details,
-  ...members
-}: AuditEventRecord): Readonly<Record<string, unknown>> {
+export function membersOf(event: AuditEventRecord): Readonly<Record<string, unknown>> {
+  const { id: _id, at: _at, type: _type, expiresAt: _expiresAt, details, ...members } = event;
   return Object.fromEntries(Object.entries({ ...members, ...details }).filter(([, value]) => value !== null));
 }

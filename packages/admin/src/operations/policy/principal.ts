@@ -66,11 +66,8 @@ export function createPrincipals(
 
   function suppose(id: string, known: KnownClaims, token: SupposedToken): SupposedPrincipal {
     const { resource } = findServerAt(servers, token.server);
-    const {
-      scopes = {},
-      grantableTo = {},
-      claims: released = [],
-    } = resources.find((one) => one.resource === resource) ?? {};
+    const definition = resources.find((one) => one.resource === resource);
+    const { scopes = {}, grantableTo = {}, claims: released = [] } = definition ?? {};
     const about = Object.fromEntries(
       released.flatMap((name) => (name in known ? [[name, known[name]]] : [])),
     );

@@ -29,14 +29,9 @@ export function keyOfPart(key: string, part: number): string {
 }
 
 /** The keys of an event that `keysOfCriteria` may name. */
-export function keysOfEvent({
-  type,
-  clientId,
-  accountId,
-  grantId,
-  details,
-}: AuditEventRecord): readonly string[] {
-  const columns = { type, client: clientId, user: accountId, grant: grantId };
+export function keysOfEvent(event: AuditEventRecord): readonly string[] {
+  const { type, clientId: client, accountId: user, grantId: grant, details } = event;
+  const columns = { type, client, user, grant };
   const keys = Object.entries(columns).flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${value}`],
   );
