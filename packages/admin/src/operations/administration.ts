@@ -1,5 +1,9 @@
 /** What operations work with: the store, the administrations of the authorization server, and what this process serves. */
 import {
+  type AccountAdministration,
+  type ApprovalAdministration,
+  type ClientAdministration,
+  type ConnectionAdministration,
   createAccountAdministration,
   createApprovalAdministration,
   createClientAdministration,
@@ -7,8 +11,10 @@ import {
   createInitialAccessTokenAdministration,
   createProvisioningTokenAdministration,
   type EventSink,
+  type InitialAccessTokenAdministration,
   type KeyAdministration,
   type OutboundSettings,
+  type ProvisioningTokenAdministration,
 } from '@portcullis/authorization-server';
 import type {
   AuthorizationStore,
@@ -20,7 +26,7 @@ import type { ServerHealth } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
 import type { ChangeEvent, LifecycleEvent, StreamEvent } from './component-events.ts';
-import { createStatistics } from './statistics/statistics.ts';
+import { createStatistics, type Statistics } from './statistics/statistics.ts';
 
 /** Client metadata of the configuration. */
 type ConfiguredClient = Readonly<Record<string, unknown>> & { readonly client_id: string };
@@ -116,8 +122,18 @@ interface ToolDecisionEvent {
   readonly tool: string;
 }
 
-/** The administrations of the authorization server beside what a process knows. */
-export function createAdministration(sources: AdminSources) {
+/** Everything that operations use. */
+export interface Administration extends AdminSources {
+  readonly accounts: AccountAdministration;
+  readonly connections: ConnectionAdministration;
+  readonly clients: ClientAdministration;
+  readonly initialAccessTokens: InitialAccessTokenAdministration;
+  readonly provisioningTokens: ProvisioningTokenAdministration;
+  readonly approvals: ApprovalAdministration;
+  readonly statistics: Statistics;
+}
+
+export function createAdministration(sources: AdminSources): Administration {
   const ids = new Set(sources.configuredClients.map(({ client_id: id }) => id));
   return {
     ...sources,
@@ -130,9 +146,6 @@ export function createAdministration(sources: AdminSources) {
     statistics: createStatistics(sources.store, Date.now),
   };
 }
-
-/** Everything that operations use. */
-export type Administration = ReturnType<typeof createAdministration>;
 
 /** An operation with who asks for it. */
 export interface AdminRequest {

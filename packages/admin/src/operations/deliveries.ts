@@ -26,7 +26,7 @@ export const webhookSchema = z
   })
   .meta({ id: 'Webhook' });
 
-export const mailSchema = z
+export const mailStatusSchema = z
   .object({ server: z.string().nullable().describe('null: no mail is sent'), progress: progressSchema })
   .meta({ id: 'Mail' });
 
@@ -82,7 +82,7 @@ function notAccepted(what: string, reason: string | null): OperationError {
 }
 
 /** The mail server, and how far mail is. */
-export async function showMail(admin: Administration): Promise<z.input<typeof mailSchema>> {
+export async function showMail(admin: Administration): Promise<z.input<typeof mailStatusSchema>> {
   const progressOf = await readProgress(admin);
   return { server: admin.mail?.server ?? null, progress: progressOf(MAIL_PROGRESS) };
 }

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import {
   listReceivers,
-  mailSchema,
+  mailStatusSchema,
   replayEvents,
   showMail,
   tryMail,
@@ -42,7 +42,7 @@ export const deliveryEndpoints: readonly Endpoint[] = [
   defineEndpoint('Installation', 'GET /mail', {
     id: 'showMail',
     summary: 'Show whether mail is sent',
-    response: mailSchema,
+    response: mailStatusSchema,
     handle: ({ admin }) => showMail(admin),
   }),
   defineEndpoint('Installation', 'POST /mail/test', {
