@@ -23,7 +23,7 @@ interface LiveProviderTokens {
 
 /** Provider tokens that have changed: the rule has to be applied to them again. */
 interface ChangedProviderTokens {
-  readonly record: ProviderTokensRecord | null;
+  readonly record: ProviderTokensRecord;
 }
 
 /** The provider tokens have ended. */
@@ -111,9 +111,7 @@ export function createProviderTokenLiveness(
       throw new ProviderTokensEndedError('there are none');
     }
     if (record.version !== version) return record;
-    const changed = await performer.replace(record, issuer);
-    if (changed.record === null) throw new ProviderTokensEndedError('there are none');
-    return changed.record;
+    return (await performer.replace(record, issuer)).record;
   }
 
   return { check, replace, whenIdle: refresher.whenIdle };
