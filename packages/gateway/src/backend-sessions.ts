@@ -3,8 +3,7 @@ import type { BackendSession, InitializeParams, MessageBackend } from './backend
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
 import { type OwnSessions, ownInitialize } from './catalogue/list-tools.ts';
 import type { PassThroughOptions } from './http/pass-through.ts';
-import type { OwnedRequest } from './servers/request.ts';
-import { ownerKey } from './servers/request.ts';
+import { type OwnedRequest, ownerKey } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 
 export interface BackendSessions {

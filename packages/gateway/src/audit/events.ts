@@ -43,21 +43,18 @@ export type ToolChangeEvent = ComponentEvent & {
   readonly change: 'new' | 'changed';
 };
 
-/** An operator approved or rejected a pending tool. */
-type ToolDecisionEvent = ComponentEvent & {
-  readonly type: 'tool.approved' | 'tool.rejected';
-  readonly server: string;
-  readonly tool: string;
-};
-
-/** Calls that could not be recorded. */
-type DroppedCallsEvent = ComponentEvent & {
-  readonly type: 'audit.dropped';
-  readonly count: number;
-};
-
 /** Audit events of the gateway: calls, changed tools, decisions about them, and dropped call events. */
-export type GatewayAuditEvent = CallEvent | ToolChangeEvent | ToolDecisionEvent | DroppedCallsEvent;
+export type GatewayAuditEvent =
+  | CallEvent
+  | ToolChangeEvent
+  /** An operator approved or rejected a pending tool. */
+  | (ComponentEvent & {
+      readonly type: 'tool.approved' | 'tool.rejected';
+      readonly server: string;
+      readonly tool: string;
+    })
+  /** Calls that could not be recorded. */
+  | (ComponentEvent & { readonly type: 'audit.dropped'; readonly count: number });
 
 /** Methods that call something. */
 const CALLS: readonly string[] = ['tools/call', 'resources/read', 'prompts/get'];

@@ -60,6 +60,7 @@ export function reportedLists(capabilities: JsonFields): JsonFields {
   return Object.fromEntries(kinds.map((name) => [`${name}ListChanged`, true]));
 }
 
+/** Whether capabilities have a member that is `true`, such as `resources.subscribe`. */
 export function hasCapability(capabilities: JsonFields, name: string, member: string): boolean {
   return isMembers(capabilities[name]) && capabilities[name][member] === true;
 }

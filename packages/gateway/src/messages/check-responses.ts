@@ -117,6 +117,7 @@ export const LISTS: ReadonlyMap<string, string> = new Map([
   ['resources/list', 'resources'],
   ['resources/templates/list', 'resourceTemplates'],
 ]);
+/** The members of a result that are lists. */
 export const LIST_NAMES: readonly string[] = [...LISTS.values()];
 
 /**

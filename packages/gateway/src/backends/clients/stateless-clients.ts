@@ -19,8 +19,7 @@ import {
   SHARED_SESSION_IDLE,
   SHARED_SESSION_SWEEP,
 } from '../../limits.ts';
-import type { GatewayRequest } from '../../servers/request.ts';
-import { ownerKey, userKey } from '../../servers/request.ts';
+import { type GatewayRequest, ownerKey, userKey } from '../../servers/request.ts';
 import type { BackendSession } from '../backend.ts';
 import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
