@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
+import { costOf } from '../../../tests/support/cost.ts';
 import { EditedBody, type EditedEvent } from '../src/http/edited-body.ts';
 import { EventIdFilter } from '../src/http/event-ids.ts';
 import { NO_RESPONSES } from '../src/messages/check-responses.ts';
@@ -284,12 +285,13 @@ it.each(['', 'data: {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}'])(
       response.writeHead(200, STREAM);
       writeMany(response, flood, 16, () => response.end());
     });
-    const startedAt = performance.now();
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-    const response = await gateway.send('alice', { message });
-    expect(await response.text()).toHaveLength(16 * 64 * 1024);
+    const cost = await costOf(async () => {
+      const response = await gateway.send('alice', { message });
+      expect(await response.text()).toHaveLength(16 * 64 * 1024);
+    });
     // Written one by one, with a listener for each, they took minutes.
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(cost).toBeLessThan(20_000);
   },
 );
 
