@@ -1,4 +1,5 @@
 /** Audit events as lines: a table in a terminal, otherwise one line with every member, or JSON. */
+import { readReference } from '@portcullis/admin/operations';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { createLog, type LogEvent } from '../server/log.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -81,6 +82,36 @@ export function tableRow(store: NamedParties): FormatEvent {
       result.flatMap((value) => textOf(value) ?? []).join(', '),
     ]);
   };
+}
+
+/** Prints each event once, in a terminal as a row of a table. @param write receives whole lines */
+export function createEventPrinter(
+  { isTerminal, json }: { readonly isTerminal: boolean; readonly json: boolean },
+  parties: NamedParties,
+  write: (text: string) => void,
+) {
+  const isTable = isTerminal && !json;
+  const format = isTable ? tableRow(parties) : logLine(json ? 'json' : 'text');
+  const seen = new Set<string>();
+  return {
+    header(): void {
+      if (isTable) write(`${tableHeader}\n`);
+    },
+    async print(event: AuditEventRecord): Promise<void> {
+      if (seen.has(event.id)) return;
+      seen.add(event.id);
+      write(`${await format(event)}\n`);
+    },
+  };
+}
+
+/** Whether an event is one of the authorization or has the reference that the flags name, if they do. */
+export function isNamedEvent(
+  { transactionId, details }: AuditEventRecord,
+  { flow, reference }: { readonly flow?: unknown; readonly reference?: unknown },
+): boolean {
+  if (typeof reference === 'string') return details['reference'] === readReference(reference);
+  return flow === undefined || flow === transactionId;
 }
 
 function dateOf({ at }: AuditEventRecord): string {

@@ -18,7 +18,7 @@ import { openBesideServers } from '../server/storage.ts';
 import { optionOf } from '../settings/command-options.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { addFilterOptions } from './event-filter.ts';
-import { logLine, tableHeader, tableRow } from './event-lines.ts';
+import { createEventPrinter, isNamedEvent } from './event-lines.ts';
 import { findInstallation } from './installation.ts';
 
 type Flags = EventCriteria &
@@ -71,21 +71,23 @@ async function show(flags: Flags, processContext: ProcessContext): Promise<void>
   const { write, complain, streams } = processContext;
   const { settings, folder } = await findInstallation(flags, processContext);
   const store = await openBesideServers(settings, folder);
-  const isTable = streams.output.isTTY === true && !flags.json;
-  const format = isTable ? tableRow(store) : logLine(flags.json ? 'json' : 'text');
-  const print = async (event: AuditEventRecord) => write(`${await format(event)}\n`);
+  const printer = createEventPrinter(
+    { isTerminal: streams.output.isTTY === true, json: flags.json === true },
+    store,
+    write,
+  );
   try {
     const filter = await createFilter(flags, store);
     const past = await findPast(store, flags, filter);
-    if (isTable && (past.length > 0 || flags.follow)) write(`${tableHeader}\n`);
-    for (const event of past) await print(event);
+    if (past.length > 0 || flags.follow) printer.header();
+    for (const event of past) await printer.print(event);
     const explanation = past.length === 0 ? explainEmpty(flags) : [];
     if (past.length === 0 && explanation.length === 0 && filter !== null) complain('no event matches');
     for (const line of explanation) complain(line);
     if (explanation.length > 0 && !flags.follow) throw new CommandFailure(exitCodes.usage);
     if (flags.follow) {
-      await follow(store, past, async (event) => {
-        if (isWanted(event, flags, filter)) await print(event);
+      await follow(store, past.at(-1)?.at ?? Date.now(), async (event) => {
+        if (filter?.matches(event) !== false && isNamedEvent(event, flags)) await printer.print(event);
       });
     }
   } finally {
@@ -113,32 +115,16 @@ async function findPast(
   return filter === null ? events : events.filter(filter.matches);
 }
 
-function isWanted(
-  event: AuditEventRecord,
-  { flow, reference }: Pick<Flags, 'flow' | 'reference'>,
-  filter: EventFilter | null,
-): boolean {
-  const { transactionId, details } = event;
-  if (filter?.matches(event) === false) return false;
-  if (reference !== undefined) return details['reference'] === readReference(reference);
-  return flow === undefined || flow === transactionId;
-}
-
-/** Never resolves. */
+/** Never resolves. @param began epoch milliseconds @param take receives events more than once */
 async function follow(
   store: SearchedStore,
-  past: readonly AuditEventRecord[],
+  began: number,
   take: (event: AuditEventRecord) => Promise<void>,
 ): Promise<void> {
-  const seen = new Set(past.map(({ id }) => id));
-  const began = past.at(-1)?.at ?? Date.now();
   for (;;) {
     const from = Math.max(began, Date.now() - OVERLAP);
     for (let page = await store.listEvents(idPrefixOf(from), MAX_EVENTS); page.length > 0; ) {
-      for (const event of page.filter(({ id }) => !seen.has(id))) {
-        seen.add(event.id);
-        await take(event);
-      }
+      for (const event of page) await take(event);
       page = page.length < MAX_EVENTS ? [] : await store.listEvents(page.at(-1)?.id ?? '', MAX_EVENTS);
     }
     await sleep(POLL_INTERVAL);

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readReference } from '@portcullis/admin/operations';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
-import { type FormatEvent, logLine, tableHeader, tableRow } from '../admin/event-lines.ts';
+import { createEventPrinter, isNamedEvent } from '../admin/event-lines.ts';
 import { addEventOptions } from '../admin/events.ts';
 import { CommandFailure, exitCodeOf, exitCodes } from '../client/exit-codes.ts';
 import { isObject, parseJson } from '../json.ts';
@@ -23,30 +23,19 @@ export const eventsCommand: RemoteCommand = remote('events', 'show or follow the
 });
 
 async function show({ api, flags, terminal, processContext }: RemoteTask): Promise<void> {
-  const isTable = terminal.outputIsTerminal && !flags['json'];
-  const format = isTable ? tableRow(namesOf(api)) : logLine(flags['json'] ? 'json' : 'text');
-  const printer = createPrinter(format, (text) => terminal.print(text));
+  const isTerminal = terminal.outputIsTerminal;
+  const printer = createEventPrinter({ isTerminal, json: flags['json'] === true }, namesOf(api), (text) =>
+    terminal.print(text),
+  );
   // Opened first, so that none is missed between the past and the stream.
   const stream = flags['follow'] ? await openStream(api, flags) : null;
   const past = await findPast(api, flags);
   terminal.during(null);
-  if (isTable && (past.length > 0 || stream !== null)) terminal.print(`${tableHeader}\n`);
-  for (const event of past) await printer(event);
-  if (stream !== null) return follow(stream, { api, flags, printer });
+  if (past.length > 0 || stream !== null) printer.header();
+  for (const event of past) await printer.print(event);
+  if (stream !== null) return follow(stream, api, flags, printer.print);
   if (past.length === 0) processContext.complain('no event matches');
   if (past.length === 0 && isNamed(flags)) throw new CommandFailure(exitCodes.usage);
-}
-
-type Print = (event: AuditEventRecord) => Promise<void>;
-
-/** Prints each event once. */
-function createPrinter(format: FormatEvent, print: (text: string) => void): Print {
-  const seen = new Set<string>();
-  return async (event) => {
-    if (seen.has(event.id)) return;
-    seen.add(event.id);
-    print(`${await format(event)}\n`);
-  };
 }
 
 /** Whether the flags name one authorization. */
@@ -101,21 +90,20 @@ async function openStream(api: AdminApi, flags: RemoteFlags): Promise<Stream> {
   return readStream(await api.open('/events/stream', criteriaOf(flags)));
 }
 
-interface Following {
-  readonly api: AdminApi;
-  readonly flags: RemoteFlags;
-  readonly printer: Print;
-}
-
 /** A stream ends with its access token: then another one is opened, and what happened meanwhile is read. */
-async function follow(first: Stream, { api, flags, printer }: Following): Promise<void> {
+async function follow(
+  first: Stream,
+  api: AdminApi,
+  flags: RemoteFlags,
+  print: (event: AuditEventRecord) => Promise<void>,
+): Promise<void> {
   for (let stream = first; ; ) {
     const openedAt = Date.now();
     let latest = openedAt;
     try {
       for await (const event of stream) {
         latest = event.at;
-        if (isWanted(event, flags)) await printer(event);
+        if (isNamedEvent(event, flags)) await print(event);
       }
     } catch (error) {
       if (error instanceof CommandFailure) throw error;
@@ -129,7 +117,7 @@ async function follow(first: Stream, { api, flags, printer }: Following): Promis
       { ...criteriaOf(flags), since: new Date(since - OVERLAP).toISOString() },
       1_000,
     );
-    for (const event of missed) if (isWanted(event, flags)) await printer(event);
+    for (const event of missed) if (isNamedEvent(event, flags)) await print(event);
   }
 }
 
@@ -143,11 +131,6 @@ async function reopen(api: AdminApi, flags: RemoteFlags): Promise<Stream> {
       await sleep(RETRY_DELAY);
     }
   }
-}
-
-function isWanted({ transactionId, details }: AuditEventRecord, { flow, reference }: RemoteFlags): boolean {
-  if (typeof reference === 'string') return details['reference'] === readReference(reference);
-  return flow === undefined || flow === transactionId;
 }
 
 /** The events of server-sent events. @see WHATWG HTML, section 9.2 */

@@ -12,7 +12,6 @@ import type {
 } from '@portcullis/admin/options';
 import type {
   AuthorizationServerOptions,
-  ClientKeyOptions,
   FindWorkspaces,
   IdentityProviderOptions,
   PresetReference,
@@ -26,49 +25,22 @@ import type { Settings } from './schema.ts';
 /** A secret, or the file or environment variable that contains it. */
 type SecretReference = string | { readonly file: string } | { readonly variable: string };
 
-type SecretHeaders = Readonly<Record<string, SecretReference>>;
+/** Members that hold a secret, or several in a list or a record. */
+type SecretMember =
+  | 'certificate' | 'clientSecret' | 'environment' | 'headers' | 'initialAccessTokens' | 'key' | 'password' | 'privateKey'
+  | 'secret' | 'value'; // biome-ignore format: a list of names
 
-type WithSecrets<T, K extends PropertyKey> = T extends unknown
-  ? { readonly [N in keyof T]: N extends K ? Referenced<T[N]> : T[N] }
-  : never;
-type Referenced<T> = T extends string
-  ? SecretReference
-  : T extends readonly string[]
-    ? readonly SecretReference[]
-    : T;
-type WrittenProvider = WithSecrets<
-  Omit<IdentityProviderOptions, 'clientKey'> | Omit<PresetReference, 'clientKey'>,
-  'clientSecret'
-> & {
-  readonly clientKey?: WithSecrets<ClientKeyOptions, 'key' | 'certificate'>;
+type Referenced<T> = T extends string ? SecretReference : { readonly [K in keyof T]: Referenced<T[K]> };
+
+/** Options as the file holds them: each secret, or where it is. */
+type Written<T> = {
+  readonly [K in keyof T]: K extends SecretMember ? Referenced<T[K]> : Written<T[K]>;
 };
-type WrittenCredentials = NonNullable<NonNullable<GatewayServerOptions['backend']>['credentials']>;
-type WrittenServer = Omit<GatewayServerOptions, 'backend'> & {
-  readonly backend?: Omit<NonNullable<GatewayServerOptions['backend']>, 'credentials' | 'environment'> & {
-    readonly credentials?: WithSecrets<
-      Omit<WrittenCredentials, 'clientKey' | 'identityProvider'>,
-      'value' | 'clientSecret'
-    > & {
-      readonly clientKey?: WithSecrets<NonNullable<WrittenCredentials['clientKey']>, 'privateKey'>;
-      readonly identityProvider?: WithSecrets<
-        NonNullable<WrittenCredentials['identityProvider']>,
-        'clientSecret'
-      >;
-    };
-    readonly environment?: Readonly<Record<string, SecretReference>>;
-  };
-};
-type PolicyOptions = NonNullable<Settings['policy']>;
-type DecisionPointOptions = NonNullable<PolicyOptions['authzen']>;
-type WrittenPolicy = {
-  readonly authzen?: Pick<DecisionPointOptions, 'url'> &
-    Partial<Omit<DecisionPointOptions, 'credentials'>> & {
-      readonly credentials?: WithSecrets<
-        NonNullable<DecisionPointOptions['credentials']>,
-        'value' | 'clientSecret'
-      >;
-    };
-};
+
+/** Options of which all but these have a default. */
+type Needing<T, K extends keyof T> = Pick<T, K> & Partial<T>;
+
+type DecisionPointOptions = NonNullable<NonNullable<Settings['policy']>['authzen']>;
 type Options = Omit<
   AuthorizationServerOptions,
   'issuer' | 'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'resources' | 'workspaces'
@@ -78,13 +50,13 @@ type Options = Omit<
 export type FileConfiguration = Omit<Options, 'identityProviders' | 'registration' | 'brand' | 'profiles'> & {
   readonly $schema?: string;
   readonly resources?: AuthorizationServerOptions['resources'];
-  readonly servers?: readonly WrittenServer[];
-  readonly policy?: WrittenPolicy;
+  readonly servers?: readonly Written<GatewayServerOptions>[];
+  readonly policy?: { readonly authzen?: Written<Needing<DecisionPointOptions, 'url'>> };
   readonly admin?: GivenAdminOptions;
   /** A module that exports `findWorkspaces`, or the function itself. */
   readonly workspaces?: string | FindWorkspaces;
-  readonly identityProviders?: readonly WrittenProvider[];
-  readonly registration?: WithSecrets<NonNullable<Options['registration']>, 'initialAccessTokens'>;
+  readonly identityProviders?: readonly Written<IdentityProviderOptions | PresetReference>[];
+  readonly registration?: Written<NonNullable<Options['registration']>>;
   /** The logo is a file, or its bytes. */
   readonly brand?: Omit<NonNullable<Options['brand']>, 'logo'> & { readonly logo?: string | Uint8Array };
   /** By date, or the profiles themselves. */
@@ -93,15 +65,11 @@ export type FileConfiguration = Omit<Options, 'identityProviders' | 'registratio
   readonly previousKey?: SecretReference;
   readonly bootstrapPassword?: SecretReference;
   readonly metricsToken?: SecretReference;
-  readonly mail?: WithSecrets<GivenMailOptions, 'password'>;
+  readonly mail?: Written<GivenMailOptions>;
   readonly sharedSignals?: GivenSharedSignalsOptions;
-  readonly webhooks?: readonly WithSecrets<Webhook, 'secret'>[];
-  readonly eventExports?: readonly (Omit<EventExport, 'headers' | 'format'> &
-    Partial<Pick<EventExport, 'format'>> & { readonly headers?: SecretHeaders })[];
-  readonly otlp?:
-    | string
-    | (Partial<Omit<Otlp, 'headers'>> &
-        Pick<Otlp, 'url'> & { readonly headers?: SecretHeaders });
+  readonly webhooks?: readonly Written<Webhook>[];
+  readonly eventExports?: readonly Written<Omit<EventExport, 'format'> & Partial<EventExport>>[];
+  readonly otlp?: string | Written<Needing<Otlp, 'url'>>;
 } & {
   readonly [K in
     | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'strippedPrefix' | 'database' | 'keyFile'

@@ -27,16 +27,6 @@ export interface SessionOptions {
   readonly acceptEndpoint?: (endpoint: URL) => void;
 }
 
-export interface RenewedSessions {
-  /** Sends a message in the current session, or in a new one if the server has lost it. @throws as McpTransport */
-  send(message: Message, signal: AbortSignal): Promise<void>;
-  /** Whether responses arrive after `send`, on the stream of HTTP+SSE. */
-  isSse(): boolean;
-  /** Switches to HTTP+SSE. @returns whether the server supports it */
-  switchToSse(): Promise<boolean>;
-  close(): Promise<void>;
-}
-
 interface Session {
   readonly isSse: boolean;
   readonly transport: McpTransport;
@@ -46,10 +36,7 @@ interface Session {
 type OpenSession = (receiver: TransportReceiver) => Session | Promise<Session | null>;
 
 /** @param onStreamEnd called when the stream of HTTP+SSE has ended: no more responses will arrive */
-export function createRenewedSessions(
-  options: SessionOptions,
-  onStreamEnd: (error: Error) => void,
-): RenewedSessions {
+export function createRenewedSessions(options: SessionOptions, onStreamEnd: (error: Error) => void) {
   const { openStreamable, openSse } = createOpeners(options);
   const receiver = { accept: options.receive, fail: onStreamEnd };
   const closing = new AbortController();
@@ -58,7 +45,8 @@ export function createRenewedSessions(
   let reopening: Promise<void> | null = null;
 
   return {
-    async send(message, signal) {
+    /** Sends a message in the current session, or in a new one if the server has lost it. @throws as McpTransport */
+    async send(message: Message, signal: AbortSignal): Promise<void> {
       const belongs = message.method !== 'initialize' && statelessVersion(message) === null;
       if (belongs && session.hasEnded()) await replace(session);
       const used = session;
@@ -72,13 +60,15 @@ export function createRenewedSessions(
         await session.transport.send(message, signal);
       }
     },
+    /** Whether responses arrive after `send`, on the stream of HTTP+SSE. */
     isSse: () => session.isSse,
-    async switchToSse() {
+    /** Switches to HTTP+SSE. @returns whether the server supports it */
+    async switchToSse(): Promise<boolean> {
       const opened = await openSse(receiver);
       session = opened ?? session;
       return opened !== null;
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       await session.transport.close();
     },
