@@ -23,6 +23,11 @@ export async function collectIssues<T>(issues: string[], task: () => T | Promise
   }
 }
 
+/** Of an error of the system or of Node, such as `ENOENT`. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
 /** The first line of what went wrong, for the operator, cleaned of terminal control characters. */
 export function reasonOf(error: unknown): string {
   const reason = error instanceof OAuthError ? error.reason : undefined;

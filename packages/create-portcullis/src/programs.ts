@@ -53,9 +53,6 @@ async function passSignals(child: ChildProcess): Promise<number> {
       // A terminal has sent SIGINT to the whole group.
       if (signal === 'SIGTERM') child.kill(signal);
     });
-  const [code, signal]: [number | null, NodeJS.Signals | null] = (await once(child, 'close')) as [
-    number | null,
-    NodeJS.Signals | null,
-  ];
-  return code ?? (signal === null ? 1 : 128);
+  const [code, signal]: (number | string | null)[] = await once(child, 'close');
+  return typeof code === 'number' ? code : signal === null ? 1 : 128;
 }

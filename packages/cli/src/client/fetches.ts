@@ -24,15 +24,18 @@ interface FetchTargets {
 }
 
 /** Creates the fetch for the protected server, and the one with the SSRF guard for authorization servers. */
-export function createFetches({
-  serverUrl,
-  trustedOrigins,
-  environment,
-}: FetchTargets): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'mapFetchError'>> {
+export function createFetches(
+  targets: FetchTargets,
+): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'mapFetchError'>> {
+  const { environment, ...bounds } = targets;
   const fetch = withExplainedErrors((input, init) => globalThis.fetch(input, init));
   const { timeout, maxBytes } = defaultClientLimits;
-  const bounds = { serverUrl, trustedOrigins, timeout, maxBytes };
-  const oauthFetch = createGuardedFetch({ ...bounds, ...(useProxy(environment) && { proxyFetch: fetch }) });
+  const oauthFetch = createGuardedFetch({
+    ...bounds,
+    timeout,
+    maxBytes,
+    ...(useProxy(environment) && { proxyFetch: fetch }),
+  });
   return { fetch, oauthFetch: withExplainedErrors(oauthFetch), mapFetchError: toClientError };
 }
 

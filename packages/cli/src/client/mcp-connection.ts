@@ -13,21 +13,13 @@ const ASK_OPERATOR = ' Its operator sees which rule decided: portcullis events -
 
 /** Opens a connection for `act`, and closes it. @throws ClientError, or CommandFailure with advice. */
 export async function withMcpConnection<T>(
-  {
-    client: { server: url, fetch, extensions, session },
-    acceptEndpoint,
-  }: Pick<OpenClient, 'client' | 'acceptEndpoint'>,
-  {
-    account,
-    application,
-    clientId,
-    scope,
-    stepUp: isStepUp,
-  }: Pick<SignInFlags, 'account' | 'application' | 'clientId' | 'scope' | 'stepUp'>,
+  { client, acceptEndpoint }: Pick<OpenClient, 'client' | 'acceptEndpoint'>,
+  { account, application, clientId, scope, ...flags }: SignInFlags,
   { version, command }: Pick<ProcessContext, 'version' | 'command'>,
   act: (request: McpRequest) => Promise<T>,
 ): Promise<T> {
-  const stepUp = isStepUp === true;
+  const { server: url, fetch, extensions } = client;
+  const stepUp = flags.stepUp === true;
   try {
     const connection = await connectMcp({ url, fetch, version, extensions, acceptEndpoint });
     try {
@@ -37,7 +29,7 @@ export async function withMcpConnection<T>(
     }
   } catch (error) {
     if (error instanceof HttpResponseError) {
-      const { scopes = [] } = (await session()) ?? {};
+      const { scopes = [] } = (await client.session()) ?? {};
       const advice = application
         ? adviceForApplication(error, { server: url, clientId: clientId ?? '', named: scope ?? null, stepUp })
         : adviceForUser(error, { server: url, account, command, scopes, stepUp });

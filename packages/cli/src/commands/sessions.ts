@@ -1,17 +1,12 @@
 /** `portcullis sessions`: lists the stored client sessions, without secrets. */
 import { type CredentialRecord, describeSession, readServerUrl, type Session } from '@portcullis/client';
 import type { Command } from 'commander';
-import { addJsonOption, credentialsOption } from '../client/flags.ts';
+import { addJsonOption, type ClientFlags, credentialsOption } from '../client/flags.ts';
 import { withCredentialStore } from '../client/open-client.ts';
 import { describeActor, sessionJson, shortTime } from '../client/session-text.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-
-interface Flags {
-  readonly credentials?: string;
-  readonly json?: true;
-}
 
 export function defineSessions(program: Command, processContext: ProcessContext): void {
   const command = program
@@ -20,7 +15,7 @@ export function defineSessions(program: Command, processContext: ProcessContext)
     .description('Lists the stored sessions at one server or at all servers.')
     .argument('[server-url]', 'URL of a protected server')
     .addOption(credentialsOption());
-  addJsonOption(command).action((serverUrl: string | undefined, flags: Flags) =>
+  addJsonOption(command).action((serverUrl: string | undefined, flags: ClientFlags) =>
     withCredentialStore(flags, processContext, async (store, terminal) => {
       const server = serverUrl === undefined ? null : readServerUrl(serverUrl);
       const records = await store.all();

@@ -1,11 +1,5 @@
 /** Shared state of the examination's steps: a client with recorded requests, and the report. */
-import {
-  type Client,
-  type ClientEvent,
-  type CredentialStore,
-  type Fetch,
-  readServerUrl,
-} from '@portcullis/client';
+import { type ClientEvent, type CredentialStore, readServerUrl } from '@portcullis/client';
 import {
   createGuardedFetch,
   createNodeClient,
@@ -14,9 +8,9 @@ import {
 } from '@portcullis/client/node';
 import { createMessageEndpoint } from '../client/transport/message-endpoint.ts';
 import { isServerMetadata, partyIn } from './read-exchanges.ts';
-import { createRecorder, type Recorder } from './recorder.ts';
+import { createRecorder } from './recorder.ts';
 import type { StepName } from './report.ts';
-import { createReportBuilder, type ReportBuilder } from './report-builder.ts';
+import { createReportBuilder } from './report-builder.ts';
 
 export interface ExaminationOptions {
   /** Options of the client. Credentials are stored in memory only. */
@@ -28,24 +22,7 @@ export interface ExaminationOptions {
   readonly begin?: (step: StepName) => void;
 }
 
-export interface ExaminationContext {
-  readonly server: string;
-  readonly client: Client;
-  /** The client's options. */
-  readonly options: NodeClientOptions;
-  /** Events of the client so far. */
-  readonly events: readonly ClientEvent[];
-  /** For requests to the server. */
-  readonly fetch: Fetch;
-  /** For requests to authorization servers. */
-  readonly oauthFetch: Fetch;
-  /** Allows the token to be sent to the message endpoint of an HTTP+SSE server. */
-  readonly acceptEndpoint: (endpoint: URL) => void;
-  readonly recorder: Recorder;
-  readonly report: ReportBuilder;
-  /** This program's version. */
-  readonly version: string;
-}
+export type ExaminationContext = ReturnType<typeof createExamination>;
 
 /** Limits for authorization server documents: milliseconds and bytes. */
 const LIMITS = { timeout: 15_000, maxBytes: 262_144 };
@@ -54,7 +31,7 @@ const LIMITS = { timeout: 15_000, maxBytes: 262_144 };
 export function createExamination(
   { client: options, version, begin }: ExaminationOptions,
   store: CredentialStore,
-): ExaminationContext {
+) {
   const server = readServerUrl(options.serverUrl);
   const report = createReportBuilder(options.revision, (step) => begin?.(step));
   const { isCurrent: sendTokenTo, accept: acceptEndpoint } = createMessageEndpoint();
@@ -81,5 +58,15 @@ export function createExamination(
       options.onEvent?.(event);
     },
   });
-  return { server, client, options, events, fetch, oauthFetch, acceptEndpoint, recorder, report, version };
+  return {
+    ...{ server, client, options, recorder, report, version },
+    /** Of the client so far. */
+    events: events as readonly ClientEvent[],
+    /** For requests to the server. */
+    fetch,
+    /** For requests to authorization servers. */
+    oauthFetch,
+    /** Allows the token to be sent to the message endpoint of an HTTP+SSE server. */
+    acceptEndpoint,
+  };
 }

@@ -21,33 +21,30 @@ export async function readGatewayHealth({
   return state === 'up' || state === 'down' ? state : 'none';
 }
 
+const FINDINGS = {
+  down: {
+    owner: 'backend',
+    message: 'The gateway cannot reach the server behind it.',
+    remedy: 'Its operator has to start it, and can see why with `portcullis servers test`.',
+    summary: 'the server behind the gateway does not respond',
+  },
+  unready: {
+    owner: 'gateway',
+    message: 'The gateway is not ready: it cannot use its database, or is about to stop.',
+    remedy: 'Its operator finds the reason in its log, at `readiness.failed`.',
+    summary: 'the gateway is not ready',
+  },
+} as const;
+
 /** Adds findings that require no user. */
-export function reportGatewayHealth(
-  { report }: Pick<ExaminationContext, 'report'>,
-  health: GatewayHealth,
-): void {
-  if (health === 'up') {
+export function reportGatewayHealth({ report }: ExaminationContext, health: GatewayHealth): void {
+  if (health === 'up')
     report.describeSkipped(
       'call',
       'the gateway reaches the server behind it; the rest requires a user: --sign-in',
     );
-  } else if (health === 'down') {
-    report.addFinding({
-      step: 'call',
-      temporary: true,
-      owner: 'backend',
-      message: 'The gateway cannot reach the server behind it.',
-      remedy: 'Its operator has to start it, and can see why with `portcullis servers test`.',
-    });
-    report.summarize('call', 'the server behind the gateway does not respond');
-  } else if (health === 'unready') {
-    report.addFinding({
-      step: 'call',
-      temporary: true,
-      owner: 'gateway',
-      message: 'The gateway is not ready: it cannot use its database, or is about to stop.',
-      remedy: 'Its operator finds the reason in its log, at `readiness.failed`.',
-    });
-    report.summarize('call', 'the gateway is not ready');
-  }
+  if (health === 'none' || health === 'up') return;
+  const { summary, ...finding } = FINDINGS[health];
+  report.addFinding({ step: 'call', temporary: true, ...finding });
+  report.summarize('call', summary);
 }

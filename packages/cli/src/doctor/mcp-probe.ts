@@ -32,14 +32,8 @@ interface ProbedConnection {
 }
 
 /** Connects by the stateless revision where the server lists it, else within a session. @throws as `McpRequest` */
-export async function probeMcp({
-  url,
-  fetch,
-  version,
-  offer,
-  acceptEndpoint,
-}: ProbeTarget): Promise<ProbedConnection> {
-  const { transport, request } = createRawRequests({ url, fetch, acceptEndpoint });
+export async function probeMcp({ version, offer, ...target }: ProbeTarget): Promise<ProbedConnection> {
+  const { transport, request } = createRawRequests(target);
   const { close } = transport;
   const clientInfo = { name: 'portcullis', version };
   const stateless = addMetadata(request, clientInfo);
@@ -80,7 +74,7 @@ function readRevision(initialized: unknown): string | null {
 }
 
 /** Requests one after the other; requests of the server are rejected. */
-function createRawRequests(target: Pick<ProbeTarget, 'url' | 'fetch' | 'acceptEndpoint'>): {
+function createRawRequests(target: Omit<ProbeTarget, 'version' | 'offer'>): {
   transport: MessageTransport;
   request: McpRequest;
 } {

@@ -74,13 +74,7 @@ interface McpRequestOptions {
 
 /** Sends one MCP request; stops the examination when there is no response. */
 export async function sendMcpRequest(
-  {
-    fetch,
-    report,
-    recorder,
-    server,
-    version,
-  }: Pick<ExaminationContext, 'fetch' | 'report' | 'recorder' | 'server' | 'version'>,
+  { fetch, report, recorder, server, version }: ExaminationContext,
   { url = server, method = 'POST', token }: McpRequestOptions,
 ): Promise<Exchange> {
   const params = {

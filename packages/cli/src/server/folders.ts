@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { codeOf } from '../errors.ts';
 
 /**
  * Creates a folder and its parents with mode 0700; an existing one is left unchanged.
@@ -12,7 +13,7 @@ export async function createFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === 'EEXIST' && (await stat(path)).isDirectory()) return;
     if (code !== 'ENOENT' || (await exists(dirname(path)))) throw error;
     await createFolder(dirname(path));

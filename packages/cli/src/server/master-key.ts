@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { chmod, link, open, readFile, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { reasonOf, SettingsError } from '../errors.ts';
+import { codeOf, reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { masterKey, type NameOf, type Settings, titleOf } from '../settings/schema.ts';
 import { createFolder } from './folders.ts';
@@ -115,7 +115,7 @@ async function readKeyFile(
   const path = resolve(folder, file);
   try {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      if (otherwise !== undefined && isCode(error, 'ENOENT')) return otherwise(path);
+      if (otherwise !== undefined && codeOf(error) === 'ENOENT') return otherwise(path);
       throw error;
     });
     return { bytes: parseKey(text), location: file, warning: await checkMode(path, file, title) };
@@ -145,7 +145,7 @@ async function createKeyFile(path: string): Promise<string> {
   try {
     await link(draft, path);
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   } finally {
     await unlink(draft);
   }
@@ -168,8 +168,4 @@ async function checkMode(path: string, location: string, title: string): Promise
   return isRestricted
     ? `${title} is ${location}, which every user of this computer could read. This access was removed; if the file may have been copied, replace the key (docs/operating.md)`
     : `${title} is ${location}, which every user of this computer can read: chmod 600 it`;
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -19,11 +19,8 @@ const TIMEOUT = 5_000;
 const ORIGIN = 'https://self-check.invalid';
 
 /** Returns one sentence per problem. Never rejects. */
-export async function checkSelf({
-  issuer,
-  resources,
-  documents,
-}: AdvertisedUrls): Promise<readonly string[]> {
+export async function checkSelf(advertised: AdvertisedUrls): Promise<readonly string[]> {
+  const { issuer, resources, documents } = advertised;
   const namedAt = (url: string) =>
     url.includes('oauth-protected-resource')
       ? (resources.find((resource) => resourceMetadataUrls(resource).includes(url)) ?? null)

@@ -26,14 +26,8 @@ interface ServiceDependencies {
 }
 
 /** Creates the handler of all remaining paths. */
-export function createServiceRoutes({
-  readiness,
-  server,
-  servers,
-  metrics,
-  metricsToken,
-  issuer,
-}: ServiceDependencies): PathHandler {
+export function createServiceRoutes(dependencies: ServiceDependencies): PathHandler {
+  const { readiness, server, servers, metrics, metricsToken, issuer } = dependencies;
   const handlers: Readonly<Record<string, PathHandler>> = {
     '/': (request, connection) => respondFrontPage(request, connection, server, servers),
     '/healthz': async () => respondJson({ status: 'ok' }),

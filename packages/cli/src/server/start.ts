@@ -1,6 +1,6 @@
 /** Starts the program: first the listener, then the store, then everything else; stops in reverse order. */
 import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
-import { reasonOf, SettingsError } from '../errors.ts';
+import { codeOf, reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
 import { requireBackends } from './backend-check.ts';
@@ -219,7 +219,7 @@ function addressIssue(
   nameOf: NameOf,
   cause: unknown,
 ): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const code = codeOf(cause);
   if (code === 'EADDRINUSE') {
     const advice = `choose another with ${flagOf('port')}, or 0 for any free one`;
     return `${nameOf('port')} is ${port}, which another program uses on ${host}: ${advice}`;

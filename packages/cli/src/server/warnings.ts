@@ -25,12 +25,8 @@ interface OpenProvider {
 
 const DAY = 86_400;
 
-export function findWarnings({
-  settings,
-  identityProviders,
-  hidden,
-  nameOf,
-}: WarningFacts): readonly string[] {
+export function findWarnings(facts: WarningFacts): readonly string[] {
+  const { settings, identityProviders, hidden, nameOf } = facts;
   const { accessToken } = settings.lifetimes;
   const days = Math.round(accessToken / DAY);
   return [

@@ -1,5 +1,5 @@
 /** Loads OpenTelemetry, whose packages are optional. */
-import { SettingsError } from '../../errors.ts';
+import { codeOf, SettingsError } from '../../errors.ts';
 import { readOtlp } from '../../settings/otlp.ts';
 import type { Settings } from '../../settings/schema.ts';
 import type { Parts } from '../parts.ts';
@@ -30,7 +30,7 @@ export async function loadTelemetry(
     const { startTelemetry } = await import('./start-telemetry.ts');
     return startTelemetry(read, log, telemetryMetrics);
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND')) throw cause;
+    if (codeOf(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause;
     const command = `npm install ${PACKAGES.join(' ')}`;
     throw new SettingsError(
       [`${nameOf('otlp')} needs packages that are not installed. Install them: ${command}`],
