@@ -8,7 +8,7 @@ import { cleanLine } from '../terminal/clean.ts';
 export type FormatEvent = (event: AuditEventRecord) => Promise<string>;
 
 /** One line with every member, as servers write it to their logs; text with the date. */
-export function logLine(kind: 'json' | 'text'): FormatEvent {
+function logLine(kind: 'json' | 'text'): FormatEvent {
   return async (event) => {
     let line = '';
     const log = createLog(

@@ -27,39 +27,20 @@ import type { Settings } from '../settings/schema.ts';
 import { type Admin, createAdmin, decideAdminScopes } from './admin.ts';
 import type { ProtectedApplication, RunningApplication } from './application.ts';
 import { createDecideScopes } from './decision-point.ts';
-import { type CreateGatewayOf, createGatewayFactory, needsApprovals, userBackendsOf } from './gateway.ts';
+import { createGatewayFactory, needsApprovals, userBackendsOf } from './gateway.ts';
 import { createLastingServer, type LastingServer } from './lasting-server.ts';
-import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { createOutageTolerance } from './outage-tolerance.ts';
 import type { Parts } from './parts.ts';
 import type { PathHandler } from './path-handler.ts';
 import { type Prepared, serverOptions } from './prepare.ts';
-import { type ProtectedServer, protectedServers, resourceOf } from './protected-servers.ts';
+import { protectedServers, resourceOf } from './protected-servers.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { createServiceRoutes } from './service-routes.ts';
 import { decideStreamScopes, loadTransmitter } from './shared-signals.ts';
 
 /** The composed process, ready to serve requests. */
-export interface Composition {
-  readonly handle: HttpHandler;
-  readonly servers: readonly ProtectedServer[];
-  /** URLs of the published metadata documents. */
-  readonly documents: readonly string[];
-  /** The current one: servers may be replaced. */
-  readonly authorizationServer: AuthorizationServer;
-  /** Those of this process. */
-  readonly metrics: Metrics['families'];
-  /** `null`: it is off. */
-  readonly transmitter: EventTransmitter | null;
-  /** @see Readiness */
-  readonly drain: Readiness['drain'];
-  /**
-   * Switches to the servers of these settings; unchanged servers are not interrupted.
-   * @throws SettingsError without changing anything
-   */
-  replaceServers(prepared: Prepared): Promise<void>;
-  close(): Promise<void>;
-}
+export type Composition = Awaited<ReturnType<typeof compose>>;
 
 /** Components that survive a replacement of servers. */
 interface Lasting {
@@ -70,18 +51,11 @@ interface Lasting {
   readonly admin: Admin | null;
   readonly transmitter: EventTransmitter | null;
   readonly lastingServer: LastingServer;
-  readonly createGatewayOf: CreateGatewayOf;
-}
-
-/** Components that are recreated when servers are replaced. */
-interface Replaceable {
-  readonly handle: HttpHandler;
-  readonly gateway: Gateway | null;
-  readonly authorizationServer: AuthorizationServer;
+  readonly createGatewayOf: ReturnType<typeof createGatewayFactory>;
 }
 
 /** @throws SettingsError naming the settings */
-export async function compose(given: Parts): Promise<Composition> {
+export async function compose(given: Parts) {
   const { application } = given.prepared;
   const metrics = createMetrics(application?.path ?? null, given.droppedLines, {
     families: () =>
@@ -116,28 +90,36 @@ export async function compose(given: Parts): Promise<Composition> {
   return {
     handle: metrics.measure((request, connection) => current.handle(request, connection)),
     servers: protectedServers(given.prepared, given.issuer),
+    /** URLs of the published metadata documents. */
     documents: publishedDocuments(parts),
-    get authorizationServer() {
+    /** The current one: servers may be replaced. */
+    get authorizationServer(): AuthorizationServer {
       return serving;
     },
+    /** Those of this process. */
     metrics: metrics.families,
+    /** `null`: it is off. */
     transmitter,
     drain: readiness.drain,
-    async replaceServers(prepared) {
+    /**
+     * Switches to the servers of these settings; unchanged servers are not interrupted.
+     * @throws SettingsError without changing anything
+     */
+    async replaceServers(prepared: Prepared): Promise<void> {
       const next = { ...parts, prepared };
       const before = current;
       const server = await createServer(next, before.authorizationServer);
       try {
         current = await composeServers(next, lasting, server, before.gateway);
         serving = server;
-        replaced.add(before);
+        replaced.add(before.authorizationServer);
         admin?.recordReload(prepared.settings.servers.length);
       } catch (error) {
         await server.close();
         throw error;
       }
     },
-    async close() {
+    async close(): Promise<void> {
       await own?.close();
       await admin?.close();
       transmitter?.close();
@@ -148,12 +130,13 @@ export async function compose(given: Parts): Promise<Composition> {
   };
 }
 
+/** The components that are recreated when servers are replaced. */
 async function composeServers(
   parts: Parts,
   { exposeMetrics, readiness, own, admin, transmitter, lastingServer, createGatewayOf }: Lasting,
   server: AuthorizationServer,
   previous: Gateway | null,
-): Promise<Replaceable> {
+) {
   const createGuardFor = guardFactory(parts, lastingServer);
   const gateway = await createGatewayOf(parts.prepared, server.routes, createGuardFor, previous);
   const serviceRoutes = createServiceRoutes({
@@ -183,7 +166,7 @@ function createReplaced() {
     await server.close();
   };
   return {
-    add({ authorizationServer: server }: Replaceable): void {
+    add(server: AuthorizationServer): void {
       open.set(server, setTimeout(() => void close(server), GRACE).unref());
     },
     close: async () => void (await Promise.all([...open.keys()].map(close))),

@@ -1,6 +1,6 @@
 /** Deliveries of audit events to receivers: how they run, and what is reported about them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DeliveryReport, WebhookEvent } from '@portcullis/admin/webhooks';
+import type { Delivery, DeliveryReport, WebhookEvent } from '@portcullis/admin/webhooks';
 import type { AuthorizationServer } from '@portcullis/authorization-server';
 import type { Parts } from './parts.ts';
 
@@ -9,7 +9,7 @@ const INTERVAL = 1_000;
 
 /** Delivers until `stopping` aborts, and lets another process deliver then. */
 export async function deliverUntil(
-  delivery: { deliver(): Promise<unknown>; release(): Promise<void> },
+  delivery: Omit<Delivery, 'deliver'> & { deliver(): Promise<unknown> },
   stopping: AbortSignal,
 ): Promise<void> {
   while (!stopping.aborted) {

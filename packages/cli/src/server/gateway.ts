@@ -12,26 +12,22 @@ import type { Parts } from './parts.ts';
 import type { Prepared } from './prepare.ts';
 
 /**
- * Creates the gateway of the configured servers; `null` without any.
- * @param routes of the authorization server, whose paths no server may shadow
- * @param createGuard of the resources of all servers
- * @param previous gateway, reused for unchanged servers
+ * All gateways share one credential source: those of unchanged servers are retained.
+ * @returns a function that creates the gateway of the configured servers; `null` without any. `routes` are those of the
+ * authorization server, whose paths no server may shadow; `previous` is reused for unchanged servers
  */
-export type CreateGatewayOf = (
-  prepared: Prepared,
-  routes: AuthorizationServer['routes'],
-  createGuard: (resources: readonly ResourceOptions[]) => Guard,
-  previous: Gateway | null,
-) => Promise<Gateway | null>;
-
-/** All gateways share one credential source: those of unchanged servers are retained. */
 export function createGatewayFactory(
   { issuer, masterKey, previousMasterKeys, decisionPoint, log }: Parts,
   server: LastingServer,
   pins: DefinitionPinStore,
-): CreateGatewayOf {
+) {
   let credentials: CredentialSource | null = null;
-  return async (prepared, routes, createGuard, previous) => {
+  return async (
+    prepared: Prepared,
+    routes: AuthorizationServer['routes'],
+    createGuard: (resources: readonly ResourceOptions[]) => Guard,
+    previous: Gateway | null,
+  ): Promise<Gateway | null> => {
     const servers = prepared.serversAt(issuer);
     if (servers.length === 0 && previous === null) return null;
     checkPaths(

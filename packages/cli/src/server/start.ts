@@ -25,18 +25,7 @@ import { startSweeping } from './sweep-expired.ts';
 import { loadTelemetry } from './telemetry/load-telemetry.ts';
 import { readCertificate, secure, watchCertificate } from './transport.ts';
 
-export interface Running {
-  /**
-   * Stays unready for `milliseconds` while serving: load balancers notice. Immediate if none probes readiness. Each response closes its
-   * connection from now on.
-   */
-  drain(milliseconds: number): Promise<void>;
-  /** @see Composition.replaceServers */
-  readonly replaceServers: Composition['replaceServers'];
-  readonly log: Log;
-  /** Accepts no new connections, lets requests finish within `grace` milliseconds, and closes everything. @see ListeningServer.close */
-  stop(grace: number, idle?: 'kept'): Promise<void>;
-}
+export type Running = Awaited<ReturnType<typeof start>>;
 
 /**
  * Starts everything and prints the startup banner, or passes it to the process that started this one.
@@ -46,7 +35,7 @@ export async function start(
   prepared: Prepared,
   processContext: ProcessContext,
   membership: Membership | null = null,
-): Promise<Running> {
+) {
   const { settings, nameOf } = prepared;
   /** In a multi-process server, the first process does the shared checks and reports. */
   const isFirst = membership?.slot.isFirst ?? true;
@@ -139,13 +128,18 @@ export async function start(
 
   const everything = opened.move();
   return {
-    drain(milliseconds) {
+    /**
+     * Stays unready for `milliseconds` while serving: load balancers notice. Immediate if none probes readiness. Each response closes
+     * its connection from now on.
+     */
+    drain(milliseconds: number): Promise<void> {
       listener.closeAfterResponses();
       return composition.drain(milliseconds);
     },
     replaceServers: composition.replaceServers,
     log,
-    async stop(grace, idle) {
+    /** Accepts no new connections, lets requests finish within `grace` milliseconds, and closes everything. @see ListeningServer.close */
+    async stop(grace: number, idle?: 'kept'): Promise<void> {
       await listener.close(grace, idle);
       await everything.disposeAsync();
     },
