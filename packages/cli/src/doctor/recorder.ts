@@ -3,8 +3,6 @@ import type { Fetch } from '@portcullis/client';
 import { parseJson } from '../json.ts';
 import type { Exchange, Party, StepName } from './report.ts';
 
-export type Recorder = ReturnType<typeof createRecorder>;
-
 const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',

@@ -9,8 +9,6 @@ import { ruleOf } from './rules.ts';
 /** Thrown when the examination cannot continue. */
 export class ExaminationStopped extends Error {}
 
-export type ReportBuilder = ReturnType<typeof createReportBuilder>;
-
 /** A finding that violates no rule. */
 export type Problem = Pick<Finding, 'owner' | 'message' | 'remedy'> &
   Partial<Pick<Finding, 'step' | 'severity' | 'temporary'>>;

@@ -8,8 +8,6 @@ import { createCounter, createHistogram } from './instruments.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 import { counter, type Family, formatMetrics, gauge } from './prometheus-exposition.ts';
 
-export type Metrics = ReturnType<typeof createMetrics>;
-
 /** Upper bounds of the duration buckets, in seconds. */
 const BUCKET_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 7.5, 10];
 
