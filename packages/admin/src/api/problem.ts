@@ -4,6 +4,9 @@ import { OAuthError } from '@portcullis/protocol';
 import * as z from 'zod';
 import { OperationError } from '../operations/errors.ts';
 
+/** What is wrong with one member of a request, such as `query.limit` or `body.email`. */
+const issueSchema = z.object({ at: z.string(), message: z.string() });
+
 /** What each status means here, as the title of its problems. */
 const TITLES = {
   400: 'The request cannot be used',
@@ -25,21 +28,14 @@ export type ProblemStatus = keyof typeof TITLES;
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly status: ProblemStatus;
-  readonly issues: readonly Issue[];
+  readonly issues: readonly z.infer<typeof issueSchema>[];
 
   /** @param detail one sentence that says what to do */
-  constructor(status: ProblemStatus, detail: string, issues: readonly Issue[] = []) {
+  constructor(status: ProblemStatus, detail: string, issues: ProblemError['issues'] = []) {
     super(detail);
     this.status = status;
     this.issues = issues;
   }
-}
-
-/** What is wrong with one member of a request. */
-interface Issue {
-  /** `query.limit`, `body.email` */
-  readonly at: string;
-  readonly message: string;
 }
 
 /** @see RFC 9457 §3.1 */
@@ -49,10 +45,7 @@ export const problemSchema: z.ZodType = z
     title: z.string(),
     status: z.int(),
     detail: z.string().describe('one sentence that says what to do'),
-    issues: z
-      .array(z.object({ at: z.string(), message: z.string() }))
-      .optional()
-      .describe('what is wrong with which member of the request'),
+    issues: z.array(issueSchema).optional().describe('what is wrong with which member of the request'),
   })
   .meta({ id: 'Problem' });
 

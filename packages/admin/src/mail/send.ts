@@ -35,11 +35,7 @@ interface SendDependencies {
   readonly clock: () => number;
 }
 
-type FindApprovers = (groups: readonly string[]) => Promise<readonly string[]>;
-
-interface PreparationDependencies extends SendDependencies {
-  readonly findApprovers: FindApprovers;
-}
+type PreparationDependencies = SendDependencies & Pick<MailedLinks, 'findApprovers'>;
 
 /** Milliseconds after which a mail would only surprise: the mail server was away, or mail was off, for so long. */
 const STALE_AFTER = {
@@ -111,7 +107,10 @@ export function createMailSend(dependencies: SendDependencies): SendEvent {
   }
 }
 
-function rememberApprovers({ links, clock }: Pick<SendDependencies, 'links' | 'clock'>): FindApprovers {
+function rememberApprovers({
+  links,
+  clock,
+}: Pick<SendDependencies, 'links' | 'clock'>): MailedLinks['findApprovers'] {
   const known = createLruCache<{ readonly ids: readonly string[]; readonly at: number }>({
     entries: REMEMBERED_GROUPS,
   });
@@ -144,9 +143,9 @@ async function prepare(
   const { accountId } = event;
   if (isStale(event, dependencies.clock())) return [];
   if (event.type === 'approval.requested') return prepareApproval(event, dependencies);
-  const wanted = accountId === null ? null : await describe(event, dependencies);
-  const mail =
-    accountId === null || wanted === null ? null : await address(event, accountId, wanted, dependencies);
+  if (accountId === null) return [];
+  const wanted = await describe(event, dependencies);
+  const mail = wanted && (await address(event, accountId, wanted, dependencies));
   return mail === null ? [] : [mail];
 }
 

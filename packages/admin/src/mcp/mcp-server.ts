@@ -36,23 +36,17 @@ interface McpOptions {
   readonly approvals: CallApprovals | null;
 }
 
-/** The MCP server behind the guard. */
-interface AdminMcp {
-  /** The scopes of an operation, for the guard. */
-  scopesFor(operation: McpOperation): readonly string[];
-  fetch(request: Request, caller: AuthorizedCaller): Promise<Response>;
-  close(): Promise<void>;
-}
-
-/** @see `createMcpHandler`: each request is served statelessly */
-export function createAdminMcp(options: McpOptions): AdminMcp {
+/** The MCP server behind the guard. @see `createMcpHandler`: each request is served statelessly */
+export function createAdminMcp(options: McpOptions) {
   const handler = createMcpHandler(({ authInfo }) =>
     createServer(options, authInfo?.extra?.['caller'] as TracedCaller),
   );
   return {
-    // A tool that does not exist needs what reading does.
-    scopesFor: ({ tool }) => [adminTools.find(({ name }) => name === tool)?.scope ?? ADMIN_READ],
-    fetch: (request, caller) => {
+    /** The scopes of an operation, for the guard. A tool that does not exist needs what reading does. */
+    scopesFor: ({ tool }: McpOperation): readonly string[] => [
+      adminTools.find(({ name }) => name === tool)?.scope ?? ADMIN_READ,
+    ],
+    fetch(request: Request, caller: AuthorizedCaller): Promise<Response> {
       const { clientId } = caller.operator;
       const trace = readTraceContext((name) => request.headers.get(name));
       const extra = { caller: { ...caller, trace } };

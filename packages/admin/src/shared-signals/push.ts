@@ -160,17 +160,13 @@ async function reencrypt(
 ): Promise<void> {
   const { id, encryptedAuthorization, version } = stream;
   if (encryptedAuthorization === null || keys.isCurrent(encryptedAuthorization)) return;
-  const text = decryptIfPossible(keys, encryptedAuthorization, id);
-  if (text === null) return;
+  let text: string;
+  try {
+    text = keys.decrypt(encryptedAuthorization, id);
+  } catch {
+    // Under a key that this process does not have; each attempt to send says so.
+    return;
+  }
   const encrypted = keys.encrypt(text, id);
   await store.saveEventStream({ ...stream, encryptedAuthorization: encrypted, version: version + 1 });
-}
-
-/** `null`: under a key that this process does not have; each attempt to send says so. */
-function decryptIfPossible(keys: SecurityEventKeys, ciphertext: Uint8Array, id: string): string | null {
-  try {
-    return keys.decrypt(ciphertext, id);
-  } catch {
-    return null;
-  }
 }
