@@ -83,9 +83,8 @@ export function createPages(
     links: brand.links,
     approvals: context.options.approvals,
   });
-  const local = createLocalAccounts(context);
-  const confirmation = local.confirmation(pages);
-  const mfa = local.mfaStep(pages);
+  const local = createLocalAccounts(pages);
+  const { confirmation, completeLogin } = local;
 
   const assetRoute: Route = {
     method: 'GET',
@@ -94,11 +93,11 @@ export function createPages(
   };
   const userRoutes = () => [
     ...createAuthorizationRoutes(pages),
-    ...local.routes(pages, confirmation, mfa),
+    ...local.routes(),
     createClientLogoRoute(pages),
     ...createConsentRoutes(pages),
     ...createFederatedCallbacks(pages),
-    ...moreRoutes(pages, mfa.startMfaOrComplete),
+    ...moreRoutes(pages, completeLogin),
     ...(context.options.deviceAuthorization ? createDevicePages(pages) : []),
     ...createConnectionRoutes(pages),
     ...(context.options.personalAccessTokens ? createPersonalAccessTokenRoutes(pages, confirmation) : []),

@@ -10,16 +10,14 @@ import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
+import type { LocalLogin } from '../login/local-login.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord, PasskeyRecord } from '../store/index.ts';
 import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { isMailedLink } from '../users/administer-accounts.ts';
-import type { DeviceCookies } from '../users/device-cookie.ts';
 import { type PasswordErrors, validateNewPassword } from '../users/new-password.ts';
-import type { Passkeys } from '../users/passkeys.ts';
-import { type Passwords, unusableHash } from '../users/passwords.ts';
-import type { SecondFactors } from '../users/second-factors.ts';
+import { unusableHash } from '../users/passwords.ts';
 import { PASSWORD_ALONE } from '../users/sessions.ts';
 import { accountLinkPage } from './account-links-view.ts';
 import { accountNoticePath } from './overview-view.ts';
@@ -42,19 +40,10 @@ function bindingOf({ record }: ValidLink): readonly string[] {
 /** Where the browser goes afterwards. */
 const NEXT_PATHS = { invitation: '/setup', reset: accountNoticePath('reset') } as const;
 
-/** What the endpoint needs besides the context. */
-interface AccountLinkDependencies {
-  readonly passwords: Passwords;
-  /** `null`: passkeys are not available at this issuer. */
-  readonly passkeys: Passkeys | null;
-  readonly factors: SecondFactors;
-  readonly deviceCookies: DeviceCookies;
-}
-
 /** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createAccountLinkRoutes(
   pages: PageRouter,
-  { passwords, passkeys, factors, deviceCookies }: AccountLinkDependencies,
+  { passwords, passkeys, factors, deviceCookies }: LocalLogin,
 ): readonly Route[] {
   const { options, store, clock, events, sessions } = pages;
 

@@ -10,7 +10,7 @@ import { type Parameters, readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
-import { hasLocalLogin } from '../login/has-local-login.ts';
+import { hasLocalLogin } from '../login/local-login.ts';
 import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
 import { type AccountSection, loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';

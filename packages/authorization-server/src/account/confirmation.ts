@@ -2,14 +2,10 @@
 import type { HttpResponse } from '@portcullis/http';
 import type { Parameters } from '@portcullis/protocol';
 import type { PageRouter } from '../authorization/page-context.ts';
-import type { AuthenticateByPassword } from '../login/password.ts';
-import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
+import type { LocalLogin } from '../login/local-login.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { respondPage } from '../ui/respond-page.ts';
-import type { DeviceCookies } from '../users/device-cookie.ts';
-import type { Passkeys } from '../users/passkeys.ts';
-import type { SecondFactors } from '../users/second-factors.ts';
 import type { User } from '../users/sessions.ts';
 import type { AccountRequest } from './account-routes.ts';
 import { type ConfirmationPage, type ConfirmedChange, confirmationPage } from './confirmation-view.ts';
@@ -34,22 +30,12 @@ export interface Confirmation {
   consumeProof(visit: AccountRequest): Promise<boolean>;
 }
 
-interface ConfirmationDependencies {
-  readonly factors: SecondFactors;
-  /** `null`: passkeys are not available at this issuer. */
-  readonly passkeys: Passkeys | null;
-  readonly authenticate: AuthenticateByPassword;
-  /** Throttles codes. */
-  readonly throttle: LoginThrottle;
-  readonly deviceCookies: DeviceCookies;
-}
-
 type Field = 'code' | 'password' | 'credential';
 
 /** @see OWASP ASVS 5.0 §7.5.1: full re-authentication before changes to authentication settings */
 export function createConfirmation(
   { store, clock, csrfTokens, events }: PageRouter,
-  { factors, passkeys, authenticate, throttle, deviceCookies }: ConfirmationDependencies,
+  { factors, passkeys, authenticate, throttle, deviceCookies }: LocalLogin,
 ): Confirmation {
   const challengeBinding = ({ sessionHash }: User, action: string) => ['confirm', action, sessionHash];
   const proofBinding = ({ account, sessionHash }: User, action: string, until: string, id: string) => [

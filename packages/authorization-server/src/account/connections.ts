@@ -1,7 +1,7 @@
 /** The connections page: lists the grants of a user, and revokes one or all. */
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import { hasLocalLogin } from '../login/has-local-login.ts';
+import { hasLocalLogin } from '../login/local-login.ts';
 import type { GrantPosition } from '../store/index.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';

@@ -1,23 +1,14 @@
 /** The account page: login methods and sessions, and ending other sessions. */
 import type { PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import { hasLocalLogin } from '../login/has-local-login.ts';
+import { hasLocalLogin, type LocalLogin } from '../login/local-login.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
-import type { Passkeys } from '../users/passkeys.ts';
-import type { SecondFactors } from '../users/second-factors.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { accountNoticePath, accountPage, type LoginSettings, readAccountNotice } from './overview-view.ts';
 
-/** What local users log in with. */
-interface LocalLoginMethods {
-  readonly factors: SecondFactors;
-  /** `null`: passkeys are not available at this issuer. */
-  readonly passkeys: Passkeys | null;
-}
-
 export function createAccountOverviewRoutes(
   pages: PageRouter,
-  { factors, passkeys }: LocalLoginMethods,
+  { factors, passkeys }: LocalLogin,
 ): readonly Route[] {
   const { store, clock, events, csrfTokens } = pages;
   const routes = createAccountRoutes(pages, 'account');

@@ -1,15 +1,13 @@
 /** The password page: changes the password after checking the current one, with the same throttling as a login. */
 import type { Parameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
-import type { AuthenticateByPassword, LoginSource } from '../login/password.ts';
+import type { LocalLogin } from '../login/local-login.ts';
+import type { LoginSource } from '../login/password.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { type PageOptions, respondPage, respondRedirect } from '../ui/respond-page.ts';
-import type { DeviceCookies } from '../users/device-cookie.ts';
 import { validateNewPassword } from '../users/new-password.ts';
-import type { Passwords } from '../users/passwords.ts';
 import type { User } from '../users/sessions.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { accountNoticePath } from './overview-view.ts';
@@ -17,7 +15,7 @@ import { type PasswordPage, passwordPage } from './password-view.ts';
 
 const NO_ERRORS: PasswordPage['errors'] = { password: null, passwordAgain: null };
 
-export function createPasswordRoutes(pages: PageRouter, change: ChangePassword): readonly Route[] {
+export function createPasswordRoutes(pages: PageRouter, local: LocalLogin): readonly Route[] {
   const { store } = pages;
   const routes = createAccountRoutes(pages, 'account', 'own');
 
@@ -49,7 +47,7 @@ export function createPasswordRoutes(pages: PageRouter, change: ChangePassword):
     const endOthers = form.one('others') === 'end';
     const errors = validateNewPassword(form, account.emailKey);
     if (errors !== null) return show(context, user, { errors, endOthers }, { status: 400 });
-    const outcome = await change({
+    const outcome = await changePassword(pages, local, {
       account,
       current: form.one('current') ?? '',
       password: form.required('password'),
@@ -95,31 +93,22 @@ interface PasswordChangeRequest {
   readonly origin: LoginSource;
 }
 
-export type ChangePassword = (wanted: PasswordChangeRequest) => Promise<PasswordChange>;
-
-interface ChangePasswordDependencies {
-  readonly passwords: Passwords;
-  readonly authenticate: AuthenticateByPassword;
-  readonly deviceCookies: DeviceCookies;
-}
-
 /** The current password is throttled like a login. */
-export function createChangePassword(
-  { store, events }: ServerContext,
-  { passwords, authenticate, deviceCookies }: ChangePasswordDependencies,
-): ChangePassword {
-  return async ({ account, current, password, exceptSession, origin }) => {
-    const checked = await authenticate(account.email, current, origin);
-    if (checked.kind !== 'signed-in') return checked;
-    const newHash = await passwords.hash(password, account.emailKey);
-    // The check above may have rehashed it.
-    const found = await store.findAccount(account.id);
-    // Point of no return: the old password is replaced.
-    const isChanged =
-      found !== null && (await store.changePassword(account.id, found.passwordHash, newHash, exceptSession));
-    if (!isChanged) return { kind: 'refused' };
-    events({ type: 'password.changed', accountId: account.id });
-    const cookie = deviceCookies.issue(origin.request, { ...found, passwordHash: newHash });
-    return { kind: 'changed', cookie };
-  };
+async function changePassword(
+  { store, events }: PageRouter,
+  { passwords, authenticate, deviceCookies }: LocalLogin,
+  { account, current, password, exceptSession, origin }: PasswordChangeRequest,
+): Promise<PasswordChange> {
+  const checked = await authenticate(account.email, current, origin);
+  if (checked.kind !== 'signed-in') return checked;
+  const newHash = await passwords.hash(password, account.emailKey);
+  // The check above may have rehashed it.
+  const found = await store.findAccount(account.id);
+  // Point of no return: the old password is replaced.
+  const isChanged =
+    found !== null && (await store.changePassword(account.id, found.passwordHash, newHash, exceptSession));
+  if (!isChanged) return { kind: 'refused' };
+  events({ type: 'password.changed', accountId: account.id });
+  const cookie = deviceCookies.issue(origin.request, { ...found, passwordHash: newHash });
+  return { kind: 'changed', cookie };
 }

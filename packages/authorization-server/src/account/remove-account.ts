@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import { hasLocalLogin } from '../login/has-local-login.ts';
+import { hasLocalLogin } from '../login/local-login.ts';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';

@@ -2,7 +2,7 @@
 import type { UserClaim } from '@portcullis/protocol';
 import { html } from 'hono/html';
 import { hiddenFields, type Layout } from '../ui/layout.ts';
-import { accessIcon } from '../ui/marks.ts';
+import { accessIcons } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
 import type { WithheldScope } from './consent-request.ts';
 import { type GroupedPermissions, groupPermissions } from './permission-groups.ts';
@@ -68,7 +68,7 @@ export function permissions(layout: Layout, page: ConsentPermissions): Markup {
   return html`<section class="head">
 <h2 id="powers">${layout.say('consent.permissions', { address: html`<code>${server.address}</code>` })}</h2>
 ${wrong === 'nothing' && html`<p class="wrong" role="alert">${layout.text('consent.error.nothing')}</p>`}
-${requested.length === 0 && html`<ul class="powers" aria-labelledby="powers"><li>${accessIcon('other')}<span>${layout.text('consent.in-your-name')}</span></li></ul>`}
+${requested.length === 0 && html`<ul class="powers" aria-labelledby="powers"><li>${accessIcons.other}<span>${layout.text('consent.in-your-name')}</span></li></ul>`}
 ${groups === null ? eachPermission(layout, page) : groups.map((one) => groupItem(layout, one, page))}
 ${extraPermissions(layout, page)}
 ${canChoose && groups === null && html`<p class="fact choose">${layout.text('consent.choose')}</p>`}
@@ -114,7 +114,7 @@ function groupItem(
   return html`<div class="group ${group}">
 ${hasSwitch && html`<input type="checkbox" role="switch" aria-labelledby="${id} ${id}-count" name="group" value="${group}"${isGroupOn && html` checked`}>`}
 <details>
-<summary>${accessIcon(ICONS[group])}<strong class="title" id="${id}">${layout.text(`consent.group.${group}`)}</strong>
+<summary>${accessIcons[ICONS[group]]}<strong class="title" id="${id}">${layout.text(`consent.group.${group}`)}</strong>
 <span class="first fact">${group === 'destroy' && html`<span class="alert">${layout.text('consent.destructive')}</span> · `}<span id="${id}-count">${count}</span><span class="words"> · ${members.map(({ sentence }) => sentence).join(' · ')}</span></span></summary>
 <ul class="powers" aria-labelledby="${id}">${members.map((member) => permissionItem(layout, member, chosen === null || !isGroupOn || chosen.scopes.includes(member.scope)))}</ul>
 </details>
@@ -144,8 +144,8 @@ function permissionItem(
     html`<small class="fact">${layout.text('consent.includes', { sentences: includes.join(' · ') })}</small>`
   }</span>`;
   return isOptional
-    ? html`<li><label class="power">${accessIcon(access)}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isSwitchedOn && html` checked`}></label></li>`
-    : html`<li>${accessIcon(access)}${text}${hiddenFields({ scope })}</li>`;
+    ? html`<li><label class="power">${accessIcons[access]}${text}<input type="checkbox" role="switch" name="scope" value="${scope}"${isSwitchedOn && html` checked`}></label></li>`
+    : html`<li>${accessIcons[access]}${text}${hiddenFields({ scope })}</li>`;
 }
 
 /** What the user cannot allow, and why. Never names groups, clients or values of a rule: its user is in none of them. */

@@ -5,7 +5,7 @@ import { currentTracer } from '@portcullis/http/tracing';
 import { OAuthError } from '@portcullis/protocol';
 import type { RejectionFacts } from '../audit/events.ts';
 import type { ServerContext } from '../context.ts';
-import { type ErrorPage, errorPages } from '../ui/error-pages.ts';
+import { type ErrorPage, errorPageContent } from '../ui/error-pages.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
@@ -55,7 +55,7 @@ export interface PageErrors {
 
 export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layout: Layout): PageErrors {
   const show = (errorPage: ErrorPage, reference: string, status: number, details: Details = {}) => {
-    const { heading, sentences, actor } = errorPages[errorPage];
+    const { heading, sentences, actor } = errorPageContent(errorPage);
     const { values, retryAfter, reason: _reason, facts: _facts, ...more } = details;
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
     const traceId = currentTracer()?.active()?.traceId;
@@ -76,7 +76,7 @@ export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layo
     const reference = newReference();
     const reason = details?.reason ?? reasons[errorPage] ?? errorPage;
     events({ type: 'request.rejected', endpoint, error: errorPage, reason, reference, ...details?.facts });
-    return show(errorPage, reference, errorPages[errorPage].status, details);
+    return show(errorPage, reference, errorPageContent(errorPage).status, details);
   };
 
   const showUnreachable = (
@@ -121,7 +121,7 @@ export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layo
 
 /** The page for an unknown path. It records no event, because scanners request such paths all the time. */
 export function respondNotFoundPage(layout: Layout, status: 404 | 405): Promise<HttpResponse> {
-  const { heading, sentences, actor } = errorPages['not-found'];
+  const { heading, sentences, actor } = errorPageContent('not-found');
   const words = {
     actor,
     heading: layout.text(heading),

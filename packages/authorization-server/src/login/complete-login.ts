@@ -1,23 +1,20 @@
 /** The last step of every login: starts a session, sets the device cookie and resumes the login target. */
-import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
-import type { PageContext } from '../authorization/page-context.ts';
+import type { HttpResponse } from '@portcullis/http';
 import type { AccountRecord } from '../store/index.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
-import type { LoginTarget } from './login-target.ts';
+import type { LoginVisit } from './login-routes.ts';
 
 /** Logs in a user whose credentials have been verified. */
 export type CompleteLogin = (
-  context: PageContext,
-  request: HttpRequest,
-  connection: ConnectionInfo,
-  loginTarget: LoginTarget,
+  visit: LoginVisit,
   account: AccountRecord,
   /** The methods of the sign-in, by their names in RFC 8176; with `mfa`, no other factor is needed. */
   methods: readonly string[],
 ) => Promise<HttpResponse>;
 
 export function createCompleteLogin(deviceCookies: DeviceCookies): CompleteLogin {
-  return async ({ events, sessions, options }, request, connection, loginTarget, account, methods) => {
+  return async ({ context, request, connection, loginTarget }, account, methods) => {
+    const { events, sessions, options } = context;
     const { cookie, hash } = await sessions.start(request, connection, account.id, { methods });
     const isNoticed = options.sendsMail && deviceCookies.findDevice(request, account) === null;
     events({

@@ -1,6 +1,5 @@
 /** The login endpoint: GET shows the login page, POST accepts a password, a passkey or the choice of an identity provider. */
-import { type HttpResponse, queryOf } from '@portcullis/http';
-import { readParameters } from '@portcullis/protocol';
+import type { HttpResponse } from '@portcullis/http';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
 import { siteOf } from '../rate-limit/policies.ts';
@@ -8,15 +7,14 @@ import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-er
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, redirectByPage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
-import type { DeviceCookies } from '../users/device-cookie.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import { PASSWORD_ALONE } from '../users/sessions.ts';
 import type { CompleteLogin } from './complete-login.ts';
 import { findLikelyMethod, type LikelyMethod } from './likely-method.ts';
-import { readLoginForm } from './login-form.ts';
-import { findLoginTarget, type LoginTarget } from './login-target.ts';
+import type { LocalLogin } from './local-login.ts';
+import { type LoginVisit, loginFormRoute, loginPageRoute } from './login-routes.ts';
+import type { LoginTarget } from './login-target.ts';
 import { forgottenPasswordPage, type LoginPage, type LoginPurpose, loginPage } from './login-view.ts';
-import type { AuthenticateByPassword } from './password.ts';
 
 /** Errors of a failed login. */
 interface LoginErrors extends Omit<FormError, 'message'> {
@@ -33,18 +31,10 @@ interface TypedAddress {
   readonly likely: LikelyMethod;
 }
 
-/** What the login endpoint needs besides the context. */
-interface LoginDependencies {
-  readonly authenticate: AuthenticateByPassword;
-  /** `null`: passkeys are not available at this issuer. */
-  readonly passkeys: Passkeys | null;
-  readonly completeLogin: CompleteLogin;
-  readonly deviceCookies: DeviceCookies;
-}
-
 export function createLoginRoutes(
   pages: PageRouter,
-  { authenticate, passkeys, completeLogin, deviceCookies }: LoginDependencies,
+  { authenticate, passkeys, deviceCookies }: LocalLogin,
+  completeLogin: CompleteLogin,
 ): readonly Route[] {
   const { options, csrfTokens, store } = pages;
   const providers = [...options.identityProviders.values()].map(({ id, name, provider }) => ({
@@ -86,24 +76,20 @@ export function createLoginRoutes(
     });
   };
 
-  const showError: ShowLogin = (context, loginTarget, message) =>
+  const showError: ShowLogin = ({ context, loginTarget }, message) =>
     show(context, loginTarget, { email: '', passwordError: null, otherError: message, status: 400 });
 
   return [
-    pages.route('GET', '/login', async (context, request) => {
-      const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
-      return loginTarget.isSignedIn ? loginTarget.resume() : show(context, loginTarget, null);
-    }),
+    loginPageRoute(pages, '/login', (context, loginTarget) =>
+      loginTarget.isSignedIn ? loginTarget.resume() : show(context, loginTarget, null),
+    ),
 
     ...createAsideRoutes(pages),
     ...createProviderLoginRoutes(pages),
 
-    pages.route('POST', '/login', async (context, request, connection) => {
+    loginFormRoute(pages, '/login', async (visit) => {
+      const { context, request, connection, loginTarget, form } = visit;
       const { errors, layout } = context;
-      const found = await readLoginForm(context, request, '/login');
-      if ('rejection' in found) return found.rejection;
-      const { form, loginTarget } = found;
       // No local accounts: our login page has no such form.
       if (!options.localAccounts) return errors.show('/login', 'bad-form');
       const email = form.one('email') ?? '';
@@ -124,7 +110,7 @@ export function createLoginRoutes(
       if (outcome.kind !== 'signed-in')
         return show(context, loginTarget, describeLoginError(layout, email, outcome));
 
-      return completeLogin(context, request, connection, loginTarget, outcome.account, PASSWORD_ALONE);
+      return completeLogin(visit, outcome.account, PASSWORD_ALONE);
     }),
 
     ...(passkeys === null || !options.localAccounts
@@ -147,7 +133,7 @@ function describeLoginError(
 }
 
 /** Shows the login page with an error. */
-type ShowLogin = (context: PageContext, loginTarget: LoginTarget, formError: string) => Promise<HttpResponse>;
+type ShowLogin = (visit: LoginVisit, formError: string) => Promise<HttpResponse>;
 
 function describeCancelled(
   { text }: Layout,
@@ -162,24 +148,16 @@ function createPasskeyLoginRoute(
   completeLogin: CompleteLogin,
   show: ShowLogin,
 ): Route {
-  return pages.route('POST', '/login/passkey', async (context, request, connection) => {
-    const found = await readLoginForm(context, request, '/login/passkey');
-    if ('rejection' in found) return found.rejection;
-    const { form, loginTarget } = found;
+  return loginFormRoute(pages, '/login/passkey', async (visit) => {
+    const { context, form, loginTarget } = visit;
     const signedIn = await passkeys.verifyLogin(form.one('credential') ?? '', loginTarget.binding);
     if (signedIn === null) {
       context.events({ type: 'login.failed' });
-      return show(context, loginTarget, context.layout.text('passkey.refused'));
+      return show(visit, context.layout.text('passkey.refused'));
     }
-    return completeLogin(
-      context,
-      request,
-      connection,
-      loginTarget,
-      signedIn.account,
-      // The authenticator checked the user, by a PIN or a fingerprint: possession and one more.
-      signedIn.isVerified ? ['hwk', 'user', 'mfa'] : ['hwk'],
-    );
+    // The authenticator checked the user, by a PIN or a fingerprint: possession and one more.
+    const methods = signedIn.isVerified ? ['hwk', 'user', 'mfa'] : ['hwk'];
+    return completeLogin(visit, signedIn.account, methods);
   });
 }
 
@@ -188,10 +166,7 @@ function createAsideRoutes(pages: PageRouter): readonly Route[] {
   return [
     ...(pages.options.sendsMail ? [] : [createForgottenPasswordRoute(pages)]),
 
-    pages.route('POST', '/login/cancel', async (context, request) => {
-      const found = await readLoginForm(context, request, '/login/cancel');
-      if ('rejection' in found) return found.rejection;
-      const { purpose, cancel } = found.loginTarget;
+    loginFormRoute(pages, '/login/cancel', async ({ context, loginTarget: { purpose, cancel } }) => {
       return 'appName' in purpose
         ? redirectByPage(context.layout, await cancel(), describeCancelled(context.layout, purpose))
         : cancel();
@@ -201,24 +176,19 @@ function createAsideRoutes(pages: PageRouter): readonly Route[] {
 
 /** Without mail, an administrator helps. */
 function createForgottenPasswordRoute(pages: PageRouter): Route {
-  return pages.route('GET', '/login/forgotten', async (context, request) => {
-    const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-    if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
-    const page = forgottenPasswordPage(context.layout, { restartPath: loginTarget.restartPath });
-    return respondPage(page, { cookies: loginTarget.cookies });
-  });
+  return loginPageRoute(pages, '/login/forgotten', ({ layout }, { restartPath, cookies }) =>
+    respondPage(forgottenPasswordPage(layout, { restartPath }), { cookies }),
+  );
 }
 
 /** The choice of an identity provider. */
 function createProviderLoginRoutes(pages: PageRouter): readonly Route[] {
   const { chargeAuthorizationRequest, options } = pages;
   return [...options.identityProviders.values()].map((identityProvider) =>
-    pages.route('POST', `/login/${identityProvider.id}`, async (context, request, connection) => {
-      const found = await readLoginForm(context, request, `/login/${identityProvider.id}`);
-      if ('rejection' in found) return found.rejection;
+    loginFormRoute(pages, `/login/${identityProvider.id}`, async ({ context, connection, loginTarget }) => {
       // Without a session, a federated login is rate limited like an authorization request.
-      if (!found.loginTarget.isSignedIn) await chargeAuthorizationRequest(siteOf(connection));
-      const response = await found.loginTarget.startFederatedLogin(identityProvider);
+      if (!loginTarget.isSignedIn) await chargeAuthorizationRequest(siteOf(connection));
+      const response = await loginTarget.startFederatedLogin(identityProvider);
       return response.headers['location']?.startsWith('/')
         ? response
         : redirectByPage(context.layout, response);

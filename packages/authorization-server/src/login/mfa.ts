@@ -1,16 +1,13 @@
 /** MFA: after the first factor, requires a TOTP or recovery code; the session starts once it is verified. */
 import type { Parameters } from '@portcullis/protocol';
-import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import type { PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import type { LoginThrottle } from '../rate-limit/login-throttle.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
-import type { Layout } from '../ui/layout.ts';
 import { respondPage } from '../ui/respond-page.ts';
-import type { DeviceCookies } from '../users/device-cookie.ts';
-import type { SecondFactors } from '../users/second-factors.ts';
-import type { CompleteLogin } from './complete-login.ts';
-import { readLoginTargetForm, rejectStaleForm } from './login-form.ts';
+import { type CompleteLogin, createCompleteLogin } from './complete-login.ts';
+import type { LocalLogin } from './local-login.ts';
+import { type LoginVisit, loginTargetFormRoute, rejectStaleForm } from './login-routes.ts';
 import type { LoginTarget } from './login-target.ts';
 import { mfaPage } from './mfa-view.ts';
 
@@ -23,16 +20,9 @@ export interface MfaStep {
   readonly route: Route;
 }
 
-interface MfaDependencies {
-  readonly factors: SecondFactors;
-  readonly throttle: LoginThrottle;
-  readonly deviceCookies: DeviceCookies;
-  readonly completeLogin: CompleteLogin;
-}
-
-export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies): MfaStep {
-  const { factors, throttle, deviceCookies, completeLogin } = dependencies;
+export function createMfaStep(pages: PageRouter, { factors, throttle, deviceCookies }: LocalLogin): MfaStep {
   const { store, clock, events, csrfTokens } = pages;
+  const completeLogin = createCompleteLogin(deviceCookies);
 
   /** The form is bound to the first factor: the account, its current password, the browser and the login target. */
   const bindingOf = (loginTarget: LoginTarget, { account, until, first }: PendingMfa) => [
@@ -40,8 +30,7 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
   ]; // biome-ignore format: one list
 
   const showForm = (
-    { layout }: PageContext,
-    loginTarget: LoginTarget,
+    { context: { layout }, loginTarget }: LoginVisit,
     pending: PendingMfa,
     formError: FormError | null,
   ) => {
@@ -66,32 +55,31 @@ export function createMfaStep(pages: PageRouter, dependencies: MfaDependencies):
   };
 
   return {
-    startMfaOrComplete: async (context, request, connection, loginTarget, account, methods) => {
+    startMfaOrComplete: async (visit, account, methods) => {
       if (methods.includes('mfa') || !(await factors.isEnabled(account.id)))
-        return completeLogin(context, request, connection, loginTarget, account, methods);
+        return completeLogin(visit, account, methods);
       const until = String(clock() + MFA_LIFETIME);
-      return showForm(context, loginTarget, { account, until, first: methods.join(' ') }, null);
+      return showForm(visit, { account, until, first: methods.join(' ') }, null);
     },
 
-    route: pages.route('POST', '/login/code', async (context, request, connection) => {
-      const found = await readLoginTargetForm(context, request, '/login/code');
-      if ('rejection' in found) return found.rejection;
-      const { form, loginTarget } = found;
+    route: loginTargetFormRoute(pages, '/login/code', async (visit) => {
+      const { context, request, connection, loginTarget, form } = visit;
+      const { layout } = context;
       const pending = await findPending(loginTarget, form);
-      if (pending === null) return rejectStaleForm(context, '/login/code', loginTarget);
+      if (pending === null) return rejectStaleForm('/login/code', visit);
       const { account, first } = pending;
       const device = deviceCookies.findDevice(request, account);
       const attempt = await throttle({ account: account.id, connection, device }, () =>
         factors.verify(account, form.one('code') ?? ''),
       );
       if (attempt.kind === 'throttled')
-        return showForm(context, loginTarget, pending, tooManyAttempts(context.layout, attempt.retryAfter));
+        return showForm(visit, pending, tooManyAttempts(layout, attempt.retryAfter));
       if (!attempt.result) {
         events({ type: 'login.failed', accountId: account.id });
-        return showForm(context, loginTarget, pending, wrongCode(context.layout));
+        return showForm(visit, pending, { message: layout.text('code.error'), status: 400 });
       }
       const methods = [...new Set([...first.split(' '), 'otp', 'mfa'])];
-      return completeLogin(context, request, connection, loginTarget, account, methods);
+      return completeLogin(visit, account, methods);
     }),
   };
 }
@@ -102,8 +90,4 @@ interface PendingMfa {
   readonly until: string;
   /** Methods of the first factor, separated by spaces. */
   readonly first: string;
-}
-
-function wrongCode(layout: Layout): FormError {
-  return { message: layout.text('code.error'), status: 400 };
 }

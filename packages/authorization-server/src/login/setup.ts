@@ -9,27 +9,17 @@ import { loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 import { emailKey } from '../users/accounts.ts';
-import type { DeviceCookies } from '../users/device-cookie.ts';
-import type { FirstAccountSetup } from '../users/first-account.ts';
 import { validateNewPassword } from '../users/new-password.ts';
 import { PASSWORD_ALONE } from '../users/sessions.ts';
-import { hasLocalLogin } from './has-local-login.ts';
+import { hasLocalLogin, type LocalLogin } from './local-login.ts';
 import { readyPage, type SetupErrors, setupPage } from './setup-view.ts';
 
 const NO_ERRORS: SetupErrors = { email: null, password: null, passwordAgain: null };
 
-/** What setup needs besides the context. */
-interface SetupDependencies {
-  readonly firstAccount: FirstAccountSetup;
-  readonly deviceCookies: DeviceCookies;
-  /** Whether local accounts can have passkeys. */
-  readonly hasPasskeys: boolean;
-}
-
 /** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createSetupRoutes(
   pages: PageRouter,
-  { firstAccount, deviceCookies, hasPasskeys }: SetupDependencies,
+  { firstAccount, deviceCookies, passkeys }: LocalLogin,
 ): readonly Route[] {
   const { store, options, csrfTokens, sessions } = pages;
 
@@ -59,7 +49,7 @@ export function createSetupRoutes(
       const user = await sessions.find(request);
       if (token === undefined && user !== null) {
         const signOutToken = csrfTokens.issue('logout', user.sessionHash);
-        const offersPasskey = hasPasskeys && (await hasLocalLogin(context, user));
+        const offersPasskey = passkeys !== null && (await hasLocalLogin(context, user));
         const { email } = user.account;
         const servers = listedResources(options).map((resource) => ({
           name: translate(resource, context.layout.language).name,

@@ -2,13 +2,12 @@
  * Requests for a link by mail, on the sign-in page: "Forgot your password?", and a sign-in without one. Response, work and rate
  * limits are the same for every address, so that accounts cannot be enumerated.
  */
-import { type HttpResponse, queryOf } from '@portcullis/http';
-import { readParameters } from '@portcullis/protocol';
+import type { HttpResponse } from '@portcullis/http';
 import type { AuthorizationEvent } from '../audit/events.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import { readLoginForm } from '../login/login-form.ts';
-import { findLoginTarget, type LoginTarget } from '../login/login-target.ts';
+import { loginFormRoute, loginPageRoute } from '../login/login-routes.ts';
+import type { LoginTarget } from '../login/login-target.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import type { AccountRecord } from '../store/index.ts';
@@ -55,17 +54,10 @@ export function createLinkRequestRoutes(pages: PageRouter, purpose: LinkPurpose)
   };
 
   return [
-    pages.route('GET', path, async (context, request) => {
-      const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
-      if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
-      return show(context, loginTarget, '');
-    }),
+    loginPageRoute(pages, path, (context, loginTarget) => show(context, loginTarget, '')),
 
-    pages.route('POST', path, async (context, request, connection) => {
+    loginFormRoute(pages, path, async ({ context, connection, loginTarget, form }) => {
       const { layout } = context;
-      const found = await readLoginForm(context, request, path);
-      if ('rejection' in found) return found.rejection;
-      const { form, loginTarget } = found;
       const email = form.one('email') ?? '';
       const key = emailKey(email);
       if (key === null) return show(context, loginTarget, email, layout.text('setup.error.email'));

@@ -112,7 +112,8 @@ export function createSignInLinkRoutes(
         return context.errors.show(SIGN_IN_LINK_PATH, 'used-sign-in-link');
       }
       // RFC 8176 has no name for a link: a secret for one sign-in.
-      return completeLogin(context, request, connection, found.loginTarget, found.account, ['otp']);
+      const visit = { context, request, connection, loginTarget: found.loginTarget };
+      return completeLogin(visit, found.account, ['otp']);
     }),
   ];
 }

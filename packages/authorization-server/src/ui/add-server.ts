@@ -1,6 +1,6 @@
 /** How to add a protected server to an app: its address, links that install it, and what well-known hosts need. */
 import { html } from 'hono/html';
-import { HOSTS, type HostName, hostMark } from './host-marks.ts';
+import { type HostName, hostMarks } from './host-marks.ts';
 import type { Layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 
@@ -34,7 +34,7 @@ function serverCard(layout: Layout, server: ConnectableServer): Markup {
 <h2 class="name"><bdi>${server.name}</bdi></h2>
 ${copyable(layout, server.url)}
 ${installLinks(layout, server)}
-<details class="app host"><summary><span class="name">${layout.text('connect.hosts')}</span><span class="host-marks">${HOSTS.map(hostMark)}</span></summary>${hostList(layout, server)}</details>
+<details class="app host"><summary><span class="name">${layout.text('connect.hosts')}</span><span class="host-marks">${Object.values(hostMarks)}</span></summary>${hostList(layout, server)}</details>
 </li>`;
 }
 
@@ -71,7 +71,7 @@ export function installLinksOf({ name, url }: ConnectableServer): readonly Insta
 function installLinks(layout: Layout, server: ConnectableServer): Markup {
   return html`<p class="installs">${installLinksOf(server).map(
     ({ host, href }) =>
-      html`<a class="button" href="${href}">${hostMark(host)}<span>${layout.text('connect.add-to', { host })}</span></a>`,
+      html`<a class="button" href="${href}">${hostMarks[host]}<span>${layout.text('connect.add-to', { host })}</span></a>`,
   )}</p>`;
 }
 
@@ -83,7 +83,7 @@ export function claudeCodeCommand({ name, url }: ConnectableServer): string {
 function hostList(layout: Layout, server: ConnectableServer): Markup {
   return html`<ul class="apps">${hostsFor(layout, server).map(
     ({ host, steps, snippet }) => html`<li><details class="app host">
-<summary>${hostMark(host)}<strong class="name">${host}</strong></summary>
+<summary>${hostMarks[host]}<strong class="name">${host}</strong></summary>
 <div class="head steps"><p class="fact">${steps}</p>${copyable(layout, snippet)}</div>
 </details></li>`,
   )}</ul>`;

@@ -6,14 +6,6 @@ import type { Brand } from './brand.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
-/** An asset of this server or of the operator. */
-interface File {
-  readonly type: string;
-  readonly body: string | Uint8Array<ArrayBuffer>;
-  /** The text compressed; it holds no secret that its length could reveal. */
-  readonly gzip?: () => Uint8Array<ArrayBuffer>;
-}
-
 export interface Assets {
   /** Path of the stylesheet. */
   readonly stylesheet: string;
@@ -27,8 +19,32 @@ export interface Assets {
   respond(path: string, encodings: string | null): HttpResponse;
 }
 
+let minified: string | undefined;
+
+export function createAssets(brand: Brand): Assets {
+  // The policy keeps an SVG that is opened directly from running or loading anything.
+  const files = createAssetFiles('/assets/', "default-src 'none'; style-src 'unsafe-inline'; sandbox");
+  // The same for every server of a process.
+  minified ??= minifyStyle(STYLE);
+  const logo = brand.logo === null ? null : files.add(brand.logo.ending, brand.logo.type, brand.logo.bytes);
+  return {
+    stylesheet: files.add('css', 'text/css; charset=utf-8', minified + brand.style),
+    script: files.add('js', 'text/javascript; charset=utf-8', SCRIPT),
+    logo,
+    favicon: logo ?? files.add('svg', 'image/svg+xml', FAVICON),
+    respond: (path, encodings) =>
+      files.respond(path, encodings) ?? respond(404, NOT_FOUND_HEADERS, 'File not found.\n'),
+  };
+}
+
+const NOT_FOUND_HEADERS = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+
+/** The portcullis icon, in the accent colours of the stylesheet. */
+const FAVICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" fill="none" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><style>path{stroke:#1c4fc4}@media(prefers-color-scheme:dark){path{stroke:#8fb2ff}}</style><path d="M2.75 17.25V9a7.25 7.25 0 0 1 14.5 0v8.25M7.5 15.5V2.4M12.5 15.5V2.4M2.75 8h14.5M2.75 12.5h14.5"/></svg>';
+
 /** Without comments, and without the white space that means nothing. */
-function minify(style: string): string {
+export function minifyStyle(style: string): string {
   return style
     .replaceAll(/\/\*.*?\*\//gs, '')
     .replaceAll(/\s*([{};>])\s*/g, '$1')
@@ -36,61 +52,38 @@ function minify(style: string): string {
     .replaceAll(';}', '}');
 }
 
-let minified: string | undefined;
-
-/** The same for every server of a process. */
-function minifiedStyle(): string {
-  minified ??= minify(STYLE);
-  return minified;
+/** Files that are served below a path. */
+export interface AssetFiles {
+  /** @returns its path, which contains the hash of its content */
+  add(ending: string, type: string, body: string | Uint8Array<ArrayBuffer>): string;
+  /** @param encodings `Accept-Encoding` @returns `null`: there is no such file */
+  respond(path: string, encodings: string | null): HttpResponse | null;
 }
 
-/** Compresses at the first call. */
-function compressOnce(text: string): () => Uint8Array<ArrayBuffer> {
-  let compressed: Uint8Array<ArrayBuffer> | undefined;
-  return () => {
-    compressed ??= gzipSync(text);
-    return compressed;
-  };
-}
-
-export function createAssets(brand: Brand): Assets {
-  const files = new Map<string, File>();
-  const keep = (file: File, ending: string): string => {
-    const path = `/assets/${hash('sha256', file.body, 'base64url').slice(0, 16)}.${ending}`;
-    files.set(path, typeof file.body === 'string' ? { ...file, gzip: compressOnce(file.body) } : file);
-    return path;
-  };
-  const logo =
-    brand.logo === null ? null : keep({ type: brand.logo.type, body: brand.logo.bytes }, brand.logo.ending);
+/** @param folder ends with a slash @param policy the Content Security Policy of a file that is opened directly */
+export function createAssetFiles(folder: string, policy: string): AssetFiles {
+  const files = new Map<string, (acceptsGzip: boolean) => HttpResponse>();
   return {
-    stylesheet: keep({ type: 'text/css; charset=utf-8', body: minifiedStyle() + brand.style }, 'css'),
-    script: keep({ type: 'text/javascript; charset=utf-8', body: SCRIPT }, 'js'),
-    logo,
-    favicon: logo ?? keep({ type: 'image/svg+xml', body: FAVICON }, 'svg'),
-    respond: (path, encodings) =>
-      respondFile(files.get(path), /\bgzip\b(?!\s*;\s*q=0)/.test(encodings ?? '')),
+    add(ending, type, body) {
+      const path = `${folder}${hash('sha256', body, 'base64url').slice(0, 16)}.${ending}`;
+      const isText = typeof body === 'string';
+      const headers = {
+        'content-type': type,
+        'content-security-policy': policy,
+        'cache-control': 'public, max-age=31536000, immutable',
+        'cross-origin-resource-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+        ...(isText && { vary: 'accept-encoding' }),
+      };
+      // A text holds no secret that its compressed length could reveal.
+      let compressed: Uint8Array<ArrayBuffer> | undefined;
+      files.set(path, (acceptsGzip) => {
+        if (!isText || !acceptsGzip) return respond(200, headers, body);
+        compressed ??= gzipSync(body);
+        return respond(200, { ...headers, 'content-encoding': 'gzip' }, compressed);
+      });
+      return path;
+    },
+    respond: (path, encodings) => files.get(path)?.(/\bgzip\b(?!\s*;\s*q=0)/.test(encodings ?? '')) ?? null,
   };
-}
-
-/** The portcullis icon, in the accent colours of the stylesheet. */
-const FAVICON =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" fill="none" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"><style>path{stroke:#1c4fc4}@media(prefers-color-scheme:dark){path{stroke:#8fb2ff}}</style><path d="M2.75 17.25V9a7.25 7.25 0 0 1 14.5 0v8.25M7.5 15.5V2.4M12.5 15.5V2.4M2.75 8h14.5M2.75 12.5h14.5"/></svg>';
-
-/** The policy keeps an SVG that is opened directly from running or loading anything. */
-function respondFile(file: File | undefined, acceptsGzip: boolean): HttpResponse {
-  if (file === undefined) {
-    const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
-    return respond(404, headers, 'File not found.\n');
-  }
-  const headers = {
-    'content-type': file.type,
-    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-    'cache-control': 'public, max-age=31536000, immutable',
-    'cross-origin-resource-policy': 'same-origin',
-    'x-content-type-options': 'nosniff',
-    ...(file.gzip !== undefined && { vary: 'accept-encoding' }),
-  };
-  return acceptsGzip && file.gzip !== undefined
-    ? respond(200, { ...headers, 'content-encoding': 'gzip' }, file.gzip())
-    : respond(200, headers, file.body);
 }

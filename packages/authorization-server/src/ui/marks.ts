@@ -60,7 +60,8 @@ export function appMark(name: string, key: string, logoPath: string | null): Mar
 const icon = (kind: string, content: Markup): Markup =>
   html`<svg class="access ${kind}" width="20" height="20" viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${content}</svg>`;
 
-const ICONS: Readonly<Record<ScopeAccess | 'other', Markup>> = {
+/** The icon of a permission. */
+export const accessIcons: Readonly<Record<ScopeAccess | 'other', Markup>> = {
   read: icon(
     'read',
     html`<path d="M1.8 10S4.8 4.6 10 4.6 18.2 10 18.2 10 15.2 15.4 10 15.4 1.8 10 1.8 10z"/><circle cx="10" cy="10" r="2.4"/>`,
@@ -80,11 +81,6 @@ const ICONS: Readonly<Record<ScopeAccess | 'other', Markup>> = {
   other: icon('other', html`<circle cx="6.5" cy="13.5" r="3.5"/><path d="m9 11 7.5-7.5M13 7l2.5 2.5"/>`),
 };
 
-/** The icon of a permission. */
-export function accessIcon(access: ScopeAccess | 'other'): Markup {
-  return ICONS[access];
-}
-
 /** The mark of a warning. */
 export const cautionIcon: Markup = icon('caution', html`<path d="M10 3 18 16.6H2zM10 8.4v3.6M10 14.3v.1"/>`);
 
@@ -94,16 +90,12 @@ export const tick: Markup = html`<svg class="tick" width="48" height="48" viewBo
 /** Who has to act on an error. */
 export type ErrorActor = 'you' | 'app' | 'administrator' | 'later';
 
-const ACTOR_ICONS: Readonly<Record<ErrorActor, Markup>> = {
+export const actorIcons: Readonly<Record<ErrorActor, Markup>> = {
   you: icon('you', html`<circle cx="10" cy="6.4" r="3.4"/><path d="M3.6 17a6.4 6.4 0 0 1 12.8 0"/>`),
   app: icon('app', html`<path d="m6.8 6-4 4 4 4M13.2 6l4 4-4 4"/>`),
-  administrator: ICONS.administer,
+  administrator: accessIcons.administer,
   later: icon('later', html`<circle cx="10" cy="10" r="7.4"/><path d="M10 5.6V10l2.8 1.8"/>`),
 };
-
-export function actorIcon(actor: ErrorActor): Markup {
-  return ACTOR_ICONS[actor];
-}
 
 /** The mark of passkeys: a user and a key. */
 export const passkeyIcon: Markup = icon(

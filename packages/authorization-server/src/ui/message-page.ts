@@ -2,7 +2,7 @@
 import type { HttpResponse } from '@portcullis/http';
 import { html } from 'hono/html';
 import { type Layout, pageScript, renderPage } from './layout.ts';
-import { actorIcon, type ErrorActor, tick } from './marks.ts';
+import { actorIcons, type ErrorActor, tick } from './marks.ts';
 import type { Markup } from './markup.ts';
 import { respondPage } from './respond-page.ts';
 
@@ -31,7 +31,7 @@ export function messagePage(layout: Layout, notice: MessagePage): Markup {
     heading,
     html`<div class="head">
 ${isDone && tick}
-${actor !== undefined && html`<p class="actor">${actorIcon(actor)}${layout.text(`error.actor.${actor}`)}</p>`}
+${actor !== undefined && html`<p class="actor">${actorIcons[actor]}${layout.text(`error.actor.${actor}`)}</p>`}
 <h1${isDone && html` class="display"`}>${heading}</h1>
 ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
 </div>

@@ -1,0 +1,65 @@
+/** Routes of the login pages: each belongs to a login target of this browser, and its forms carry a CSRF token. */
+import {
+  type ConnectionInfo,
+  type HttpRequest,
+  type HttpResponse,
+  queryOf,
+  readFormBody,
+} from '@portcullis/http';
+import { type Parameters, readParameters } from '@portcullis/protocol';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import { isCrossSiteForm } from '../http/csrf.ts';
+import type { Route } from '../http/router.ts';
+import { findLoginTarget, type LoginTarget } from './login-target.ts';
+
+/** A request of a browser that logs in. */
+export interface LoginVisit {
+  readonly context: PageContext;
+  readonly request: HttpRequest;
+  readonly connection: ConnectionInfo;
+  readonly loginTarget: LoginTarget;
+}
+
+type HandleForm = (visit: LoginVisit & { readonly form: Parameters }) => Promise<HttpResponse>;
+
+/** A page of a login. */
+export function loginPageRoute(
+  pages: PageRouter,
+  path: string,
+  handle: (context: PageContext, loginTarget: LoginTarget) => Promise<HttpResponse>,
+): Route {
+  return pages.route('GET', path, async (context, request) => {
+    const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
+    if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
+    return handle(context, loginTarget);
+  });
+}
+
+/** A form with a login target; rejects forms from other sites. */
+export function loginTargetFormRoute(pages: PageRouter, path: string, handle: HandleForm): Route {
+  return pages.route('POST', path, async (context, request, connection) => {
+    const form = await readFormBody(request);
+    const loginTarget = await findLoginTarget(context, request, form);
+    if ('missing' in loginTarget) return context.errors.showMissing(path, loginTarget);
+    const visit = { context, request, connection, loginTarget, form };
+    return isCrossSiteForm(request, context.options.issuer) ? rejectStaleForm(path, visit) : handle(visit);
+  });
+}
+
+/** Like `loginTargetFormRoute`, and also checks the CSRF token of the login page. */
+export function loginFormRoute(pages: PageRouter, path: string, handle: HandleForm): Route {
+  return loginTargetFormRoute(pages, path, async (visit) => {
+    const { form, loginTarget } = visit;
+    const isOurs = pages.csrfTokens.matches(form.one('token'), 'login', ...loginTarget.binding);
+    return isOurs ? handle(visit) : rejectStaleForm(path, visit);
+  });
+}
+
+/** Rejects a form whose CSRF token does not match, with a link that starts the login again. */
+export function rejectStaleForm(
+  path: string,
+  { context: { errors, layout }, loginTarget }: LoginVisit,
+): Promise<HttpResponse> {
+  const action = { label: layout.text('sign-in.again'), href: loginTarget.restartPath };
+  return errors.show(path, 'stale-form', { action });
+}
