@@ -9,7 +9,7 @@ import { errorNotice, field, postForm } from './ui/parts.ts';
 /** What the page of an action says. */
 export interface ActionPage extends Pick<ConsolePage, 'title' | 'back'> {
   /** What will happen, one sentence each, with counts. */
-  readonly effects?: readonly string[];
+  readonly effects?: readonly (string | false)[];
   /** The button, named by what it does. */
   readonly button: string;
   readonly isDangerous?: boolean;
@@ -77,7 +77,7 @@ ${reason}
   return {
     ...{ title, back, status: error === null ? 200 : STATUS[error.kind] },
     body: html`${errorNotice(error)}
-${effects.length > 0 && html`<ul class="effects">${effects.map((effect) => html`<li>${effect}</li>`)}</ul>`}
+${effects.length > 0 && html`<ul class="effects">${effects.map((effect) => effect !== false && html`<li>${effect}</li>`)}</ul>`}
 ${postForm(request, request.path, content)}`,
   };
 }

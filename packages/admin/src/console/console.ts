@@ -18,7 +18,6 @@ import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
 import { acrOf, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
 import type { Administration } from '../operations/administration.ts';
 import type { FindRole } from '../roles.ts';
-import { findRoute, patternOf } from './find-route.ts';
 import { CONSOLE_PATH, links, sectionOf } from './links.ts';
 import type { ConsolePage, ConsoleRequest, ConsoleRoute } from './page.ts';
 import { needsSecondFactor, noRole, PageError, toPageError } from './page-error.ts';
@@ -151,4 +150,40 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
       return toResponse(request.method === 'HEAD' ? { ...whole, body: null } : whole);
     },
   };
+}
+
+/** `/admin/users/{userId}` → a pattern with named groups; a parameter has no slash. */
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+}
+
+/** @throws PageError 404 or 405 */
+function findRoute(
+  routes: readonly { readonly route: ConsoleRoute; readonly pattern: RegExp }[],
+  method: string,
+  path: string,
+): { readonly route: ConsoleRoute; readonly params: Readonly<Record<string, string>> } {
+  const matching = routes.filter(({ pattern }) => pattern.test(path));
+  if (matching.length === 0)
+    throw new PageError(
+      404,
+      'There is no such page',
+      'The address may have changed, or what it showed is gone.',
+    );
+  const found = matching.find(({ route }) => route.method === (method === 'HEAD' ? 'GET' : method));
+  if (found === undefined)
+    throw new PageError(
+      405,
+      'This address is for a form',
+      'Open the page of the form, and send it from there.',
+    );
+  return { route: found.route, params: decodeAll(found.pattern.exec(path)?.groups ?? {}) };
+}
+
+function decodeAll(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  try {
+    return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, decodeURIComponent(text)]));
+  } catch {
+    throw new PageError(400, 'This address cannot be read', 'It is not percent-encoded UTF-8.');
+  }
 }

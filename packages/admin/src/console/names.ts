@@ -25,6 +25,17 @@ export async function findAppNames(
   return new Map(await Promise.all(names));
 }
 
+/** The addresses of accounts by identifier; one that is gone has its identifier. */
+export async function findEmails(
+  { store }: Pick<Administration, 'store'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const emails = [...new Set(ids)].map(
+    async (id) => [id, (await store.findAccount(id))?.email ?? id] as const,
+  );
+  return new Map(await Promise.all(emails));
+}
+
 /** The server of a resource: its name and path, or the resource itself. */
 export function serverOf(
   { servers }: Pick<Administration, 'servers'>,

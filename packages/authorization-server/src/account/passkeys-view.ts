@@ -1,18 +1,13 @@
 /** Views of the passkey pages: the list of passkeys, and the page that adds one. */
 import { html } from 'hono/html';
+import type { PasskeyRecord } from '../store/index.ts';
 import { accountTabs } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { type PasskeyForm, passkeyForm } from '../ui/passkey-form.ts';
 import { timeAgo } from '../ui/times.ts';
 
-export interface ListedPasskey {
-  readonly id: string;
-  readonly name: string;
-  /** Epoch seconds. */
-  readonly createdAt: number;
-  readonly lastUsedAt: number | null;
-}
+export type ListedPasskey = Pick<PasskeyRecord, 'id' | 'name' | 'createdAt' | 'lastUsedAt'>;
 
 /** @param token CSRF token of the remove forms */
 export function passkeyList(

@@ -45,7 +45,7 @@ export interface ConsentScopes {
   readonly isKnown: boolean;
 }
 
-interface RequestedScope extends DescribedAccess {
+export interface RequestedScope extends DescribedAccess {
   readonly scope: string;
   /** Whether it is added to scopes that the client already has. */
   readonly isNew: boolean;

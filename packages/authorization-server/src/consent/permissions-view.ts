@@ -4,9 +4,9 @@ import { html } from 'hono/html';
 import { hiddenFields, type Layout } from '../ui/layout.ts';
 import { accessIcons } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
-import type { WithheldScope } from './consent-request.ts';
+import type { RequestedScope, WithheldScope } from './consent-request.ts';
 import { type GroupedPermissions, groupPermissions } from './permission-groups.ts';
-import { type DescribedAccess, isDestructive } from './scope-access.ts';
+import { isDestructive } from './scope-access.ts';
 
 export interface ConsentPermissions {
   readonly server: NamedServer;
@@ -35,15 +35,9 @@ export interface ConsentPermissions {
 }
 
 /** A permission: one scope in words. */
-interface RequestedPermission extends DescribedAccess {
-  readonly scope: string;
+interface RequestedPermission extends RequestedScope {
   /** As users read it. */
   readonly sentence: string;
-  /** Whether the app already has other permissions. */
-  readonly isNew: boolean;
-  /** Whether the app did not ask for it. */
-  readonly isExtra: boolean;
-  readonly isOptional: boolean;
   /** Implied permissions, a sentence each. */
   readonly includes: readonly string[];
 }

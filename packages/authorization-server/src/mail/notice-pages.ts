@@ -5,6 +5,7 @@
  */
 import { type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { readParameters } from '@portcullis/protocol';
+import { html } from 'hono/html';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
@@ -12,10 +13,12 @@ import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
+import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
+import type { Markup } from '../ui/markup.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
+import { timeAgo } from '../ui/times.ts';
 import { NOTICE_LIFETIME, NOTICE_PATH, type NoticeTokens } from './mailed-links.ts';
-import { noticePage } from './notice-view.ts';
 import type { Notice } from './notices.ts';
 
 export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): readonly Route[] {
@@ -101,4 +104,36 @@ export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): rea
       );
     }),
   ];
+}
+
+interface NoticePage {
+  readonly token: string;
+  readonly notice: Notice;
+  /** Whether the account has a password here. */
+  readonly canReset: boolean;
+  /** Epoch seconds. */
+  readonly now: number;
+}
+
+/** "This was not me". It names no account: the link may have been forwarded. */
+function noticePage(layout: Layout, { token, notice, canReset, now }: NoticePage): Markup {
+  const { kind, at } = notice;
+  return renderPage(
+    layout,
+    layout.text('notice.heading'),
+    html`<div class="head">
+<h1>${layout.text('notice.heading')}</h1>
+<p>${layout.say(`notice.${kind}`, { time: timeAgo(layout, at, now) })}</p>
+</div>
+<form class="stack once" method="post" action="/notice">
+${hiddenFields({ token })}
+${kind !== 'credentials' && html`<button class="button main">${layout.text(`notice.end.${kind}`)}</button>`}
+${
+  canReset &&
+  html`<p class="fact">${layout.text('notice.secure-why')}</p>
+<button class="button${kind === 'credentials' && ' main'}" name="secure" value="yes">${layout.text('notice.secure')}</button>`
+}
+</form>`,
+    `/notice?${new URLSearchParams({ token })}`,
+  );
 }

@@ -18,6 +18,8 @@ const FILTERS = {
 
 export type FilterName = keyof typeof FILTERS;
 
+const FILTER_NAMES = Object.keys(FILTERS) as FilterName[];
+
 /** What an address asks for. Times are epoch milliseconds. */
 export interface ActivityFilter {
   readonly values: Readonly<Partial<Record<FilterName, string>>>;
@@ -29,7 +31,7 @@ export interface ActivityFilter {
 }
 
 const MAX_LENGTH = 500;
-const KNOWN: readonly string[] = [...Object.keys(FILTERS), 'since', 'until', 'before'];
+const KNOWN: readonly string[] = [...FILTER_NAMES, 'since', 'until', 'before'];
 
 /** @throws PageError 400 for an unknown filter, and a value that cannot be one */
 export function readFilter(query: URLSearchParams): ActivityFilter {
@@ -38,7 +40,7 @@ export function readFilter(query: URLSearchParams): ActivityFilter {
     if (query.getAll(name).length > 1) throw wrong(`The filter ${name} is given twice.`);
   }
   const values: Partial<Record<FilterName, string>> = {};
-  for (const name of Object.keys(FILTERS) as FilterName[]) {
+  for (const name of FILTER_NAMES) {
     const value = (query.get(name) ?? '').trim();
     if (value.length > MAX_LENGTH) throw wrong(`The value of ${name} is too long.`);
     if (value !== '') values[name] = value;
@@ -85,34 +87,21 @@ export interface FilterChip {
 /** The filters in use. */
 export function chipsOf(filter: ActivityFilter): readonly FilterChip[] {
   const { values, since, until } = filter;
-  const named = (Object.keys(FILTERS) as FilterName[]).flatMap((name) => {
+  const named = FILTER_NAMES.flatMap((name) => {
     const { [name]: value, ...others } = values;
     if (value === undefined) return [];
     return [{ label: FILTERS[name], value, without: addressOf({ ...filter, values: others }) }];
   });
-  const time = (at: number) => new Date(at).toISOString().replace('T', ' ').slice(0, 16);
-  return [
-    ...named,
-    ...(since === null
-      ? []
-      : [{ label: 'since', value: time(since), without: addressOf({ ...filter, since: null }) }]),
-    ...(until === null
-      ? []
-      : [{ label: 'until', value: time(until), without: addressOf({ ...filter, until: null }) }]),
-  ];
+  const times = Object.entries({ since, until }).flatMap(([label, at]) => {
+    if (at === null) return [];
+    const value = new Date(at).toISOString().replace('T', ' ').slice(0, 16);
+    return [{ label, value, without: addressOf({ ...filter, [label]: null }) }];
+  });
+  return [...named, ...times];
 }
 
-/** Flags of `portcullis events`; it has none for what is missing. */
-const FLAGS: readonly FilterName[] = [
-  'type',
-  'user',
-  'client',
-  'grant',
-  'server',
-  'tool',
-  'decision',
-  'outcome',
-];
+/** Flags of `portcullis events`; it has none for the error. */
+const FLAGS = FILTER_NAMES.filter((name) => name !== 'error');
 
 /** The command that shows the same. */
 export function commandOf({ values, since }: ActivityFilter): string {

@@ -3,7 +3,7 @@ import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from '../../operations/administration.ts';
 import { links } from '../links.ts';
-import { findAppNames } from '../names.ts';
+import { findAppNames, findEmails } from '../names.ts';
 import { formatDay } from '../ui/parts.ts';
 import { describeEvent, type EventNames, type Piece } from './describe-event.ts';
 
@@ -14,14 +14,10 @@ export async function findEventNames(
 ): Promise<EventNames> {
   const deciders = events.map(({ details }) => details['decidedBy']);
   const accounts = [...events.map(({ accountId }) => accountId), ...deciders];
-  const ids = new Set(accounts.filter((id): id is string => typeof id === 'string' && id !== 'operator'));
-  const users = [...ids].map(async (id): Promise<[string, string]> => {
-    const account = await admin.store.findAccount(id);
-    return [id, account?.email ?? id];
-  });
+  const ids = accounts.filter((id): id is string => typeof id === 'string' && id !== 'operator');
   const clients = events.map(({ clientId }) => clientId).filter((id) => id !== null);
-  const [byUser, apps] = await Promise.all([Promise.all(users), findAppNames(admin, clients)]);
-  return { users: new Map(byUser), apps };
+  const [users, apps] = await Promise.all([findEmails(admin, ids), findAppNames(admin, clients)]);
+  return { users, apps };
 }
 
 /** A line of the live list, for the script of the page. */

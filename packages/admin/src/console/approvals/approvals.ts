@@ -20,10 +20,8 @@ const PATH = `${links.approvals}/{approvalId}`;
 const listPage = definePage(links.approvals, async (request) => {
   const { admin } = request;
   const waiting = await admin.approvals.list();
-  const names = await findAppNames(
-    admin,
-    waiting.map(({ clientId }) => clientId),
-  );
+  const clients = waiting.map(({ clientId }) => clientId);
+  const names = await findAppNames(admin, clients);
   const rowOf = (one: ListedApproval) => [
     html`<a href="${links.approvals}/${one.id}"><code>${one.tool}</code></a>`,
     html`<code>${one.server}</code>`,
@@ -102,17 +100,16 @@ function decision(choice: 'allow' | 'deny'): readonly ConsoleRoute[] {
   const idIn = ({ params }: ConsoleRequest) => params['approvalId'] ?? '';
   return defineAction({
     path: `${PATH}/${choice}`,
-    async describe({ admin, ...request }) {
-      const { id, tool, account } = await showApproval(admin, idIn({ admin, ...request }));
+    async describe(request) {
+      const { id, tool, account } = await showApproval(request.admin, idIn(request));
       return {
         title: choice === 'allow' ? `Allow the call of ${tool}` : `Deny the call of ${tool}`,
         back: { label: 'Back to the call', href: `${links.approvals}/${id}` },
-        effects:
+        effects: [
           choice === 'allow'
-            ? [
-                `Allows this call once, with exactly the arguments that are shown, for ${account ?? 'the app itself'}.`,
-              ]
-            : ['Denies the call. The app is told the reason that you give.'],
+            ? `Allows this call once, with exactly the arguments that are shown, for ${account ?? 'the app itself'}.`
+            : 'Denies the call. The app is told the reason that you give.',
+        ],
         button: choice === 'allow' ? 'Allow once' : 'Deny',
         isDangerous: choice === 'deny',
       };

@@ -24,7 +24,12 @@ type Describe = (client: DescribedClient, admin: Administration) => Promise<Acti
 
 const idIn = ({ query }: ConsoleRequest) => query.get('id') ?? '';
 
-function clientAction(name: string, describe: Describe, perform: Action['perform']): readonly ConsoleRoute[] {
+/** @param perform gets the identifier of the client besides the request */
+function clientAction(
+  name: string,
+  describe: Describe,
+  perform: (request: ConsoleRequest, id: string) => ReturnType<Action['perform']>,
+): readonly ConsoleRoute[] {
   return defineAction({
     path: `/admin/app/${name}`,
     async describe(request) {
@@ -32,7 +37,7 @@ function clientAction(name: string, describe: Describe, perform: Action['perform
       const back = { label: appName(client), href: links.app(client.id) };
       return { back, ...(await describe(client, request.admin)) };
     },
-    perform,
+    perform: (request) => perform(request, idIn(request)),
   });
 }
 
@@ -55,10 +60,10 @@ const stateActions = [
       button: 'Disable the app',
       isDangerous: true,
     }),
-    async (request) => {
-      await changeClientState(request, idIn(request), 'disable');
-      return undoableAt(request, links.app(idIn(request)), 'disabled', {
-        path: appAction(idIn(request), 'enable'),
+    async (request, id) => {
+      await changeClientState(request, id, 'disable');
+      return undoableAt(request, links.app(id), 'disabled', {
+        path: appAction(id, 'enable'),
       });
     },
   ),
@@ -69,9 +74,9 @@ const stateActions = [
       effects: ['The app is accepted again. It asks its users again.'],
       button: 'Enable the app',
     }),
-    async (request) => {
-      await changeClientState(request, idIn(request), 'enable');
-      return doneAt(links.app(idIn(request)), 'enabled');
+    async (request, id) => {
+      await changeClientState(request, id, 'enable');
+      return doneAt(links.app(id), 'enabled');
     },
   ),
   ...clientAction(
@@ -80,15 +85,15 @@ const stateActions = [
       title: `Remove ${appName(client)}`,
       effects: [
         await sayAccess(admin, client.id),
-        ...(client.origin === 'registered'
-          ? ['The app can register again. Disable it instead to keep it out.']
-          : ['The app cannot come back under this identifier by itself.']),
+        client.origin === 'registered'
+          ? 'The app can register again. Disable it instead to keep it out.'
+          : 'The app cannot come back under this identifier by itself.',
       ],
       button: 'Remove the app',
       isDangerous: true,
     }),
-    async (request) => {
-      await changeClientState(request, idIn(request), 'remove');
+    async (request, id) => {
+      await changeClientState(request, id, 'remove');
       return doneAt(links.apps, 'removed');
     },
   ),
@@ -119,10 +124,8 @@ const verifyActions = [
         button: 'Verify the app',
       };
     },
-    async (request) => {
-      const id = idIn(request);
-      const looked = request.query.get('metadata');
-      await changeClientVerification(request, id, 'verify', looked);
+    async (request, id) => {
+      await changeClientVerification(request, id, 'verify', request.query.get('metadata'));
       return undoableAt(request, links.app(id), 'verified', { path: appAction(id, 'unverify') });
     },
   ),
@@ -133,8 +136,7 @@ const verifyActions = [
       effects: ['Users are warned again that the app is unverified. Their connections stay.'],
       button: 'Take it back',
     }),
-    async (request) => {
-      const id = idIn(request);
+    async (request, id) => {
       const client = await changeClientVerification(request, id, 'unverify');
       return undoableAt(request, links.app(id), 'unverified', {
         path: appAction(id, 'verify', { metadata: metadataHashOf(client) }),
@@ -153,8 +155,7 @@ const rotateAction = clientAction(
     ],
     button: 'Rotate the secret',
   }),
-  async (request) => {
-    const id = idIn(request);
+  async (request, id) => {
     const { secret, previousUntil } = await rotateClientSecret(request, id);
     return {
       title: 'The new secret',

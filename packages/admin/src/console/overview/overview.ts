@@ -2,7 +2,7 @@
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { type Attention, findAttention } from '../../operations/attention.ts';
 import { type Counts, sumCounts } from '../../operations/statistics/counts.ts';
-import { addHistograms, type Histogram, quantileOf } from '../../operations/statistics/histogram.ts';
+import { addHistograms, type Histogram } from '../../operations/statistics/histogram.ts';
 import { links, sectionOf, withQuery } from '../links.ts';
 import { type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
@@ -13,9 +13,11 @@ import { type Plot, type PlotMark, plotMarkup } from './plot.ts';
 import {
   compareCounts,
   earlierText,
+  latencySeries,
   type Overview,
+  outcomeSeries,
   type Point,
-  pointLabel,
+  plotPoints,
   readOverview,
   timeText,
   VIEWS,
@@ -36,7 +38,7 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
       title: 'Overview',
       scripts: ['overview'],
       body: html`${section('Needs attention', attentionList(attention))}
-${section(TITLES[view], figures(overview, view, now), viewLinks(view))}
+${section(VIEWS[view].title, figures(overview, view, now), viewLinks(view))}
 ${overview.isComplete ? '' : html`<p class="fact">Older hours are still being counted: figures grow until that is done.</p>`}
 <div class="plots">${plotsOf(overview, view, marks).map(plotMarkup)}</div>
 ${marks.length > 0 && html`<p class="fact">Marked: ${marks.map(({ letter, label, href }, index) => html`${index > 0 && ', '}<b>${letter}</b> <a href="${href}">${label}</a>`)}</p>`}
@@ -44,13 +46,6 @@ ${section('Refusals by reason', refusals(overview, view, now))}`,
     };
   }),
 ];
-
-const TITLES: Readonly<Record<ViewName, string>> = {
-  hour: 'The last hour',
-  day: 'The last 24 hours',
-  week: 'The last 7 days',
-  month: 'The last 30 days',
-};
 
 /** @throws PageError 400 */
 function readView(text: string): ViewName {
@@ -71,38 +66,29 @@ function attentionList(all: readonly Attention[]): Markup {
   if (all.length === 0)
     return html`<ul class="attention"><li class="fine">${icons.done}<p>Everything is fine: no decision waits, and every server is up.</p></li></ul>`;
   return html`<ul class="attention">
-${all.map((one) => html`<li${one.isUrgent && html` class="bad"`}>${icons.warning}<p>${one.sentence}</p><a class="button" href="${linkOf(one)}">${LABELS[one.about]}</a></li>`)}
+${all.map(({ about, target, sentence, isUrgent }) => {
+  const [label, href] = SOLUTIONS[about];
+  return html`<li${isUrgent && html` class="bad"`}>${icons.warning}<p>${sentence}</p><a class="button" href="${href(target)}">${label}</a></li>`;
+})}
 </ul>`;
 }
 
-const LABELS: Readonly<Record<Attention['about'], string>> = {
-  approvals: 'Decide',
-  tools: 'Review',
-  server: 'Open the server',
-  keys: 'Open keys',
-  provider: 'Open the provider',
-  clock: 'See its events',
-  delivery: 'Open settings',
-  apps: 'Verify',
+/** What solves it. */
+const SOLUTIONS: Readonly<
+  Record<Attention['about'], readonly [label: string, href: (target: string) => string]>
+> = {
+  approvals: ['Decide', () => links.approvals],
+  tools: ['Review', links.server],
+  server: ['Open the server', links.server],
+  keys: ['Open keys', () => links.settings],
+  provider: ['Open the provider', links.provider],
+  clock: ['See its events', (target) => links.events({ type: target || 'audit.*' })],
+  delivery: ['Open settings', () => links.settings],
+  apps: [
+    'Verify',
+    (target) => (target === '' ? withQuery(links.apps, { show: 'unverified' }) : links.app(target)),
+  ],
 };
-
-function linkOf({ about, target }: Attention): string {
-  switch (about) {
-    case 'approvals':
-      return links.approvals;
-    case 'keys':
-    case 'delivery':
-      return links.settings;
-    case 'clock':
-      return links.events({ type: target || 'audit.*' });
-    case 'provider':
-      return links.provider(target);
-    case 'apps':
-      return target === '' ? withQuery(links.apps, { show: 'unverified' }) : links.app(target);
-    default:
-      return links.server(target);
-  }
-}
 
 /** A figure and the events that it counts. */
 const FIGURES: readonly (readonly [label: string, type: string, count: (counts: Counts) => number])[] = [
@@ -135,66 +121,28 @@ function figures({ points, earlier }: Overview, view: ViewName, now: number): Ma
 function plotsOf({ points }: Overview, view: ViewName, marks: readonly PlotMark[]): readonly Plot[] {
   const plot = (title: string, type: string, series: Plot['series'], unit = ''): Plot => ({
     ...{ title, unit, series, marks },
-    points: points.map(({ from, before }) => ({
-      label: pointLabel(view, from),
-      href: links.events({ type, since: timeText(from), until: timeText(before) }),
-    })),
+    points: plotPoints(view, points, { type }),
   });
   const each = <T>(value: (point: Point) => T) => points.map(value);
   const events = (type: string) => each(({ counts }) => counts.events[type] ?? 0);
   const refused = each(({ counts }) =>
     Object.values(counts.servers).reduce((sum, server) => sum + server.refused, 0),
   );
-  const calls = events('call.finished');
-  const bad = (label: string, values: readonly number[]) => ({
-    label,
-    look: 'outline' as const,
-    values,
-    isBad: true,
-  });
+  const allowed = events('call.finished').map((count, index) => count - (refused[index] ?? 0));
+  const backends = latencySeries(each(({ counts }) => backendsOf(counts)));
+  const gateway = latencySeries(each(({ counts }) => counts.gateway));
+  const logins = [events('login.succeeded'), events('login.failed')] as const;
+  const consents = [events('consent.allowed'), events('consent.denied')] as const;
   return [
-    plot('Sign-ins', 'login.*', [
-      { label: 'Succeeded', look: 'solid', values: events('login.succeeded') },
-      bad('Failed', events('login.failed')),
-    ]),
-    plot('Consents', 'consent.*', [
-      { label: 'Allowed', look: 'solid', values: events('consent.allowed') },
-      bad('Denied', events('consent.denied')),
-    ]),
+    plot('Sign-ins', 'login.*', outcomeSeries(['Succeeded', 'Failed'], ...logins)),
+    plot('Consents', 'consent.*', outcomeSeries(['Allowed', 'Denied'], ...consents)),
     plot('Tokens', 'token.*', [
       { label: 'First of a connection', look: 'solid', values: events('token.issued') },
       { label: 'Exchanged', look: 'outline', values: events('token.exchanged') },
     ]),
-    plot('Calls', 'call.finished', [
-      { label: 'Allowed', look: 'solid', values: calls.map((count, index) => count - (refused[index] ?? 0)) },
-      bad('Refused', refused),
-    ]),
-    plot(
-      'Latency of backends',
-      'call.finished',
-      [
-        {
-          label: 'Half of the calls',
-          look: 'line',
-          values: each(({ counts }) => quantileOf(backendsOf(counts), 0.5)),
-        },
-        { label: '95 %', look: 'dashed', values: each(({ counts }) => quantileOf(backendsOf(counts), 0.95)) },
-      ],
-      'ms',
-    ),
-    plot(
-      'Latency of the gateway',
-      'call.finished',
-      [
-        {
-          label: 'Half of the calls',
-          look: 'line',
-          values: each(({ counts }) => quantileOf(counts.gateway, 0.5)),
-        },
-        { label: '95 %', look: 'dashed', values: each(({ counts }) => quantileOf(counts.gateway, 0.95)) },
-      ],
-      'ms',
-    ),
+    plot('Calls', 'call.finished', outcomeSeries(['Allowed', 'Refused'], allowed, refused)),
+    plot('Latency of backends', 'call.finished', backends, 'ms'),
+    plot('Latency of the gateway', 'call.finished', gateway, 'ms'),
     ...(view === 'hour'
       ? []
       : [

@@ -27,19 +27,19 @@ export interface PlotMark {
 
 export interface Plot {
   readonly title: string;
-  /** Of all values; empty: counts. */
-  readonly unit: string;
+  /** Of all values; absent: counts. */
+  readonly unit?: string;
   readonly series: readonly PlotSeries[];
   /** Begins of the points, and where their events are. */
   readonly points: readonly { readonly label: string; readonly href: string }[];
-  readonly marks: readonly PlotMark[];
+  readonly marks?: readonly PlotMark[];
 }
 
 const WIDTH = 480;
 const HEIGHT = 96;
 
 /** Renders a plot. */
-export function plotMarkup({ title, unit, series, points, marks }: Plot): Markup {
+export function plotMarkup({ title, unit = '', series, points, marks = [] }: Plot): Markup {
   const top = scaleOf(series);
   const bars = series.filter(({ look }) => look === 'solid' || look === 'outline');
   const lines = series.filter(({ look }) => look === 'line' || look === 'dashed');

@@ -1,16 +1,19 @@
 /** What the overview shows: the last hour, day, week or month, and what it is compared with. */
-import type { Counts } from '../../operations/statistics/counts.ts';
-import { sumCounts } from '../../operations/statistics/counts.ts';
+import { type Counts, sumCounts } from '../../operations/statistics/counts.ts';
 import { HOUR } from '../../operations/statistics/event-time.ts';
+import { type Histogram, quantileOf } from '../../operations/statistics/histogram.ts';
 import type { Statistics } from '../../operations/statistics/statistics.ts';
 import { addSteps, beginOf, type SeriesStep } from '../../operations/statistics/steps.ts';
+import { links } from '../links.ts';
 import { formatCount, formatDay } from '../ui/parts.ts';
+import type { Plot, PlotSeries } from './plot.ts';
 
 const DAY = 24 * HOUR;
 
 /** A view. */
 interface OverviewView {
   readonly label: string;
+  readonly title: string;
   readonly step: SeriesStep;
   /** Steps of one point of a plot, and points. */
   readonly group: number;
@@ -20,10 +23,10 @@ interface OverviewView {
 }
 
 export const VIEWS = {
-  hour: { label: 'Hour', step: 'minute', group: 2, points: 30, earlier: HOUR },
-  day: { label: 'Day', step: 'hour', group: 1, points: 24, earlier: 7 * DAY },
-  week: { label: 'Week', step: 'hour', group: 6, points: 28, earlier: 7 * DAY },
-  month: { label: 'Month', step: 'day', group: 1, points: 30, earlier: 30 * DAY },
+  hour: { label: 'Hour', title: 'The last hour', step: 'minute', group: 2, points: 30, earlier: HOUR },
+  day: { label: 'Day', title: 'The last 24 hours', step: 'hour', group: 1, points: 24, earlier: 7 * DAY },
+  week: { label: 'Week', title: 'The last 7 days', step: 'hour', group: 6, points: 28, earlier: 7 * DAY },
+  month: { label: 'Month', title: 'The last 30 days', step: 'day', group: 1, points: 30, earlier: 30 * DAY },
 } as const satisfies Readonly<Record<string, OverviewView>>;
 
 export type ViewName = keyof typeof VIEWS;
@@ -111,4 +114,36 @@ export function pointLabel(name: ViewName, at: number): string {
   if (name === 'hour' || name === 'day') return iso.slice(11, 16);
   const day = formatDay(at);
   return name === 'week' ? `${day} ${iso.slice(11, 16)}` : day;
+}
+
+/** The points of a plot. @param criteria of the events that a click shows */
+export function plotPoints(
+  name: ViewName,
+  points: readonly Pick<Point, 'from' | 'before'>[],
+  criteria: Readonly<Record<string, string>>,
+): Plot['points'] {
+  return points.map(({ from, before }) => ({
+    label: pointLabel(name, from),
+    href: links.events({ ...criteria, since: timeText(from), until: timeText(before) }),
+  }));
+}
+
+/** What went well, and what did not. */
+export function outcomeSeries(
+  [good, bad]: readonly [good: string, bad: string],
+  succeeded: PlotSeries['values'],
+  failed: PlotSeries['values'],
+): readonly PlotSeries[] {
+  return [
+    { label: good, look: 'solid', values: succeeded },
+    { label: bad, look: 'outline', values: failed, isBad: true },
+  ];
+}
+
+/** The latency of half of the calls, and that of 95 percent. */
+export function latencySeries(latencies: readonly Histogram[]): readonly PlotSeries[] {
+  return [
+    { label: 'Half of the calls', look: 'line', values: latencies.map((one) => quantileOf(one, 0.5)) },
+    { label: '95 %', look: 'dashed', values: latencies.map((one) => quantileOf(one, 0.95)) },
+  ];
 }

@@ -17,15 +17,13 @@ export function relationsOf(
   names: ReadonlyMap<string, string>,
 ): readonly Relation[] {
   return grants.flatMap(({ account, clientId, resources }) =>
-    resources.map((resource) => ({
-      user: { id: account.id, label: account.email, href: links.user(account.id) },
-      app: { id: clientId, label: names.get(clientId) ?? clientId, href: links.app(clientId) },
-      server: serverNode(admin, resource),
-    })),
+    resources.map((resource) => {
+      const { name, path } = serverOf(admin, resource);
+      return {
+        user: { id: account.id, label: account.email, href: links.user(account.id) },
+        app: { id: clientId, label: names.get(clientId) ?? clientId, href: links.app(clientId) },
+        server: { id: resource, label: name, href: path === null ? null : links.server(path) },
+      };
+    }),
   );
-}
-
-function serverNode(admin: Pick<Administration, 'servers'>, resource: string): Relation['server'] {
-  const { name, path } = serverOf(admin, resource);
-  return { id: resource, label: name, href: path === null ? null : links.server(path) };
 }

@@ -2,9 +2,8 @@
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { Administration } from '../../operations/administration.ts';
 import { countRecentActivity } from '../../operations/recent-activity.ts';
-import { links } from '../links.ts';
 import { type Plot, plotMarkup } from '../overview/plot.ts';
-import { pointLabel, timeText } from '../overview/views.ts';
+import { outcomeSeries, plotPoints } from '../overview/views.ts';
 import { section } from '../ui/parts.ts';
 
 /** The section of the last 30 days. @param criteria also of the events that a click shows */
@@ -13,25 +12,19 @@ export async function recentPlots(
   criteria: Readonly<Partial<Record<'user' | 'client' | 'grant', string>>>,
 ): Promise<Markup> {
   const { days, since } = await countRecentActivity(admin, criteria);
-  const pointsOf = (more: Readonly<Record<string, string>>) =>
-    days.map(({ from, before }) => ({
-      label: pointLabel('month', from),
-      href: links.events({ ...more, ...criteria, since: timeText(from), until: timeText(before) }),
-    }));
+  const calls = days.map(({ counts }) => counts?.calls ?? null);
+  const refused = days.map(({ counts }) => counts?.refused ?? null);
+  const others = days.map(({ counts }) => counts?.others ?? null);
   const plots: readonly Plot[] = [
     {
-      ...{ title: 'Calls', unit: '', marks: [], points: pointsOf({ type: 'call.finished' }) },
-      series: [
-        { label: 'Allowed', look: 'solid', values: days.map(({ counts }) => counts?.calls ?? null) },
-        {
-          ...{ label: 'Refused', look: 'outline', isBad: true },
-          values: days.map(({ counts }) => counts?.refused ?? null),
-        },
-      ],
+      title: 'Calls',
+      points: plotPoints('month', days, { type: 'call.finished', ...criteria }),
+      series: outcomeSeries(['Allowed', 'Refused'], calls, refused),
     },
     {
-      ...{ title: 'Sign-ins, consents and changes', unit: '', marks: [], points: pointsOf({}) },
-      series: [{ label: 'Events', look: 'solid', values: days.map(({ counts }) => counts?.others ?? null) }],
+      title: 'Sign-ins, consents and changes',
+      points: plotPoints('month', days, criteria),
+      series: [{ label: 'Events', look: 'solid', values: others }],
     },
   ];
   return section(

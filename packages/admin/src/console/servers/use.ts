@@ -3,11 +3,10 @@ import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { Administration } from '../../operations/administration.ts';
 import { findRecentCallers } from '../../operations/recent-callers.ts';
-import { quantileOf } from '../../operations/statistics/histogram.ts';
 import { links } from '../links.ts';
-import { findAppNames } from '../names.ts';
+import { findAppNames, findEmails } from '../names.ts';
 import { type Plot, plotMarkup } from '../overview/plot.ts';
-import { pointLabel, readOverview, timeText } from '../overview/views.ts';
+import { latencySeries, outcomeSeries, plotPoints, readOverview } from '../overview/views.ts';
 import { type Relation, relationsDrawing } from '../relations/relations.ts';
 import { columnOf, empty, formatCount, section, table, time } from '../ui/parts.ts';
 
@@ -15,32 +14,13 @@ import { columnOf, empty, formatCount, section, table, time } from '../ui/parts.
 export async function serverPlots(admin: Administration, { path }: GatewayServer): Promise<Markup> {
   const { points } = await readOverview(admin.statistics, 'day', Date.now());
   const own = points.map(({ counts }) => counts.servers[path]);
-  const plot = (title: string, series: Plot['series'], unit = ''): Plot => ({
-    ...{ title, unit, series, marks: [] },
-    points: points.map(({ from, before }) => ({
-      label: pointLabel('day', from),
-      href: links.events({ server: path, since: timeText(from), until: timeText(before) }),
-    })),
-  });
-  const plots = [
-    plot('Calls', [
-      {
-        ...{ label: 'Allowed', look: 'solid' },
-        values: own.map((counts) => (counts?.calls ?? 0) - (counts?.refused ?? 0)),
-      },
-      { label: 'Refused', look: 'outline', isBad: true, values: own.map((counts) => counts?.refused ?? 0) },
-    ]),
-    plot(
-      'Latency of the backend',
-      [
-        ...([0.5, 0.95] as const).map((share) => ({
-          label: share === 0.5 ? 'Half of the calls' : '95 %',
-          look: share === 0.5 ? ('line' as const) : ('dashed' as const),
-          values: own.map((counts) => quantileOf(counts?.backend ?? {}, share)),
-        })),
-      ],
-      'ms',
-    ),
+  const allowed = own.map((counts) => (counts?.calls ?? 0) - (counts?.refused ?? 0));
+  const refused = own.map((counts) => counts?.refused ?? 0);
+  const latencies = own.map((counts) => counts?.backend ?? {});
+  const about = { points: plotPoints('day', points, { server: path }) };
+  const plots: readonly Plot[] = [
+    { ...about, title: 'Calls', series: outcomeSeries(['Allowed', 'Refused'], allowed, refused) },
+    { ...about, title: 'Latency of the backend', series: latencySeries(latencies), unit: 'ms' },
   ];
   return section('The last 24 hours', html`<div class="plots">${plots.map(plotMarkup)}</div>`);
 }
@@ -53,14 +33,9 @@ export async function serverUse(admin: Administration, server: GatewayServer): P
       'Who uses it',
       empty('No call in the last day', 'Users and apps appear here with their calls.'),
     );
-  const names = await findAppNames(
-    admin,
-    callers.map(({ clientId }) => clientId),
-  );
-  const emails = await findEmails(
-    admin,
-    callers.flatMap(({ accountId }) => accountId ?? []),
-  );
+  const clients = callers.map(({ clientId }) => clientId);
+  const accounts = callers.flatMap(({ accountId }) => accountId ?? []);
+  const [names, emails] = await Promise.all([findAppNames(admin, clients), findEmails(admin, accounts)]);
   const shown = callers.map(({ accountId, clientId, ...rest }) => ({
     ...rest,
     user:
@@ -89,14 +64,4 @@ ${table(
   rows,
 )}`,
   );
-}
-
-async function findEmails(
-  { store }: Pick<Administration, 'store'>,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const found = await Promise.all(
-    [...new Set(ids)].map(async (id) => [id, (await store.findAccount(id))?.email ?? id] as const),
-  );
-  return new Map(found);
 }

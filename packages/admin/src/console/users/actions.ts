@@ -104,19 +104,12 @@ const stateActions: readonly ConsoleRoute[] = [
       effects: [
         await sayAccess(admin, id),
         'Deletes everything stored for the account. Its events stay, with its identifier.',
-        ...(emailKey.includes('@')
-          ? []
-          : [
-              'The user gets a new account at the next sign-in at the identity provider. Disable it instead to prevent that.',
-            ]),
+        !emailKey.includes('@') &&
+          'The user gets a new account at the next sign-in at the identity provider. Disable it instead to prevent that.',
       ],
       button: 'Remove the account',
       isDangerous: true,
-      fields: field({
-        name: 'confirm',
-        label: `Type ${email} to confirm`,
-        isRequired: true,
-      }),
+      fields: field({ name: 'confirm', label: `Type ${email} to confirm`, isRequired: true }),
     }),
     async (request) => {
       const { email } = await showUser(request.admin, idIn(request));
@@ -199,8 +192,7 @@ const profileActions: readonly ConsoleRoute[] = [
       const after = readRole(request);
       const { id } = await updateUser(request, idIn(request), { role: after });
       const fields = { role: role ?? '', expected: JSON.stringify(after ?? '') };
-      const inverse = { path: `${links.user(id)}/role`, fields };
-      return undoableAt(request, links.user(id), 'role', inverse);
+      return undoableAt(request, links.user(id), 'role', { path: `${links.user(id)}/role`, fields });
     },
     ['role', 'expected'],
   ),
@@ -231,13 +223,11 @@ const profileActions: readonly ConsoleRoute[] = [
         throw new OperationError('invalid', 'A user has at most 100 groups of at most 200 characters.');
       const before = (await showUser(request.admin, idIn(request))).groups.join('\n');
       checkExpected(request, before);
-      const { id } = await updateUser(request, idIn(request), {
-        ...{ groups, now: request.form['ends'] === 'now' },
-      });
+      const now = request.form['ends'] === 'now';
+      const { id } = await updateUser(request, idIn(request), { groups, now });
       const after = (await showUser(request.admin, id)).groups.join('\n');
       const fields = { groups: before, expected: JSON.stringify(after) };
-      const inverse = { path: `${links.user(id)}/groups`, fields };
-      return undoableAt(request, links.user(id), 'groups', inverse);
+      return undoableAt(request, links.user(id), 'groups', { path: `${links.user(id)}/groups`, fields });
     },
     ['groups', 'ends', 'expected'],
   ),

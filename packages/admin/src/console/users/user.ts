@@ -36,10 +36,8 @@ export const userPage: ConsoleRoute = definePage(`${links.users}/{userId}`, asyn
     listUserGrants(admin, user.id),
     recentPlots(admin, { user: user.id }),
   ]);
-  const names = await findAppNames(
-    admin,
-    connections.map(({ clientId }) => clientId),
-  );
+  const clients = connections.map(({ clientId }) => clientId);
+  const names = await findAppNames(admin, clients);
   return {
     title: user.name ?? user.email,
     ...(user.name !== null && { lead: user.email }),
@@ -98,7 +96,7 @@ function accountFacts({ admin }: ConsoleRequest, user: UserDetails): Markup {
   const factors = [totp && 'authenticator app', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean);
   return facts([
     ['State', user.disabledAt === null ? tag('Active', 'good') : tag('Disabled', 'bad')],
-    ['Role', user.role === null ? 'none' : user.role],
+    ['Role', user.role ?? 'none'],
     ['Signs in', user.emailKey.includes('@') ? 'here' : 'at an identity provider'],
     ['Second factor', factors.length === 0 ? 'none' : factors.join(', ')],
     [
