@@ -109,7 +109,7 @@ export function timeText(at: number): string {
 }
 
 /** When a point begins, as short as the view permits. */
-export function pointLabel(name: ViewName, at: number): string {
+function pointLabel(name: ViewName, at: number): string {
   const iso = new Date(at).toISOString();
   if (name === 'hour' || name === 'day') return iso.slice(11, 16);
   const day = formatDay(at);
