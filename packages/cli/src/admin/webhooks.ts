@@ -68,12 +68,10 @@ async function tryWebhook(name: string, flags: object, processContext: ProcessCo
 }
 
 /** `since`: epoch milliseconds. */
-async function replay({
-  store,
-  settings,
-  args: [name = ''],
-  flags: { since },
-}: StoreTask<{ readonly since: number }>): Promise<Output> {
+async function replay(task: StoreTask<{ readonly since: number }>): Promise<Output> {
+  const { store, settings, args, flags } = task;
+  const [name = ''] = args;
+  const { since } = flags;
   findReceiver(name, settings);
   if (!(await store.rewindWebhook(name, idPrefixOf(since))))
     throw new Error(`No server has started with the webhook ${name} yet: nothing to deliver again.`);

@@ -14,17 +14,15 @@ import type { Parts } from './parts.ts';
 import { provisionersOf } from './provisioners.ts';
 
 /** Limits the scopes of the admin resources to operators and viewers, for the authorization server. */
-export async function decideAdminScopes({
-  prepared: { settings },
-  issuer,
-  storage: { store },
-  decisionPoint,
-}: Parts): Promise<NonNullable<AuthorizationServerOptions['decideScopesOf']>> {
-  if (settings.admin === null) return {};
+export async function decideAdminScopes(
+  parts: Parts,
+): Promise<NonNullable<AuthorizationServerOptions['decideScopesOf']>> {
+  const { admin } = parts.prepared.settings;
+  if (admin === null) return {};
   const { createDecideAdminScopes, createFindRole } = await import('@portcullis/admin');
-  const others = decisionPoint === null ? null : createDecideScopes(decisionPoint);
-  const decide = createDecideAdminScopes(createFindRole(store, settings.admin), others);
-  return Object.fromEntries(adminResourcesOf(issuer).map(({ resource }) => [resource, decide]));
+  const others = parts.decisionPoint === null ? null : createDecideScopes(parts.decisionPoint);
+  const decide = createDecideAdminScopes(createFindRole(parts.storage.store, admin), others);
+  return Object.fromEntries(adminResourcesOf(parts.issuer).map(({ resource }) => [resource, decide]));
 }
 
 /** The admin server of this process. */

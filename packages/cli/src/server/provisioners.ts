@@ -2,9 +2,7 @@
 import type { Settings } from '../settings/schema.ts';
 
 /** @returns their identifiers */
-export function provisionersOf({
-  identityProviders,
-}: Pick<Settings, 'identityProviders'>): readonly string[] {
+export function provisionersOf({ identityProviders }: Settings): readonly string[] {
   return identityProviders.flatMap((provider) =>
     provider.scim === undefined ? [] : [provider.id ?? provider.preset ?? ''],
   );

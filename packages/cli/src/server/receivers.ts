@@ -17,11 +17,8 @@ export interface ConfiguredReceiver {
 }
 
 /** The receivers of the settings, which share the names. */
-export function receiversOf({
-  webhooks,
-  eventExports,
-  outbound,
-}: Pick<Settings, 'webhooks' | 'eventExports' | 'outbound'>): readonly ConfiguredReceiver[] {
+export function receiversOf(settings: Settings): readonly ConfiguredReceiver[] {
+  const { webhooks, eventExports, outbound } = settings;
   return [
     ...webhooks.map((webhook) => ({
       ...pick(webhook),

@@ -169,16 +169,11 @@ async function startDeliveries(
 
 /** Creates the first account from the settings, or a one-time link that creates it. */
 async function createFirstAccount(
-  {
-    settings: { bootstrapEmail: email, bootstrapPassword: password, ...settings },
-    identityProviders,
-    nameOf,
-  }: Prepared,
+  { settings, identityProviders, nameOf }: Prepared,
   { authorizationServer }: Composition,
 ): Promise<FirstAccount> {
-  if (!settings.localAccounts) {
-    return { state: 'elsewhere', names: identityProviders.map(({ name }) => name) };
-  }
+  const { bootstrapEmail: email, bootstrapPassword: password, localAccounts } = settings;
+  if (!localAccounts) return { state: 'elsewhere', names: identityProviders.map(({ name }) => name) };
   if (email === null || password === null) {
     const link = await authorizationServer.setupLink();
     return link === null ? { state: 'there' } : { state: 'awaited', link };
