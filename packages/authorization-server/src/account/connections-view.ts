@@ -275,7 +275,9 @@ export function connectionNames(
 /** Says when a revocation takes effect, also at identity providers. */
 export function revocationEffects(layout: Layout, connections: readonly ListedGrant[]): Markup {
   const names = identityProvidersOf(connections);
-  return html`<p class="fact">${revocationDelayText(layout, Math.max(0, ...connections.map(({ revocationDelay: noticedWithin }) => noticedWithin)))}</p>
+  const delay = Math.max(0, ...connections.map(({ revocationDelay }) => revocationDelay));
+  const time = describeDuration(delay, layout.language);
+  return html`<p class="fact">${delay === 0 ? layout.text('end.at-once') : layout.text('end.within', { time })}</p>
 ${
   names.length > 0 &&
   html`<p class="fact">${names.map(
@@ -283,9 +285,4 @@ ${
       html`${index > 0 && ' '}${layout.say('end.provider', { provider: html`<bdi>${name}</bdi>` })}`,
   )}</p>`
 }`;
-}
-
-function revocationDelayText(layout: Layout, seconds: number): string {
-  if (seconds === 0) return layout.text('end.at-once');
-  return layout.text('end.within', { time: describeDuration(seconds, layout.language) });
 }

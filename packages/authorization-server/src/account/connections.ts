@@ -5,7 +5,6 @@ import { hasLocalLogin } from '../login/local-login.ts';
 import type { GrantPosition } from '../store/index.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
-import type { User } from '../users/sessions.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { connectionsPage, type ListedGrant, revokePage } from './connections-view.ts';
 import { findConnection, listConnections } from './list-connections.ts';
@@ -32,7 +31,7 @@ export function createConnectionRoutes(pages: PageRouter<ConnectionOptions>): re
         search,
         ended: value === 'one' || value === 'all' ? value : null,
         now: clock(),
-        createsTokens: await createsTokens(pages, user),
+        createsTokens: pages.options.personalAccessTokens && (await hasLocalLogin(pages, user)),
       });
       return respondPage(page, { script: true });
     }),
@@ -61,11 +60,6 @@ export function createConnectionRoutes(pages: PageRouter<ConnectionOptions>): re
       return backTo(grantId === null ? 'all' : 'one');
     }),
   ];
-}
-
-/** Whether this user can create personal access tokens here. */
-async function createsTokens(pages: PageRouter<ConnectionOptions>, user: User): Promise<boolean> {
-  return pages.options.personalAccessTokens && (await hasLocalLogin(pages, user));
 }
 
 /** Characters of a search that count. */

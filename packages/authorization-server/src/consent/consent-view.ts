@@ -1,5 +1,7 @@
 /** The consent page: the app, the requested permissions, the account, the redirect target, and the decision. */
+import type { RedirectTarget } from '@portcullis/protocol';
 import { html } from 'hono/html';
+import type { Workspace } from '../authorization/options.ts';
 import { hiddenFields, type Layout, renderPage } from '../ui/layout.ts';
 import { appMark, cautionIcon, monogram } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -31,7 +33,8 @@ export interface ConsentPage extends ConsentPermissions {
   /** The account that the app will act for: of the session, or of the identity provider. `hasOthers`: there is another way to
    * log in. */
   readonly account: { readonly email: string } | { readonly provider: string; readonly hasOthers: boolean };
-  readonly returnTo: RedirectDisplay;
+  /** Where the browser goes afterwards. */
+  readonly returnTo: Pick<RedirectTarget, 'kind' | 'display'>;
   /** Whether the redirect URI is on another host than the app's metadata document. */
   readonly redirectsElsewhere: boolean;
   /** Epoch seconds. */
@@ -41,22 +44,11 @@ export interface ConsentPage extends ConsentPermissions {
 }
 
 /** The chosen workspace, or the ones to choose from. */
-type WorkspaceChoice = { readonly chosen: NamedWorkspace } | { readonly choices: readonly NamedWorkspace[] };
-
-interface NamedWorkspace {
-  readonly id: string;
-  readonly name: string;
-}
+type WorkspaceChoice = { readonly chosen: Workspace } | { readonly choices: readonly Workspace[] };
 
 /** A protected server with permissions, a sentence each. */
 export interface DescribedResource extends NamedServer {
   readonly permissions: readonly string[];
-}
-
-/** Where the browser goes afterwards: a host (in punycode if not ASCII) or a scheme. */
-interface RedirectDisplay {
-  readonly kind: 'https' | 'loopback' | 'private-use';
-  readonly display: string;
 }
 
 /**

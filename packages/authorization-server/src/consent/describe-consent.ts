@@ -1,5 +1,6 @@
 /** Describes a consent request in the language of the page. */
 import type { RedirectTarget, Scopes } from '@portcullis/protocol';
+import type { Workspace } from '../authorization/options.ts';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName, displayName } from '../display-name.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
@@ -18,14 +19,21 @@ type DescribedConsent = Omit<
 
 export function describeConsent(
   layout: Layout,
-  clientRequest: DescribedClientRequest,
+  { client, target }: { readonly client: ResolvedClient; readonly target: RedirectTarget },
   { resource, scopes, withheld, workspace, choices, isFirstUse }: ConsentRequest,
 ): DescribedConsent {
   const { name, address } = describeResource(resource, resource.resource, [], layout);
   const descriptions = translate(resource, layout.language).scopes;
+  const verifiedBy = verifierOf(client);
   const describe = (scope: string) => scopeDescriptionOf(descriptions, scope);
   return {
-    ...describeClient(layout, clientRequest),
+    appName: clientDisplayName(client, layout),
+    logoPath: clientLogoPath(client),
+    clientId: client.id,
+    registeredAt: client.registeredAt,
+    verifiedBy,
+    returnTo: target,
+    redirectsElsewhere: typeof verifiedBy === 'object' && isOtherHost(target, verifiedBy.host),
     server: { name, address },
     isFirstUse,
     requested: scopes.requested.map((requested) => ({
@@ -47,31 +55,7 @@ export function describeConsent(
   };
 }
 
-interface DescribedClientRequest {
-  readonly client: ResolvedClient;
-  readonly target: RedirectTarget;
-}
-
-function describeClient(
-  layout: Layout,
-  { client, target }: DescribedClientRequest,
-): Pick<
-  ConsentPage,
-  'appName' | 'logoPath' | 'clientId' | 'registeredAt' | 'verifiedBy' | 'returnTo' | 'redirectsElsewhere'
-> {
-  const verifiedBy = verifierOf(client);
-  return {
-    appName: clientDisplayName(client, layout),
-    logoPath: clientLogoPath(client),
-    clientId: client.id,
-    registeredAt: client.registeredAt,
-    verifiedBy,
-    returnTo: target,
-    redirectsElsewhere: typeof verifiedBy === 'object' && isOtherHost(target, verifiedBy.host),
-  };
-}
-
-function named({ id, name }: { readonly id: string; readonly name: string }): { id: string; name: string } {
+function named({ id, name }: Workspace): Workspace {
   return { id, name: displayName(name) || id };
 }
 
