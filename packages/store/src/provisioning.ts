@@ -56,30 +56,9 @@ function valuesOf(filter: ProvisionedFilter): readonly Value[] {
 /** Writes of all connections follow each other, so that what was checked is still true. */
 const inOrder = 'scim_resources';
 
-export function createProvisioningStore(database: Database): ProvisioningStore {
-  return {
-    ...createProvisioningTokenOperations(database),
-    ...createProvisionedLists(database),
-    createProvisioned: (change) => database.transact(() => create(change), inOrder),
-    changeProvisioned: (change) => database.transact(() => changeResource(change), inOrder),
-    removeProvisioned: (resource, removeAccount, at) =>
-      database.transact(() => remove(resource, removeAccount, at), inOrder),
-    linkProvisionedAccount: (id, accountId) =>
-      database.changes(
-        sql`UPDATE scim_resources SET account_id = ${accountId}, version = version + CASE WHEN account_id IS NULL THEN 1 ELSE 0 END
-          WHERE id = ${id} AND kind = 'User' AND is_active = 1 AND (account_id IS NULL OR account_id = ${accountId})
-            AND NOT EXISTS (SELECT 1 FROM scim_resources other WHERE other.account_id = ${accountId} AND other.id <> ${id}
-              AND other.identity_provider = scim_resources.identity_provider) RETURNING 1 AS one`,
-      ),
-  };
-}
+const queriesOf = ({ by }: ProvisionedFilter) => lists[by] as (typeof lists)[string];
 
-function createProvisioningTokenOperations(
-  database: Database,
-): Pick<
-  ProvisioningStore,
-  'saveProvisioningToken' | 'findProvisioningToken' | 'listProvisioningTokens' | 'revokeProvisioningToken'
-> {
+export function createProvisioningStore(database: Database): ProvisioningStore {
   return {
     async saveProvisioningToken(token) {
       await database.write(insertToken(token));
@@ -89,21 +68,6 @@ function createProvisioningTokenOperations(
     listProvisioningTokens: async (now) => tokenColumns.readAll(await database.read(liveTokens(now))),
     revokeProvisioningToken: (id) =>
       database.changes(sql`DELETE FROM scim_tokens WHERE id = ${id} RETURNING 1 AS one`),
-  };
-}
-
-function createProvisionedLists(
-  database: Database,
-): Pick<
-  ProvisioningStore,
-  | 'findProvisioned'
-  | 'listProvisioned'
-  | 'countProvisioned'
-  | 'listProvisionedMembers'
-  | 'listProvisionedGroups'
-> {
-  const queriesOf = ({ by }: ProvisionedFilter) => lists[by] as (typeof lists)[string];
-  return {
     findProvisioned: async (identityProvider, kind, id) =>
       columns.readFirst(await database.read(byId(id, identityProvider, kind))),
     async listProvisioned(identityProvider, kind, filter, { after, skip, limit }) {
@@ -129,6 +93,17 @@ function createProvisionedLists(
           WHERE k.identity_provider = ${identityProvider} AND k.kind = 'Group' AND k.attribute = 'members' AND k.value = ${id}
           ORDER BY k.id`,
         ),
+      ),
+    createProvisioned: (change) => database.transact(() => create(change), inOrder),
+    changeProvisioned: (change) => database.transact(() => changeResource(change), inOrder),
+    removeProvisioned: (resource, removeAccount, at) =>
+      database.transact(() => remove(resource, removeAccount, at), inOrder),
+    linkProvisionedAccount: (id, accountId) =>
+      database.changes(
+        sql`UPDATE scim_resources SET account_id = ${accountId}, version = version + CASE WHEN account_id IS NULL THEN 1 ELSE 0 END
+          WHERE id = ${id} AND kind = 'User' AND is_active = 1 AND (account_id IS NULL OR account_id = ${accountId})
+            AND NOT EXISTS (SELECT 1 FROM scim_resources other WHERE other.account_id = ${accountId} AND other.id <> ${id}
+              AND other.identity_provider = scim_resources.identity_provider) RETURNING 1 AS one`,
       ),
   };
 }

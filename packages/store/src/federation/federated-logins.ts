@@ -2,10 +2,8 @@
 import type {
   AccountRecord,
   FederatedLoginRecord,
-  FederatedLoginStore,
   FederationStore,
   LinkedIdentityRecord,
-  LinkedIdentityStore,
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
@@ -29,15 +27,8 @@ const identityByAccount = defineQuery(`${SELECT_IDENTITY} WHERE account_id = ?`)
 
 export function createFederationStore(database: Database): FederationStore {
   return {
-    ...createFederatedLoginStore(database),
-    ...createLinkedIdentityStore(database),
     ...createProviderTokensStore(database),
     ...createDataKeyStore(database),
-  };
-}
-
-function createFederatedLoginStore(database: Database): FederatedLoginStore {
-  return {
     async setTransactionIdentityProvider(id, identityProvider) {
       await database.write(
         sql`UPDATE authorization_transactions SET identity_provider = ${identityProvider} WHERE id = ${id}`,
@@ -50,6 +41,11 @@ function createFederatedLoginStore(database: Database): FederatedLoginStore {
       database.changes(
         sql`DELETE FROM federated_logins WHERE state_hash = ${stateHash} AND expires_at > ${now} RETURNING 1 AS one`,
       ),
+    findLinkedIdentity: async (issuer, subject) =>
+      identityColumns.readFirst(await database.read(identityBySubject(issuer, subject))),
+    findLinkedIdentityByAccount: async (accountId) =>
+      identityColumns.readFirst(await database.read(identityByAccount(accountId))),
+    linkIdentity: (identity, account) => database.transact(() => link(identity, account), 'accounts'),
   };
 }
 
@@ -57,16 +53,6 @@ function* save(login: FederatedLoginRecord): Steps<void> {
   const { transactionId } = login;
   if (transactionId !== null) yield sql`DELETE FROM federated_logins WHERE transaction_id = ${transactionId}`;
   yield insertLogin(login);
-}
-
-function createLinkedIdentityStore(database: Database): LinkedIdentityStore {
-  return {
-    findLinkedIdentity: async (issuer, subject) =>
-      identityColumns.readFirst(await database.read(identityBySubject(issuer, subject))),
-    findLinkedIdentityByAccount: async (accountId) =>
-      identityColumns.readFirst(await database.read(identityByAccount(accountId))),
-    linkIdentity: (identity, account) => database.transact(() => link(identity, account), 'accounts'),
-  };
 }
 
 function* link({ issuer, subject }: LinkedIdentityRecord, account: AccountRecord): Steps<string> {

@@ -8,29 +8,48 @@ import type {
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { defineQuery, sql } from '../sql.ts';
-import { defineTokenTable } from './token-table.ts';
+import { createTokenTable } from './token-table.ts';
 
 type Own = Omit<ProviderTokensRecord, keyof UpstreamTokens>;
 
-const table = defineTokenTable<Own, string>({
-  table: 'provider_tokens',
-  primaryKey: ['grant_id'],
-  keyValues: (grantId) => [grantId],
-  own: 'identityProvider issuer subject name',
-});
-
-const tokensByAccount = defineQuery(
-  `SELECT ${table.columns} FROM provider_tokens WHERE account_id = ? AND ended_at IS NULL ORDER BY created_at, grant_id`,
-);
-
 export function createProviderTokensStore(database: Database): ProviderTokensStore & RevocationJobStore {
+  const table = createTokenTable<Own, string>(database, {
+    table: 'provider_tokens',
+    primaryKey: ['grant_id'],
+    keyValues: (grantId) => [grantId],
+    own: 'identityProvider issuer subject name',
+  });
+  const tokensByAccount = defineQuery(
+    `SELECT ${table.columns} FROM provider_tokens WHERE account_id = ? AND ended_at IS NULL ORDER BY created_at, grant_id`,
+  );
+
+  function* save(transactionId: string, tokens: ProviderTokensRecord): Steps<boolean> {
+    const linked =
+      yield sql`UPDATE authorization_transactions SET account_id = ${tokens.accountId}, network = NULL, identity_provider = ${tokens.identityProvider},
+        linked_grant_id = ${tokens.grantId}
+      WHERE id = ${transactionId} RETURNING 1 AS one`;
+    if (linked.length === 0) return false;
+    yield table.insert(tokens);
+    return true;
+  }
+
+  function* end(
+    grantId: string,
+    version: number,
+    reason: ProviderTokensEndReason,
+    at: number,
+  ): Steps<boolean> {
+    const ended = yield table.end(grantId, version, reason, at);
+    if (ended.length === 0) return false;
+    yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`;
+    return true;
+  }
+
   return {
     saveProviderTokens: (transactionId, tokens) => database.transact(() => save(transactionId, tokens), null),
-    async saveEndedProviderTokens(tokens) {
-      await database.write(table.insert(tokens));
-    },
-    hasProviderTokens: () => table.hasLive(database),
-    findProviderTokens: (grantId) => table.find(database, grantId),
+    saveEndedProviderTokens: table.save,
+    hasProviderTokens: table.hasLive,
+    findProviderTokens: table.find,
     async listProviderTokens(accountId) {
       return table.readRows(await database.read(tokensByAccount(accountId)));
     },
@@ -39,9 +58,9 @@ export function createProviderTokensStore(database: Database): ProviderTokensSto
         sql`UPDATE provider_tokens SET checked_at = ${at} WHERE grant_id = ${grantId} AND checked_at < ${at}`,
       );
     },
-    leaseProviderTokens: (...lease) => table.lease(database, ...lease),
-    saveRefreshedProviderTokens: (...refreshed) => table.saveRefreshed(database, ...refreshed),
-    releaseProviderTokens: (...lease) => table.release(database, ...lease),
+    leaseProviderTokens: table.lease,
+    saveRefreshedProviderTokens: table.saveRefreshed,
+    releaseProviderTokens: table.release,
     endProviderTokens: (grantId, version, reason, at) =>
       database.transact(() => end(grantId, version, reason, at), null),
     async countProviderTokensOfIdentity(issuer, subject, except) {
@@ -51,26 +70,9 @@ export function createProviderTokensStore(database: Database): ProviderTokensSto
       );
       return rows.length;
     },
-    endProviderTokensOfRevokedGrants: (since, at) => table.endOfRevokedGrants(database, since, at),
-    claimRevocationJobs: (now, until, limit) => table.claim(database, now, until, limit),
-    postponeRevocationJob: (grantId, until) => table.postpone(database, grantId, until),
-    completeRevocationJob: (grantId, version) => table.complete(database, grantId, version),
+    endProviderTokensOfRevokedGrants: table.endOfRevokedGrants,
+    claimRevocationJobs: table.claim,
+    postponeRevocationJob: table.postpone,
+    completeRevocationJob: table.complete,
   };
-}
-
-function* save(transactionId: string, tokens: ProviderTokensRecord): Steps<boolean> {
-  const linked =
-    yield sql`UPDATE authorization_transactions SET account_id = ${tokens.accountId}, network = NULL, identity_provider = ${tokens.identityProvider},
-      linked_grant_id = ${tokens.grantId}
-    WHERE id = ${transactionId} RETURNING 1 AS one`;
-  if (linked.length === 0) return false;
-  yield table.insert(tokens);
-  return true;
-}
-
-function* end(grantId: string, version: number, reason: ProviderTokensEndReason, at: number): Steps<boolean> {
-  const ended = yield table.end(grantId, version, reason, at);
-  if (ended.length === 0) return false;
-  yield sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND revoked_at IS NULL`;
-  return true;
 }

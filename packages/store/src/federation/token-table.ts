@@ -27,72 +27,63 @@ export interface TokenTable<TokensRecord, Key> {
   readonly columns: string;
   readRows(rows: readonly unknown[]): readonly TokensRecord[];
   insert(tokens: TokensRecord): Query;
-  find(database: Database, key: Key): Promise<TokensRecord | null>;
-  hasLive(database: Database): Promise<boolean>;
-  lease(
-    database: Database,
-    key: Key,
-    version: number,
-    holder: string,
-    now: number,
-    until: number,
-  ): Promise<boolean>;
+  save(tokens: TokensRecord): Promise<void>;
+  find(key: Key): Promise<TokensRecord | null>;
+  hasLive(): Promise<boolean>;
+  lease(key: Key, version: number, holder: string, now: number, until: number): Promise<boolean>;
   /** Tokens that ended during a refresh keep the refreshed ones: those are the ones to revoke. */
-  saveRefreshed(database: Database, key: Key, holder: string, tokens: RefreshedTokens): Promise<boolean>;
-  release(database: Database, key: Key, holder: string, until: number | null): Promise<void>;
+  saveRefreshed(key: Key, holder: string, tokens: RefreshedTokens): Promise<boolean>;
+  release(key: Key, holder: string, until: number | null): Promise<void>;
   end(key: Key, version: number, reason: ProviderTokensEndReason, at: number): Query;
-  endOfRevokedGrants(database: Database, since: number, at: number): Promise<number>;
-  claim(database: Database, now: number, until: number, limit: number): Promise<readonly TokensRecord[]>;
-  postpone(database: Database, key: Key, until: number): Promise<void>;
-  complete(database: Database, key: Key, version: number): Promise<void>;
+  endOfRevokedGrants(since: number, at: number): Promise<number>;
+  claim(now: number, until: number, limit: number): Promise<readonly TokensRecord[]>;
+  postpone(key: Key, until: number): Promise<void>;
+  complete(key: Key, version: number): Promise<void>;
 }
 
-export function defineTokenTable<Own, Key>(
-  definition: TableDefinition<Key>,
+export function createTokenTable<Own, Key>(
+  database: Database,
+  { table, primaryKey, keyValues, own }: TableDefinition<Key>,
 ): TokenTable<UpstreamTokens & Own, Key> {
-  const { table, primaryKey, keyValues, own } = definition;
-  const {
-    select,
-    readAll: readRows,
-    insertInto,
-  } = defineRecordColumns<UpstreamTokens & Own>(`${SHARED} ${own}`);
-  const columns = select();
+  const records = defineRecordColumns<UpstreamTokens & Own>(`${SHARED} ${own}`);
+  const columns = records.select();
+  const insert = records.insertInto(table);
   const queries = defineQueries(table, columns, primaryKey);
 
   function* claim(now: number, until: number, limit: number): Steps<readonly (UpstreamTokens & Own)[]> {
     yield queries.keepLive(now, now);
     yield queries.endExpired(now, now);
-    return readRows(yield queries.claimDue(until, now, now, limit));
+    return records.readAll(yield queries.claimDue(until, now, now, limit));
   }
 
   return {
     columns,
-    readRows,
-    insert: insertInto(table),
-    async find(database, key) {
-      return readRows(await database.read(queries.find(...keyValues(key))))[0] ?? null;
+    readRows: records.readAll,
+    insert,
+    async save(tokens) {
+      await database.write(insert(tokens));
     },
-    hasLive: async (database) => (await database.read(queries.hasLive())).length > 0,
-    lease: (database, key, version, holder, now, until) =>
+    find: async (key) => records.readFirst(await database.read(queries.find(...keyValues(key)))),
+    hasLive: async () => (await database.read(queries.hasLive())).length > 0,
+    lease: (key, version, holder, now, until) =>
       database.changes(queries.lease(holder, until, ...keyValues(key), version, now)),
-    async saveRefreshed(database, key, holder, { encryptedTokens, dataKeyId, scopes, ...times }) {
+    saveRefreshed(key, holder, { encryptedTokens, dataKeyId, scopes, ...times }) {
       const { expiresAt, isRefreshable, refreshFrom, checkedAt } = times;
       const tokens = [encryptedTokens, dataKeyId, JSON.stringify(scopes), expiresAt];
       const values = [...tokens, Number(isRefreshable), refreshFrom, checkedAt];
       return database.changes(queries.refresh(...values, ...keyValues(key), holder));
     },
-    async release(database, key, holder, until) {
+    async release(key, holder, until) {
       await database.write(queries.release(until, ...keyValues(key), holder));
     },
     end: (key, version, reason, at) => queries.end(at, reason, at, ...keyValues(key), version),
-    async endOfRevokedGrants(database, since, at) {
-      return (await database.write(queries.endOfRevokedGrants(at, at, since))).length;
-    },
-    claim: (database, now, until, limit) => database.transact(() => claim(now, until, limit), null),
-    async postpone(database, key, until) {
+    endOfRevokedGrants: async (since, at) =>
+      (await database.write(queries.endOfRevokedGrants(at, at, since))).length,
+    claim: (now, until, limit) => database.transact(() => claim(now, until, limit), null),
+    async postpone(key, until) {
       await database.write(queries.postpone(until, ...keyValues(key)));
     },
-    async complete(database, key, version) {
+    async complete(key, version) {
       await database.write(queries.complete(...keyValues(key), version));
     },
   };

@@ -1,9 +1,7 @@
 /** Dynamic client registration: rate-limited or with an initial access token. */
 import type {
   ClientRecord,
-  DynamicRegistrationStore,
   InitialAccessTokenRecord,
-  InitialAccessTokenStore,
   RateLimitCharge,
   RegistrationStore,
 } from '@portcullis/authorization-server/store';
@@ -14,16 +12,17 @@ import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
 import { createClientMetadataDocumentStore } from './client-metadata-documents.ts';
 
+const tokenColumns = defineRecordColumns<InitialAccessTokenRecord>(
+  'id hash note createdAt expiresAt clientId',
+);
+const insertToken = tokenColumns.insertInto('initial_access_tokens');
+const SELECT_TOKEN = `SELECT ${tokenColumns.select()} FROM initial_access_tokens`;
+const tokenByHash = defineQuery(`${SELECT_TOKEN} WHERE hash = ? AND expires_at > ?`);
+const tokensAfter = defineQuery(`${SELECT_TOKEN} WHERE id > ? AND expires_at > ? ORDER BY id LIMIT ?`);
+
 export function createRegistrationStore(database: Database): RegistrationStore {
   return {
-    ...createDynamicRegistrationStore(database),
-    ...createInitialAccessTokenStore(database),
     ...createClientMetadataDocumentStore(database),
-  };
-}
-
-function createDynamicRegistrationStore(database: Database): DynamicRegistrationStore {
-  return {
     async registerClient(client, charge, network) {
       if (charge === null) {
         await database.write(insertClient(client, network), ['clients', client.id]);
@@ -49,6 +48,16 @@ function createDynamicRegistrationStore(database: Database): DynamicRegistration
       );
       return new Map(rows.map(({ network, unused }) => [network, unused]));
     },
+    async saveInitialAccessToken(token) {
+      await database.write(insertToken(token));
+    },
+    findInitialAccessToken: async (hash, now) =>
+      tokenColumns.readFirst(await database.read(tokenByHash(hash, now))),
+    listInitialAccessTokens: async (after, limit, now) =>
+      tokenColumns.readAll(await database.read(tokensAfter(after, now, limit))),
+    registerClientWithInitialAccessToken: (client, hash) =>
+      database.transact(() => registerWithToken(client, hash), null),
+    revokeInitialAccessToken: (id) => database.transact(() => revoke(id), null),
   };
 }
 
@@ -77,29 +86,6 @@ function registerAtOnce(
   const full = now + interval;
   const charge = [key, full, now, interval, full, now + bucketDepth(limit)];
   return registerInOneStatement(...charge, ...newClientColumns.values({ ...client, network }));
-}
-
-const tokenColumns = defineRecordColumns<InitialAccessTokenRecord>(
-  'id hash note createdAt expiresAt clientId',
-);
-const insertToken = tokenColumns.insertInto('initial_access_tokens');
-const SELECT_TOKEN = `SELECT ${tokenColumns.select()} FROM initial_access_tokens`;
-const tokenByHash = defineQuery(`${SELECT_TOKEN} WHERE hash = ? AND expires_at > ?`);
-const tokensAfter = defineQuery(`${SELECT_TOKEN} WHERE id > ? AND expires_at > ? ORDER BY id LIMIT ?`);
-
-function createInitialAccessTokenStore(database: Database): InitialAccessTokenStore {
-  return {
-    async saveInitialAccessToken(token) {
-      await database.write(insertToken(token));
-    },
-    findInitialAccessToken: async (hash, now) =>
-      tokenColumns.readFirst(await database.read(tokenByHash(hash, now))),
-    listInitialAccessTokens: async (after, limit, now) =>
-      tokenColumns.readAll(await database.read(tokensAfter(after, now, limit))),
-    registerClientWithInitialAccessToken: (client, hash) =>
-      database.transact(() => registerWithToken(client, hash), null),
-    revokeInitialAccessToken: (id) => database.transact(() => revoke(id), null),
-  };
 }
 
 function* registerWithToken(client: ClientRecord, hash: string): Steps<boolean> {

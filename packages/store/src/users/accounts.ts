@@ -22,18 +22,15 @@ export function createUserStore(database: Database): UserStore {
   return {
     ...createFirstAccountOperations(database),
     ...createAccountOperations(database),
-    ...createPasswordOperations(database),
     ...createAccountLinkOperations(database),
     ...createSessionOperations(database),
     ...createProfileOperations(database),
   };
 }
 
-type PasswordOperations = Pick<UserStore, 'replacePasswordHash' | 'changePassword'>;
 type AccountOperations = Omit<
   UserStore,
   | keyof FirstAccountOperations
-  | keyof PasswordOperations
   | keyof AccountLinkOperations
   | keyof SessionOperations
   | keyof ProfileOperations
@@ -59,11 +56,6 @@ function createAccountOperations(database: Database): AccountOperations {
         id,
       ]),
     removeAccount: (id, at) => database.transact(() => removeSteps(id, at), 'accounts'),
-  };
-}
-
-function createPasswordOperations(database: Database): PasswordOperations {
-  return {
     async replacePasswordHash(accountId, oldHash, newHash) {
       await database.write(
         sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${accountId} AND password_hash = ${oldHash}`,
