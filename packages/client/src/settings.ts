@@ -5,13 +5,11 @@ import {
   type OptionNames,
   PROTOCOL_VERSION_HEADERS,
   type Profile,
-  type ProtocolVersionHeader,
   profiles,
   resourceOfServer,
-  type Scopes,
   unknownOptionIssues,
 } from '@portcullis/protocol';
-import { type GrantSettings, isMachineGrant } from './authorization/grant-settings.ts';
+import { isMachineGrant } from './authorization/grant-settings.ts';
 import type { Browser, Receiver } from './authorization/receiver.ts';
 import type { ScopeSettings } from './authorization/scope-plan.ts';
 import { ClientError } from './errors.ts';
@@ -19,38 +17,29 @@ import type { ClientEvent } from './events.ts';
 import { type ClientLimits, type ClientOptions, defaultClientLimits } from './options.ts';
 import { findDocumentUrlIssue } from './registration/metadata-document.ts';
 import type { PreregisteredClient, RegistrationSettings } from './registration/registration.ts';
-import type { CredentialStore } from './storage/credential-store.ts';
 import { createMemoryStore } from './storage/memory-store.ts';
 import type { Fetch } from './transport.ts';
 
+/** Options that have another form in the settings, or none by default. */
+type OtherOption =
+  | 'serverUrl'
+  | 'browser'
+  | 'receiver'
+  | 'revision'
+  | 'orderAuthorizationServers'
+  | 'onEvent'
+  | 'limits';
+
 /** Validated options with their defaults. */
-export interface ClientSettings {
+export interface ClientSettings extends Required<Omit<ClientOptions, OtherOption>> {
   /** Canonical URL of the server. */
   readonly server: string;
-  readonly grant: GrantSettings;
-  readonly registration: RegistrationSettings;
   readonly browser: Browser | null;
   readonly receiver: Receiver | null;
-  readonly store: CredentialStore;
-  readonly account: string;
-  readonly fetch: Fetch;
-  readonly oauthFetch: Fetch;
-  readonly mapFetchError: (error: unknown, origin: string) => ClientError | null;
+  /** The pinned revision. */
   readonly profile: Profile | null;
-  readonly versionHeader: ProtocolVersionHeader;
-  readonly scopes: ScopeSettings;
-  readonly sendTokenTo: NonNullable<ClientOptions['sendTokenTo']>;
-  readonly trustedOrigins: readonly string[];
-  readonly issuerAliases: Readonly<Record<string, string>>;
-  readonly resourceIndicators: Readonly<Record<string, string | null>>;
   readonly orderAuthorizationServers: NonNullable<ClientOptions['orderAuthorizationServers']> | null;
-  readonly confirmStepUp: (added: Scopes) => Promise<boolean>;
-  readonly retryStepUp: boolean;
-  readonly dpop: NonNullable<ClientOptions['dpop']>;
   readonly emit: (event: ClientEvent) => void;
-  readonly clock: () => number;
-  readonly random: (bytes: number) => Uint8Array;
-  readonly sleep: (milliseconds: number) => Promise<void>;
   readonly limits: ClientLimits;
 }
 

@@ -1,5 +1,5 @@
 /** Requests to OAuth endpoints: secure URLs only, no redirects, a time limit and a size limit. */
-import { beforeAbort, isSecureUrl, readBytes, readWebUrl } from '@portcullis/protocol';
+import { beforeAbort, readBytes, readSecureUrl } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from './errors.ts';
 
 /** The `fetch` that sends every request: pass one that uses a proxy or a private certificate authority. */
@@ -65,8 +65,7 @@ export function postRequest(
 
 /** All authorization endpoints MUST be served over HTTPS. @see RFC 6749 §3.1.2.1, seed 5.3(6) */
 function requireSecure(request: OAuthRequest): OAuthRequest {
-  const url = readWebUrl(request.url);
-  if (url !== null && isSecureUrl(url)) return request;
+  if (readSecureUrl(request.url) !== null) return request;
   throw new ClientError(
     'insecure_url',
     `Refused to contact ${sanitizeText(request.url)}: it must be an https address.`,
@@ -130,6 +129,17 @@ function tooLong(limit: number): ClientError {
 /** Releases the connection of a response whose body is not needed. */
 export async function discardBody(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => undefined);
+}
+
+/** The error of a response that means "not now". @param sender what responded, as text for users */
+export function temporaryError(
+  sender: string,
+  { status, headers }: Pick<OAuthResponse, 'status' | 'headers'>,
+  now: number = Date.now(),
+): ClientError {
+  const retryAfter = readRetryAfter(headers, now);
+  const message = `${sender} responded with status ${status}.`;
+  return new ClientError('temporarily_unavailable', message, { status, retryAfter });
 }
 
 /** JSON, or `undefined` when the text is not JSON. */

@@ -5,3 +5,4 @@ export { readTokenResponse } from './messages/token-response.ts';
 export { readAuthorizationServerMetadata } from './metadata/authorization-server-metadata.ts';
 export { openRegistrationPolicy, readClientMetadata } from './metadata/client-metadata.ts';
 export { readProtectedResourceMetadata } from './metadata/read-protected-resource-metadata.ts';
+export type { ParseResult } from './parsing/json-document.ts';

@@ -148,9 +148,10 @@ export {
   parseCidrBlock,
   sitePrefixOf,
 } from './parsing/ip-address.ts';
+export { membersOf } from './parsing/members.ts';
 export { type Parameters, readParameters } from './parsing/parameters.ts';
 export { isDisguised, type JsonLimits, readStrictJson } from './parsing/strict-json.ts';
-export { isLoopbackHost, isSecureUrl, readWebUrl } from './parsing/web-url.ts';
+export { isLoopbackHost, isSecureUrl, readSecureUrl, readWebUrl } from './parsing/web-url.ts';
 export {
   base64url,
   CODE_CHALLENGE_METHOD,

@@ -1,5 +1,5 @@
 /** Device authorization: the user enters a short code on another device while the client polls the token endpoint. */
-import { formatScopes, isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import { DEVICE_CODE, membersOf, readSecureUrl } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { Tokens } from '../storage/credentials.ts';
@@ -10,9 +10,7 @@ import {
 } from '../token-endpoint/endpoint-request.ts';
 import { requestTokens, type TokenRequest } from '../token-endpoint/token-request.ts';
 import type { DeviceGrant, DevicePrompt } from './grant-settings.ts';
-import { type GrantInput, grantTokenRequest, withResource } from './machine-grants.ts';
-
-const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+import { type GrantInput, grantForm, grantTokenRequest } from './machine-grants.ts';
 
 /** Response of the device authorization endpoint. @see RFC 8628 §3.2 */
 interface DeviceAuthorization extends DevicePrompt {
@@ -36,10 +34,9 @@ export async function requestDeviceTokens(
 }
 
 function deviceAuthorizationRequest(input: GrantInput): EndpointRequest {
-  const { discovery, registration, scopes } = input;
+  const { discovery, registration } = input;
   const endpoint = requireDeviceEndpoint(discovery);
-  const form = withResource(input, new URLSearchParams());
-  if (scopes.length > 0) form.set('scope', formatScopes(scopes));
+  const form = grantForm(input, {});
   return { endpoint, issuer: discovery.issuer, registration, form, dpopKey: null };
 }
 
@@ -54,8 +51,8 @@ export function requireDeviceEndpoint({ metadata, issuer }: DiscoveryResult): st
 
 /** The request to repeat until the user has decided. @see RFC 8628 §3.4 */
 function deviceCodeTokenRequest(input: GrantInput, { deviceCode }: DeviceAuthorization): TokenRequest {
-  const form = new URLSearchParams({ grant_type: DEVICE_CODE, device_code: deviceCode });
-  return grantTokenRequest(input, withResource(input, form));
+  const form = grantForm({ ...input, scopes: [] }, { grant_type: DEVICE_CODE, device_code: deviceCode });
+  return grantTokenRequest(input, form);
 }
 
 /** Polls at the server's pace until the user has decided or the code has expired. @see RFC 8628 §3.5 */
@@ -88,8 +85,7 @@ function denied(): ClientError {
 }
 
 function readDeviceAuthorization(json: unknown): DeviceAuthorization {
-  const document =
-    typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>) : {};
+  const document = membersOf(json);
   const { device_code: deviceCode, user_code: userCode, expires_in: expiresIn, interval } = document;
   const verificationUri = readPageUrl(document['verification_uri']);
   if (typeof deviceCode !== 'string' || typeof userCode !== 'string' || verificationUri === null) {
@@ -107,6 +103,5 @@ function readDeviceAuthorization(json: unknown): DeviceAuthorization {
 
 /** A URL that a user may be sent to. */
 function readPageUrl(value: unknown): string | null {
-  const url = typeof value === 'string' ? readWebUrl(value) : null;
-  return url !== null && isSecureUrl(url) ? String(value) : null;
+  return typeof value === 'string' && readSecureUrl(value) !== null ? value : null;
 }

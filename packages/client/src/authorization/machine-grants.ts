@@ -1,5 +1,13 @@
 /** Grants without a browser: client credentials, workload assertions, and an enterprise's identity assertion (token exchange). */
-import { clientCredentialsForm, formatScopes, type Scopes } from '@portcullis/protocol';
+import {
+  clientCredentialsForm,
+  formatScopes,
+  JWT_BEARER,
+  membersOf,
+  type Scopes,
+  TOKEN_EXCHANGE,
+  TOKEN_TYPES,
+} from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { requireTokenEndpoint } from '../discovery/endpoints.ts';
 import { ClientError } from '../errors.ts';
@@ -36,10 +44,6 @@ interface MachineGrantInput extends GrantInput {
 }
 
 export type MachineGrant = ApplicationGrant | WorkloadGrant | EnterpriseGrant;
-
-const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
-const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag';
 
 /** Obtains tokens without a user at a browser. */
 export async function requestMachineTokens(
@@ -106,9 +110,7 @@ export function clientCredentialsTokenRequest(input: GrantInput): TokenRequest {
 
 /** The request with an assertion of a platform or an identity provider. @see RFC 7523 §2.1 */
 function jwtBearerTokenRequest(input: GrantInput, assertion: string): TokenRequest {
-  const form = withResource(input, new URLSearchParams({ grant_type: JWT_BEARER, assertion }));
-  if (input.scopes.length > 0) form.set('scope', formatScopes(input.scopes));
-  return grantTokenRequest(input, form);
+  return grantTokenRequest(input, grantForm(input, { grant_type: JWT_BEARER, assertion }));
 }
 
 /** The response names the token's resource: any other is rejected. @see draft-ietf-oauth-identity-assertion-authz-grant §4.4 */
@@ -143,13 +145,16 @@ function checkAssertionAudience(
   );
 }
 
-/** Adds the resource indicator, where the revision sends one. @see RFC 8707 §2 */
-export function withResource(
-  { discovery }: Pick<GrantInput, 'discovery'>,
-  form: URLSearchParams,
+/** A form with the scopes, and with the resource indicator where the revision sends one. @see RFC 8707 §2 */
+export function grantForm(
+  { discovery: { resource }, scopes }: Pick<GrantInput, 'discovery' | 'scopes'>,
+  parameters: Readonly<Record<string, string>>,
 ): URLSearchParams {
-  if (discovery.resource !== null) form.set('resource', discovery.resource);
-  return form;
+  return new URLSearchParams({
+    ...(resource !== null && { resource }),
+    ...(scopes.length > 0 && { scope: formatScopes(scopes) }),
+    ...parameters,
+  });
 }
 
 /**
@@ -163,16 +168,14 @@ function identityAssertionRequest(
   subjectToken: string,
   subjectTokenType: EnterpriseGrant['subjectTokenType'] = 'id_token',
 ): EndpointRequest {
-  const { discovery, scopes } = input;
-  const form = new URLSearchParams({
+  const form = grantForm(input, {
     grant_type: TOKEN_EXCHANGE,
-    requested_token_type: ID_JAG,
-    audience: discovery.issuer,
+    requested_token_type: TOKEN_TYPES.idJag,
+    audience: input.discovery.issuer,
     resource: requestedResource(input),
     subject_token: subjectToken,
     subject_token_type: `urn:ietf:params:oauth:token-type:${subjectTokenType}`,
   });
-  if (scopes.length > 0) form.set('scope', formatScopes(scopes));
   const registration: Registration = {
     method: 'preregistered',
     clientId,
@@ -191,11 +194,8 @@ function identityAssertionRequest(
 }
 
 function readIdentityAssertion(json: unknown): string {
-  const document =
-    typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>) : {};
-  const assertion = document['access_token'];
-  if (typeof assertion === 'string' && assertion !== '' && document['issued_token_type'] === ID_JAG)
-    return assertion;
+  const { access_token: assertion, issued_token_type: type } = membersOf(json);
+  if (typeof assertion === 'string' && assertion !== '' && type === TOKEN_TYPES.idJag) return assertion;
   throw new ClientError(
     'token_response_invalid',
     'The identity provider did not respond with an identity assertion grant.',

@@ -5,8 +5,7 @@ import {
   base64url,
   CODE_CHALLENGE_METHOD,
   deriveCodeChallenge,
-  isSecureUrl,
-  readWebUrl,
+  readSecureUrl,
   type Scopes,
 } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
@@ -128,8 +127,7 @@ function requireAuthorizationEndpoint({ metadata, issuer }: DiscoveryResult): st
       `${sanitizeText(issuer)} has no authorization endpoint: users cannot sign in.`,
     );
   }
-  const url = readWebUrl(endpoint);
-  if (url === null || !isSecureUrl(url) || endpoint.includes('#')) {
+  if (readSecureUrl(endpoint) === null || endpoint.includes('#')) {
     throw new ClientError(
       'authorization_url_refused',
       'The authorization endpoint is not a URL that may be opened.',

@@ -34,15 +34,8 @@ export interface DiscoveryResult {
 }
 
 /** The revision of a server and its authorization servers, after the search for its resource metadata. */
-export interface ProfileSelection {
-  /** The protocol revision. */
-  readonly profile: Profile;
-  /** Canonical URL of the protected server. */
-  readonly server: string;
-  /** The challenge of the server. @see RFC 6750 §3 */
-  readonly challenge: ServerChallenge;
-  /** Its protected resource metadata; `null`: it publishes none. @see RFC 9728 §2 */
-  readonly resourceMetadata: ProtectedResourceMetadata | null;
+export interface ProfileSelection
+  extends Pick<DiscoveryResult, 'profile' | 'server' | 'challenge' | 'resourceMetadata'> {
   /** Its authorization servers in the order of the metadata. */
   readonly issuers: readonly string[];
 }

@@ -1,16 +1,24 @@
 /** Metadata documents with several well-known locations: a missing document leads to the next one, an outage never does. */
-import { ClientError } from '../errors.ts';
+import type { ParseResult } from '@portcullis/protocol/documents';
+import { ClientError, sanitizeText } from '../errors.ts';
 import {
   getRequest,
   isTemporaryStatus,
   type OAuthRequest,
   type OAuthResponse,
   parseJsonOrUndefined,
-  readRetryAfter,
   requireNoRedirect,
   sendRequest,
   type Transport,
+  temporaryError,
 } from '../transport.ts';
+
+/** The document that was read. @throws ClientError `metadata_invalid` @param name of the document, as text for users */
+export function requireDocument<T>(reading: ParseResult<T>, name: string): T {
+  if ('document' in reading) return reading.document;
+  const issues = reading.issues.slice(0, 3).map(sanitizeText).join('; ');
+  throw new ClientError('metadata_invalid', `${name} is not valid: ${issues}.`);
+}
 
 /** How documents are requested. */
 export interface DocumentRequest {
@@ -84,15 +92,12 @@ export function processDocumentResponse(
   response: OAuthResponse,
 ): NonNullable<unknown> | null {
   requireNoRedirect(request, response);
-  const { status, headers, body } = response;
+  const { status, body } = response;
   if (status >= 200 && status < 300) {
     const json = parseJsonOrUndefined(body);
     if (typeof json === 'object' && json !== null) return json;
     throw new ClientError('metadata_invalid', `${request.url} did not respond with JSON.`, { status });
   }
   if (status >= 400 && !isTemporaryStatus(status)) return null;
-  throw new ClientError('temporarily_unavailable', `${request.url} responded with status ${status}.`, {
-    status,
-    retryAfter: readRetryAfter(headers, Date.now()),
-  });
+  throw temporaryError(request.url, response);
 }

@@ -8,7 +8,7 @@ import {
 import { readProtectedResourceMetadata } from '@portcullis/protocol/documents';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ServerChallenge } from './challenge.ts';
-import { type DocumentRequest, fetchFirstDocument } from './documents.ts';
+import { type DocumentRequest, fetchFirstDocument, requireDocument } from './documents.ts';
 
 export interface ResourceMetadataSearch extends DocumentRequest {
   /** Origins besides the server's own that may host its metadata. */
@@ -78,14 +78,7 @@ function checkLocation(announced: string, server: string, trustedOrigins: readon
  */
 export function validateResourceMetadata(json: unknown, server: string): ProtectedResourceMetadata {
   const reading = readProtectedResourceMetadata(json);
-  if ('issues' in reading) {
-    const issues = reading.issues.slice(0, 3).map(sanitizeText).join('; ');
-    throw new ClientError(
-      'metadata_invalid',
-      `The server's protected resource metadata is not valid: ${issues}.`,
-    );
-  }
-  const { document } = reading;
+  const document = requireDocument(reading, "The server's protected resource metadata");
   if (!coversResource(document.resource, server)) {
     throw new ClientError(
       'resource_mismatch',

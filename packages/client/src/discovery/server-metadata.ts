@@ -2,7 +2,7 @@
 import { type AuthorizationServerMetadata, type Profile, serverMetadataUrls } from '@portcullis/protocol';
 import { readAuthorizationServerMetadata } from '@portcullis/protocol/documents';
 import { ClientError, sanitizeText } from '../errors.ts';
-import { type DocumentRequest, fetchFirstDocument } from './documents.ts';
+import { type DocumentRequest, fetchFirstDocument, requireDocument } from './documents.ts';
 
 /**
  * Finds and validates the metadata of an issuer; `null` when it has none.
@@ -29,14 +29,7 @@ export function validateServerMetadata(
   profile: Profile,
 ): AuthorizationServerMetadata {
   const reading = readAuthorizationServerMetadata(json);
-  if ('issues' in reading) {
-    const issues = reading.issues.slice(0, 3).map(sanitizeText).join('; ');
-    throw new ClientError(
-      'metadata_invalid',
-      `The metadata of ${sanitizeText(issuer)} is not valid: ${issues}.`,
-    );
-  }
-  const { document } = reading;
+  const document = requireDocument(reading, `The metadata of ${sanitizeText(issuer)}`);
   if (profile.metadataIssuer === 'exact' && document.issuer !== issuer) {
     throw new ClientError(
       'issuer_mismatch',

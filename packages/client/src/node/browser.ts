@@ -1,6 +1,6 @@
 /** The system's browser, started without a shell and with one validated URL as its only argument. */
 import { type SpawnOptions, spawn } from 'node:child_process';
-import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import { readSecureUrl } from '@portcullis/protocol';
 import type { Browser } from '../authorization/receiver.ts';
 import { ClientError } from '../errors.ts';
 
@@ -13,11 +13,11 @@ export interface OpenerCommand {
 /** Starts a detached process. */
 type StartProcess = (program: string, args: readonly string[], options: SpawnOptions) => Promise<void>;
 
-/** Openers by platform; each receives the URL as a separate argument. */
-const OPENERS: Readonly<Partial<Record<NodeJS.Platform, (url: string) => OpenerCommand>>> = {
-  darwin: (url) => ({ program: 'open', arguments: [url] }),
+/** Openers by platform; each receives the URL as a separate argument after these. */
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, OpenerCommand>>> = {
+  darwin: { program: 'open', arguments: [] },
   // No shell: the protocol handler gets the argument unchanged.
-  win32: (url) => ({ program: 'rundll32', arguments: ['url.dll,FileProtocolHandler', url] }),
+  win32: { program: 'rundll32', arguments: ['url.dll,FileProtocolHandler'] },
 };
 
 /**
@@ -25,15 +25,14 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, (url: string) => OpenerC
  * @throws ClientError `authorization_url_refused` for anything but https, or http on a loopback address.
  */
 export function openerCommand(url: string, platform: NodeJS.Platform): OpenerCommand {
-  const parsed = readWebUrl(url);
-  if (parsed === null || !isSecureUrl(parsed)) {
+  if (readSecureUrl(url) === null) {
     throw new ClientError(
       'authorization_url_refused',
       'Refused to open a URL that is neither https nor on a loopback address.',
     );
   }
-  const opener = OPENERS[platform] ?? ((address: string) => ({ program: 'xdg-open', arguments: [address] }));
-  return opener(url);
+  const opener = OPENERS[platform] ?? { program: 'xdg-open', arguments: [] };
+  return { program: opener.program, arguments: [...opener.arguments, url] };
 }
 
 /** Options of the system's browser. */

@@ -4,6 +4,7 @@ import {
   type ClientAuthenticationMethod,
   isLoopbackHost,
   matchesRedirectUri,
+  membersOf,
 } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
@@ -14,8 +15,8 @@ import {
   type OAuthResponse,
   parseJsonOrUndefined,
   postRequest,
-  readRetryAfter,
   requireNoRedirect,
+  temporaryError,
 } from '../transport.ts';
 import { chooseMethod, methodToRegister } from './authentication-method.ts';
 import type { RegistrationSettings } from './registration.ts';
@@ -104,7 +105,7 @@ export function processRegistrationResponse(
 ): Registration {
   requireNoRedirect(request, response);
   if (response.status < 200 || response.status >= 300) throw errorFrom(response);
-  const document = readObject(response);
+  const document = membersOf(parseJsonOrUndefined(response.body));
   const clientId = readText(document['client_id']);
   if (clientId === null) throw refused('The registration response has no client_id.');
   const clientSecret = readText(document['client_secret']);
@@ -147,13 +148,9 @@ function checkRedirectUris(registered: unknown, requested: readonly string[]): r
 }
 
 function errorFrom(response: OAuthResponse): ClientError {
-  const { status, headers } = response;
-  if (isTemporaryStatus(status)) {
-    const retryAfter = readRetryAfter(headers, Date.now());
-    const message = `The registration endpoint responded with status ${status}.`;
-    return new ClientError('temporarily_unavailable', message, { status, retryAfter });
-  }
-  const document = readObject(response);
+  const { status } = response;
+  if (isTemporaryStatus(status)) return temporaryError('The registration endpoint', response);
+  const document = membersOf(parseJsonOrUndefined(response.body));
   const error = sanitizeText(readText(document['error']) ?? '');
   const description = sanitizeText(readText(document['error_description']) ?? '');
   const details = [error, description].filter((part) => part !== '').join(': ') || `status ${status}`;
@@ -164,11 +161,6 @@ function errorFrom(response: OAuthResponse): ClientError {
 
 function refused(message: string): ClientError {
   return new ClientError('registration_refused', message);
-}
-
-function readObject({ body }: OAuthResponse): JsonObject {
-  const json = parseJsonOrUndefined(body);
-  return typeof json === 'object' && json !== null ? (json as JsonObject) : {};
 }
 
 function readText(value: unknown): string | null {

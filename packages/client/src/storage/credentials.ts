@@ -30,6 +30,7 @@ export interface RegistrationManagement {
 /** The tokens of one session. */
 export interface Tokens {
   readonly accessToken: string;
+  /** How the access token is sent. @see RFC 6750 §2.1, RFC 9449 §7.1 */
   readonly scheme: 'Bearer' | 'DPoP';
   /** Epoch milliseconds; `null`: the server did not say. */
   readonly expiresAt: number | null;
@@ -43,6 +44,7 @@ export interface Tokens {
   readonly resource: string | null;
   /** The endpoint that issued the tokens, and the only one their refresh token is sent to. */
   readonly tokenEndpoint: string;
+  /** The client that obtained them. */
   readonly clientId: string;
   /** Private key that the access token is bound to. */
   readonly dpopKey: PrivateEcJwk | null;

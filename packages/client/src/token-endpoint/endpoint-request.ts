@@ -1,4 +1,5 @@
 /** Authenticated requests to the token, revocation and device authorization endpoints, with DPoP nonces and error responses. */
+import { membersOf } from '@portcullis/protocol';
 import { createDpopProof } from '../dpop.ts';
 import { ClientError, resourceAdvice, sanitizeText } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
@@ -13,6 +14,7 @@ import {
   requireNoRedirect,
   sendRequest,
   type Transport,
+  temporaryError,
 } from '../transport.ts';
 import { clientCredentials } from './client-authentication.ts';
 import type { ClientContext } from './client-context.ts';
@@ -103,14 +105,11 @@ export function processEndpointResponse(
 
 function errorFrom(origin: string, response: OAuthResponse, now: number): ClientError {
   const { status } = response;
-  const retryAfter = readRetryAfter(response.headers, now);
-  if (isTemporaryStatus(status)) {
-    const message = `The token endpoint of ${origin} responded with status ${status}.`;
-    return new ClientError('temporarily_unavailable', message, { status, retryAfter });
-  }
+  if (isTemporaryStatus(status)) return temporaryError(`The token endpoint of ${origin}`, response, now);
   const oauthError = textMember(response, 'error');
   if (oauthError === 'temporarily_unavailable') {
     const message = `${origin} cannot issue tokens at the moment.`;
+    const retryAfter = readRetryAfter(response.headers, now);
     return new ClientError('temporarily_unavailable', message, { status, oauthError, retryAfter });
   }
   const description = textMember(response, 'error_description');
@@ -120,8 +119,6 @@ function errorFrom(origin: string, response: OAuthResponse, now: number): Client
 }
 
 function textMember({ body }: OAuthResponse, name: string): string | undefined {
-  const json = parseJsonOrUndefined(body);
-  if (typeof json !== 'object' || json === null) return undefined;
-  const value = (json as Readonly<Record<string, unknown>>)[name];
+  const value = membersOf(parseJsonOrUndefined(body))[name];
   return typeof value === 'string' && value !== '' ? sanitizeText(value) : undefined;
 }

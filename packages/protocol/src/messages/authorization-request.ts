@@ -2,7 +2,7 @@
 import type { AuthenticationRequirement } from '../authentication.ts';
 import { OAuthError } from '../errors.ts';
 import type { Parameters } from '../parsing/parameters.ts';
-import { isSecureUrl, readWebUrl } from '../parsing/web-url.ts';
+import { readSecureUrl } from '../parsing/web-url.ts';
 import { CODE_CHALLENGE_METHOD, isCodeChallenge } from '../pkce.ts';
 import { readRequestedScopes, type Scopes } from '../scopes.ts';
 
@@ -168,8 +168,8 @@ export interface AuthorizationRequestParameters {
  * @see RFC 6749 §4.1.1
  */
 export function authorizationRequestUrl(endpoint: string, request: AuthorizationRequestParameters): string {
-  const url = readWebUrl(endpoint);
-  if (url === null || !isSecureUrl(url) || endpoint.includes('#')) {
+  const url = readSecureUrl(endpoint);
+  if (url === null || endpoint.includes('#')) {
     throw new TypeError('The authorization endpoint must be an https URL without a fragment.');
   }
   const query = url.searchParams;

@@ -1,6 +1,6 @@
 /** Parses JSON documents from untrusted sources by a schema: a typed value, or all issues at once. */
 import * as z from 'zod';
-import { isSecureUrl, readWebUrl } from './web-url.ts';
+import { readSecureUrl, readWebUrl } from './web-url.ts';
 
 /** The parsed document, or all issues. */
 export type ParseResult<T> = { readonly document: T } | { readonly issues: readonly string[] };
@@ -28,10 +28,12 @@ function withoutNulls(json: object): object {
 }
 
 /** An https URL, or http on a loopback host; kept as written. */
-export const secureUrlSchema: z.ZodType<string> = z.string().refine((text) => {
-  const url = readWebUrl(text);
-  return url !== null && isSecureUrl(url);
-}, 'must be an absolute https URL (http for loopback hosts only)');
+export const secureUrlSchema: z.ZodType<string> = z
+  .string()
+  .refine(
+    (text) => readSecureUrl(text) !== null,
+    'must be an absolute https URL (http for loopback hosts only)',
+  );
 
 /** An endpoint of an authorization server: a secure URL that MUST NOT include a fragment. @see RFC 6749 §3.1 */
 export const endpointUrlSchema: z.ZodType<string> = secureUrlSchema.refine(

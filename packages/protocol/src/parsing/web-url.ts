@@ -38,6 +38,12 @@ export function isSecureUrl(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname));
 }
 
+/** Parses a URL that secrets may be sent to; `null` for any other text. */
+export function readSecureUrl(text: string): URL | null {
+  const url = readWebUrl(text);
+  return url !== null && isSecureUrl(url) ? url : null;
+}
+
 /**
  * Whether the parsed host is the one that a reader sees. The parser skips slashes (`https:///evil`), decodes
  * percent-encoding and repairs addresses (`127.1`, `0x7f.1`, `2130706433`); user information puts a false host in
