@@ -125,6 +125,14 @@ export function sanitizeErrorText(text: string): string {
     .replace(/[^\x20-\x7e]/gu, '?');
 }
 
+/** An access token that is not accepted. @param reason what is wrong with it, for the operator only */
+export function tokenRejected(
+  reason: string,
+  description = 'The access token is not valid here.',
+): OAuthError {
+  return new OAuthError('invalid_token', description, { reason });
+}
+
 /** A dependency of the request is unavailable: 503, to be retried after `retryAfter` seconds. */
 export function temporarilyUnavailable(reason: string, retryAfter = 5, cause?: unknown): OAuthError {
   return new OAuthError(

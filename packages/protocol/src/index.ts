@@ -32,6 +32,7 @@ export {
   type OAuthErrorCode,
   type OAuthErrorOptions,
   temporarilyUnavailable,
+  tokenRejected,
   tooManyRequests,
 } from './errors.ts';
 export { createEs256 } from './es256.ts';
@@ -43,7 +44,12 @@ export {
   type ServerMetadataKind,
   serverMetadataUrls,
 } from './issuer.ts';
-export { decodeBase64url, encodeBase64url, isBase64url } from './jose/base64url.ts';
+export {
+  decodeBase64url,
+  encodeBase64url,
+  encodeBase64url as base64url,
+  isBase64url,
+} from './jose/base64url.ts';
 export { parseJsonSegment } from './jose/json-segment.ts';
 export {
   isKeyOfAlgorithm,
@@ -63,7 +69,7 @@ export {
   USER_CLAIMS,
   type UserClaim,
 } from './messages/access-token.ts';
-export { readAuthorizationHeader } from './messages/authorization-header.ts';
+export { basicCredentials, readAuthorizationHeader } from './messages/authorization-header.ts';
 export {
   AUTHORIZATION_PARAMETERS,
   type AuthorizationRequest,
@@ -148,12 +154,10 @@ export {
   parseCidrBlock,
   sitePrefixOf,
 } from './parsing/ip-address.ts';
-export { membersOf } from './parsing/members.ts';
 export { type Parameters, readParameters } from './parsing/parameters.ts';
-export { isDisguised, type JsonLimits, readStrictJson } from './parsing/strict-json.ts';
+export { isDisguised, type JsonLimits, membersOf, readStrictJson } from './parsing/strict-json.ts';
 export { isLoopbackHost, isSecureUrl, readSecureUrl, readWebUrl } from './parsing/web-url.ts';
 export {
-  base64url,
   CODE_CHALLENGE_METHOD,
   deriveCodeChallenge,
   isCodeChallenge,

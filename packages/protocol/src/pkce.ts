@@ -1,4 +1,5 @@
 /** PKCE with S256 (RFC 7636): the syntax of verifier and challenge, and the challenge of a verifier. */
+import { encodeBase64url } from './jose/base64url.ts';
 
 /** code-verifier = 43*128unreserved */
 const UNRESERVED_43_128 = /^[A-Za-z0-9\-._~]{43,128}$/;
@@ -43,12 +44,5 @@ export function verifyCodeVerifier(
  */
 export async function deriveCodeChallenge(verifier: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
-  return base64url(new Uint8Array(digest));
-}
-
-/** Encodes bytes as base64url without padding. @see RFC 4648 §5 */
-export function base64url(bytes: Uint8Array): string {
-  let binary = '';
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  return encodeBase64url(new Uint8Array(digest));
 }

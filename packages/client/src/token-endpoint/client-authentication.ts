@@ -1,5 +1,5 @@
 /** Client authentication: one table entry per method, and never two methods in one request. */
-import type { ClientAuthenticationMethod } from '@portcullis/protocol';
+import { basicCredentials, type ClientAuthenticationMethod } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
 import { type ClientSigningKey, signClientJwt } from '../signing-key.ts';
 import type { Registration } from '../storage/credentials.ts';
@@ -33,7 +33,7 @@ const METHODS: Readonly<Record<ClientAuthenticationMethod, Authenticate>> = {
   }),
   client_secret_basic: async (registration) => ({
     parameters: {},
-    headers: { authorization: basic(registration.clientId, requireSecret(registration)) },
+    headers: { authorization: basicCredentials(registration.clientId, requireSecret(registration)) },
   }),
   private_key_jwt: clientAssertion,
 };
@@ -76,15 +76,6 @@ async function clientAssertion(
     },
     headers: {},
   };
-}
-
-/** Identifier and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
-function basic(clientId: string, secret: string): string {
-  return `Basic ${btoa(`${formEncode(clientId)}:${formEncode(secret)}`)}`;
-}
-
-function formEncode(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
 function requireSecret({ clientSecret }: Registration): string {

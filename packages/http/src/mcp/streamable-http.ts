@@ -1,4 +1,6 @@
 /** Streamable HTTP, the client side: a POST for each message, a stream for messages of the server; with a session or stateless. */
+import { setTimeout } from 'node:timers/promises';
+import { beforeAbort } from '@portcullis/protocol';
 import {
   isMembers,
   isRequest,
@@ -194,14 +196,5 @@ function createRequests({ url, fetch, readError, statelessHeaders }: StreamableH
 }
 
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop, { once: true });
-    const wake = (): void => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    };
-    setTimeout(wake, milliseconds).unref();
-  });
+  return beforeAbort(setTimeout(milliseconds, undefined, { ref: false }), signal);
 }

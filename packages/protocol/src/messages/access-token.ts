@@ -1,6 +1,6 @@
 /** JWT access tokens (RFC 9068): builds the claims, and checks issuer, audience and times of received ones. */
 import { acrOf, type UserAuthentication } from '../authentication.ts';
-import { OAuthError } from '../errors.ts';
+import { tokenRejected } from '../errors.ts';
 import { formatScopes, readLenientScopes, type Scopes } from '../scopes.ts';
 import type { StatusReference } from './status-list.ts';
 
@@ -142,13 +142,14 @@ export function checkAccessToken(
   expected: AccessTokenExpectations,
 ): AccessTokenClaims {
   const { iss, aud, scope, cnf, grant_id: grantId } = claims;
-  if (typeof iss !== 'string' || !expected.issuers.includes(iss)) throw invalid('issuer is not trusted');
-  if (!isAudience(aud, expected.resource)) throw invalid('audience is not this resource');
+  if (typeof iss !== 'string' || !expected.issuers.includes(iss))
+    throw tokenRejected('issuer is not trusted');
+  if (!isAudience(aud, expected.resource)) throw tokenRejected('audience is not this resource');
   // Without proof of possession, a stolen bound token must be useless.
   if (cnf !== undefined && expected.provesPossession !== true) {
-    throw invalid('token is bound to a key that was not proven');
+    throw tokenRejected('token is bound to a key that was not proven');
   }
-  if (scope !== undefined && typeof scope !== 'string') throw invalid('scope is not a string');
+  if (scope !== undefined && typeof scope !== 'string') throw tokenRejected('scope is not a string');
   return {
     iss,
     aud,
@@ -165,17 +166,17 @@ function checkTimes(
   { exp, iat, nbf }: Readonly<Record<string, unknown>>,
   { now, clockTolerance }: AccessTokenExpectations,
 ): Pick<AccessTokenClaims, 'exp' | 'iat' | 'nbf'> {
-  if (!isTime(exp)) throw invalid('exp is missing');
-  if (exp + clockTolerance <= now) throw invalid('token has expired', 'The access token has expired.');
-  if (!isTime(iat) || iat - clockTolerance > now) throw invalid('iat is missing or in the future');
+  if (!isTime(exp)) throw tokenRejected('exp is missing');
+  if (exp + clockTolerance <= now) throw tokenRejected('token has expired', 'The access token has expired.');
+  if (!isTime(iat) || iat - clockTolerance > now) throw tokenRejected('iat is missing or in the future');
   if (nbf === undefined) return { exp, iat };
-  if (!isTime(nbf) || nbf - clockTolerance > now) throw invalid('token is not valid yet');
+  if (!isTime(nbf) || nbf - clockTolerance > now) throw tokenRejected('token is not valid yet');
   return { exp, iat, nbf };
 }
 
 function requiredText(claims: Readonly<Record<string, unknown>>, name: string): string {
   const value = claims[name];
-  if (typeof value !== 'string' || value === '') throw invalid(`${name} is missing`);
+  if (typeof value !== 'string' || value === '') throw tokenRejected(`${name} is missing`);
   return value;
 }
 
@@ -191,8 +192,4 @@ function isAudience(audience: unknown, resource: string): audience is string | r
 
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
-}
-
-function invalid(reason: string, description = 'The access token is not valid here.'): OAuthError {
-  return new OAuthError('invalid_token', description, { reason });
 }

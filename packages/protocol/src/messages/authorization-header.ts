@@ -1,4 +1,4 @@
-/** Reads the access token from the `Authorization` header. */
+/** The `Authorization` header: reads access tokens, and writes client secrets. */
 
 /** What the header contains. `none` also stands for schemes without an access token, such as Basic. */
 export type AuthorizationHeader =
@@ -46,6 +46,15 @@ function schemeOf(name: string): 'Bearer' | 'DPoP' | null {
 /** Trims only what HTTP considers white space: a no-break space is part of the token, and makes it malformed. */
 function trim(text: string): string {
   return text.replace(/^[ \t]+/, '').replace(/(?<![ \t])[ \t]+$/, '');
+}
+
+/** A client's identifier and secret for HTTP Basic, form-encoded before they are joined. @see RFC 6749 §2.3.1 */
+export function basicCredentials(clientId: string, secret: string): string {
+  return `Basic ${btoa(`${formEncode(clientId)}:${formEncode(secret)}`)}`;
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
 function malformed(reason: string): AuthorizationHeader {

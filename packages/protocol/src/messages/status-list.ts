@@ -1,5 +1,5 @@
 /** Token status lists: the reference from a token to its entry in a published list. */
-import { OAuthError } from '../errors.ts';
+import { tokenRejected } from '../errors.ts';
 
 /** The header type of a signed list. @see draft-ietf-oauth-status-list §5.1 */
 export const STATUS_LIST_TYPE = 'statuslist+jwt';
@@ -29,18 +29,14 @@ export function readStatusReference(claims: Readonly<Record<string, unknown>>): 
   const { status_list: reference } = objectOf(status);
   if (reference === undefined) return null;
   const { idx, uri } = objectOf(reference);
-  if (typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0) throw invalid('idx is not an index');
-  if (typeof uri !== 'string' || uri === '') throw invalid('uri is missing');
+  if (typeof idx !== 'number' || !Number.isSafeInteger(idx) || idx < 0)
+    throw tokenRejected('status: idx is not an index');
+  if (typeof uri !== 'string' || uri === '') throw tokenRejected('status: uri is missing');
   return { idx, uri };
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('not an object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw tokenRejected('status: not an object');
   return value as Readonly<Record<string, unknown>>;
-}
-
-function invalid(reason: string): OAuthError {
-  return new OAuthError('invalid_token', 'The access token is not valid here.', {
-    reason: `status: ${reason}`,
-  });
 }

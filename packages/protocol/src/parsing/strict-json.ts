@@ -126,6 +126,11 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 1;
 }
 
+/** The members of a parsed object; none of any other value. */
+export function membersOf(json: unknown): Readonly<Record<string, unknown>> {
+  return typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>) : {};
+}
+
 function malformed(): SyntaxError {
   return new SyntaxError('JSON is malformed');
 }

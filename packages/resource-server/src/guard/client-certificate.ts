@@ -1,5 +1,5 @@
 /** Certificate-bound access tokens (RFC 8705): compares the client certificate of the connection with the token. */
-import { decodeBase64url, OAuthError } from '@portcullis/protocol';
+import { decodeBase64url, tokenRejected } from '@portcullis/protocol';
 import type { CertificateOptions } from '../options.ts';
 import { digest } from '../verifiers/node-crypto.ts';
 
@@ -32,13 +32,9 @@ export async function checkClientCertificate(
   const shown =
     from === 'tls' ? tlsThumbprint(request.socket) : await headerThumbprint(request.clientCertificate);
   if (shown === thumbprint) return;
-  throw new OAuthError(
-    'invalid_token',
+  throw tokenRejected(
+    shown === null ? 'the client presented no certificate' : 'the token is bound to another certificate',
     'Send the access token over a connection with the certificate it is bound to.',
-    {
-      reason:
-        shown === null ? 'the client presented no certificate' : 'the token is bound to another certificate',
-    },
   );
 }
 

@@ -52,15 +52,10 @@ export function createErrorResponses({ resources, origins, events }: GuardSettin
     rejectForeignOrigin({ origin, host }) {
       const isForeignPage = isPresent(origin) && !origins.allows(origin);
       if (!isForeignPage && (!isPresent(host) || origins.allowsHost(host))) return null;
-      const [error, guardResponse] = isForeignPage ? ORIGIN_NOT_ALLOWED : HOST_NOT_ALLOWED;
-      events({
-        type: 'request.rejected',
-        status: 403,
-        error,
-        reason: 'possible DNS rebinding',
-        resource: null,
-      });
-      return guardResponse;
+      const error = isForeignPage ? 'origin_not_allowed' : 'host_not_allowed';
+      const reason = 'possible DNS rebinding';
+      events({ type: 'request.rejected', status: 403, error, reason, resource: null });
+      return jsonResponse(403, { error, error_description: NOT_ALLOWED[error] });
     },
   };
 }
@@ -110,21 +105,10 @@ function addCorsHeaders(
     : guardResponse;
 }
 
-const ORIGIN_NOT_ALLOWED: readonly [string, GuardResponse] = [
-  'origin_not_allowed',
-  jsonResponse(403, {
-    error: 'origin_not_allowed',
-    error_description: 'Pages of this origin may not call this server. Its operator can allow the origin.',
-  }),
-];
-
-const HOST_NOT_ALLOWED: readonly [string, GuardResponse] = [
-  'host_not_allowed',
-  jsonResponse(403, {
-    error: 'host_not_allowed',
-    error_description: 'This server does not accept this Host. Its operator can allow it.',
-  }),
-];
+const NOT_ALLOWED = {
+  origin_not_allowed: 'Pages of this origin may not call this server. Its operator can allow the origin.',
+  host_not_allowed: 'This server does not accept this Host. Its operator can allow it.',
+} as const;
 
 const INTERNAL_ERROR: GuardResponse = jsonResponse(500, {
   error: 'server_error',

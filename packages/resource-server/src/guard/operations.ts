@@ -1,6 +1,7 @@
 /** Reads the operations of a JSON-RPC body, so that scopes can depend on them. */
 import {
   type McpOperation,
+  membersOf,
   OAuthError,
   type OperationParameters,
   readOperationTarget,
@@ -40,10 +41,6 @@ function textOf(members: Members, name: string): string {
   const value = members[name];
   if (typeof value !== 'string') throw invalid(name, 'a string');
   return value;
-}
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {};
 }
 
 function invalid(name: string, expected: string): OAuthError {

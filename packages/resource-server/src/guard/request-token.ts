@@ -1,5 +1,5 @@
 /** Reads the token of a request and its scheme, which says whether the token is bound to a key. */
-import { OAuthError, readAuthorizationHeader } from '@portcullis/protocol';
+import { OAuthError, readAuthorizationHeader, tokenRejected } from '@portcullis/protocol';
 
 export interface RequestToken {
   readonly scheme: 'Bearer' | 'DPoP';
@@ -18,9 +18,8 @@ export function readRequestToken(authorization: AuthorizationField): RequestToke
   if (credentials.kind === 'none') return null;
   if (credentials.kind === 'malformed') {
     // A malformed token is an invalid token; any other malformed header is an invalid request.
-    if (isSingleWord(authorization)) {
-      throw new OAuthError('invalid_token', 'The access token is malformed.', { reason: credentials.reason });
-    }
+    if (isSingleWord(authorization))
+      throw tokenRejected(credentials.reason, 'The access token is malformed.');
     throw new OAuthError('invalid_request', credentials.reason, { reason: credentials.reason });
   }
   return credentials;

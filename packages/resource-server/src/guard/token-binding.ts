@@ -1,5 +1,5 @@
 /** Sender-constrained tokens: reads the key or certificate that a token is bound to (`cnf`). */
-import { OAuthError } from '@portcullis/protocol';
+import { type OAuthError, tokenRejected } from '@portcullis/protocol';
 import type { VerifiedClaims } from '../principal.ts';
 import type { RequestToken } from './request-token.ts';
 
@@ -44,11 +44,5 @@ export function checkTokenBinding(
 }
 
 export function bindingError(reason: string): OAuthError {
-  return new OAuthError(
-    'invalid_token',
-    'Use the scheme DPoP for tokens bound to a key, and only for those.',
-    {
-      reason,
-    },
-  );
+  return tokenRejected(reason, 'Use the scheme DPoP for tokens bound to a key, and only for those.');
 }

@@ -6,6 +6,7 @@ import {
   type Scopes,
   scopesOf,
   temporarilyUnavailable,
+  tokenRejected,
 } from '@portcullis/protocol';
 import { createPrincipal, type Principal, sourceOf, type VerifiedClaims } from '../principal.ts';
 import type { RequestInfo } from '../request-info.ts';
@@ -171,11 +172,7 @@ export async function checkNotRevoked(resource: ProtectedResource, claims: Verif
   } catch (error) {
     rethrowUnavailable(error);
   }
-  if (live !== true) {
-    throw new OAuthError('invalid_token', 'The access token is no longer valid.', {
-      reason: 'token was revoked',
-    });
-  }
+  if (live !== true) throw tokenRejected('token was revoked', 'The access token is no longer valid.');
 }
 
 /** Parses the scopes of tokens, and caches the few combinations that most tokens of a resource have. */

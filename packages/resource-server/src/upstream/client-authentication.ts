@@ -1,4 +1,5 @@
 /** Authenticates a protected server at its authorization server, by client secret or private key. */
+import { basicCredentials } from '@portcullis/protocol';
 import type { CryptoKey, JWK } from 'jose';
 
 /** A client secret or a private key. */
@@ -26,7 +27,7 @@ export function createClientAuthentication(
 ): () => Promise<ClientAuthentication> {
   const { clientId, clientSecret, clientKey, issuer } = client;
   if (clientKey === undefined) {
-    const authorization = `Basic ${btoa(`${encode(clientId)}:${encode(clientSecret)}`)}`;
+    const authorization = basicCredentials(clientId, clientSecret);
     return async () => ({ parameters: {}, headers: { authorization } });
   }
   const key = importKey(clientKey);
@@ -64,9 +65,4 @@ async function signAssertion(
     .setExpirationTime(now + ASSERTION_LIFETIME)
     .setJti(crypto.randomUUID())
     .sign(key);
-}
-
-/** Identifier and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
-function encode(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1);
 }

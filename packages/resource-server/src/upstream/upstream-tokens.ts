@@ -9,7 +9,7 @@ import {
 import { type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
 import { numberIssues } from '../number-issues.ts';
 import type { Principal, VerifiedClaims } from '../principal.ts';
-import { defaultFetchLimits, type FetchFunction, isSecureEndpoint } from '../verifiers/fetch-json.ts';
+import { type FetchFunction, fetchLimits, isSecureEndpoint } from '../verifiers/fetch-json.ts';
 import { createClientAuthentication, type ExchangeCredentials } from './client-authentication.ts';
 import { createExchangeCache } from './exchange-cache.ts';
 import { createTokenExchange } from './token-exchange.ts';
@@ -63,12 +63,14 @@ export function createUpstreamTokens(options: UpstreamOptions): UpstreamTokenSou
   validateOptions(options);
   const { issuer, tokenEndpoint = null, freshness = 60 } = options;
   const clock = options.clock ?? (() => Math.floor(Date.now() / 1000));
-  const remote = {
-    fetch: options.fetch ?? defaultFetchLimits.fetch,
-    timeout: options.timeout ?? defaultFetchLimits.timeout,
-  };
   const prove = createClientAuthentication(options, clock);
-  const exchange = createTokenExchange({ issuer, endpoint: tokenEndpoint, remote, prove, clock });
+  const exchange = createTokenExchange({
+    issuer,
+    endpoint: tokenEndpoint,
+    remote: fetchLimits(options),
+    prove,
+    clock,
+  });
   const cache = createExchangeCache(exchange, freshness, clock);
   return {
     tokenFor: async (principal, want = {}) => {

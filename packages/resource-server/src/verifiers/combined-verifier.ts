@@ -1,5 +1,5 @@
 /** Combines verifiers: one for each issuer or kind of token, or local verification confirmed by introspection. */
-import { ConfigurationError, OAuthError } from '@portcullis/protocol';
+import { ConfigurationError, tokenRejected } from '@portcullis/protocol';
 import type { VerifiedClaims } from '../principal.ts';
 import { readUnverifiedIssuer } from './compact-jws.ts';
 import type { TokenVerifier } from './token-verifier.ts';
@@ -40,9 +40,7 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
     verify(token, expectation) {
       const verifier = choose(token);
       if (verifier !== undefined) return verifier.verify(token, expectation);
-      throw new OAuthError('invalid_token', 'The access token is not valid here.', {
-        reason: 'no verifier accepts such a token',
-      });
+      throw tokenRejected('no verifier accepts such a token');
     },
     ...(verifiers.some((verifier) => verifier.isLive !== undefined) && {
       isLive(claims: VerifiedClaims) {

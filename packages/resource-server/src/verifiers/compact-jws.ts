@@ -3,8 +3,9 @@ import {
   createLruCache,
   isAccessTokenType,
   isBase64url,
-  OAuthError,
+  type OAuthError,
   parseJsonSegment,
+  tokenRejected,
 } from '@portcullis/protocol';
 
 /** The header members that are used. Keys in a header (`jwk`, `jku`, `x5c`) are never read. */
@@ -108,5 +109,5 @@ function parseSegment(segment: string): Readonly<Record<string, unknown>> {
 }
 
 function malformed(reason: string): OAuthError {
-  return new OAuthError('invalid_token', 'The access token is malformed, or no access token.', { reason });
+  return tokenRejected(reason, 'The access token is malformed, or no access token.');
 }

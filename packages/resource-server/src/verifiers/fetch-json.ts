@@ -1,5 +1,5 @@
 /** Fetches JSON documents of an authorization server, with limits on time and size, and without redirects. */
-import { isSecureUrl, readBytes, readWebUrl, serverMetadataUrls } from '@portcullis/protocol';
+import { membersOf, readBytes, readSecureUrl, serverMetadataUrls } from '@portcullis/protocol';
 
 /** The part of `fetch` that is used. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
@@ -12,28 +12,39 @@ export interface FetchLimits {
 
 const MAX_BODY_BYTES = 256 * 1024;
 
-export const defaultFetchLimits: FetchLimits = {
-  fetch: (url, init) => globalThis.fetch(url, init),
-  timeout: 5000,
-};
+/** Adds the defaults: the platform's `fetch`, and five seconds. */
+export function fetchLimits(options: {
+  readonly fetch?: FetchFunction;
+  readonly timeout?: number;
+}): FetchLimits {
+  const { fetch = (url, init) => globalThis.fetch(url, init), timeout = 5000 } = options;
+  return { fetch, timeout };
+}
 
 /** Whether a URL is secure enough for keys and secrets: https, or http on loopback. */
 export function isSecureEndpoint(url: string): boolean {
-  const parsed = readWebUrl(url);
-  return parsed !== null && isSecureUrl(parsed);
+  return readSecureUrl(url) !== null;
 }
 
 /**
  * Fetches JSON with status 200.
  * @throws Error for any other status, a redirect, a body that is too long or not JSON, or after the timeout
  */
-export async function fetchJson(url: string, limits: FetchLimits, init: RequestInit = {}): Promise<unknown> {
+export async function fetchJson(url: string, limits: FetchLimits): Promise<unknown> {
+  return JSON.parse(await fetchText(url, limits, {}));
+}
+
+/** Fetches text with status 200. @throws Error as `fetchJson` */
+export async function fetchText(url: string, limits: FetchLimits, init: RequestInit): Promise<string> {
   const response = await fetchWithoutRedirect(url, limits, init);
-  if (response.status !== 200) {
-    void response.body?.cancel().catch(() => undefined);
-    throw new Error(`${url} responded ${response.status}`);
-  }
-  return JSON.parse(await readTextBody(response));
+  if (response.status === 200) return readTextBody(response);
+  discardBody(response);
+  throw new Error(`${url} responded ${response.status}`);
+}
+
+/** Releases the connection of a response whose body is not needed. */
+export function discardBody({ body }: Response): void {
+  void body?.cancel().catch(() => undefined);
 }
 
 /** Fetches a response of any status, whose body is still unread. @throws Error for a redirect, or after the timeout */
@@ -53,7 +64,7 @@ export async function fetchWithoutRedirect(
   const response = await withDeadline(sent, timeout);
   const isRedirect = response.status === 0 || (response.status >= 300 && response.status < 400);
   if (!isRedirect) return response;
-  void response.body?.cancel().catch(() => undefined);
+  discardBody(response);
   throw new Error(`${url} responded with a redirect`);
 }
 
@@ -70,7 +81,7 @@ export async function discoverEndpoint(
   let failure: unknown = null;
   for (const url of serverMetadataUrls(issuer, ['oauth', 'oidc'])) {
     try {
-      const metadata = ((await fetchJson(url, limits)) ?? {}) as Readonly<Record<string, unknown>>;
+      const metadata = membersOf(await fetchJson(url, limits));
       if (metadata['issuer'] !== issuer) throw new Error('the metadata names another issuer');
       const endpoint = metadata[member];
       if (typeof endpoint === 'string' && isSecureEndpoint(endpoint)) return endpoint;

@@ -2,8 +2,14 @@
  * Calls an introspection endpoint (RFC 7662): single-flight per token, with a concurrency limit that clients share, and
  * a cool-down after failures.
  */
-import { temporarilyUnavailable } from '@portcullis/protocol';
-import { type FetchLimits, fetchWithoutRedirect, readTextBody, withDeadline } from './fetch-json.ts';
+import { basicCredentials, membersOf, temporarilyUnavailable } from '@portcullis/protocol';
+import {
+  discardBody,
+  type FetchLimits,
+  fetchWithoutRedirect,
+  readTextBody,
+  withDeadline,
+} from './fetch-json.ts';
 import { createTokenShapes, hasFreeSlot, type SlotClaim } from './introspection-slots.ts';
 
 /** The introspection response. */
@@ -54,7 +60,7 @@ export function createIntrospectionClient(
   limits: FetchLimits,
   client: { readonly id: string; readonly secret: string },
 ): Introspect {
-  const authorization = `Basic ${btoa(`${encode(client.id)}:${encode(client.secret)}`)}`;
+  const authorization = basicCredentials(client.id, client.secret);
   const inFlight = new Map<string, PendingIntrospection>();
   const abandonedAfter = Math.ceil(limits.timeout / 1000) + 1;
   const shapes = createTokenShapes();
@@ -109,7 +115,7 @@ export function createIntrospectionClient(
 }
 
 async function toFailure(response: Response): Promise<IntrospectionFailure> {
-  void response.body?.cancel().catch(() => undefined);
+  discardBody(response);
   const { status, headers } = response;
   const wanted = Math.ceil(Number(headers.get('retry-after') ?? COOLDOWN)) || COOLDOWN;
   const quiet = Math.min(Math.max(wanted, COOLDOWN), LONGEST_COOLDOWN);
@@ -120,12 +126,5 @@ async function toFailure(response: Response): Promise<IntrospectionFailure> {
 }
 
 function isIntrospection(body: unknown): body is Introspection {
-  return (
-    typeof body === 'object' && body !== null && typeof (body as { active?: unknown }).active === 'boolean'
-  );
-}
-
-/** Identifier and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
-function encode(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1);
+  return typeof membersOf(body)['active'] === 'boolean';
 }

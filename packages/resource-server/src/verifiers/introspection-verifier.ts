@@ -3,14 +3,14 @@ import {
   ConfigurationError,
   createLruCache,
   issuerError,
-  OAuthError,
   type OptionNames,
+  tokenRejected,
   unknownOptionIssues,
 } from '@portcullis/protocol';
 import { numberIssues } from '../number-issues.ts';
 import { checkClaims, type TokenCompatibilityOptions } from './check-claims.ts';
 import { readUnverifiedClaims } from './compact-jws.ts';
-import { defaultFetchLimits, type FetchFunction, isSecureEndpoint } from './fetch-json.ts';
+import { type FetchFunction, fetchLimits, isSecureEndpoint } from './fetch-json.ts';
 import { createIntrospectionClient } from './introspection-client.ts';
 import type { TokenExpectation, TokenVerifier, VerificationResult } from './token-verifier.ts';
 
@@ -54,25 +54,19 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
   validateOptions(options);
   const { issuer, freshness = 10 } = options;
   const issuers = Object.freeze([issuer]);
-  const ask = createIntrospectionClient(
-    options.endpoint,
-    {
-      fetch: options.fetch ?? defaultFetchLimits.fetch,
-      timeout: options.timeout ?? defaultFetchLimits.timeout,
-    },
-    { id: options.clientId, secret: options.clientSecret },
-  );
+  const client = { id: options.clientId, secret: options.clientSecret };
+  const ask = createIntrospectionClient(options.endpoint, fetchLimits(options), client);
   /** Epoch seconds until which a token is known to be inactive. */
   const inactive = createLruCache<number>(INACTIVE_CACHE_LIMITS);
 
   async function verify(token: string, expectation: TokenExpectation): Promise<VerificationResult> {
     const { now } = expectation;
-    if (now < (inactive.get(token) ?? 0)) throw inactiveToken();
+    if (now < (inactive.get(token) ?? 0)) throw tokenRejected('token is not active');
     checkShape(token, expectation);
     const response = await ask(token, now, expectation.request?.address ?? null);
     if (response['active'] !== true || isOtherKind(response)) {
       inactive.set(token, now + INACTIVE_SECONDS);
-      throw inactiveToken();
+      throw tokenRejected('token is not active');
     }
     const completed = completeClaims(response, issuer, now);
     const { claims, checked } = checkClaims(completed, issuers, expectation, options);
@@ -81,10 +75,10 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
 
   /** Refuses without asking what cannot be a token of the issuer. */
   function checkShape(token: string, { now, clockTolerance }: TokenExpectation): void {
-    if (options.tokenPattern?.test(token) === false) throw invalidToken('token has another form');
+    if (options.tokenPattern?.test(token) === false) throw tokenRejected('token has another form');
     const { iss, exp } = readUnverifiedClaims(token) ?? {};
-    if (iss !== undefined && iss !== issuer) throw invalidToken('token names another issuer');
-    if (typeof exp === 'number' && exp <= now - clockTolerance) throw invalidToken('token has expired');
+    if (iss !== undefined && iss !== issuer) throw tokenRejected('token names another issuer');
+    if (typeof exp === 'number' && exp <= now - clockTolerance) throw tokenRejected('token has expired');
   }
 
   return { issuers, opaque: true, verify };
@@ -132,12 +126,4 @@ function completeClaims(
   now: number,
 ): Readonly<Record<string, unknown>> {
   return { iss: issuer, iat: now, ...claims, jti: claims['jti'] ?? 'introspected' };
-}
-
-function inactiveToken(): OAuthError {
-  return invalidToken('token is not active');
-}
-
-function invalidToken(reason: string): OAuthError {
-  return new OAuthError('invalid_token', 'The access token is not valid here.', { reason });
 }

@@ -4,8 +4,8 @@ import {
   issuerError,
   JWS_ALGORITHMS,
   type JwsAlgorithm,
-  OAuthError,
   type OptionNames,
+  tokenRejected,
   unknownOptionIssues,
 } from '@portcullis/protocol';
 import { numberIssues } from '../number-issues.ts';
@@ -13,11 +13,11 @@ import type { VerifiedClaims } from '../principal.ts';
 import { checkClaims, dangerouslyAcceptTypes, type TokenCompatibilityOptions } from './check-claims.ts';
 import { parseCompactJws } from './compact-jws.ts';
 import {
-  defaultFetchLimits,
   discoverEndpoint,
   type FetchFunction,
   type FetchLimits,
   fetchJson,
+  fetchLimits,
   isSecureEndpoint,
 } from './fetch-json.ts';
 import {
@@ -98,31 +98,27 @@ export function createJwtVerifier(
     const { now, clockTolerance } = expectation;
     const compact = parseCompactJws(token, otherTypes);
     const { alg: algorithm, kid: keyId } = compact.header;
-    if (!algorithms.has(algorithm)) throw invalidToken('alg is not allowed');
+    if (!algorithms.has(algorithm)) throw tokenRejected('alg is not allowed');
     const { claims, checked } = checkClaims(compact.payload, issuers, expectation, options);
     const verified: VerificationResult = { claims, freshUntil: Math.min(checked.exp, now + freshness) };
     const holder = holderOf(claims);
     const key = keys.find({ algorithm, keyId, issuedUntil: checked.iat + clockTolerance, holder }, now);
     const check = async (found: PublicKey): Promise<VerificationResult> => {
       if (!(await found.verify(token, compact.signingInput, compact.signature)))
-        throw invalidToken('signature is wrong');
+        throw tokenRejected('signature is wrong');
       keys.recordVerified?.(holder);
       return verified;
     };
     return key instanceof Promise ? key.then(check) : check(key);
   }
 
-  const status = createStatusCheck?.({ issuer, keys, remote: remoteOf(options) });
+  const status = createStatusCheck?.({ issuer, keys, remote: fetchLimits(options) });
   return { issuers, verify, ...(isLive !== undefined && { isLive }), ...status };
 }
 
 /** The client of a token, and its grant, which other clients cannot guess. */
 function holderOf({ client_id: clientId, grant_id: grantId }: VerifiedClaims): string | undefined {
   return typeof grantId === 'string' ? JSON.stringify([clientId, grantId]) : undefined;
-}
-
-function invalidToken(reason: string): OAuthError {
-  return new OAuthError('invalid_token', 'The access token is not valid here.', { reason });
 }
 
 /** Returns the issues of the options, except unknown names, which depend on the composition. */
@@ -164,7 +160,7 @@ function createKeys({
   }
   const isInProcess = jwks !== undefined;
   const limits = { ...(isInProcess ? inProcessKeyLimits : defaultKeyLimits), ...options.keys };
-  const remote = remoteOf(options);
+  const remote = fetchLimits(options);
   const load = async (): Promise<KeySet> => {
     if (jwks !== undefined) return jwks();
     return (await fetchJson(
@@ -180,13 +176,6 @@ function createKeys({
     timeout,
     isInProcess,
   });
-}
-
-function remoteOf({ fetch, timeout }: Pick<LocalVerificationOptions, 'fetch' | 'timeout'>): FetchLimits {
-  return {
-    fetch: fetch ?? defaultFetchLimits.fetch,
-    timeout: timeout ?? defaultFetchLimits.timeout,
-  };
 }
 
 /** Reads the usable keys. @throws Error if none is left */

@@ -2,7 +2,7 @@
  * Caches the keys of an issuer (JWKS): single-flight refresh, a cool-down, and stale keys for a limited time during
  * outages.
  */
-import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
+import { createLruCache, temporarilyUnavailable, tokenRejected } from '@portcullis/protocol';
 import { withDeadline } from './fetch-json.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
@@ -212,7 +212,5 @@ function createHolders() {
 }
 
 function throwUnknownKey(): never {
-  throw new OAuthError('invalid_token', 'The access token is not valid here.', {
-    reason: 'the issuer has no such key',
-  });
+  throw tokenRejected('the issuer has no such key');
 }

@@ -1,5 +1,5 @@
 /** Verifies opaque tokens by a function of the same process, such as the authorization server's own. */
-import { type AccessTokenClaims, ConfigurationError, issuerError, OAuthError } from '@portcullis/protocol';
+import { type AccessTokenClaims, ConfigurationError, issuerError, tokenRejected } from '@portcullis/protocol';
 import { checkClaims } from './check-claims.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
@@ -27,11 +27,7 @@ export function opaqueTokenVerifier({ issuer, read }: OpaqueTokenVerifierOptions
     opaque: true,
     async verify(token, expectation) {
       const found = await read(token);
-      if (found === null) {
-        throw new OAuthError('invalid_token', 'The access token is not valid here.', {
-          reason: 'token is not active',
-        });
-      }
+      if (found === null) throw tokenRejected('token is not active');
       const { claims, checked } = checkClaims({ ...found }, issuers, expectation, {});
       return { claims, freshUntil: Math.min(checked.exp, expectation.now + FRESHNESS) };
     },

@@ -1,8 +1,13 @@
 /** Checks revocation by token status lists of the issuer. Optional. */
-import { OAuthError, readStatusReference, STATUS_LIST_MEDIA_TYPE, STATUS_VALID } from '@portcullis/protocol';
+import {
+  readStatusReference,
+  STATUS_LIST_MEDIA_TYPE,
+  STATUS_VALID,
+  tokenRejected,
+} from '@portcullis/protocol';
 import { numberIssues } from '../../number-issues.ts';
 import type { VerifiedClaims } from '../../principal.ts';
-import { fetchWithoutRedirect, isSecureEndpoint, readTextBody } from '../fetch-json.ts';
+import { fetchText, isSecureEndpoint } from '../fetch-json.ts';
 import type { StatusCheckContext } from '../jwt-verifier.ts';
 import { readStatusList, type StatusList } from './status-list.ts';
 import { createStatusListCache, DELIVERY_DELAY } from './status-list-cache.ts';
@@ -55,7 +60,7 @@ export function createStatusListCheck(
   /** Never fetches from another host than the issuer's, whatever a token says (SSRF). */
   function checkListUri(uri: string): void {
     if (isSecureEndpoint(uri) && allowedOrigins.has(new URL(uri).origin)) return;
-    throw invalid('its status list is not on an origin of the issuer');
+    throw tokenRejected('its status list is not on an origin of the issuer');
   }
 
   return {
@@ -68,11 +73,11 @@ export function createStatusListCheck(
       const reference = readStatusReference(claims);
       if (reference === null) {
         if (withoutStatus === 'accept') return true;
-        throw invalid('the token names no status list');
+        throw tokenRejected('the token names no status list');
       }
       checkListUri(reference.uri);
       const status = (await lists.find(reference.uri, clock())).statusOf(reference.idx);
-      if (status === undefined) throw invalid('the status list has no such entry');
+      if (status === undefined) throw tokenRejected('the status list has no such entry');
       return status === STATUS_VALID;
     },
   };
@@ -83,12 +88,8 @@ async function load(
   now: number,
   { issuer, keys, remote }: StatusCheckContext,
 ): Promise<StatusList> {
-  const response = await fetchWithoutRedirect(uri, remote, { headers: { accept: STATUS_LIST_MEDIA_TYPE } });
-  if (response.status !== 200) {
-    void response.body?.cancel().catch(() => undefined);
-    throw new Error(`${uri} responded ${response.status}`);
-  }
-  return readStatusList(await readTextBody(response), { uri, issuer, keys, now });
+  const text = await fetchText(uri, remote, { headers: { accept: STATUS_LIST_MEDIA_TYPE } });
+  return readStatusList(text, { uri, issuer, keys, now });
 }
 
 /** Returns the issues of the options. */
@@ -101,8 +102,4 @@ export function statusListIssues(options: StatusListOptions): readonly string[] 
       .filter((origin) => !isSecureEndpoint(origin) || new URL(origin).origin !== origin)
       .map((origin) => `statusList.origins: ${origin} is not an https origin`),
   ];
-}
-
-function invalid(reason: string): OAuthError {
-  return new OAuthError('invalid_token', 'The access token is not valid here.', { reason });
 }
