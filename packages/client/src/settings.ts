@@ -153,14 +153,6 @@ const OPTIONS: OptionNames<ClientOptions> = {
 
 const SCOPES: OptionNames<ScopeSettings> = { add: true, only: true };
 
-const LIMITS: OptionNames<ClientLimits> = {
-  timeout: true,
-  maxBytes: true,
-  retryDelays: true,
-  cooldown: true,
-  stepUps: true,
-};
-
 const REGISTRATION: OptionNames<RegistrationSettings> = {
   preregistered: true,
   metadataDocumentUrl: true,
@@ -187,7 +179,7 @@ function findUnknownNames(options: ClientOptions): readonly string[] {
   return [
     ...unknownOptionIssues(options, OPTIONS),
     ...unknownOptionIssues(options.scopes, SCOPES, 'scopes.'),
-    ...unknownOptionIssues(options.limits, LIMITS, 'limits.'),
+    ...unknownOptionIssues(options.limits, defaultClientLimits, 'limits.'),
     ...unknownOptionIssues(options.registration, REGISTRATION, 'registration.'),
     ...preregistered.flatMap((client, index) =>
       unknownOptionIssues(client, PREREGISTERED, `registration.preregistered.${index}.`),

@@ -134,13 +134,12 @@ export type {
   RegistrationPolicy,
   WorkloadIdentity,
 } from './metadata/client-metadata.ts';
-export {
-  type ProtectedResourceMetadata,
-  protectedResourceMetadata,
-} from './metadata/protected-resource-metadata.ts';
+export { protectedResourceMetadata } from './metadata/protected-resource-metadata.ts';
+export type { ProtectedResourceMetadata } from './metadata/read-protected-resource-metadata.ts';
 export {
   ConfigurationError,
   findSimilarName,
+  numberIssues,
   type OptionNames,
   suggestName,
   unknownOptionIssues,
@@ -155,7 +154,7 @@ export {
   sitePrefixOf,
 } from './parsing/ip-address.ts';
 export { type Parameters, readParameters } from './parsing/parameters.ts';
-export { isDisguised, type JsonLimits, membersOf, readStrictJson } from './parsing/strict-json.ts';
+export { isDisguised, type JsonLimits, jsonMembers, readStrictJson } from './parsing/strict-json.ts';
 export { isLoopbackHost, isSecureUrl, readSecureUrl, readWebUrl } from './parsing/web-url.ts';
 export {
   CODE_CHALLENGE_METHOD,

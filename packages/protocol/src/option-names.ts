@@ -30,15 +30,21 @@ export type OptionNames<T> = Readonly<Record<keyof T & string, true>>;
  * @param given any value; only objects have members
  * @param at the path of the object within the options, such as `dpop.`
  */
-export function unknownOptionIssues(
-  given: unknown,
-  known: Readonly<Record<string, true>>,
-  at = '',
-): readonly string[] {
+export function unknownOptionIssues(given: unknown, known: object, at = ''): readonly string[] {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return [];
   return Object.keys(given)
     .filter((name) => !Object.hasOwn(known, name))
     .map((name) => `${at}${name}: unknown option; ${suggestName(name, Object.keys(known))}`);
+}
+
+/**
+ * Reports numbers that are set to anything else: one passed as text, for example from the environment, would be concatenated
+ * instead of added. @param values by name @param least the minimum of each
+ */
+export function numberIssues(values: Readonly<Record<string, unknown>>, least = 0): readonly string[] {
+  return Object.entries(values)
+    .filter(([, value]) => value !== undefined && !(typeof value === 'number' && value >= least))
+    .map(([name]) => `${name} must be a number, ${least} or more`);
 }
 
 /** Edit distance: insertions, deletions, substitutions and swaps of neighbours (optimal string alignment). */

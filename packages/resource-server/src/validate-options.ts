@@ -1,7 +1,6 @@
 /** Validates the options of a guard; each issue says what to write instead. */
-import { isScope, issuerError, JWS_ALGORITHMS, type Scopes } from '@portcullis/protocol';
+import { isScope, issuerError, JWS_ALGORITHMS, numberIssues, type Scopes } from '@portcullis/protocol';
 import type { DpopOptions } from './dpop/dpop-options.ts';
-import { numberIssues } from './number-issues.ts';
 import type { StreamOptions } from './options.ts';
 import { type AllowedOrigins, hostnameOf, isOrigin } from './origin-policy.ts';
 import { comparablePath } from './request-path.ts';

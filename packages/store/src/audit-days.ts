@@ -28,8 +28,8 @@ export function createDailyAppend(
 ): (events: readonly AuditEventRecord[]) => Promise<void> {
   let mayCreate = true;
 
-  const append = async (table: string, events: readonly AuditEventRecord[]) =>
-    void (await database.write(insertInto(table, events), ['audit_events', '']));
+  const append = (table: string, events: readonly AuditEventRecord[]) =>
+    database.write(insertInto(table, events), ['audit_events', '']);
 
   async function createDay(table: string): Promise<void> {
     try {

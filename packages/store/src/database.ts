@@ -64,9 +64,11 @@ export interface Database {
     query: Query,
     make: (rows: readonly Row[]) => T | null,
   ): Promise<T | null>;
-  /** Runs one statement that writes. @param row without one it shares no transaction @returns the rows that it returns */
-  write<Row>(query: Query, row?: ContestedRow): Promise<readonly Row[]>;
-  /** The same for a statement that returns `1 AS one`. @returns whether it changed a row */
+  /** Runs one statement that writes. @param row without one it shares no transaction */
+  write(query: Query, row?: ContestedRow): Promise<void>;
+  /** The same for a statement that returns rows, such as `1 AS one` for each that it changed. */
+  writeRows<Row>(query: Query, row?: ContestedRow): Promise<readonly Row[]>;
+  /** The same. @returns whether it returned a row */
   changes(query: Query, row?: ContestedRow): Promise<boolean>;
   /**
    * Runs an operation of several statements, atomically.

@@ -15,10 +15,23 @@ const pinColumns = defineRecordColumns<DefinitionPinRecord>('name hash covers st
 const pendingColumns = defineRecordColumns<Omit<PendingDefinitionRecord, 'approvedDefinition'>>(
   'server backend kind name hash definition changedAt',
 );
+const insertPin = defineRecordColumns<DefinitionList & DefinitionPinRecord>(
+  'server backend kind name hash covers status definition changedAt',
+).insertInto('definition_pins');
+const OF_LIST = 'server = ? AND backend = ? AND kind = ?';
+const OF_HASH = `${OF_LIST} AND name = ? AND hash = ?`;
 const pinsOf = defineQuery(
-  `SELECT ${pinColumns.select()} FROM definition_pins
-    WHERE server = ? AND backend = ? AND kind = ? ORDER BY name, hash`,
+  `SELECT ${pinColumns.select()} FROM definition_pins WHERE ${OF_LIST} ORDER BY name, hash`,
 );
+const anyOfList = defineQuery(`SELECT 1 AS one FROM definition_pins WHERE ${OF_LIST} LIMIT 1`);
+const anyOfHash = defineQuery(`SELECT 1 AS one FROM definition_pins WHERE ${OF_HASH}`);
+const decideBy = (change: string) =>
+  defineQuery(`UPDATE definition_pins SET ${change}, changed_at = ?
+    WHERE ${OF_HASH} AND status = 'pending' RETURNING 1 AS one`);
+const decisions = {
+  approve: decideBy("status = 'approved'"),
+  reject: decideBy("status = 'rejected', definition = NULL"),
+};
 const pendingPins = defineQuery(
   `SELECT ${pendingColumns.select()},
       (SELECT approved.definition FROM definition_pins AS approved WHERE approved.server = pending.server
@@ -49,51 +62,35 @@ export function createDefinitionPinStore(database: Database): DefinitionPinStore
       database.transact(() => saveFirst(list, definitions, at), 'definition_pins'),
     savePendingPin: (list, definition, at) =>
       database.transact(() => savePending(list, definition, at), 'definition_pins'),
-    async decidePendingPin(decision, { server, backend, kind }, { name, hash }, at) {
-      const decided =
-        decision === 'approve'
-          ? sql`UPDATE definition_pins SET status = 'approved', changed_at = ${at}
-            WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND hash = ${hash}
-              AND status = 'pending' RETURNING 1 AS one`
-          : sql`UPDATE definition_pins SET status = 'rejected', definition = NULL, changed_at = ${at}
-            WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND hash = ${hash}
-              AND status = 'pending' RETURNING 1 AS one`;
-      return database.changes(decided);
-    },
+    decidePendingPin: (decision, { server, backend, kind }, { name, hash }, at) =>
+      database.changes(decisions[decision](at, server, backend, kind, name, hash)),
     replaceMemberPins: (list, definitions) =>
       database.transact(() => replaceMembers(list, definitions), 'definition_pins'),
   };
 }
 
 function* saveFirst(
-  { server, backend, kind }: DefinitionList,
+  list: DefinitionList,
   definitions: readonly ListedDefinition[],
-  at: number,
+  changedAt: number,
 ): Steps<boolean> {
-  const known = yield sql`SELECT 1 AS one FROM definition_pins
-    WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} LIMIT 1`;
+  const known = yield anyOfList(list.server, list.backend, list.kind);
   if (known.length > 0) return false;
-  for (const { name, hash, definition } of definitions) {
-    yield sql`INSERT INTO definition_pins (server, backend, kind, name, hash, covers, status, definition, changed_at)
-      VALUES (${server}, ${backend}, ${kind}, ${name}, ${hash}, 'whole', 'approved', ${definition}, ${at})`;
-  }
+  for (const definition of definitions)
+    yield insertPin({ ...list, ...definition, covers: 'whole', status: 'approved', changedAt });
   return true;
 }
 
-function* savePending(
-  { server, backend, kind }: DefinitionList,
-  { name, hash, definition }: ListedDefinition,
-  at: number,
-): Steps<boolean> {
-  const known = yield sql`SELECT 1 AS one FROM definition_pins
-    WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND hash = ${hash}`;
+function* savePending(list: DefinitionList, definition: ListedDefinition, changedAt: number): Steps<boolean> {
+  const { server, backend, kind } = list;
+  const { name, hash } = definition;
+  const known = yield anyOfHash(server, backend, kind, name, hash);
   if (known.length > 0) return false;
   yield sql`DELETE FROM definition_pins WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name}
     AND status = 'pending' AND hash NOT IN (SELECT hash FROM definition_pins
       WHERE server = ${server} AND backend = ${backend} AND kind = ${kind} AND name = ${name} AND status = 'pending'
       ORDER BY changed_at DESC, hash LIMIT ${MAX_PENDING - 1})`;
-  yield sql`INSERT INTO definition_pins (server, backend, kind, name, hash, covers, status, definition, changed_at)
-    VALUES (${server}, ${backend}, ${kind}, ${name}, ${hash}, 'whole', 'pending', ${definition}, ${at})`;
+  yield insertPin({ ...list, ...definition, covers: 'whole', status: 'pending', changedAt });
   return true;
 }
 

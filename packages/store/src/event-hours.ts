@@ -26,9 +26,7 @@ const count = defineQuery(`SELECT
 
 export function createEventHourStore(database: Database): EventHourStore {
   return {
-    async saveEventHour(hour) {
-      await database.write(save(hour.at, JSON.stringify(hour.counts), hour.keys));
-    },
+    saveEventHour: (hour) => database.write(save(hour.at, JSON.stringify(hour.counts), hour.keys)),
     listEventHours: async (from, before) => hours.readAll(await database.read(list(from, before))),
     listEventHourKeys: async (from, before) => keys.readAll(await database.read(listKeys(from, before))),
     async countLive(now) {

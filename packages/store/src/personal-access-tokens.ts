@@ -17,9 +17,8 @@ export function createPersonalAccessTokenStore(database: Database): PersonalAcce
   return {
     savePersonalAccessToken: (token, grant) => database.transact(() => save(token, grant), 'accounts'),
     findPersonalAccessToken: async (grantId) => columns.readFirst(await database.read(tokenOfGrant(grantId))),
-    async recordPersonalAccessTokenUse(grantId, at) {
-      await database.write(sql`UPDATE grants SET last_used_at = ${at} WHERE id = ${grantId}`);
-    },
+    recordPersonalAccessTokenUse: (grantId, at) =>
+      database.write(sql`UPDATE grants SET last_used_at = ${at} WHERE id = ${grantId}`),
   };
 }
 

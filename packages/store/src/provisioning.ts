@@ -60,9 +60,7 @@ const queriesOf = ({ by }: ProvisionedFilter) => lists[by] as (typeof lists)[str
 
 export function createProvisioningStore(database: Database): ProvisioningStore {
   return {
-    async saveProvisioningToken(token) {
-      await database.write(insertToken(token));
-    },
+    saveProvisioningToken: (token) => database.write(insertToken(token)),
     findProvisioningToken: async (hash, now) =>
       tokenColumns.readFirst(await database.read(tokenByHash(hash, now))),
     listProvisioningTokens: async (now) => tokenColumns.readAll(await database.read(liveTokens(now))),

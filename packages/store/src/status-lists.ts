@@ -16,7 +16,7 @@ interface RevokedRow {
 export function createStatusListStore(database: Database): StatusListStore {
   return {
     async reserveStatusIndexes(count) {
-      const [row] = await database.write<{ readonly allocated: number }>(
+      const [row] = await database.writeRows<{ readonly allocated: number }>(
         sql`INSERT INTO status_index_counter (one, allocated) VALUES (1, ${count})
           ON CONFLICT (one) DO UPDATE SET allocated = status_index_counter.allocated + ${count} RETURNING allocated`,
       );

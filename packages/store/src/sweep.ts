@@ -96,7 +96,7 @@ const deletions: readonly Deletion[] = rules.map((rule) => {
     `DELETE FROM ${rule.table} WHERE ${obsolete(rule)}${rule.unless === undefined ? '' : ` AND NOT (${rule.unless})`} RETURNING 1 AS one`,
   );
   const { retention = 0 } = rule;
-  return async (database, now, limit) => (await database.write(query(now - retention, limit))).length;
+  return async (database, now, limit) => (await database.writeRows(query(now - retention, limit))).length;
 });
 
 /**
@@ -115,7 +115,7 @@ const clientDeletions: readonly Deletion[] = clientRules.map((rule) => {
   const { retention = 0 } = rule;
   return async (database, now, limit) => {
     await database.write(extend(now + CLIENT_EXTENSION, now - retention, limit, now));
-    return (await database.write(remove(now - retention, limit, now))).length;
+    return (await database.writeRows(remove(now - retention, limit, now))).length;
   };
 });
 

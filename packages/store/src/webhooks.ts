@@ -28,19 +28,18 @@ export function createWebhookStore(database: Database): WebhookStore {
   return {
     async leaseWebhook(name, holder, initial, now, until) {
       await database.write(insert(name, initial));
-      return columns.readFirst(await database.write(lease(holder, until, name, holder, now, until)));
+      return columns.readFirst(await database.writeRows(lease(holder, until, name, holder, now, until)));
     },
     async saveWebhookProgress({ name, cursor, attempts, nextAttemptAt, lastError, deliveredAt }, holder) {
       const values = [cursor, attempts, nextAttemptAt, lastError, deliveredAt, name, holder];
       return database.changes(save(...values));
     },
-    async releaseWebhook(name, holder) {
-      await database.write(
+    releaseWebhook: (name, holder) =>
+      database.write(
         sql`UPDATE webhooks SET holder = NULL, leased_until = 0 WHERE name = ${name} AND holder = ${holder}`,
-      );
-    },
+      ),
     listWebhooks: async () => columns.readAll(await database.read(all())),
     rewindWebhook: (name, cursor) => database.changes(rewind(cursor, cursor, name)),
-    setWebhookCursor: async (name, cursor) => void (await database.write(setCursor(cursor, name))),
+    setWebhookCursor: (name, cursor) => database.write(setCursor(cursor, name)),
   };
 }

@@ -481,6 +481,7 @@ function observe(database: Database, report: (query: Query) => void): Database {
     read: (query) => database.read(reported(query)),
     readCached: (table, query, make) => database.readCached(table, reported(query), make),
     write: (query, row) => database.write(reported(query), row),
+    writeRows: (query, row) => database.writeRows(reported(query), row),
     changes: (query, row) => database.changes(reported(query), row),
     transact: <T>(steps: () => Steps<T>, operation: PostgresOperation<T>) =>
       database.transact(

@@ -1,5 +1,5 @@
 /** Device authorization: the user enters a short code on another device while the client polls the token endpoint. */
-import { DEVICE_CODE, membersOf, readSecureUrl } from '@portcullis/protocol';
+import { DEVICE_CODE, jsonMembers, readSecureUrl } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { Tokens } from '../storage/credentials.ts';
@@ -85,7 +85,7 @@ function denied(): ClientError {
 }
 
 function readDeviceAuthorization(json: unknown): DeviceAuthorization {
-  const document = membersOf(json);
+  const document = jsonMembers(json);
   const { device_code: deviceCode, user_code: userCode, expires_in: expiresIn, interval } = document;
   const verificationUri = readPageUrl(document['verification_uri']);
   if (typeof deviceCode !== 'string' || typeof userCode !== 'string' || verificationUri === null) {

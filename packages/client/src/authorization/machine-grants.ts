@@ -3,7 +3,7 @@ import {
   clientCredentialsForm,
   formatScopes,
   JWT_BEARER,
-  membersOf,
+  jsonMembers,
   type Scopes,
   TOKEN_EXCHANGE,
   TOKEN_TYPES,
@@ -194,7 +194,7 @@ function identityAssertionRequest(
 }
 
 function readIdentityAssertion(json: unknown): string {
-  const { access_token: assertion, issued_token_type: type } = membersOf(json);
+  const { access_token: assertion, issued_token_type: type } = jsonMembers(json);
   if (typeof assertion === 'string' && assertion !== '' && type === TOKEN_TYPES.idJag) return assertion;
   throw new ClientError(
     'token_response_invalid',

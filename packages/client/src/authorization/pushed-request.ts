@@ -1,5 +1,5 @@
 /** Pushed authorization requests (RFC 9126): the request is sent to the server, and the browser receives a reference to it. */
-import { AUTHORIZATION_PARAMETERS, membersOf } from '@portcullis/protocol';
+import { AUTHORIZATION_PARAMETERS, jsonMembers } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
@@ -38,7 +38,7 @@ export async function pushRequest(
 }
 
 function readRequestUri(json: unknown): string {
-  const { request_uri: uri } = membersOf(json);
+  const { request_uri: uri } = jsonMembers(json);
   if (typeof uri === 'string' && uri !== '') return uri;
   throw new ClientError(
     'metadata_invalid',

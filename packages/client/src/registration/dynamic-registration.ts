@@ -3,8 +3,8 @@ import {
   type AuthorizationServerMetadata,
   type ClientAuthenticationMethod,
   isLoopbackHost,
+  jsonMembers,
   matchesRedirectUri,
-  membersOf,
 } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
@@ -105,7 +105,7 @@ export function processRegistrationResponse(
 ): Registration {
   requireNoRedirect(request, response);
   if (response.status < 200 || response.status >= 300) throw errorFrom(response);
-  const document = membersOf(parseJsonOrUndefined(response.body));
+  const document = jsonMembers(parseJsonOrUndefined(response.body));
   const clientId = readText(document['client_id']);
   if (clientId === null) throw refused('The registration response has no client_id.');
   const clientSecret = readText(document['client_secret']);
@@ -150,7 +150,7 @@ function checkRedirectUris(registered: unknown, requested: readonly string[]): r
 function errorFrom(response: OAuthResponse): ClientError {
   const { status } = response;
   if (isTemporaryStatus(status)) return temporaryError('The registration endpoint', response);
-  const document = membersOf(parseJsonOrUndefined(response.body));
+  const document = jsonMembers(parseJsonOrUndefined(response.body));
   const error = sanitizeText(readText(document['error']) ?? '');
   const description = sanitizeText(readText(document['error_description']) ?? '');
   const details = [error, description].filter((part) => part !== '').join(': ') || `status ${status}`;

@@ -1,5 +1,5 @@
 /** Authenticated requests to the token, revocation and device authorization endpoints, with DPoP nonces and error responses. */
-import { membersOf } from '@portcullis/protocol';
+import { jsonMembers } from '@portcullis/protocol';
 import { createDpopProof } from '../dpop.ts';
 import { ClientError, resourceAdvice, sanitizeText } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
@@ -119,6 +119,6 @@ function errorFrom(origin: string, response: OAuthResponse, now: number): Client
 }
 
 function textMember({ body }: OAuthResponse, name: string): string | undefined {
-  const value = membersOf(parseJsonOrUndefined(body))[name];
+  const value = jsonMembers(parseJsonOrUndefined(body))[name];
   return typeof value === 'string' && value !== '' ? sanitizeText(value) : undefined;
 }

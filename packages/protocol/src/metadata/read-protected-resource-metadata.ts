@@ -7,7 +7,6 @@ import {
   secureUrlSchema,
   stringArraySchema,
 } from '../parsing/json-document.ts';
-import type { ProtectedResourceMetadata } from './protected-resource-metadata.ts';
 
 /** The resource identifier MUST have no fragment. @see RFC 9728 §1.2 */
 const resource = secureUrlSchema.refine((text) => !text.includes('#'), 'must have no fragment');
@@ -18,9 +17,13 @@ const issuer = z.string().superRefine((text, context) => {
   if (issue !== null) context.addIssue({ code: 'custom', message: issue });
 });
 
+const issuers: z.ZodType<readonly string[]> = z
+  .array(issuer)
+  .min(1, 'must name at least one authorization server');
+
 const schema = z.object({
   resource,
-  authorization_servers: z.array(issuer).min(1, 'must name at least one authorization server'),
+  authorization_servers: issuers,
   scopes_supported: z.exactOptional(stringArraySchema),
   bearer_methods_supported: z.exactOptional(stringArraySchema),
   resource_name: z.exactOptional(z.string()),
@@ -28,6 +31,9 @@ const schema = z.object({
   dpop_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   dpop_bound_access_tokens_required: z.exactOptional(z.boolean()),
 });
+
+/** The members that are used, by their names in the RFC. @see RFC 9728 §2 */
+export type ProtectedResourceMetadata = Readonly<z.infer<typeof schema>>;
 
 /**
  * Parses a document. It MUST name at least one authorization server and MAY name several. Does not check its

@@ -127,7 +127,7 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /** The members of a parsed object; none of any other value. */
-export function membersOf(json: unknown): Readonly<Record<string, unknown>> {
+export function jsonMembers(json: unknown): Readonly<Record<string, unknown>> {
   return typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>) : {};
 }
 

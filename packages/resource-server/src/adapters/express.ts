@@ -4,7 +4,13 @@ import { OAuthError } from '@portcullis/protocol';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import { addHeaders, nodeRequestInfo, sendGuardResponse, takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher } from './node-stream.ts';
-import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
+import {
+  attachedPrincipal,
+  attachPrincipal,
+  checkRouteOptions,
+  type RouteOptions,
+  whenDecided,
+} from './route.ts';
 
 export { principalOf } from './route.ts';
 
@@ -30,30 +36,16 @@ export function protect(
   return (request, response, next) => {
     const earlier = attachedPrincipal(request);
     const { originalUrl: url } = request;
-    const decision = guard.authorize(
-      takeNodeRequest(request, { url, scopes: options.scopes, principal: earlier }),
-    );
-    const isFirst = earlier === undefined;
-    if (!(decision instanceof Promise)) pass(decision, isFirst, request, response, next);
-    else decision.then((later) => pass(later, isFirst, request, response, next)).catch(next);
+    const info = { url, scopes: options.scopes, principal: earlier };
+    const pass = (decision: GuardDecision) => {
+      if (!decision.authorized) return sendGuardResponse(response, decision.response);
+      addHeaders(response, decision.headers);
+      if (earlier === undefined) attend?.(decision.principal, response);
+      attachPrincipal(request, decision.principal);
+      next();
+    };
+    whenDecided(guard.authorize(takeNodeRequest(request, info)), pass, next);
   };
-
-  function pass(
-    decision: GuardDecision,
-    isFirst: boolean,
-    request: ExpressRequest,
-    response: ServerResponse,
-    next: Next,
-  ): void {
-    if (!decision.authorized) {
-      sendGuardResponse(response, decision.response);
-      return;
-    }
-    addHeaders(response, decision.headers);
-    if (isFirst) attend?.(decision.principal, response);
-    attachPrincipal(request, decision.principal);
-    next();
-  }
 }
 
 /**

@@ -6,7 +6,13 @@ import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { GuardResponse } from '../guard-response.ts';
 import { type AdapterInfo, nodeRequestInfo, takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher } from './node-stream.ts';
-import { attachedPrincipal, attachPrincipal, checkRouteOptions, type RouteOptions } from './route.ts';
+import {
+  attachedPrincipal,
+  attachPrincipal,
+  checkRouteOptions,
+  type RouteOptions,
+  whenDecided,
+} from './route.ts';
 
 export { principalOf } from './route.ts';
 
@@ -42,28 +48,15 @@ export function protect(
   const attend = nodeStreamWatcher(guard);
   return (request, reply, done) => {
     const requestInfo = adapterInfo(request, options);
-    const decision = guard.authorize(takeNodeRequest(request.raw, requestInfo));
-    const isFirst = requestInfo.principal === undefined;
-    if (!(decision instanceof Promise)) pass(decision, isFirst, request, reply, done);
-    else decision.then((later) => pass(later, isFirst, request, reply, done)).catch(done);
+    const pass = (decision: GuardDecision) => {
+      if (!decision.authorized) return sendReply(reply, decision.response);
+      if (requestInfo.principal === undefined) attend?.(decision.principal, reply.raw);
+      attachPrincipal(request, decision.principal);
+      if (decision.headers !== NO_HEADERS) reply.headers({ ...decision.headers });
+      done();
+    };
+    whenDecided(guard.authorize(takeNodeRequest(request.raw, requestInfo)), pass, done);
   };
-
-  function pass(
-    decision: GuardDecision,
-    isFirst: boolean,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    done: Done,
-  ): void {
-    if (!decision.authorized) {
-      sendReply(reply, decision.response);
-      return;
-    }
-    if (isFirst) attend?.(decision.principal, reply.raw);
-    attachPrincipal(request, decision.principal);
-    if (decision.headers !== NO_HEADERS) reply.headers({ ...decision.headers });
-    done();
-  }
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What middleware of all frameworks shares: the options of a protected route, and the principal passed to its handler. */
 import { ConfigurationError, type OptionNames, type Scopes, unknownOptionIssues } from '@portcullis/protocol';
+import type { GuardDecision } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 
 /** What a route requires in addition to its resource. */
@@ -41,4 +42,14 @@ export function principalOf(carrier: object): Principal {
   if (principal === undefined)
     throw new TypeError('No guard runs before this handler: put protect(guard) first.');
   return principal;
+}
+
+/** Continues with a decision: at once if nothing has to be awaited, as with a cached token. @param fail gets what a later `pass` throws */
+export function whenDecided(
+  decision: GuardDecision | Promise<GuardDecision>,
+  pass: (decision: GuardDecision) => void,
+  fail: (error: Error) => void,
+): void {
+  if (decision instanceof Promise) decision.then(pass).catch(fail);
+  else pass(decision);
 }

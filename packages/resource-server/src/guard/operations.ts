@@ -1,7 +1,7 @@
 /** Reads the operations of a JSON-RPC body, so that scopes can depend on them. */
 import {
+  jsonMembers,
   type McpOperation,
-  membersOf,
   OAuthError,
   type OperationParameters,
   readOperationTarget,
@@ -15,10 +15,10 @@ import {
 export function readOperations(body: unknown): readonly McpOperation[] {
   const messages = Array.isArray(body) ? body : [body];
   return messages.flatMap((message) => {
-    const members = membersOf(message);
+    const members = jsonMembers(message);
     if (members['method'] === undefined) return [];
     const method = textOf(members, 'method');
-    return [{ method, ...readOperationTarget(method, parametersOf(membersOf(members['params']))) }];
+    return [{ method, ...readOperationTarget(method, parametersOf(jsonMembers(members['params']))) }];
   });
 }
 
@@ -31,7 +31,7 @@ function parametersOf(members: Members): OperationParameters {
     object(name) {
       const value = members[name];
       if (typeof value !== 'object' || value === null) throw invalid(name, 'an object');
-      return parametersOf(membersOf(value));
+      return parametersOf(jsonMembers(value));
     },
     unexpected: invalid,
   };

@@ -1,6 +1,6 @@
 /** Sends a token exchange request (RFC 8693) to the authorization server, and interprets the response. */
 import {
-  membersOf,
+  jsonMembers,
   type OAuthError,
   readLenientScopes,
   temporarilyUnavailable,
@@ -101,7 +101,7 @@ function toUpstreamToken(json: unknown, wanted: readonly string[], now: number):
 const LONGEST_WAIT = 60;
 
 function toExchangeError({ status, headers }: Response, json: unknown): OAuthError {
-  const { error } = membersOf(json);
+  const { error } = jsonMembers(json);
   const isOutage = status === 429 || status >= 500;
   const wait = Number(headers.get('retry-after') ?? Number.NaN);
   const retryAfter = wait >= 1 ? Math.min(Math.ceil(wait), LONGEST_WAIT) : undefined;

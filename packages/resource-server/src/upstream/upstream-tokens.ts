@@ -2,12 +2,12 @@
 import {
   ConfigurationError,
   issuerError,
+  numberIssues,
   type OAuthError,
   type OptionNames,
   unknownOptionIssues,
 } from '@portcullis/protocol';
 import { type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
-import { numberIssues } from '../number-issues.ts';
 import type { Principal, VerifiedClaims } from '../principal.ts';
 import { type FetchFunction, fetchLimits, isSecureEndpoint } from '../verifiers/fetch-json.ts';
 import { createClientAuthentication, type ExchangeCredentials } from './client-authentication.ts';

@@ -1,5 +1,5 @@
 /** Fetches JSON documents of an authorization server, with limits on time and size, and without redirects. */
-import { membersOf, readBytes, readSecureUrl, serverMetadataUrls } from '@portcullis/protocol';
+import { jsonMembers, readBytes, readSecureUrl, serverMetadataUrls } from '@portcullis/protocol';
 
 /** The part of `fetch` that is used. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
@@ -38,12 +38,12 @@ export async function fetchJson(url: string, limits: FetchLimits): Promise<unkno
 export async function fetchText(url: string, limits: FetchLimits, init: RequestInit): Promise<string> {
   const response = await fetchWithoutRedirect(url, limits, init);
   if (response.status === 200) return readTextBody(response);
-  discardBody(response);
+  releaseBody(response);
   throw new Error(`${url} responded ${response.status}`);
 }
 
 /** Releases the connection of a response whose body is not needed. */
-export function discardBody({ body }: Response): void {
+export function releaseBody({ body }: Response): void {
   void body?.cancel().catch(() => undefined);
 }
 
@@ -64,7 +64,7 @@ export async function fetchWithoutRedirect(
   const response = await withDeadline(sent, timeout);
   const isRedirect = response.status === 0 || (response.status >= 300 && response.status < 400);
   if (!isRedirect) return response;
-  discardBody(response);
+  releaseBody(response);
   throw new Error(`${url} responded with a redirect`);
 }
 
@@ -81,7 +81,7 @@ export async function discoverEndpoint(
   let failure: unknown = null;
   for (const url of serverMetadataUrls(issuer, ['oauth', 'oidc'])) {
     try {
-      const metadata = membersOf(await fetchJson(url, limits));
+      const metadata = jsonMembers(await fetchJson(url, limits));
       if (metadata['issuer'] !== issuer) throw new Error('the metadata names another issuer');
       const endpoint = metadata[member];
       if (typeof endpoint === 'string' && isSecureEndpoint(endpoint)) return endpoint;

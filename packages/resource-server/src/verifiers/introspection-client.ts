@@ -2,12 +2,12 @@
  * Calls an introspection endpoint (RFC 7662): single-flight per token, with a concurrency limit that clients share, and
  * a cool-down after failures.
  */
-import { basicCredentials, membersOf, temporarilyUnavailable } from '@portcullis/protocol';
+import { basicCredentials, jsonMembers, temporarilyUnavailable } from '@portcullis/protocol';
 import {
-  discardBody,
   type FetchLimits,
   fetchWithoutRedirect,
   readTextBody,
+  releaseBody,
   withDeadline,
 } from './fetch-json.ts';
 import { createTokenShapes, hasFreeSlot, type SlotClaim } from './introspection-slots.ts';
@@ -115,7 +115,7 @@ export function createIntrospectionClient(
 }
 
 async function toFailure(response: Response): Promise<IntrospectionFailure> {
-  discardBody(response);
+  releaseBody(response);
   const { status, headers } = response;
   const wanted = Math.ceil(Number(headers.get('retry-after') ?? COOLDOWN)) || COOLDOWN;
   const quiet = Math.min(Math.max(wanted, COOLDOWN), LONGEST_COOLDOWN);
@@ -126,5 +126,5 @@ async function toFailure(response: Response): Promise<IntrospectionFailure> {
 }
 
 function isIntrospection(body: unknown): body is Introspection {
-  return typeof membersOf(body)['active'] === 'boolean';
+  return typeof jsonMembers(body)['active'] === 'boolean';
 }

@@ -3,11 +3,11 @@ import {
   ConfigurationError,
   createLruCache,
   issuerError,
+  numberIssues,
   type OptionNames,
   tokenRejected,
   unknownOptionIssues,
 } from '@portcullis/protocol';
-import { numberIssues } from '../number-issues.ts';
 import { checkClaims, type TokenCompatibilityOptions } from './check-claims.ts';
 import { readUnverifiedClaims } from './compact-jws.ts';
 import { type FetchFunction, fetchLimits, isSecureEndpoint } from './fetch-json.ts';

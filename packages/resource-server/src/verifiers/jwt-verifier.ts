@@ -4,11 +4,11 @@ import {
   issuerError,
   JWS_ALGORITHMS,
   type JwsAlgorithm,
+  numberIssues,
   type OptionNames,
   tokenRejected,
   unknownOptionIssues,
 } from '@portcullis/protocol';
-import { numberIssues } from '../number-issues.ts';
 import type { VerifiedClaims } from '../principal.ts';
 import { checkClaims, dangerouslyAcceptTypes, type TokenCompatibilityOptions } from './check-claims.ts';
 import { parseCompactJws } from './compact-jws.ts';

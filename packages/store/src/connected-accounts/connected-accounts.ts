@@ -86,16 +86,12 @@ function createBackendRegistrationStore(database: Database): BackendRegistration
       const rows = await database.read(registrationsAt(backend, clientId ?? ALL_CLIENTS));
       return registrationColumns.readAll(rows).map((registration) => ({ ...registration, clientId }));
     },
-    async saveBackendRegistration(registration) {
-      await database.write(
-        insertRegistration({ ...registration, clientId: registration.clientId ?? ALL_CLIENTS }),
-      );
-    },
-    async removeBackendRegistration({ backend, clientId, issuer }) {
-      await database.write(
+    saveBackendRegistration: (registration) =>
+      database.write(insertRegistration({ ...registration, clientId: registration.clientId ?? ALL_CLIENTS })),
+    removeBackendRegistration: ({ backend, clientId, issuer }) =>
+      database.write(
         sql`DELETE FROM registrations_at_backends
           WHERE backend = ${backend} AND client_id = ${clientId ?? ALL_CLIENTS} AND issuer = ${issuer}`,
-      );
-    },
+      ),
   };
 }

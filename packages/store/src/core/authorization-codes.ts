@@ -32,11 +32,10 @@ export function createAuthorizationCodeStore(database: Database): AuthorizationC
         read: readRedemption,
         row: ['accounts', grant.accountId],
       }),
-    async invalidateCode(hash, at) {
-      await database.write(
+    invalidateCode: (hash, at) =>
+      database.write(
         sql`UPDATE authorization_codes SET consumed_at = ${at} WHERE hash = ${hash} AND consumed_at IS NULL`,
-      );
-    },
+      ),
   };
 }
 

@@ -48,12 +48,11 @@ export function createClientStore(database: Database): ClientStore {
             previous_secret_expires_at = ${previousUntil}
           WHERE id = ${id} AND secret_hash IS NOT NULL RETURNING 1 AS one`,
       ),
-    async recordClientUse(id, at, expiresAt) {
-      await database.write(
+    recordClientUse: (id, at, expiresAt) =>
+      database.write(
         sql`UPDATE clients SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE id = ${id}`,
         ['clients', id],
-      );
-    },
+      ),
     disableClient: (id, at) => database.transact(() => disable(id, at), null),
     enableClient: (id) =>
       database.changes(sql`UPDATE clients SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`),

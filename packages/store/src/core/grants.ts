@@ -89,7 +89,7 @@ export function createGrantStore(database: Database): GrantStore {
       if (grantId === null) {
         return database.transact(() => revokeAllOfAccount(accountId, at), 'accounts');
       }
-      const ended = await database.write(
+      const ended = await database.writeRows(
         sql`UPDATE grants SET revoked_at = ${at} WHERE id = ${grantId} AND account_id = ${accountId} AND revoked_at IS NULL
           RETURNING 1 AS one`,
       );
@@ -142,7 +142,7 @@ function createGrantLists(database: Database): GrantLists {
       return rows.then(({ length }) => length > 0);
     },
     async revokeSurplusGrants(accountId, clientId, keep, at) {
-      const revoked = await database.write(
+      const revoked = await database.writeRows(
         sql`UPDATE grants SET revoked_at = ${at} WHERE revoked_at IS NULL AND id IN (
             SELECT id FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL AND expires_at > ${at}
             ORDER BY last_used_at DESC, id LIMIT ${ALL_ROWS} OFFSET ${keep}

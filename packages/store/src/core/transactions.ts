@@ -31,12 +31,8 @@ const insert = defineRecordColumns<TransactionRow & { readonly network: string |
 
 export function createTransactionStore(database: Database): TransactionStore {
   return {
-    async openTransaction(transaction, network = null) {
-      await database.write(insertTransaction(transaction, network), [
-        'authorization_transactions',
-        transaction.id,
-      ]);
-    },
+    openTransaction: (transaction, network = null) =>
+      database.write(insertTransaction(transaction, network), ['authorization_transactions', transaction.id]),
     async countAnonymousTransactions(now) {
       const [row] = await database.read<{ readonly open: number }>(
         sql`SELECT COUNT(*) AS open FROM authorization_transactions WHERE network IS NOT NULL AND expires_at > ${now}`,
@@ -54,15 +50,12 @@ export function createTransactionStore(database: Database): TransactionStore {
       const row = columns.readFirst(await database.read(liveTransaction(id, now)));
       return row === null ? null : readTransaction(row);
     },
-    async setTransactionAccount(id, accountId) {
-      await database.write(
+    setTransactionAccount: (id, accountId) =>
+      database.write(
         sql`UPDATE authorization_transactions SET account_id = ${accountId}, network = NULL WHERE id = ${id}`,
         ['authorization_transactions', id],
-      );
-    },
-    async issueCode(code) {
-      await database.write(insertCode(code), ['authorization_codes', code.hash]);
-    },
+      ),
+    issueCode: (code) => database.write(insertCode(code), ['authorization_codes', code.hash]),
     completeTransaction: (id, code) =>
       database.transact(() => complete(id, code), {
         query: () => completeInOneStatement(id, code),

@@ -29,11 +29,10 @@ export function createFederationStore(database: Database): FederationStore {
   return {
     ...createProviderTokensStore(database),
     ...createDataKeyStore(database),
-    async setTransactionIdentityProvider(id, identityProvider) {
-      await database.write(
+    setTransactionIdentityProvider: (id, identityProvider) =>
+      database.write(
         sql`UPDATE authorization_transactions SET identity_provider = ${identityProvider} WHERE id = ${id}`,
-      );
-    },
+      ),
     saveFederatedLogin: (login) => database.transact(() => save(login), null),
     findFederatedLogin: async (stateHash, now) =>
       loginColumns.readFirst(await database.read(loginByState(stateHash, now))),

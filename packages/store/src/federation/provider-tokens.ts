@@ -53,11 +53,10 @@ export function createProviderTokensStore(database: Database): ProviderTokensSto
     async listProviderTokens(accountId) {
       return table.readRows(await database.read(tokensByAccount(accountId)));
     },
-    async recordProviderTokensCheck(grantId, at) {
-      await database.write(
+    recordProviderTokensCheck: (grantId, at) =>
+      database.write(
         sql`UPDATE provider_tokens SET checked_at = ${at} WHERE grant_id = ${grantId} AND checked_at < ${at}`,
-      );
-    },
+      ),
     leaseProviderTokens: table.lease,
     saveRefreshedProviderTokens: table.saveRefreshed,
     releaseProviderTokens: table.release,

@@ -60,9 +60,7 @@ export function createTokenTable<Own, Key>(
     columns,
     readRows: records.readAll,
     insert,
-    async save(tokens) {
-      await database.write(insert(tokens));
-    },
+    save: (tokens) => database.write(insert(tokens)),
     find: async (key) => records.readFirst(await database.read(queries.find(...keyValues(key)))),
     hasLive: async () => (await database.read(queries.hasLive())).length > 0,
     lease: (key, version, holder, now, until) =>
@@ -73,19 +71,13 @@ export function createTokenTable<Own, Key>(
       const values = [...tokens, Number(isRefreshable), refreshFrom, checkedAt];
       return database.changes(queries.refresh(...values, ...keyValues(key), holder));
     },
-    async release(key, holder, until) {
-      await database.write(queries.release(until, ...keyValues(key), holder));
-    },
+    release: (key, holder, until) => database.write(queries.release(until, ...keyValues(key), holder)),
     end: (key, version, reason, at) => queries.end(at, reason, at, ...keyValues(key), version),
     endOfRevokedGrants: async (since, at) =>
-      (await database.write(queries.endOfRevokedGrants(at, at, since))).length,
+      (await database.writeRows(queries.endOfRevokedGrants(at, at, since))).length,
     claim: (now, until, limit) => database.transact(() => claim(now, until, limit), null),
-    async postpone(key, until) {
-      await database.write(queries.postpone(until, ...keyValues(key)));
-    },
-    async complete(key, version) {
-      await database.write(queries.complete(...keyValues(key), version));
-    },
+    postpone: (key, until) => database.write(queries.postpone(until, ...keyValues(key))),
+    complete: (key, version) => database.write(queries.complete(...keyValues(key), version)),
   };
 }
 

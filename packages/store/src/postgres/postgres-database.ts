@@ -58,7 +58,8 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
       shared.join(`${table} ${query.values[0]}`, () =>
         track(async () => make((await read(reads.run, query)) as readonly Row[])),
       ),
-    write: <Row>(query: Query, row?: ContestedRow) => write(query, row) as Promise<readonly Row[]>,
+    write: async (query, row) => void (await write(query, row)),
+    writeRows: <Row>(query: Query, row?: ContestedRow) => write(query, row) as Promise<readonly Row[]>,
     changes: async (query, row) => (await write(query, row)).length > 0,
     transact: <T>(steps: () => Steps<T>, operation: PostgresOperation<T>) =>
       track(() =>

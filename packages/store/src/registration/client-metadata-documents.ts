@@ -28,9 +28,7 @@ export function createClientMetadataDocumentStore(database: Database): ClientMet
   return {
     findClientMetadataDocument: (url) =>
       database.readCached('client_metadata_documents', documentByUrl(url), readCopy),
-    async saveClientMetadataDocument(copy) {
-      await database.write(upsert(copy));
-    },
+    saveClientMetadataDocument: (copy) => database.write(upsert(copy)),
     listClientMetadataDocuments: async (after, limit) =>
       columns.readAll(await database.read(documentsAfter(after, limit))),
     saveClientMetadataDocumentVerification: (url, digest, verifiedAt) =>
@@ -38,11 +36,10 @@ export function createClientMetadataDocumentStore(database: Database): ClientMet
         sql`UPDATE client_metadata_documents SET verified_at = ${verifiedAt} WHERE url = ${url} AND digest = ${digest}
           RETURNING 1 AS one`,
       ),
-    async recordClientMetadataDocumentUse(url, at, expiresAt) {
-      await database.write(
+    recordClientMetadataDocumentUse: (url, at, expiresAt) =>
+      database.write(
         sql`UPDATE client_metadata_documents SET last_used_at = ${at}, expires_at = ${expiresAt} WHERE url = ${url}`,
-      );
-    },
+      ),
   };
 }
 

@@ -48,9 +48,7 @@ export function createRegistrationStore(database: Database): RegistrationStore {
       );
       return new Map(rows.map(({ network, unused }) => [network, unused]));
     },
-    async saveInitialAccessToken(token) {
-      await database.write(insertToken(token));
-    },
+    saveInitialAccessToken: (token) => database.write(insertToken(token)),
     findInitialAccessToken: async (hash, now) =>
       tokenColumns.readFirst(await database.read(tokenByHash(hash, now))),
     listInitialAccessTokens: async (after, limit, now) =>

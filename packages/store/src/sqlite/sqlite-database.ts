@@ -30,7 +30,8 @@ export function createSqliteDatabase(connection: DatabaseSync, busyTimeout: numb
       reads.read(() =>
         queryCache.read(table, query.values[0] ?? null, () => make(read(query) as readonly Row[])),
       ),
-    write: <Row>(query: Query) => commits.commit(() => write(query) as readonly Row[]),
+    write: (query) => commits.commit(() => void write(query)),
+    writeRows: <Row>(query: Query) => commits.commit(() => write(query) as readonly Row[]),
     changes: (query) => commits.commit(() => write(query).length > 0),
     transact: <T>(steps: () => Steps<T>) => commits.commit(() => runSteps(steps(), write)),
     beforeCommit: commits.beforeCommit,

@@ -56,11 +56,10 @@ function createAccountOperations(database: Database): AccountOperations {
         id,
       ]),
     removeAccount: (id, at) => database.transact(() => removeSteps(id, at), 'accounts'),
-    async replacePasswordHash(accountId, oldHash, newHash) {
-      await database.write(
+    replacePasswordHash: (accountId, oldHash, newHash) =>
+      database.write(
         sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${accountId} AND password_hash = ${oldHash}`,
-      );
-    },
+      ),
     changePassword: (accountId, oldHash, newHash, exceptSession) =>
       database.transact(() => changePassword(accountId, oldHash, newHash, exceptSession), 'accounts'),
   };

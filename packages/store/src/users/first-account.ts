@@ -12,9 +12,8 @@ export type FirstAccountOperations = Pick<
 export function createFirstAccountOperations(database: Database): FirstAccountOperations {
   return {
     hasLocalAccounts: async () => (await database.read(localAccounts())).length > 0,
-    async saveSetupLink(hash, createdAt) {
-      await database.write(sql`INSERT INTO setup_links (hash, created_at) VALUES (${hash}, ${createdAt})`);
-    },
+    saveSetupLink: (hash, createdAt) =>
+      database.write(sql`INSERT INTO setup_links (hash, created_at) VALUES (${hash}, ${createdAt})`),
     async isSetupLink(hash) {
       const found = await database.read(sql`SELECT 1 AS one FROM setup_links WHERE hash = ${hash}`);
       // Only then: if all accounts are linked to an identity provider, the query reads each of them.

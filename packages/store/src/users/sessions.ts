@@ -27,9 +27,7 @@ export type SessionOperations = Pick<
 
 export function createSessionOperations(database: Database): SessionOperations {
   return {
-    async saveSession(session) {
-      await database.write(insert(session), ['accounts', session.accountId]);
-    },
+    saveSession: (session) => database.write(insert(session), ['accounts', session.accountId]),
     async findSession(hash, now) {
       const [row] = await database.read<{ readonly owner_created_at: number }>(sessionWithOwner(hash, now));
       if (row === undefined) return null;
@@ -39,17 +37,15 @@ export function createSessionOperations(database: Database): SessionOperations {
     },
     listSessions: async (accountId, now) =>
       columns.readAll(await database.read(sessionsOfAccount(accountId, now))),
-    async endSession(hash) {
-      await database.write(sql`DELETE FROM sessions WHERE hash = ${hash}`);
-    },
+    endSession: (hash) => database.write(sql`DELETE FROM sessions WHERE hash = ${hash}`),
     async endSessions(accountId, except) {
-      const ended = await database.write(
+      const ended = await database.writeRows(
         sql`DELETE FROM sessions WHERE account_id = ${accountId} AND hash <> ${except ?? ''} RETURNING 1 AS one`,
       );
       return ended.length;
     },
     async endProviderSessions({ accountId, providerSession, before }) {
-      const ended = await database.write<{ account_id: string }>(
+      const ended = await database.writeRows<{ account_id: string }>(
         sql`DELETE FROM sessions WHERE created_at <= ${before} AND (provider_session = ${providerSession}
             OR (account_id = ${accountId} AND (${providerSession === null ? 1 : 0} = 1 OR provider_session IS NULL)))
           RETURNING account_id`,

@@ -46,17 +46,11 @@ export function sqliteReplayStore(database: SqliteDatabase, options: SqlReplayOp
   const insert = database.prepare(`INSERT INTO ${table} VALUES (?, ?) ON CONFLICT (proof) DO NOTHING`);
   const sweep = database.prepare(deleteExpired(table, '?'));
   const isDue = sweepTimer(options);
-  const allowances = createProofQuotas(options);
-  return {
-    remember(proof, until, key) {
-      const now = isDue();
-      if (now !== null) sweep.run(now);
-      allowances.check(key);
-      const isNew = Number(insert.run(proof, Math.ceil(until)).changes) === 1;
-      if (isNew) allowances.count(key, until);
-      return isNew;
-    },
-  };
+  return limitedReplayStore((proof, until) => {
+    const now = isDue();
+    if (now !== null) sweep.run(now);
+    return Number(insert.run(proof, Math.ceil(until)).changes) === 1;
+  }, options);
 }
 
 /**
@@ -67,7 +61,6 @@ export function postgresReplayStore(database: PostgresDatabase, options: SqlRepl
   const table = tableName(options);
   const insert = `INSERT INTO ${table} VALUES ($1, $2) ON CONFLICT (proof) DO NOTHING`;
   const isDue = sweepTimer(options);
-  const allowances = createProofQuotas(options);
   let made: Promise<unknown> | null = null;
 
   async function make(): Promise<void> {
@@ -81,21 +74,17 @@ export function postgresReplayStore(database: PostgresDatabase, options: SqlRepl
     );
   }
 
-  return {
-    async remember(proof, until, key) {
-      made ??= make().catch((error: unknown) => {
-        made = null;
-        throw error;
-      });
-      await made;
-      const now = isDue();
-      if (now !== null) await database.query(deleteExpired(table, '$1'), [now]);
-      allowances.check(key);
-      const { rowCount } = await database.query(insert, [proof, Math.ceil(until)]);
-      if (rowCount === 1) allowances.count(key, until);
-      return rowCount === 1;
-    },
-  };
+  return limitedReplayStore(async (proof, until) => {
+    made ??= make().catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+    await made;
+    const now = isDue();
+    if (now !== null) await database.query(deleteExpired(table, '$1'), [now]);
+    const { rowCount } = await database.query(insert, [proof, Math.ceil(until)]);
+    return rowCount === 1;
+  }, options);
 }
 
 function tableName({ table = 'dpop_proofs' }: SqlReplayOptions): string {
@@ -116,13 +105,16 @@ export function limitedReplayStore(
   remember: ReplayStore['remember'],
   options: Pick<SqlReplayOptions, 'maxProofsPerKey' | 'clock'> = {},
 ): ReplayStore {
-  const allowances = createProofQuotas(options);
+  const quotas = createProofQuotas(options);
   return {
-    async remember(proof, until, key) {
-      allowances.check(key);
-      const isNew = await remember(proof, until, key);
-      if (isNew) allowances.count(key, until);
-      return isNew;
+    remember(proof, until, key) {
+      quotas.check(key);
+      const count = (isNew: boolean): boolean => {
+        if (isNew) quotas.count(key, until);
+        return isNew;
+      };
+      const stored = remember(proof, until, key);
+      return stored instanceof Promise ? stored.then(count) : count(stored);
     },
   };
 }

@@ -1,11 +1,11 @@
 /** Checks revocation by token status lists of the issuer. Optional. */
 import {
+  numberIssues,
   readStatusReference,
   STATUS_LIST_MEDIA_TYPE,
   STATUS_VALID,
   tokenRejected,
 } from '@portcullis/protocol';
-import { numberIssues } from '../../number-issues.ts';
 import type { VerifiedClaims } from '../../principal.ts';
 import { fetchText, isSecureEndpoint } from '../fetch-json.ts';
 import type { StatusCheckContext } from '../jwt-verifier.ts';
