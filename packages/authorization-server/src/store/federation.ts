@@ -112,7 +112,7 @@ export interface DataKeyRecord {
 }
 
 /** Logins at identity providers until their callback. */
-export interface FederatedLoginStore {
+interface FederatedLoginStore {
   /** Records the identity provider of a transaction; `null`: local. Does nothing when the transaction is gone. */
   setTransactionIdentityProvider(id: string, identityProvider: string | null): Promise<void>;
   /** Saves a federated login. Atomic: replaces an earlier one of the same transaction. */
@@ -124,7 +124,7 @@ export interface FederatedLoginStore {
 }
 
 /** Identities at identity providers, linked to accounts. */
-export interface LinkedIdentityStore {
+interface LinkedIdentityStore {
   findLinkedIdentity(issuer: string, subject: string): Promise<LinkedIdentityRecord | null>;
   /** The linked identity of an account; `null` for local accounts. */
   findLinkedIdentityByAccount(accountId: string): Promise<LinkedIdentityRecord | null>;

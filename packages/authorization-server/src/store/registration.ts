@@ -39,7 +39,7 @@ export interface ClientMetadataDocumentRecord {
 }
 
 /** Clients that register themselves. */
-export interface DynamicRegistrationStore {
+interface DynamicRegistrationStore {
   /**
    * Inserts a new client if the rate limit allows it (`null`: no limit). Atomic: the limit is charged exactly when the client
    * is stored.
@@ -58,7 +58,7 @@ export interface DynamicRegistrationStore {
 }
 
 /** Initial access tokens. @see RFC 7591 §3 */
-export interface InitialAccessTokenStore {
+interface InitialAccessTokenStore {
   saveInitialAccessToken(token: InitialAccessTokenRecord): Promise<void>;
   /** The unexpired record of a token, used or not; `null` when there is none. */
   findInitialAccessToken(hash: string, now: number): Promise<InitialAccessTokenRecord | null>;
