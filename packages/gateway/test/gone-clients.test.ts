@@ -1,5 +1,4 @@
 /** Clients that disappear before their request is sent: nothing is sent for them, and they leave no slot taken. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { noCredential } from '../src/credentials/credential-source.ts';
 import { startBackend } from './support/backend.ts';
@@ -34,7 +33,7 @@ it.each([
   await looked.promise;
   client.abort();
   await first;
-  await sleep(100);
+  await expect.poll(() => gateway.countConnections()).toBe(0);
   found.resolve();
   await vi.waitFor(() => expect(gateway.calls).toMatchObject([{ outcome: 'cancelled', status: null }]));
   expect(backend.received).toEqual([]);

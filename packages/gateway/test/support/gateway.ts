@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import type { CallApprovals } from '@portcullis/authorization-server';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
 import type { CompileCondition } from '@portcullis/policy';
@@ -56,6 +57,8 @@ export interface TestGateway {
   readonly calls: readonly CallRecord[];
   /** Sends a request to `/mcp` as a user, who may be `alice_client`. */
   send(user: string | null, init?: SendOptions): Promise<Response>;
+  /** The open connections of clients. */
+  countConnections(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -154,6 +157,7 @@ export async function startGateway(
         }),
         ...(signal && { signal }),
       }),
+    countConnections: promisify(http.getConnections.bind(http)),
     async close() {
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));
