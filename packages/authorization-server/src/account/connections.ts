@@ -9,11 +9,9 @@ import { createAccountRoutes } from './account-routes.ts';
 import { connectionsPage, type ListedGrant, revokePage } from './connections-view.ts';
 import { findConnection, listConnections } from './list-connections.ts';
 
-interface ConnectionOptions {
-  readonly personalAccessTokens: boolean;
-}
-
-export function createConnectionRoutes(pages: PageRouter<ConnectionOptions>): readonly Route[] {
+export function createConnectionRoutes(
+  pages: PageRouter<{ readonly personalAccessTokens: boolean }>,
+): readonly Route[] {
   const { store, clock, events } = pages;
   const routes = createAccountRoutes(pages, 'connections');
   const backTo = (ended: 'one' | 'all') => respondRedirect(`${accountPaths.connections}?ended=${ended}`);

@@ -48,11 +48,7 @@ function qrCode(text: string, label: string): Markup {
 }
 
 /** Shown once. */
-export interface RecoveryCodesPage {
-  readonly codes: readonly string[];
-}
-
-export function recoveryCodesPage(layout: Layout, { codes }: RecoveryCodesPage): Markup {
+export function recoveryCodesPage(layout: Layout, codes: readonly string[]): Markup {
   return renderPage(
     layout,
     layout.text('code.keep-title'),

@@ -72,7 +72,7 @@ export function createMfaRoutes(
       if (codes === 'used') return confirmation.ask(visit, SET_UP);
       if (codes === null) return showSetup(context, user, parameters.required('proof'), encryptedSecret);
       events({ type: 'second_factor.enabled', accountId: account.id });
-      return respondPage(recoveryCodesPage(context.layout, { codes }));
+      return respondPage(recoveryCodesPage(context.layout, codes));
     }),
 
     routes.page(RENEW.action, async (visit) =>
@@ -88,7 +88,7 @@ export function createMfaRoutes(
       const codes = await factors.renewRecoveryCodes(accountId);
       if (codes === null) return respondRedirect(accountPaths.account);
       events({ type: 'second_factor.recovery_codes_renewed', accountId });
-      return respondPage(recoveryCodesPage(visit.context.layout, { codes }));
+      return respondPage(recoveryCodesPage(visit.context.layout, codes));
     }),
 
     routes.form(TURN_OFF.action, async (visit) => {

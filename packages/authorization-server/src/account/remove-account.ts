@@ -11,7 +11,7 @@ import { respondPage } from '../ui/respond-page.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { ConfirmedChange } from './confirmation-view.ts';
-import { connectionNames, type ListedGrant, revocationEffects } from './connections-view.ts';
+import { connectionNames, type RevokePage, revocationEffects } from './connections-view.ts';
 import { listConnections } from './list-connections.ts';
 
 const REMOVE: ConfirmedChange = {
@@ -53,12 +53,9 @@ export function createAccountRemovalRoutes(pages: PageRouter, confirmation: Conf
   ];
 }
 
-interface RemovalPage {
+/** The connections are revoked with the account: the first page of all. */
+interface RemovalPage extends Omit<RevokePage, 'all'> {
   readonly email: string;
-  /** Revoked with the account: the first page of all. */
-  readonly connections: readonly ListedGrant[];
-  readonly hasMore: boolean;
-  readonly token: string;
 }
 
 function removalPage(layout: Layout, { email, connections, hasMore, token }: RemovalPage): Markup {

@@ -181,13 +181,11 @@ ${all.map(
 </form>`;
 }
 
-export interface ForgottenPasswordPage {
-  /** The login page. */
-  readonly restartPath: string;
-}
-
-/** Names who can help: this server sends no mail, and a reset link by an administrator is as powerful as a password. */
-export function forgottenPasswordPage(layout: Layout, { restartPath }: ForgottenPasswordPage): Markup {
+/**
+ * Names who can help: this server sends no mail, and a reset link by an administrator is as powerful as a password.
+ * @param restartPath of the login page
+ */
+export function forgottenPasswordPage(layout: Layout, restartPath: string): Markup {
   const command = 'portcullis users reset';
   return renderPage(
     layout,

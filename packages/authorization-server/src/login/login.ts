@@ -177,7 +177,7 @@ function createAsideRoutes(pages: PageRouter): readonly Route[] {
 /** Without mail, an administrator helps. */
 function createForgottenPasswordRoute(pages: PageRouter): Route {
   return loginPageRoute(pages, '/login/forgotten', ({ layout }, { restartPath, cookies }) =>
-    respondPage(forgottenPasswordPage(layout, { restartPath }), { cookies }),
+    respondPage(forgottenPasswordPage(layout, restartPath), { cookies }),
   );
 }
 

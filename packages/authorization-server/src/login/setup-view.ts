@@ -6,7 +6,7 @@ import { formField, hiddenFields, type Layout, pageScript, renderPage } from '..
 import { tick } from '../ui/marks.ts';
 import type { Markup } from '../ui/markup.ts';
 import type { TextName } from '../ui/texts/texts.ts';
-import { newPasswordFields } from '../users/new-password.ts';
+import { newPasswordFields, type PasswordErrors } from '../users/new-password.ts';
 
 export interface SetupPage {
   /** Token of the one-time link. */
@@ -16,10 +16,8 @@ export interface SetupPage {
 }
 
 /** Errors by field. */
-export interface SetupErrors {
+export interface SetupErrors extends PasswordErrors {
   readonly email: TextName | null;
-  readonly password: TextName | null;
-  readonly passwordAgain: TextName | null;
 }
 
 export function setupPage(layout: Layout, page: SetupPage): Markup {

@@ -11,52 +11,48 @@ import { describeEvent } from './describe-event.ts';
 import { findEventNames, pieceMarkup } from './lines.ts';
 
 export const eventRoutes: readonly ConsoleRoute[] = [
-  definePage(
-    links.event('{eventId}').replaceAll('%7B', '{').replaceAll('%7D', '}'),
-    async ({ admin, params }) => {
-      const event = await findEvent(admin, params['eventId'] ?? '');
-      const names = await findEventNames(admin, [event]);
-      const { pieces, tone } = describeEvent(event, names);
-      const { accountId, clientId, grantId, transactionId, type, details } = event;
-      return {
-        title: type,
-        lead: html`${pieceMarkup(pieces, tone)}`,
-        ...(sequenceOf(event) !== null && {
-          action: { label: 'Show as a sequence', href: sequenceOf(event) ?? '' },
-        }),
-        body: html`<div class="columns"><div>${section('The event', copyText(JSON.stringify(eventJson(event), null, 2)))}
+  definePage(`${links.activity}/events/{eventId}`, async ({ admin, params }) => {
+    const event = await findEvent(admin, params['eventId'] ?? '');
+    const names = await findEventNames(admin, [event]);
+    const { pieces, tone } = describeEvent(event, names);
+    const { accountId, clientId, grantId, transactionId, type, details } = event;
+    return {
+      title: type,
+      lead: html`${pieceMarkup(pieces, tone)}`,
+      ...(sequenceOf(event) !== null && {
+        action: { label: 'Show as a sequence', href: sequenceOf(event) ?? '' },
+      }),
+      body: html`<div class="columns"><div>${section('The event', copyText(JSON.stringify(eventJson(event), null, 2)))}
 ${section('On the command line', copyText(commandFor(event)))}</div>
 <div>${section(
-          'About',
-          facts([
-            [
-              'When',
-              html`<time datetime="${new Date(event.at).toISOString()}">${new Date(event.at).toISOString()}</time>`,
-            ],
-            [
-              'User',
-              accountId &&
-                more(names.users.get(accountId) ?? accountId, links.user(accountId), { user: accountId }),
-            ],
-            [
-              'App',
-              clientId &&
-                more(names.apps.get(clientId) ?? clientId, links.app(clientId), { client: clientId }),
-            ],
-            ['Connection', grantId && more(grantId, links.grant(grantId), { grant: grantId })],
-            ['Authorization', transactionId],
-            [
-              'Server',
-              typeof details['server'] !== 'string'
-                ? null
-                : more(details['server'], links.server(details['server']), { server: details['server'] }),
-            ],
-            ['Event', html`<a href="${links.events({ type })}">${type}</a>`],
-          ]),
-        )}</div></div>`,
-      };
-    },
-  ),
+        'About',
+        facts([
+          [
+            'When',
+            html`<time datetime="${new Date(event.at).toISOString()}">${new Date(event.at).toISOString()}</time>`,
+          ],
+          [
+            'User',
+            accountId &&
+              more(names.users.get(accountId) ?? accountId, links.user(accountId), { user: accountId }),
+          ],
+          [
+            'App',
+            clientId && more(names.apps.get(clientId) ?? clientId, links.app(clientId), { client: clientId }),
+          ],
+          ['Connection', grantId && more(grantId, links.grant(grantId), { grant: grantId })],
+          ['Authorization', transactionId],
+          [
+            'Server',
+            typeof details['server'] !== 'string'
+              ? null
+              : more(details['server'], links.server(details['server']), { server: details['server'] }),
+          ],
+          ['Event', html`<a href="${links.events({ type })}">${type}</a>`],
+        ]),
+      )}</div></div>`,
+    };
+  }),
 ];
 
 /** The page of what an event is about, and its other events. */
