@@ -6,6 +6,11 @@ export function newSecret(): string {
   return randomText(32);
 }
 
+/** A new secret whose beginning is an argument of commands, where a hyphen would begin an option. */
+export function newTypedSecret(): string {
+  return newSecret().replace(/^-/, '_');
+}
+
 /** A new identifier; its prefix names what it identifies. */
 export function newIdentifier(
   prefix: 'user' | 'client' | 'invite' | 'grant' | 'key' | 'flow' | 'token' | 'scim',

@@ -1,6 +1,7 @@
 /** The page of an approval changes nothing unless its approver submits its own form, from this server. */
 import { describe, expect, it } from 'vitest';
 import { newApproval } from '../../store/testing/approvals.ts';
+import { newTypedSecret } from '../src/secrets.ts';
 import { ISSUER } from './server-under-test.ts';
 import { EMAIL, PASSWORD, type Scene, type Sight, setScene } from './visitor.ts';
 
@@ -30,6 +31,12 @@ async function openPage(): Promise<Opened> {
 }
 
 describe('an approval', () => {
+  it('has an ID that no command takes for an option', () => {
+    const beginnings = Array.from({ length: 1000 }, () => newTypedSecret().slice(0, 1));
+    expect(beginnings).not.toContain('-');
+    expect(new Set(beginnings).size).toBeGreaterThan(50);
+  });
+
   it('is not requested for a token of another issuer, whose users only have names of ours', async () => {
     const t = await setScene({ approvals: true });
     const account = await t.server.accounts.find(EMAIL);

@@ -1,7 +1,7 @@
 /** Approvals of calls, for a gateway in the same process: found or requested, and used by one call. */
 import type { RequiredApproval } from '@portcullis/policy';
 import type { ServerContext } from '../context.ts';
-import { newSecret } from '../secrets.ts';
+import { newTypedSecret } from '../secrets.ts';
 import type { ApprovalRecord, ApprovedCall, NewApproval } from '../store/index.ts';
 import { factsOf } from './decide.ts';
 import { MAX_PENDING_OF_SERVER, MAX_PENDING_OF_SUBJECT, PENDING_LIFETIME } from './rules.ts';
@@ -106,7 +106,7 @@ async function findOrRequest(
   const wanted: NewApproval = {
     ...approvable,
     createdAt,
-    id: newSecret(),
+    id: newTypedSecret(),
     expiresAt: createdAt + PENDING_LIFETIME,
   };
   const limits = { bySubject: MAX_PENDING_OF_SUBJECT, byServer: MAX_PENDING_OF_SERVER };
