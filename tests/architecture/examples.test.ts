@@ -33,7 +33,7 @@ describe('the examples in docstrings', () => {
     );
   });
 
-  it.each(examples)('run: $path', { timeout: 60_000 }, async ({ code }) => {
+  it.each(examples)('run: $path', async ({ code }) => {
     const flags = ['--conditions=portcullis-source', '--no-warnings', '--input-type=module-typescript'];
     const { stdout } = await promisify(execFile)(process.execPath, [...flags, '--eval', code]);
     expect(expectedOutput(code)).not.toEqual([]);

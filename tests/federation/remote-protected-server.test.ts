@@ -199,4 +199,4 @@ it('[GW-3P-11] operators list and revoke connections with provider tokens, which
   expect((await command(portcullis, 'users', 'disable', account.id)).code).toBe(0);
   const back = await program.begin(userAt(party, 'github', 'ada'));
   expect(back.searchParams.get('error')).toBe('access_denied');
-}, 120_000);
+});

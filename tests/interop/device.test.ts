@@ -69,4 +69,4 @@ it('oauth4webapi gets tokens by device authorization', async () => {
   await visit(String(started.verification_uri_complete), { answers });
   await new Promise((resolve) => setTimeout(resolve, 10_500));
   expect(await poll()).toMatchObject({ access_token: expect.any(String), refresh_token: expect.any(String) });
-}, 60_000);
+});

@@ -138,7 +138,7 @@ it('openid-client gets tokens by device authorization, and refreshes them', asyn
   expect(tokens).toMatchObject({ access_token: expect.any(String), refresh_token: expect.any(String) });
   const renewed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
   expect(renewed.access_token).not.toBe(tokens.access_token);
-}, 60_000);
+});
 
 it('openid-client ends its polling when the user denies access', async () => {
   const config = await openid.discovery(new URL(server.url), 'tv', {}, openid.None(), relaxed);
@@ -148,7 +148,7 @@ it('openid-client ends its polling when the user denies access', async () => {
   const answers = { email: owner.email, password: owner.password, decision: 'deny' };
   await visit(String(started.verification_uri_complete), { answers });
   await outcome;
-}, 60_000);
+});
 
 it('[AS-PAR-60] openid-client signs its authorization request (JAR), and an unsigned one is refused', async () => {
   const authentication = openid.PrivateKeyJwt({ key: privateKey, kid: 'k1' });

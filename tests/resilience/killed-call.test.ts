@@ -143,7 +143,7 @@ describe.each(kinds)('an approved call on $name', (kind) => {
       onTestFinished(async () => void (await portcullis.stop()));
 
       const lost = call(portcullis).catch(() => null);
-      await expect.poll(() => pendingIds(place), { timeout: 30_000 }).toHaveLength(1);
+      await expect.poll(() => pendingIds(place)).toHaveLength(1);
       const [id = ''] = await pendingIds(place);
       const received = backend.silence();
       await withStore(place, (store) =>
@@ -158,7 +158,7 @@ describe.each(kinds)('an approved call on $name', (kind) => {
       expect(types.filter((type) => type === 'approval.consumed')).toHaveLength(1);
       expect(types).not.toContain('call.finished');
       const again = call(portcullis).catch(() => null);
-      await expect.poll(() => pendingIds(place), { timeout: 30_000 }).toHaveLength(1);
+      await expect.poll(() => pendingIds(place)).toHaveLength(1);
       expect(await pendingIds(place)).not.toContain(id);
       expect(await withStore(place, (store) => store.consumeApprovals([id], now()))).toBe(false);
       await portcullis.restart(undefined, 'SIGKILL');

@@ -34,7 +34,7 @@ async function start(descriptor: number, atEnd: (work: () => void) => void): Pro
   closeSync(descriptor);
   const url = `http://localhost:${port}`;
   const isUp = () => fetch(`${url}/readyz`).then(({ status }) => status, String);
-  await expect.poll(isUp, { timeout: 20_000 }).toBe(200);
+  await expect.poll(isUp).toBe(200);
   return {
     refuse: async () => {
       const body = new URLSearchParams({

@@ -161,7 +161,7 @@ async function connectAccounts({ shared, ada, others }: Cast): Promise<void> {
   const bob = others.at(-1);
   if (bob === undefined) throw new Error('no other user');
   await shared.hub.store.revokeAccountGrants(accounts['ada'] ?? '', null, Math.floor(Date.now() / 1000));
-  await expect.poll(() => who(ada), { timeout: 30_000, interval: 500 }).toContain('-32042');
+  await expect.poll(() => who(ada), { interval: 500 }).toContain('-32042');
   expect(await who(bob)).toContain(accounts['bob']);
   const [, link = ''] = /"url":"([^"]+)"/.exec(await who(ada)) ?? [];
   const page = await shared.browsers['bob']?.allow(link);

@@ -21,19 +21,29 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
+/** Milliseconds for each step in a page: less than a test's timeout, so that the error names what is missing. */
+const PATIENCE = 100_000;
+
 /**
  * The caller closes it. The binary's own recommended flags switch web security off; only those that a
  * container needs are used here, so that cookies, CORS and content security policies act as in real life.
  */
 export async function launchChromium(): Promise<Browser> {
   const folder = await extract();
-  return chromium.launch({
+  const browser = await chromium.launch({
     // On a busy machine a start takes seconds; what hangs is ended by the test's own limit.
     timeout: 120_000,
     executablePath: join(folder, 'chromium'),
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
     env: { ...process.env, FONTCONFIG_PATH: join(folder, 'fonts') },
   });
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    context.setDefaultTimeout(PATIENCE);
+    return context;
+  };
+  return browser;
 }
 
 /** Extracts once, beside the installed packages; a draft is renamed into place, so a parallel run does no harm. */

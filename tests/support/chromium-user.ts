@@ -13,9 +13,6 @@ export interface BrowserHabits {
   readonly elsewhere?: ProviderLogin;
 }
 
-/** Milliseconds for each page and each form: less than a test's timeout, so that the error names what is missing. */
-const PATIENCE = 50_000;
-
 /**
  * A user with a browser profile of their own. The client must listen at its redirect URI, because the browser follows the redirect.
  * `authorize` resolves when the page there has loaded.
@@ -27,7 +24,6 @@ export async function openBrowserFor(
 ): Promise<ChromiumUser> {
   const { elsewhere, ...settings } = habits;
   const context = await browser.newContext(settings);
-  context.setDefaultTimeout(PATIENCE);
   return {
     context,
     async authorize(url, decision = 'allow') {

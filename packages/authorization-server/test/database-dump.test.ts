@@ -1,11 +1,12 @@
 /** A stolen database: its bytes reveal no secret of any user, client or key after everything a server does. */
+
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '@portcullis/store';
 import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { startPostgres } from '../../../tests/support/postgres.ts';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { createEncryptor, dataKeyContext, signingKeyContext } from '../src/encryption/encryptor.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import {
@@ -91,7 +92,7 @@ const STATE = 'state-of-a-client-QmFzZTY0';
 
 /** Everything that users and clients do with a server that has local accounts, and every secret involved. */
 async function useAccounts(location: string): Promise<Record<string, string | Buffer>> {
-  const t = await setScene({ store: await openStore(location), registration: {} });
+  const t = await setScene({ store: await openTestStore(location), registration: {} });
   const { body: registered } = await t.register({ redirect_uris: [CALLBACK], token_endpoint_auth_method: 'client_secret_post' });
   const login = await t.visitor.open(requestOf({ scope: 'notes:read', state: STATE }));
   const consent = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
@@ -144,7 +145,7 @@ async function useAccounts(location: string): Promise<Record<string, string | Bu
 /** The same with users who sign in at an identity provider. */
 async function useIdentityProvider(location: string): Promise<Record<string, string | Buffer>> {
   const files = await startFiles();
-  const t = await setFederationScene([openId(files)], { store: await openStore(location) });
+  const t = await setFederationScene([openId(files)], { store: await openTestStore(location) });
   const { body, status } = await redeemAt(t, await logInByProvider(t.visitor));
   expect(status).toBe(200);
   // Another user is still at the identity provider.

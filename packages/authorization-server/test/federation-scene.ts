@@ -192,7 +192,7 @@ export function redeemAt(t: Scene, { left }: Sight): ReturnType<Scene['post']> {
 }
 
 /** Waits for a condition, in real time. */
-export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 100_000): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error('The condition was not met in time.');

@@ -3,6 +3,7 @@
 import { type FullStore, openStore } from '@portcullis/store';
 import { onTestFinished } from 'vitest';
 import { startPostgres } from '../../../tests/support/postgres.ts';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 
 interface StoreKind {
   readonly name: string;
@@ -17,7 +18,7 @@ export const postgres: StoreKind = {
   async open() {
     const server = await startPostgres();
     onTestFinished(() => server.stop());
-    return closeLater(openStore(await server.createDatabase()));
+    return closeLater(openTestStore(await server.createDatabase()));
   },
 };
 

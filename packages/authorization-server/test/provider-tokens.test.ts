@@ -1,10 +1,11 @@
 /** Provider tokens: grants live while they do; they are refreshed once for all processes, and revoked with their grant. */
+
 import type { AccessTokenClaims } from '@portcullis/protocol';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
 import { startPostgres } from '../../../tests/support/postgres.ts';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { nextLivenessAction } from '../src/federation/liveness-rule.ts';
 import { createProviderClient } from '../src/federation/provider/client.ts';
 import {
@@ -830,10 +831,10 @@ describe('on PostgreSQL, with a connection for each process', () => {
     const files = await startFiles();
     files.tokenLifetime = 100;
     const identityProvider = openId(files);
-    const { t, claims, refreshToken } = await signIn(identityProvider, { store: await openStore(url) });
+    const { t, claims, refreshToken } = await signIn(identityProvider, { store: await openTestStore(url) });
     const others = await Promise.all(
       [1, 2].map(async () => {
-        const store = await openStore(url);
+        const store = await openTestStore(url);
         onTestFinished(() => store.close());
         return anotherProcess({ ...t, store }, identityProvider);
       }),
@@ -852,5 +853,5 @@ describe('on PostgreSQL, with a connection for each process', () => {
     for (const server of servers) expect(await server.isLive(alive)).toBe(false);
     await until(async () => (await t.store.findProviderTokens(claims.grant_id))?.encryptedTokens === null);
     expect(files.count('POST /token/revocation')).toBe(revocations + 1);
-  }, 30_000);
+  });
 });

@@ -124,8 +124,11 @@ export async function startServer(
     masterKey: MASTER_KEY,
     resources: RESOURCES,
     clients: CLIENTS,
-    // No test sends requests to the internet by accident.
-    outbound: { fetch: () => Promise.reject(new OutboundError('unreachable', 'There is no host.')) },
+    // No test sends requests to the internet by accident. Identity providers have as long as a test may take.
+    outbound: {
+      fetch: () => Promise.reject(new OutboundError('unreachable', 'There is no host.')),
+      timeout: 100_000,
+    },
     clock: () => clock.now,
     events: (event) => events.push(event),
     ...options,

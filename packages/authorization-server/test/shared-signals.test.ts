@@ -312,7 +312,7 @@ describe('a stream that this server manages', () => {
     await expect.poll(() => polls().length).toBe(1);
     transmitter.repeats = true;
     transmitter.pending.set('one', await signEvent(REVOKED));
-    await expect.poll(() => polls().length, { timeout: 5_000 }).toBe(3);
+    await expect.poll(() => polls().length).toBe(3);
     expect(await sessions()).toEqual([]);
     const [, second, third] = polls();
     // The first token takes effect, so that the second poll follows at once; it brings the same.

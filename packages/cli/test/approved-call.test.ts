@@ -73,7 +73,7 @@ async function call(name: string): Promise<Response> {
 
 /** The ID of the only pending approval, once there is one. */
 async function pendingId(): Promise<string> {
-  await expect.poll(() => approvals('list'), { timeout: 30_000 }).toContain('at /files');
+  await expect.poll(() => approvals('list')).toContain('at /files');
   return (await approvals('list')).slice(0, 8);
 }
 

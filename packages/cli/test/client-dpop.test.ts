@@ -115,7 +115,7 @@ it('[X-DPOP-1] login, call and connect send DPoP proofs where the server require
   expect([token.code, token.output]).toEqual([5, '']);
   expect(token.errors).toContain('bound to a key on this computer');
   expect((await computer.run(['logout', serverUrl])).code).toBe(0);
-}, 90_000);
+});
 
 it('[X-DPOP-1] login --dpop chooses between DPoP and bearer tokens where the server allows both', async () => {
   const { serverUrl, computer } = await open(false);
@@ -125,4 +125,4 @@ it('[X-DPOP-1] login --dpop chooses between DPoP and bearer tokens where the ser
   };
   expect(await scheme('--dpop', 'when-offered')).toBe('DPoP');
   expect(await scheme('--dpop', 'never')).toBe('Bearer');
-}, 60_000);
+});

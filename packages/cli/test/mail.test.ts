@@ -61,7 +61,7 @@ async function open(path: string): Promise<Page> {
 /** Waits for a mail with this subject. */
 async function waitForMail(subject: string) {
   const find = () => mailServer.mails.find((mail) => mail.subject === subject);
-  await expect.poll(find, { timeout: 60_000 }).toBeDefined();
+  await expect.poll(find).toBeDefined();
   return find();
 }
 
@@ -166,11 +166,11 @@ it('`mail status` says why no mail is sent while the server responds as usual, a
   await page.click('text=Send the link');
   expect(await page.textContent('h1')).toBe('Check your mail');
   const status = async () => JSON.parse((await run(['mail', 'status', '--json'])).output);
-  await expect.poll(status, { timeout: 60_000 }).toMatchObject({ lastError: expect.stringContaining('452') });
+  await expect.poll(status).toMatchObject({ lastError: expect.stringContaining('452') });
   expect((await run(['mail', 'status'])).output).toMatch(/attempts? failed \(.*452.*\), next at 2/);
   expect(portcullis.output()).toContain('mail.failed');
   mailServer.behavior.data = () => null;
-  await expect.poll(() => portcullis.output(), { timeout: 60_000 }).toContain('mail.recovered');
+  await expect.poll(() => portcullis.output()).toContain('mail.recovered');
   await expect.poll(status).toMatchObject({ attempts: 0, lastError: null });
 });
 

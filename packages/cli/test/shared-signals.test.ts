@@ -95,14 +95,14 @@ describe.each(['poll', 'push'] as const)('a receiver that gets security events b
       readonly id: string;
     };
     const peer = await startPeer(delivery, id);
-    await expect.poll(() => peer.verified, { timeout: 60_000 }).toContain('security_event_stream.verified');
+    await expect.poll(() => peer.verified).toContain('security_event_stream.verified');
     expect(await peer.sessions()).toBe(1);
     const listed = JSON.parse((await run('streams', 'list', '--json')).output) as readonly {
       readonly id: string;
     }[];
     expect(listed.at(-1)).toMatchObject({ clientId: 'peer', status: 'enabled', attempts: 0 });
     await run('users', 'disable', email);
-    await expect.poll(peer.sessions, { timeout: 60_000 }).toBe(0);
+    await expect.poll(peer.sessions).toBe(0);
     const removed = listed.find((stream) => 'delivery' in stream && stream.delivery === delivery)?.id ?? '';
     expect(await run('streams', 'remove', removed)).toMatchObject({
       ...{ code: 0, output: `The stream ${removed} of peer is removed.\n` },

@@ -1,5 +1,5 @@
 /** A new sign-in revokes the session that it replaces, where the authorization server keeps other grants. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createMemoryStore } from '../src/index.ts';
 import { keyText } from '../src/storage/credential-store.ts';
 import type { Registration, Tokens } from '../src/storage/credentials.ts';
@@ -157,7 +157,7 @@ describe('a sign-in at another authorization server than before', () => {
     const release = await store.lock(`refresh ${keyText(key)}`);
     const signing = client.signIn();
     const isKept = async () => (await store.find({ ...key, issuer: world.issuer }))?.tokens != null;
-    await vi.waitFor(async () => expect(await isKept()).toBe(true), { timeout: 60_000 });
+    await expect.poll(isKept).toBe(true);
     const registration: Registration = {
       method: 'dynamic',
       clientId: 'before',

@@ -232,7 +232,7 @@ describe('a call that others approve', () => {
     const client = await connect(scene, null, 'legacy');
     const call = client.callTool(DELETE);
     const requested = () => scene.gateway.events.find(({ type }) => type === 'approval.requested');
-    await expect.poll(requested, { timeout: 10_000 }).toBeDefined();
+    await expect.poll(requested).toBeDefined();
     const queue = await scene.lead.allow(`${scene.gateway.origin}/approvals`);
     expect(queue.html).toContain('ada@example.org');
     const [, path = ''] = /href="(\/approvals\/[\w-]+)"/.exec(queue.html) ?? [];

@@ -127,7 +127,7 @@ async function notExecuted(call: Promise<Response>): Promise<Response> {
 /** The page of the first approval. */
 async function firstRequested({ gateway }: Scene): Promise<string> {
   const ids = () => gateway.events.flatMap((event) => ('approvalId' in event ? event.approvalId : []));
-  await expect.poll(ids, { timeout: 20_000 }).not.toEqual([]);
+  await expect.poll(ids).not.toEqual([]);
   return `${gateway.origin}/approvals/${ids()[0]}`;
 }
 
@@ -393,5 +393,5 @@ describe('the page of an approval', () => {
     await gateway.server.accounts.describe(emailOf('lead'), { groups: ['leads'] });
     await lead.submit(page, { decision: 'once' });
     expect((await call).status).toBe(200);
-  }, 60_000);
+  });
 });

@@ -1,5 +1,5 @@
 /** Clients that disappear before their request is sent: nothing is sent for them, and they leave no slot taken. */
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { noCredential } from '../src/credentials/credential-source.ts';
 import { startBackend } from './support/backend.ts';
 import { startGateway } from './support/gateway.ts';
@@ -35,7 +35,7 @@ it.each([
   await first;
   await expect.poll(() => gateway.countConnections()).toBe(0);
   found.resolve();
-  await vi.waitFor(() => expect(gateway.calls).toMatchObject([{ outcome: 'cancelled', status: null }]));
+  await expect.poll(() => gateway.calls).toMatchObject([{ outcome: 'cancelled', status: null }]);
   expect(backend.received).toEqual([]);
 
   const later = new AbortController();

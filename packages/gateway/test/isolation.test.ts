@@ -1,7 +1,7 @@
 /** Stdio servers as a user of their own, and in namespaces; where this system offers it. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { describeIsolation, detectIsolation, findMissingIsolation } from '../src/backends/stdio/isolation.ts';
 import { startSession } from './support/client.ts';
 import { defineTestServers, startGateway, type TestGateway } from './support/gateway.ts';
@@ -10,8 +10,7 @@ import { TINY } from './support/stdio-server.ts';
 const OTHER = { uid: 65_534, gid: 65_534 };
 const offered = detectIsolation();
 /** The program of the test may be in a folder of this user alone. */
-const hasUser =
-  offered.user && spawnSync(process.execPath, ['-v'], { ...OTHER, cwd: '/', timeout: 5000 }).status === 0;
+const hasUser = offered.user && spawnSync(process.execPath, ['-v'], { ...OTHER, cwd: '/' }).status === 0;
 
 let gateway: TestGateway | undefined;
 afterEach(() => gateway?.close());
@@ -62,16 +61,14 @@ describe('a stdio server', () => {
       expect(countWith(marker)).toBeGreaterThan(0);
       await to.close();
       gateway = undefined;
-      await vi.waitFor(() => expect(countWith(marker)).toBe(0), { timeout: 30_000 });
+      await expect.poll(() => countWith(marker)).toBe(0);
     },
   );
 
   it.skipIf(!offered.namespace)('in a namespace is still ended above its limit of memory', async () => {
     const { gateway: to, call } = await start({ isolation: 'namespace', memory: 256 });
     await call('memory');
-    await vi.waitFor(() => expect(JSON.stringify(to.events)).toContain('used more memory'), {
-      timeout: 30_000,
-    });
+    await expect.poll(() => JSON.stringify(to.events)).toContain('used more memory');
     expect(await call('echo', { text: 'back' })).toBe('back');
   });
 

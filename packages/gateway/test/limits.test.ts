@@ -265,9 +265,9 @@ describe('the places of a backend for requests at once', () => {
         }),
       );
     const filling = [fill(alice)];
-    await expect.poll(() => statuses.length, { timeout: 20_000 }).toBe(6);
+    await expect.poll(() => statuses.length).toBe(6);
     filling.push(fill(bob));
-    await expect.poll(() => statuses.length, { timeout: 20_000 }).toBe(17);
+    await expect.poll(() => statuses.length).toBe(17);
     expect(new Set(statuses)).toEqual(new Set([429]));
     const echo = callOf('echo', { text: 'x' });
     const refused = await alice(echo);
@@ -276,7 +276,7 @@ describe('the places of a backend for requests at once', () => {
     expect((await carol(echo)).status).toBe(200);
     client.abort();
     await Promise.all(filling);
-    await expect.poll(async () => (await alice(echo)).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await alice(echo)).status).toBe(200);
   });
 });
 

@@ -160,7 +160,7 @@ describe.each([false, true])('tools of a backend (event stream: %s)', (isStream)
     expect(calls()).toBe(0);
     expect((await callAs('alice', 'read_file')).status).toBe(200);
     await expect
-      .poll(() => gateway.calls.slice(-3).map(({ decision }) => decision), { timeout: 20_000 })
+      .poll(() => gateway.calls.slice(-3).map(({ decision }) => decision))
       .toEqual(['unapproved', 'unapproved', 'allowed']);
     const changed = gateway.events.filter(({ type }) => type === 'tool.changed');
     expect(changed).toEqual([

@@ -16,7 +16,7 @@ function setScene() {
   const session = exchange.join(INITIALIZED, 'a client');
   const list = session.request(
     { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-    { signal: AbortSignal.timeout(60_000) },
+    { signal: AbortSignal.timeout(200_000) },
   );
   const listId = sent[0]?.id as MessageId;
   const finish = () => {

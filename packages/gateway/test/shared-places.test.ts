@@ -9,7 +9,6 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-const PATIENT = { timeout: 20_000 };
 const INITIALIZED = {
   protocolVersion: '2025-11-25',
   capabilities: { tools: {} },
@@ -58,7 +57,7 @@ it('calls at a merged server take the places of the part that they are for, and 
   const [merged, direct] = [await postTo(gateway, '/all'), await postTo(gateway, '/mcp')];
   const bob = await postTo(gateway, '/all', ALICE.replace('alice', 'bob'));
   const waiting = Array.from({ length: 6 }, () => merged('hang'));
-  await expect.poll(() => hanging.length, PATIENT).toBe(6);
+  await expect.poll(() => hanging.length).toBe(6);
   expect([(await direct('a')).status, (await merged('a')).status]).toEqual([429, 429]);
   expect((await bob('a')).status).toBe(200);
   expect(hanging).toHaveLength(6);
@@ -71,7 +70,7 @@ it('calls to a part take the places that calls at its merged server would take',
   const { gateway, hanging } = await setUp();
   const [merged, direct] = [await postTo(gateway, '/all'), await postTo(gateway, '/mcp')];
   const waiting = Array.from({ length: 6 }, () => direct('hang'));
-  await expect.poll(() => hanging.length, PATIENT).toBe(6);
+  await expect.poll(() => hanging.length).toBe(6);
   const refused = await merged('a');
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
   expect(await refused.text()).toContain('Too many requests to Files');
@@ -86,7 +85,7 @@ it('calls of another revision take the same places', async () => {
   const waiting = Array.from({ length: 6 }, () =>
     sendStateless(gateway, ALICE, 'tools/call', { name: 'hang' }),
   );
-  await expect.poll(() => hanging.length, PATIENT).toBe(6);
+  await expect.poll(() => hanging.length).toBe(6);
   expect((await direct('a')).status).toBe(429);
   for (const answer of hanging) answer();
   for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);

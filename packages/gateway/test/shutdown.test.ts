@@ -1,6 +1,6 @@
 /** The end of calls that are open when the server has to stop. */
 import { listen } from '@portcullis/http/node';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startBackend } from './support/backend.ts';
 import { callOf, startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
@@ -42,12 +42,12 @@ describe('a call that is open when the time of a stopping server is over', () =>
     onTestFinished(() => backend.close());
     const { post, stop } = await serve({ url: backend.url });
     const call = post({ ...callOf('slow'), method: 'slow', id: 'seven' });
-    await vi.waitFor(() => expect(backend.received).toHaveLength(1));
+    await expect.poll(() => backend.received).toHaveLength(1);
     await stop();
     const response = await call;
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await response.json()).toMatchObject(shutDown('seven'));
-    await vi.waitFor(() => expect(backend.aborted()).toBe(1));
+    await expect.poll(() => backend.aborted()).toBe(1);
   });
 
   it('gets it as the last event of a stream that has begun', async () => {
@@ -68,8 +68,7 @@ describe('a call that is open when the time of a stopping server is over', () =>
     const { session } = await startSession(to, 'alice');
     const call = { ...callOf('hang'), id: 9 };
     const answer = post(call, { 'mcp-session-id': session });
-    const hanging = () => expect(to.events.filter(({ line }) => line === 'hanging')).toHaveLength(1);
-    await vi.waitFor(hanging, { timeout: 30_000, interval: 50 });
+    await expect.poll(() => to.events.filter(({ line }) => line === 'hanging')).toHaveLength(1);
     await stop();
     const response = await answer;
     expect([response.status, await response.json()]).toMatchObject([503, shutDown(9)]);

@@ -11,9 +11,6 @@ import {
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
-/** For what ends by itself only after much longer, on a busy machine: `vi.waitFor` has a limit of 1 s of its own. */
-const PATIENTLY = { timeout: 30_000, interval: 100 };
-
 let gateway: TestGateway | undefined;
 
 afterEach(async () => {
@@ -35,7 +32,7 @@ describe('an open request', () => {
     const call = callOf('hang');
     const response = client.post(call);
     const output = () => to.events.filter(({ line }) => line === 'hanging');
-    await expect.poll(output, PATIENTLY).toHaveLength(1);
+    await expect.poll(output).toHaveLength(1);
     return { ...client, id: call['id'], response };
   }
 
@@ -126,7 +123,7 @@ describe('a process for each user', () => {
     const to = await start({ idle: 1 });
     const { call } = await startSession(to, 'alice');
     const pid = Number(await call('pid'));
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), PATIENTLY);
+    await expect.poll(() => isAlive(pid)).toBe(false);
     expect(Number(await call('pid'))).not.toBe(pid);
   });
 
@@ -137,7 +134,7 @@ describe('a process for each user', () => {
     expect(pids.map(isAlive)).toEqual([true, true]);
     await to.close();
     gateway = undefined;
-    await vi.waitFor(() => expect(pids.map(isAlive)).toEqual([false, false]), PATIENTLY);
+    await expect.poll(() => pids.map(isAlive)).toEqual([false, false]);
   });
 
   it('ends the least recently used idle process when there may be no more', async () => {
@@ -146,7 +143,7 @@ describe('a process for each user', () => {
     const pid = Number(await alice.call('pid'));
     const bob = await startSession(to, 'bob');
     expect(await bob.call('echo', { text: 'hello' })).toBe('hello');
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), PATIENTLY);
+    await expect.poll(() => isAlive(pid)).toBe(false);
     expect(await alice.call('echo', { text: 'again' })).toBe('again');
   });
 });
@@ -212,7 +209,7 @@ describe('a process that misbehaves', () => {
     const { call } = await startSession(to, 'alice');
     const pid = Number(await call('pid'));
     expect(await call('block')).toContain('did not answer');
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), PATIENTLY);
+    await expect.poll(() => isAlive(pid)).toBe(false);
     expect(await call('echo', { text: 'back' })).toBe('back');
   });
 
@@ -235,7 +232,7 @@ describe('a process that misbehaves', () => {
     const { call } = await startSession(to, 'alice');
     const pid = Number(await call('pid'));
     await call('memory');
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), PATIENTLY);
+    await expect.poll(() => isAlive(pid)).toBe(false);
     expect(await call('echo', { text: 'back' })).toBe('back');
   });
 
@@ -243,7 +240,7 @@ describe('a process that misbehaves', () => {
     const to = await start();
     const { call } = await startSession(to, 'alice');
     await call('log');
-    await vi.waitFor(() => expect(JSON.stringify(to.events)).toContain('of the server'), PATIENTLY);
+    await expect.poll(() => JSON.stringify(to.events)).toContain('of the server');
     expect(JSON.stringify(to.events)).not.toContain('\\u001b');
   });
 });
@@ -345,10 +342,10 @@ describe('sessions of the message path', () => {
     const { post, call } = await startSession(to, 'alice');
     const controller = new AbortController();
     const hanging = post(callOf('hang'), controller.signal).catch(() => undefined);
-    await vi.waitFor(() => expect(JSON.stringify(to.events)).toContain('hanging'), PATIENTLY);
+    await expect.poll(() => JSON.stringify(to.events)).toContain('hanging');
     controller.abort();
     await hanging;
-    await vi.waitFor(async () => expect(JSON.parse(await call('cancelled'))).toHaveLength(1), PATIENTLY);
+    await expect.poll(async () => JSON.parse(await call('cancelled'))).toHaveLength(1);
   });
 
   it('reports progress under the token of the client, and changes on the stream of the session', async () => {
@@ -432,14 +429,14 @@ describe('a client of revision 2026-07-28', () => {
     const to = await start();
     const call = async (name: string) => textOf(await sendStateless(to, 'alice', 'tools/call', { name }));
     expect(await call('askBetween')).toBe('asks afterwards');
-    await expect.poll(() => call('between'), PATIENTLY).toBe('-32601');
+    await expect.poll(() => call('between')).toBe('-32601');
   });
 
   it('is not asked by a call that is over: the server is refused at once, and need not wait', async () => {
     const to = await start();
     const call = async (name: string) => textOf(await sendStateless(to, 'alice', 'tools/call', { name }));
     expect(await call('askUnawaited')).toBe('does not wait');
-    await expect.poll(() => call('between'), PATIENTLY).toBe('-32601');
+    await expect.poll(() => call('between')).toBe('-32601');
   });
 
   it('listens to changes and to resources', async () => {

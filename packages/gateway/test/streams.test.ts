@@ -101,8 +101,8 @@ describe('an event of enormous size', () => {
         status,
         expect.stringContaining('longer than'),
       ]);
-    await expect.poll(() => backend.aborted(), { timeout: 20_000 }).toBe(1);
-    await expect.poll(() => gateway.calls, { timeout: 20_000 }).toMatchObject([{ outcome: 'too_long' }]);
+    await expect.poll(() => backend.aborted()).toBe(1);
+    await expect.poll(() => gateway.calls).toMatchObject([{ outcome: 'too_long' }]);
     expect(gateway.gateway.health()).toEqual([{ server: '/mcp', status: 'up' }]);
   });
 
@@ -139,7 +139,7 @@ describe('an event of enormous size', () => {
   it.each(STREAMS)('breaks off a question on a stream %s, and the log says why', async (_name, init) => {
     const { gateway, text } = await follow(`{"method":"sampling/createMessage","id":1,${LONG}`, init);
     await expect(text).rejects.toThrow();
-    await expect.poll(() => gateway.calls, { timeout: 20_000 }).toMatchObject([{ outcome: 'too_long' }]);
+    await expect.poll(() => gateway.calls).toMatchObject([{ outcome: 'too_long' }]);
   });
 
   it('ends the session of a backend with HTTP+SSE with an error, and nothing else', async () => {

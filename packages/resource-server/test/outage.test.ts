@@ -183,7 +183,7 @@ describe('keeps its promises through any sequence of outages, forged responses, 
   const title =
     '[S-JWT-64] T098 never calls a valid token of a known grant invalid, accepts it while its key may be used, rejects foreign keys, and ' +
     'fetches keys once per cool-down and once more for a known grant, through any sequence of outages';
-  it(title, { timeout: 60_000 }, async () => {
+  it(title, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         const world = new World();

@@ -22,7 +22,7 @@ beforeAll(async () => {
 const programsOf = (text: string): string[] =>
   [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, program = '']) => program);
 
-it('compiles the programs of the README', { timeout: 60_000 }, async () => {
+it('compiles the programs of the README', async () => {
   // Below node_modules, so that packages are found and nothing is committed.
   await mkdir(join(root, 'node_modules/.cache'), { recursive: true });
   const folder = await mkdtemp(join(root, 'node_modules/.cache/readme-'));
@@ -81,37 +81,33 @@ const ISSUER_ELSEWHERE = `globalThis.fetch = async (url) => Response.json({
   'https://auth.example.com/jwks': JSON.parse(process.env.KEYS),
 }[url] ?? null);\n`;
 
-it.each(Object.keys(starts))(
-  '[S-401-1] runs the README program for %s as printed',
-  { timeout: 60_000 },
-  async (adapter) => {
-    const { publicKey, privateKey } = await generateKeyPair('ES256');
-    const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] });
-    const token = await new SignJWT({ client_id: 'test', scope: 'notes:read', jti: randomUUID() })
-      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
-      .setIssuer('https://auth.example.com')
-      .setSubject('alice')
-      .setAudience('https://mcp.example.com/mcp')
-      .setIssuedAt()
-      .setExpirationTime('5m')
-      .sign(privateKey);
-    const origin = await startProgram(adapter, keys);
-    const send = (headers: Record<string, string>): Promise<Response> =>
-      fetch(`${origin}/mcp`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: '{}',
-      });
-    const refused = await send({});
-    const metadata = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
-    expect(refused.status).toBe(401);
-    expect(refused.headers.get('www-authenticate')).toContain(`resource_metadata="${metadata}"`);
-    const accepted = await send({ authorization: `Bearer ${token}` });
-    expect([accepted.status, await accepted.text()]).toEqual([200, expect.stringContaining('alice')]);
-    const document = await fetch(origin + new URL(metadata).pathname);
-    expect(await document.json()).toMatchObject({ resource: 'https://mcp.example.com/mcp' });
-  },
-);
+it.each(Object.keys(starts))('[S-401-1] runs the README program for %s as printed', async (adapter) => {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] });
+  const token = await new SignJWT({ client_id: 'test', scope: 'notes:read', jti: randomUUID() })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
+    .setIssuer('https://auth.example.com')
+    .setSubject('alice')
+    .setAudience('https://mcp.example.com/mcp')
+    .setIssuedAt()
+    .setExpirationTime('5m')
+    .sign(privateKey);
+  const origin = await startProgram(adapter, keys);
+  const send = (headers: Record<string, string>): Promise<Response> =>
+    fetch(`${origin}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: '{}',
+    });
+  const refused = await send({});
+  const metadata = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
+  expect(refused.status).toBe(401);
+  expect(refused.headers.get('www-authenticate')).toContain(`resource_metadata="${metadata}"`);
+  const accepted = await send({ authorization: `Bearer ${token}` });
+  expect([accepted.status, await accepted.text()]).toEqual([200, expect.stringContaining('alice')]);
+  const document = await fetch(origin + new URL(metadata).pathname);
+  expect(await document.json()).toMatchObject({ resource: 'https://mcp.example.com/mcp' });
+});
 
 /** Runs the first program of the README for an adapter, and returns its origin. */
 async function startProgram(adapter: string, keys: string): Promise<string> {

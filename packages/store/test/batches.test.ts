@@ -1,8 +1,9 @@
 /** Batches of statements on PostgreSQL: what they share, what fails alone, and that they never wait for each other's rows. */
+
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { createBatches } from '../src/postgres/batches.ts';
 import { createPostgresDatabase } from '../src/postgres/postgres-database.ts';
 import { literal, sql } from '../src/sql.ts';
@@ -102,7 +103,7 @@ describe('concurrent requests on PostgreSQL', () => {
 
   async function open(): Promise<{ store: AuthorizationStore; location: string }> {
     const location = await postgres.createDatabase();
-    const store = await openStore(location);
+    const store = await openTestStore(location);
     onTestFinished(() => store.close());
     return { store, location };
   }
@@ -149,7 +150,7 @@ describe('concurrent requests on PostgreSQL', () => {
 
   it('read a client once when they wait for the same batch, and never an earlier state of it', async () => {
     const { store, location } = await open();
-    const other = await openStore(location);
+    const other = await openTestStore(location);
     onTestFinished(() => other.close());
     const client = newClient();
     await store.saveClient(client);
@@ -177,7 +178,7 @@ describe('concurrent requests on PostgreSQL', () => {
 
   it('of two processes never wait for each other in a circle', async () => {
     const location = await postgres.createDatabase();
-    const stores = [await openStore(location), await openStore(location)];
+    const stores = [await openTestStore(location), await openTestStore(location)];
     onTestFinished(async () => {
       for (const store of stores) await store.close();
     });

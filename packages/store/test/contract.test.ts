@@ -1,9 +1,11 @@
 /** Both databases pass the contract: SQLite, and a real PostgreSQL. */
-import { type FullStore, openStore } from '@portcullis/store';
+
+import type { FullStore } from '@portcullis/store';
 import { describeDefinitionPinContract, describeStoreContract } from '@portcullis/store/testing';
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import { openMigratedStore } from '../../../tests/support/migrated-store.ts';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { postgresDatabases, sqliteFiles } from './databases.ts';
 
 const files = sqliteFiles();
@@ -20,7 +22,7 @@ async function openPostgres(): Promise<FullStore> {
   } else {
     await database.client.query(EMPTY);
   }
-  return openStore(database.location);
+  return openTestStore(database.location);
 }
 
 const stores: Readonly<Record<string, () => Promise<FullStore>>> = {

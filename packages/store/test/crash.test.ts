@@ -1,13 +1,14 @@
 /** A process that is killed leaves complete operations only, and every one that it confirmed. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { sourceFlags } from '../../../tests/support/source-flags.ts';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
 
 const SPENT_WITHOUT_GRANT = `SELECT c.hash FROM authorization_codes c LEFT JOIN grants g ON g.id = c.grant_id
@@ -32,7 +33,7 @@ describe.each([
     for (const milliseconds of [20, 80]) {
       const confirmed = await workUntilKilled(location, milliseconds);
       expect(confirmed.length).toBeGreaterThan(0);
-      const store = await openStore(location);
+      const store = await openTestStore(location);
       for (const line of confirmed) {
         const [grantId = '', number] = line.split(' ');
         expect((await store.findGrant(grantId))?.token?.generation).toBeGreaterThanOrEqual(Number(number));

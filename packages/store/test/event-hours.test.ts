@@ -1,6 +1,7 @@
 /** Counted hours of the audit log: saved by several processes, listed, and swept after a year. */
-import { openStore } from '@portcullis/store';
+
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { createGrant, NOW, newSession } from '../testing/samples.ts';
 import { postgresDatabases, sqliteFiles } from './databases.ts';
 
@@ -12,7 +13,7 @@ describe.each([
   { name: 'PostgreSQL', places: postgresDatabases() },
 ])('counted hours on $name', ({ places }) => {
   async function open() {
-    const store = await openStore(await places());
+    const store = await openTestStore(await places());
     onTestFinished(() => store.close());
     return store;
   }

@@ -1,6 +1,7 @@
 /** Event streams of receivers: changes at the same time, removal, and the resources that a user has granted. */
-import { openStore } from '@portcullis/store';
+
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { newEventStream } from '../testing/event-streams.ts';
 import { NOW, newAccount, newHash } from '../testing/samples.ts';
 import { postgresDatabases, sqliteFiles } from './databases.ts';
@@ -11,7 +12,7 @@ describe.each([
 ])('event streams on $name', ({ places }) => {
   async function openTwo() {
     const location = await places();
-    const stores = [await openStore(location), await openStore(location)] as const;
+    const stores = [await openTestStore(location), await openTestStore(location)] as const;
     onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));
     return stores;
   }

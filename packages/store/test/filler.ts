@@ -1,9 +1,10 @@
 /** A process that fills a SQLite file until the disk is full, and reports. */
+
 import { OAuthError } from '@portcullis/protocol';
-import { openStore } from '@portcullis/store';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { newClient } from '../testing/samples.ts';
 
-const store = await openStore(process.argv[2] ?? '');
+const store = await openTestStore(process.argv[2] ?? '');
 const saved: string[] = [];
 let refusal: OAuthError | undefined;
 while (refusal === undefined && saved.length < 10_000) {

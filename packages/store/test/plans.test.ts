@@ -1,4 +1,5 @@
 /** Query plans: every statement finds its rows by an index, however large the tables are. */
+
 import { DatabaseSync } from 'node:sqlite';
 import type {
   AuthorizationStore,
@@ -7,9 +8,9 @@ import type {
   GrantRecord,
   WebhookStore,
 } from '@portcullis/authorization-server/store';
-import { openStore } from '@portcullis/store';
 import { Client, type CustomTypesConfig, types } from 'pg';
 import { describe, expect, it } from 'vitest';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import type { Database, PostgresOperation, Steps } from '../src/database.ts';
 import { createConnections } from '../src/postgres/connections.ts';
 import { createPostgresDatabase } from '../src/postgres/postgres-database.ts';
@@ -83,7 +84,7 @@ describe('query plans', () => {
 
   it('uses an index on PostgreSQL where tables are large', async () => {
     const location = await createDatabase();
-    await (await openStore(location)).close();
+    await (await openTestStore(location)).close();
     const queries = new Map<string, Query>();
     const connections = createConnections({ connectionString: location, types: NUMBERS }, 20_000);
     const database = createPostgresDatabase(connections, true);
@@ -99,7 +100,7 @@ describe('query plans', () => {
     const checked = statements.filter(([text]) => !MAY_SCAN_POSTGRES.test(text)).map(([, query]) => query);
     const plans = await explainAll(location, checked);
     expect(plans.filter((plan) => SCANS_LARGE.test(plan))).toEqual([]);
-  }, 180_000);
+  });
 });
 
 /** The texts of queries with their plans. */

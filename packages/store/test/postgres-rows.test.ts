@@ -1,7 +1,8 @@
 /** Where PostgreSQL finds and keeps rows: by which index, and whether those that change stay on their page. */
+
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { createGrant, NOW, newAccount, newClient, times } from '../testing/samples.ts';
 import { postgresDatabases, queryPostgres } from './databases.ts';
 
@@ -9,7 +10,7 @@ const databases = postgresDatabases();
 
 async function open(): Promise<{ store: AuthorizationStore; location: string }> {
   const location = await databases();
-  const store = await openStore(location);
+  const store = await openTestStore(location);
   onTestFinished(() => store.close());
   return { store, location };
 }

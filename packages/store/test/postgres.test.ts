@@ -188,7 +188,7 @@ describe('PostgreSQL when an operation waits for another', () => {
     const saved = store.savePersonalAccessToken(token, late);
     await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 1 }]);
     const ended = store.revokeAccountGrants(grant.accountId, null, NOW);
-    await expect.poll(() => queryPostgres(location, WAITING), { timeout: 5_000 }).toEqual([{ waiting: 2 }]);
+    await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 2 }]);
     await holder.release();
 
     expect([await saved, await ended]).toEqual([true, 2]);
@@ -235,7 +235,7 @@ describe('PostgreSQL that stalls', () => {
       // A busy machine ends a cancelled statement a moment after its error.
       const active = async () =>
         (await queryPostgres(location, BACKENDS)).filter(({ is_active: isActive }) => isActive);
-      await expect.poll(active, { timeout: 20_000 }).toEqual([]);
+      await expect.poll(active).toEqual([]);
       expect((await queryPostgres(location, BACKENDS)).length).toBeLessThanOrEqual(POOL);
     }
     await stall.end();
@@ -455,7 +455,7 @@ describe('PostgreSQL that is unreachable', () => {
       if (outcome !== 'redeemed') continue;
       // A connection of the pool may be found to be terminated only now.
       const find = () => store.findCode(codes[index]?.hash ?? '').catch(() => null);
-      await expect.poll(find, { timeout: 20_000 }).toMatchObject({ consumedAt: NOW });
+      await expect.poll(find).toMatchObject({ consumedAt: NOW });
     }
     await store.close();
   });

@@ -1,7 +1,8 @@
 /** A process that races others on one database: waits at a barrier, runs, and reports its results. */
+
 import { once } from 'node:events';
 import type { AuthorizationCodeRecord, RefreshTokenRecord } from '@portcullis/authorization-server/store';
-import { openStore } from '@portcullis/store';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { grantOf, NOW, times } from '../testing/samples.ts';
 
 export interface Order {
@@ -23,7 +24,7 @@ export interface Report {
 }
 
 const order = JSON.parse(process.argv[2] ?? '') as Order;
-const store = await openStore(order.location);
+const store = await openTestStore(order.location);
 console.log('ready');
 await once(process.stdin, 'data');
 

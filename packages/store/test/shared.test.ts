@@ -1,11 +1,12 @@
 /** Several stores on one database, in one process and in several, share all state and keep every guarantee. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
 import { sourceFlags } from '../../../tests/support/source-flags.ts';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { approved, newApproval } from '../testing/approvals.ts';
 import {
   createGrant,
@@ -33,7 +34,7 @@ describe.each([
 ])('$name shared by several stores', ({ places }) => {
   it('contains everything after it is closed and opened again', async () => {
     const location = await places();
-    const before = await openStore(location);
+    const before = await openTestStore(location);
     const [account, client, key, transaction] = [newAccount(), newClient(), newKey(), newTransaction()];
     await before.createFirstAccount(account, null);
     const session = newSession(account.id);
@@ -46,7 +47,7 @@ describe.each([
     await before.revokeAccessToken('jti', NOW + 600);
     await before.close();
 
-    const after = await openStore(location);
+    const after = await openTestStore(location);
     expect(await after.findAccount(account.id)).toEqual(account);
     expect((await after.findSession(session.hash, NOW))?.session).toEqual(session);
     expect(await after.findClient(client.id)).toEqual(client);
@@ -63,7 +64,7 @@ describe.each([
 
   it('shows a resolved operation of one store to every other', async () => {
     const location = await places();
-    const [here, there] = [await openStore(location), await openStore(location)];
+    const [here, there] = [await openTestStore(location), await openTestStore(location)];
     const { grant, token } = await createGrant(here);
     expect((await there.findGrant(grant.id))?.grant.id).toBe(grant.id);
     await there.revokeGrant(grant.id, NOW);
@@ -75,7 +76,7 @@ describe.each([
 
   it('shows a client that one store changed to every other that has cached it', async () => {
     const location = await places();
-    const [here, there] = [await openStore(location), await openStore(location)];
+    const [here, there] = [await openTestStore(location), await openTestStore(location)];
     const [client, other] = [newClient(), newClient()];
     for (const one of [client, other]) await here.saveClient(one);
     const sight = async () => [await here.findClient(client.id), await there.findClient(client.id)];
@@ -104,7 +105,7 @@ describe.each([
 
   it('shows the newest client metadata document to every store that has cached an older one', async () => {
     const location = await places();
-    const [here, there] = [await openStore(location), await openStore(location)];
+    const [here, there] = [await openTestStore(location), await openTestStore(location)];
     const first = newClientDocument();
     await here.saveClientMetadataDocument(first);
     for (const store of [here, there])
@@ -119,7 +120,7 @@ describe.each([
 
   it('lets one of two stores win each race', async () => {
     const location = await places();
-    const stores = [await openStore(location), await openStore(location)] as const;
+    const stores = [await openTestStore(location), await openTestStore(location)] as const;
     const code = await issueSampleCode(stores[0]);
     const { token, grant } = await createGrant(stores[1]);
     const successor = newRefreshToken();
@@ -151,7 +152,7 @@ describe.each([
 
   it('T137 T138: lets one of three processes win each race', async () => {
     const location = await places();
-    const store = await openStore(location);
+    const store = await openTestStore(location);
     const rounds = await Promise.all(
       times(5, async () => {
         const code = await issueSampleCode(store);

@@ -1,7 +1,8 @@
 /** Sweeping at scale: one process at a time; on PostgreSQL the events of a day are dropped as one table. */
+
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { NOW, newEvent, times } from '../testing/samples.ts';
 import { type CreateDatabase, postgresDatabases, queryPostgres, sqliteFiles } from './databases.ts';
 
@@ -15,7 +16,7 @@ function eventAt(at: number, id: string) {
 function withTwo(create: CreateDatabase) {
   return async (work: (one: AuthorizationStore, other: AuthorizationStore) => Promise<void>) => {
     const location = await create();
-    const [one, other] = [await openStore(location), await openStore(location)];
+    const [one, other] = [await openTestStore(location), await openTestStore(location)];
     await work(one, other).finally(() => Promise.all([one.close(), other.close()]));
   };
 }
@@ -62,7 +63,7 @@ describe('audit events on PostgreSQL', () => {
 
   it('have a table a day, which is dropped when its last event has expired', async () => {
     const location = await create();
-    const [one, other] = [await openStore(location), await openStore(location)];
+    const [one, other] = [await openTestStore(location), await openTestStore(location)];
     for (const day of [0, 1, 2]) {
       await Promise.all(
         [one, other].map((store, process) =>
@@ -95,7 +96,7 @@ describe('audit events on PostgreSQL', () => {
   });
 
   it('are stored once when a batch that was stored is sent again together with events of the next day', async () => {
-    const store = await openStore(await create());
+    const store = await openTestStore(await create());
     const midnight = Date.parse('2026-03-02T00:00:00Z') / 1000;
     const [before, after] = [eventAt(midnight - 1, 'event_1'), eventAt(midnight, 'event_2')];
     await store.appendEvents([before]);
@@ -108,7 +109,7 @@ describe('audit events on PostgreSQL', () => {
 
   it('of earlier versions stay readable in their table until they expire', async () => {
     const location = await create();
-    const store = await openStore(location);
+    const store = await openTestStore(location);
     await queryPostgres(
       location,
       `INSERT INTO audit_events (id, at, type, details, expires_at)
@@ -123,14 +124,14 @@ describe('audit events on PostgreSQL', () => {
 
   it('share one table where the role may not create any', async () => {
     const location = await create();
-    await (await openStore(location)).close();
+    await (await openTestStore(location)).close();
     await queryPostgres(
       location,
       `CREATE ROLE plain_writer LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO plain_writer`,
     );
     const url = new URL(location);
     url.username = 'plain_writer';
-    const store = await openStore(url.href);
+    const store = await openTestStore(url.href);
     await store.appendEvents([eventAt(first, 'a')]);
     await store.appendEvents([eventAt(first, 'b')]);
     expect(await tablesOf(location)).toEqual(['audit_events']);

@@ -1,6 +1,7 @@
 /** The delivery of events to webhooks: one process at a time holds the lease, and a replay takes it away. */
-import { openStore } from '@portcullis/store';
+
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { NOW } from '../testing/samples.ts';
 import { postgresDatabases, sqliteFiles } from './databases.ts';
 
@@ -10,7 +11,7 @@ describe.each([
 ])('webhooks on $name', ({ places }) => {
   async function openTwo() {
     const location = await places();
-    const stores = [await openStore(location), await openStore(location)] as const;
+    const stores = [await openTestStore(location), await openTestStore(location)] as const;
     onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));
     return stores;
   }

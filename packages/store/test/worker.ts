@@ -1,9 +1,10 @@
 /** A process that creates and refreshes grants until it is killed, and reports the generation of each stored refresh token. */
+
 import { writeSync } from 'node:fs';
-import { openStore } from '@portcullis/store';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import { createGrant, successorOf, times } from '../testing/samples.ts';
 
-const store = await openStore(process.argv[2] ?? '');
+const store = await openTestStore(process.argv[2] ?? '');
 const tell = (grantId: string, number: number) => writeSync(1, `${grantId} ${number}\n`);
 
 await Promise.all(

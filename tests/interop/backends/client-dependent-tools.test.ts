@@ -54,7 +54,7 @@ async function startOverHttp(): Promise<Backend> {
       () => true,
       () => false,
     );
-  await expect.poll(isUp, { timeout: 30_000 }).toBe(true);
+  await expect.poll(isUp).toBe(true);
   return { words: [url], connectDirectly: () => transportTo(url) };
 }
 

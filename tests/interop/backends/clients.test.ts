@@ -53,11 +53,16 @@ describe.each(Object.entries(backends))('at a backend over %s', (_transport, sta
   async function inspect(words: readonly string[], own = token): Promise<unknown> {
     const program = join(modules, '@modelcontextprotocol/inspector/clients/launcher/build/index.js');
     const header = `Authorization: Bearer ${own}`;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [program, '--cli', portcullis.resource, '--transport', 'http', '--header', header, ...words],
-      { timeout: 30_000 },
-    );
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      program,
+      '--cli',
+      portcullis.resource,
+      '--transport',
+      'http',
+      '--header',
+      header,
+      ...words,
+    ]);
     return JSON.parse(stdout);
   }
 

@@ -33,7 +33,7 @@ describe.skipIf(missing).each(recipes)('the guard in $name', (recipe: Recipe) =>
 
   beforeAll(async () => {
     server = await startRecipe(recipe, modules, issuer);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();

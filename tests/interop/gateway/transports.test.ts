@@ -8,7 +8,7 @@ import {
   ElicitRequestSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayServerOptions } from '../../../packages/gateway/src/options.ts';
 import { startGateway, type TestGateway } from '../../../packages/gateway/test/support/gateway.ts';
 import { type EverythingServer, startEverythingServer } from '../../conformance/server/everything-server.ts';
@@ -152,7 +152,7 @@ describe.each(Object.keys(backends))('a backend with the transport: %s', (name) 
       expect(told.elicited).toHaveLength(1);
     }
     await client.callTool({ name: 'test_trigger_tool_change' });
-    await vi.waitFor(() => expect(told.changes).toBeGreaterThan(0), { timeout: 30_000 });
+    await expect.poll(() => told.changes).toBeGreaterThan(0);
     await client.close();
   });
 });

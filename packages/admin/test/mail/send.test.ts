@@ -1,13 +1,15 @@
 /** Mails about audit events: from the log of a real server to a real mail server, repeated after failures, and once by two processes. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
-import { type FullStore, openStore } from '@portcullis/store';
+import type { FullStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type MailServer, startMailServer } from '../../../../tests/support/mail-server.ts';
 import { type Postgres, startPostgres } from '../../../../tests/support/postgres.ts';
+import { openTestStore } from '../../../../tests/support/test-store.ts';
 import { createMailer } from '../../src/mail/mailer.ts';
 import { mailSchema } from '../../src/mail/options.ts';
 import { createMailSend, MAIL_EVENTS } from '../../src/mail/send.ts';
@@ -40,7 +42,7 @@ async function setScene(location: string, options: object = {}): Promise<Scene> 
     mailServer,
     ahead: 10_000,
     async startProcess() {
-      const store = await openStore(location);
+      const store = await openTestStore(location);
       const server = await createAuthorizationServer({
         issuer: ISSUER,
         store,

@@ -90,6 +90,8 @@ export async function startSide({
     masterKey: randomBytes(32),
     resources: [{ resource: resource.resource, name: 'Server', scopes: scopes ?? { call: 'Call it' } }],
     rateLimits: false,
+    // As long as a test may take.
+    outbound: { timeout: 100_000 },
     events: (event) => events.push(event),
     ...options?.(origin),
   };
