@@ -19,7 +19,7 @@ export interface OptionMeta {
 export const optionMeta: z.core.$ZodRegistry<OptionMeta> = z.registry<OptionMeta>();
 
 /** Builds a schema when it is first needed: most servers start with few of the options. */
-export function lazy<S extends z.ZodType>(build: () => S): () => S {
+export function lazy<S>(build: () => S): () => S {
   let built: S | undefined;
   return () => {
     built ??= build();

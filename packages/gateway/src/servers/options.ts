@@ -120,7 +120,7 @@ export const commandDefaults = { process: 'user', processes: 32, idle: 300 } as 
 const systemId = () => wholeNumber(1, 4_294_967_294);
 
 /** Members of a backend over HTTP. */
-export const httpMembers = () => ({
+export const httpMembers = lazy(() => ({
   url: optional(
     z
       .union([backendUrl(), list(backendUrl(), 1, 16)])
@@ -137,10 +137,10 @@ export const httpMembers = () => ({
     list(headerName()),
     'further request headers that are forwarded, besides those of MCP and of content',
   ),
-});
+}));
 
 /** Members of a backend over stdio. */
-export const processMembers = () => ({
+export const processMembers = lazy(() => ({
   command: optional(list(text('a word of a command'), 1), 'command of an MCP server over stdio'),
   folder: optional(text('a folder'), '`command`: its working directory', 'the working directory'),
   environment: optional(
@@ -180,7 +180,7 @@ export const processMembers = () => ({
     '`command`: user and group of the system that its processes run as; the server itself has to run as root',
     'those of this process',
   ),
-});
+}));
 
 const backendSchema = lazy(() => z.strictObject({ ...httpMembers(), ...processMembers() }));
 

@@ -28,7 +28,7 @@ export function detectIsolation(): Isolation {
     user: process.platform !== 'win32' && process.getuid?.() === 0,
     namespace:
       process.platform === 'linux' &&
-      spawnSync('unshare', [...NAMESPACE, 'true'], { timeout: 2000, stdio: 'ignore' }).status === 0,
+      spawnSync('unshare', [...NAMESPACE, 'true'], { timeout: 10_000, stdio: 'ignore' }).status === 0,
   };
   return detected;
 }
