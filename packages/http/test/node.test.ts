@@ -133,14 +133,14 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
           const refused = await readFormBody(asked).catch((error: { status: number }) => error.status);
           return { refused };
         }),
+        // Longer than a test may take.
+        { timeouts: { requestTimeout: 600_000, responseTimeout: 600_000 } },
       );
-      const started = performance.now();
       const answer = await exchange(
         server.port,
         `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n${rest}`,
       );
       expect(answer).toContain('{"refused":413}');
-      expect(performance.now() - started).toBeLessThan(5_000);
     },
   );
 
@@ -323,11 +323,11 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
       socket.resume();
       await once(socket, 'close');
     }
-    expect((await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+    await expect.poll(async () => (await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
   });
 
   it('leaves the time of a body to its handler where that limits it, and not that of the next on its connection', async () => {
-    const timeouts = { headersTimeout: 300, requestTimeout: 400, connectionsCheckingInterval: 20 };
+    const timeouts = { headersTimeout: 1500, requestTimeout: 2000, connectionsCheckingInterval: 20 };
     const server = await serve(
       async () => ({
         node(incoming, outgoing) {
@@ -345,7 +345,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
       text += String(chunk);
     });
     socket.write('POST /long HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na');
-    await sleep(1500);
+    await sleep(2500);
     socket.write('b');
     await expect.poll(() => text).toContain('whole');
     socket.write('POST /short HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na');
@@ -377,7 +377,7 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
   it('closes connections that read nothing of a response, and waits for slow readers', async () => {
     const large = 'x'.repeat(64 * 2 ** 20);
     const handler = () => Promise.resolve(respond(200, {}, large));
-    const server = await serve(handler, { timeouts: { responseTimeout: 1000 } });
+    const server = await serve(handler, { timeouts: { responseTimeout: 3000 } });
     const open = (path: string) => {
       const socket = connect(server.port, '127.0.0.1', () => {
         socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
@@ -622,12 +622,15 @@ describe('close', () => {
   });
 
   it('close lets handlers end what is open at its deadline', async () => {
+    const arrived = Promise.withResolvers<void>();
     const server = await serve(async () => ({
-      node: (_incoming, outgoing) =>
-        onShutdown(outgoing, () => void outgoing.writeHead(503, { 'retry-after': '1' }).end('the end')),
+      node(_incoming, outgoing) {
+        onShutdown(outgoing, () => void outgoing.writeHead(503, { 'retry-after': '1' }).end('the end'));
+        arrived.resolve();
+      },
     }));
     const answer = fetch(`http://127.0.0.1:${server.port}/`);
-    await sleep(50);
+    await arrived.promise;
     expect(await server.close(50)).toBe(1);
     const response = await answer;
     expect([response.status, await response.text()]).toEqual([503, 'the end']);

@@ -76,7 +76,7 @@ it('an outbound request accepts informational responses before the final one', a
   const { url } = await listen((socket) =>
     socket.end(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${OK}Content-Length: 2\r\n\r\n{}`),
   );
-  const fetch = createOutboundFetch({ allowLoopback: true, timeout: 5000 });
+  const fetch = createOutboundFetch({ allowLoopback: true, timeout: 100_000 });
   expect(await (await fetch(url)).text()).toBe('{}');
 });
 
@@ -84,7 +84,7 @@ it('an outbound request accepts a response that advertises an upgrade', async ()
   const { url } = await listen((socket) =>
     socket.end(`${OK}Upgrade: h2\r\nConnection: Upgrade, close\r\nContent-Length: 2\r\n\r\n{}`),
   );
-  const fetch = createOutboundFetch({ allowLoopback: true, timeout: 5000 });
+  const fetch = createOutboundFetch({ allowLoopback: true, timeout: 100_000 });
   expect(await (await fetch(url)).text()).toBe('{}');
 });
 
@@ -93,7 +93,7 @@ it('closes the socket of a response whose body is never read', async () => {
     socket.write(`${OK}\r\n`);
     repeat(() => 'x', socket);
   });
-  const fetch = createOutboundFetch({ allowLoopback: true, timeout: 300 });
+  const fetch = createOutboundFetch({ allowLoopback: true, timeout: 3000 });
   expect((await fetch(url)).status).toBe(200);
   await closed;
 });

@@ -237,7 +237,7 @@ describe('the exchange', () => {
         const timer = setInterval(() => answer.write('x'), 20);
         answer.once('close', () => clearInterval(timer));
       },
-      { timeout: 1000 },
+      { timeout: 3000 },
     );
     expect(await reasonOf(response.text())).toBe('timeout');
   });

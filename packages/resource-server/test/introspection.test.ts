@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 afterEach(() => server.close());
 
-function guardWith(freshness = 10, timeout = 5000): (token?: string) => Promise<number> {
+function guardWith(freshness = 10, timeout = 100_000): (token?: string) => Promise<number> {
   const verifier = introspectionVerifier({
     issuer: ISSUER,
     endpoint: `${server.url}/introspect`,

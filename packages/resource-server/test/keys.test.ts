@@ -282,7 +282,7 @@ describe('keys of an issuer', () => {
   ] satisfies [string, Manner][])(
     'uses cached keys through an outage for a bounded time: %s',
     async (_, manner) => {
-      const ask = guardWith(manner === silent ? { timeout: 1000 } : {});
+      const ask = guardWith(manner === silent ? { timeout: 3000 } : {});
       expect((await ask(await token(old))).status).toBe(200);
       server.behave(manner);
 

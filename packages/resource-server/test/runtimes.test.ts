@@ -61,6 +61,7 @@ describe('a runtime without node:zlib', () => {
       issuer: issuer.issuer,
       jwks: { keys: [issuer.publicJwk] },
       statusList: { clock: () => NOW },
+      timeout: 100_000,
       fetch: async () => new Response(list),
     });
     const guard = index.createGuard({ resource: RESOURCE, verifier, clock: () => NOW, events: () => {} });

@@ -51,7 +51,7 @@ const clock = (): number => now;
 async function openSqlite(): Promise<Place> {
   serial += 1;
   const location = join(folder, `${serial}.db`);
-  const [one, other] = [location, location].map((path) => new DatabaseSync(path, { timeout: 5000 }));
+  const [one, other] = [location, location].map((path) => new DatabaseSync(path, { timeout: 100_000 }));
   if (one === undefined || other === undefined) throw new Error('no database');
   closing.push(
     () => one.close(),

@@ -260,7 +260,7 @@ describe('errors of the exchange, as the served request sees them', () => {
   ])(
     'responds 503 with Retry-After to $what, without a retry storm, and recovers afterwards',
     async ({ manner, after }) => {
-      const upstream = upstreamTokens({ timeout: 1000 });
+      const upstream = upstreamTokens({ timeout: 3000 });
       const principal = await admit(await issuer.token());
       endpoint.behave(manner);
       const refusal = await upstream.tokenFor(principal).catch((thrown: unknown) => thrown);

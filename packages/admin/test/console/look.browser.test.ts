@@ -96,9 +96,13 @@ describe('the console in a browser', () => {
     await page.locator('#keys[open]').waitFor();
     await page.keyboard.press('Escape');
     await page.locator('#keys[open]').waitFor({ state: 'detached' });
-    await page.keyboard.press('g');
-    await page.keyboard.press('u');
-    await page.waitForURL(/\/admin\/users$/);
+    const goToUsers = async () => {
+      await page.keyboard.press('g');
+      await page.keyboard.press('u');
+      await page.waitForURL(/\/admin\/users$/, { timeout: 10_000 });
+    };
+    // The second key has two seconds in the page.
+    await expect.poll(() => goToUsers().then(() => true)).toBe(true);
     await page.keyboard.press('j');
     await page.locator('tbody tr:first-child a:focus').waitFor();
     await page.keyboard.press('j');

@@ -11,7 +11,7 @@ import { ISSUER, NOW, RESOURCE } from './issuer.ts';
 const { KEYS = '', LOCATION = '' } = process.env;
 const replays = LOCATION.startsWith('postgres')
   ? postgresReplayStore(new Pool({ connectionString: LOCATION }))
-  : sqliteReplayStore(new DatabaseSync(LOCATION, { timeout: 5000 }));
+  : sqliteReplayStore(new DatabaseSync(LOCATION, { timeout: 100_000 }));
 const guard = createGuard({
   resource: RESOURCE,
   verifier: jwtVerifier({ issuer: ISSUER, jwks: JSON.parse(KEYS) }),
