@@ -106,7 +106,6 @@ bdi, code { hyphens: none; }
 .head { gap: 8px; }
 .fact { font-size: 14px; color: var(--quiet); }
 .fact code { color: var(--ink); }
-.same-line { display: inline; }
 .note {
   padding: 8px 16px;
   border-radius: 8px;

@@ -40,7 +40,7 @@ async function showPending({ processContext, args: [path], ...tools }: StoreTask
   const pending = await findPending(tools, path);
   const { styles } = createTerminal(processContext.streams, processContext.environment);
   const shown = pending.map((pin) => {
-    const title = `${cleanLine(pin.server)} ${quote(pin.name)}: ${stateOf(pin)} since ${timeOf(pin.changedAt)}`;
+    const title = `${cleanLine(pin.server)} ${cleanJson(pin.name)}: ${stateOf(pin)} since ${timeOf(pin.changedAt)}`;
     return `${styles.bold(title)}\n${formatDifference(pin, styles)}\n`;
   });
   const advice = `Approve with ${processContext.command} servers approve <path> <tool>, or reject. Until then clients neither see nor call them.\n`;
@@ -70,7 +70,7 @@ async function decideOne(
 ): Promise<void> {
   const { server, name: tool } = pin;
   if (!(await store.decidePendingPin(decision, pin, pin, clock())))
-    throw new Error(`The tool ${quote(tool)} has changed again meanwhile: review it once more.`);
+    throw new Error(`The tool ${cleanJson(tool)} has changed again meanwhile: review it once more.`);
   const type = decision === 'approve' ? 'tool.approved' : 'tool.rejected';
   const { gatewayAuditEvents } = await import('@portcullis/gateway');
   recordOf<GatewayAuditEvent>(gatewayAuditEvents, { type, server, tool });
@@ -100,20 +100,15 @@ function toJson(pin: PendingDefinitionRecord): object {
   };
 }
 
-/** Quotes a name with every character visible. */
-function quote(name: string): string {
-  return cleanJson(name);
-}
-
 function noneNamed(decision: string, path: string, pending: readonly PendingDefinitionRecord[]): Error {
-  const names = [...new Set(pending.map(({ name }) => quote(name)))].join(', ');
+  const names = [...new Set(pending.map(({ name }) => cleanJson(name)))].join(', ');
   return new Error(
     `Name the tools of ${cleanLine(path)} to ${decision}, or use --all for all that wait: ${names}`,
   );
 }
 
 function nothingWaits(path: string, tool: string | undefined, { command }: ProcessContext): Error {
-  const what = tool === undefined ? 'No tool' : `No tool ${quote(tool)}`;
+  const what = tool === undefined ? 'No tool' : `No tool ${cleanJson(tool)}`;
   return new Error(
     `${what} of ${cleanLine(path)} waits for approval: ${command} servers review shows all that do`,
   );

@@ -46,7 +46,8 @@ function splitPattern(pattern: string): { readonly host: string; readonly onlyPo
   return host === undefined || onlyPort === undefined ? whole : { host: withoutBrackets(host), onlyPort };
 }
 
-function withoutBrackets(host: string): string {
+/** A host as sockets take it: an IPv6 address without its brackets. */
+export function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }
 

@@ -1,7 +1,7 @@
 /** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
 import { beforeAbort } from '@portcullis/protocol';
 import { inHttpSpan, type SpanStart, startSpan } from '../tracing/tracing.ts';
-import { type EgressProxy, usesProxy } from './egress-proxy.ts';
+import { type EgressProxy, usesProxy, withoutBrackets } from './egress-proxy.ts';
 import { type ResolveHost, resolveBySystem } from './name-servers.ts';
 import { OutboundError } from './outbound-error.ts';
 import { sendPinnedRequest, toOutboundError } from './pinned-request.ts';
@@ -68,12 +68,13 @@ export function createOutboundFetch(options: OutboundOptions = {}): OutboundFetc
     const request = new Request(input, init);
     const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer());
     const caller = init?.signal ?? (input instanceof Request ? input.signal : null);
-    const signal = limitTime(timeout, caller);
+    const timeLimit = AbortSignal.timeout(timeout);
+    const signal = caller === null ? timeLimit : AbortSignal.any([timeLimit, caller]);
     try {
       const proxy = findProxy(destination, options.proxy);
       const addresses =
         proxy?.resolves === true
-          ? [withoutBrackets(url)]
+          ? [withoutBrackets(url.hostname)]
           : await resolveAllowed(destination, resolve, signal);
       const { method, headers } = request;
       const authorities = options.certificateAuthorities;
@@ -122,10 +123,6 @@ function findProxy(
   return { url: proxy.url, resolves: kind === 'private' || proxy.mayResolve?.(url.hostname) === true };
 }
 
-function withoutBrackets({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '');
-}
-
 /** @throws OutboundError `address` if the SSRF guard blocks an address of the host */
 async function resolveAllowed(
   { kind, url }: Allowed,
@@ -142,20 +139,6 @@ async function resolveAllowed(
 
 /** Resolves a host; an IP address resolves to itself. */
 async function resolveHost(url: URL, resolve: ResolveHost): Promise<readonly string[]> {
-  if (url.hostname.startsWith('[')) return [withoutBrackets(url)];
+  if (url.hostname.startsWith('[')) return [withoutBrackets(url.hostname)];
   return /^[\d.]+$/.test(url.hostname) ? [url.hostname] : resolve(url.hostname);
-}
-
-/**
- * A signal that aborts after the time limit, or with the caller's own. Not `AbortSignal.any`: before Node 24 the garbage
- * collector may collect its signal, which then never aborts.
- */
-function limitTime(milliseconds: number, caller: AbortSignal | null): AbortSignal {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const timeUp = () => controller.abort(new DOMException('The time limit is exceeded.', 'TimeoutError'));
-  setTimeout(timeUp, milliseconds).unref();
-  if (caller?.aborted === true) controller.abort(caller.reason);
-  caller?.addEventListener('abort', () => controller.abort(caller.reason), { once: true, signal });
-  return signal;
 }
