@@ -9,6 +9,7 @@ interface Described {
     readonly name: string;
     readonly in: string;
     readonly required: boolean;
+    readonly schema: { readonly maximum?: number };
   }[];
   readonly security: readonly { readonly oauth: readonly string[] }[];
   readonly requestBody?: { readonly required: boolean };
@@ -91,6 +92,22 @@ describe('the OpenAPI document', () => {
       read += Number(status === 200);
     }
     expect(read).toBeGreaterThan(10);
+  });
+
+  it('each list takes as many items as the document says, and not one more', async () => {
+    const token = await t.machineToken('watcher');
+    const lists = operations.flatMap(({ line, described }) => {
+      const limit = described.parameters.find(({ name }) => name === 'limit');
+      return limit === undefined ? [] : [{ line, most: limit.schema.maximum ?? 0 }];
+    });
+    expect(lists).toContainEqual({ line: 'GET /policy/who-can', most: 1000 });
+    for (const { line, most } of lists) {
+      const refusal = expect.objectContaining({ at: 'query.limit' });
+      const issuesAt = async (limit: number) =>
+        (await call(t, token, `${line}?limit=${limit}`)).body['issues'] ?? [];
+      expect([line, await issuesAt(most)]).toEqual([line, expect.not.arrayContaining([refusal])]);
+      expect([line, await issuesAt(most + 1)]).toEqual([line, expect.arrayContaining([refusal])]);
+    }
   });
 
   it('bodies with a member that the document does not have are refused everywhere', async () => {

@@ -110,22 +110,20 @@ function inputOf(schema: z.ZodType): Json {
   return document;
 }
 
+/** A coerced number accepts anything as its input: the schema of a parameter is that of its output. */
 function parametersOf(location: 'path' | 'query', schema: z.ZodObject): readonly Json[] {
-  const { properties = {}, required = [] } = inputOf(schema) as {
+  const { properties = {} } = z.toJSONSchema(schema) as {
     readonly properties?: Readonly<Record<string, Json>>;
-    readonly required?: readonly string[];
   };
+  const required = (inputOf(schema)['required'] ?? []) as readonly string[];
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
     in: location,
     required: required.includes(name),
     ...(description !== undefined && { description }),
-    schema: name === 'limit' ? LIMIT : rest,
+    schema: rest,
   }));
 }
-
-/** A coerced number accepts anything as its input. */
-const LIMIT = { type: 'integer', minimum: 1, maximum: 200, default: 50 };
 
 function headersOf({ method, current }: Endpoint): readonly Json[] {
   if (method === 'GET') return [];
