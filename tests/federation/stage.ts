@@ -81,7 +81,7 @@ export function userAt(
 }
 
 /** Waits for a condition. */
-export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 45_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, milliseconds = 100_000): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error('It did not come to pass.');

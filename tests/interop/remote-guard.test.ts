@@ -61,11 +61,17 @@ async function issue(): Promise<string> {
 
 const revoke = (token: string): Promise<Response> => post('/revoke', { token });
 
+/** Requests of the guard that have no response yet. */
+let pending = 0;
+
 /** The authorization server as seen by a remote guard. */
 const reach = (url: string, init: RequestInit): Promise<Response> => {
   asked.push(new URL(url).pathname);
   const { signal: _signal, ...rest } = init;
-  return server.handle(new Request(url, rest));
+  pending += 1;
+  return server.handle(new Request(url, rest)).finally(() => {
+    pending -= 1;
+  });
 };
 
 function guardWith(verifier: TokenVerifier): (token: string) => Promise<number> {
@@ -112,7 +118,7 @@ describe('a revoked token', () => {
     for (now = START + 1; now < START + 10; now += 1) {
       await ask(token);
       expect(await ask(other)).toBe(200);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await expect.poll(() => pending).toBe(0);
     }
     expect([await ask(token), await ask(other)]).toEqual([401, 200]);
     const lists = asked.filter((path) => path === '/status-lists/0');

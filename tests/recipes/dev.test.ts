@@ -46,12 +46,15 @@ it('npm run dev restarts the server after a change of a file that it loads, and 
   const browser = await launchChromium();
   onTestFinished(() => browser.close());
   const page = await browser.newPage();
-  await page.goto(`${url}/account`);
+  // Node's watcher may restart it once more for an earlier change.
+  await expect.poll(() => page.goto(`${url}/account`).then(() => true)).toBe(true);
   const title = await page.title();
   const reload = page.waitForEvent('load', { timeout: 0 });
 
+  const before = urls().length;
   writeFileSync(app, `${source}// changed\n`);
-  await expect.poll(() => urls()).toEqual([url, url]);
+  await expect.poll(() => urls().length).toBeGreaterThan(before);
+  expect(new Set(urls())).toEqual(new Set([url]));
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
   await reload;
   expect(await page.title()).toBe(title);

@@ -245,7 +245,7 @@ async function runIn(folder: string, launch: () => ChildProcess, url: string): P
 }
 
 async function untilReady(server: ChildProcess, url: string): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 200_000;
   for (;;) {
     try {
       return await query(url, 'select 1');

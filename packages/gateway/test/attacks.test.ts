@@ -25,7 +25,7 @@ function send(gateway: TestGateway, text: string, count = 1): Promise<readonly s
   return new Promise((resolve) => {
     const socket = connect(Number(port), '127.0.0.1');
     let received = '';
-    let timer = setTimeout(() => finish(), 20_000);
+    let timer = setTimeout(() => finish(), 100_000);
     const statuses = () => [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status = '']) => status);
     const finish = () => {
       clearTimeout(timer);
