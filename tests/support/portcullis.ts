@@ -111,7 +111,9 @@ export async function createInstallation(configuration: FileConfiguration): Prom
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-'));
   const database = configuration.database ?? join(folder, 'portcullis.db');
   const file = join(folder, 'config.json');
-  await writeFile(file, JSON.stringify(configuration));
+  // Identity providers and clients' hosts have as long as a test may take.
+  const outbound = { timeout: 100_000, ...configuration.outbound };
+  await writeFile(file, JSON.stringify({ ...configuration, outbound }));
   const environment = {
     ...withoutSettings(process.env),
     XDG_CONFIG_HOME: folder,

@@ -5,6 +5,7 @@ import { openStore, StoreError } from '@portcullis/store';
 import { Client } from 'pg';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../../../tests/support/postgres.ts';
+import { openTestStore } from '../../../tests/support/test-store.ts';
 import {
   createGrant,
   grantOf,
@@ -220,10 +221,18 @@ describe('PostgreSQL that stalls', () => {
     WHERE datname = current_database() AND application_name = 'portcullis'`;
   const outage = { code: 'temporarily_unavailable', status: 503 };
 
+  /** By a store with more time than those that a test stalls. */
+  async function createGrantAt(location: string) {
+    const store = await openTestStore(location);
+    const created = await createGrant(store);
+    await store.close();
+    return created;
+  }
+
   it('leaves nothing behind to be committed later when statements wait for a lock', async () => {
     const location = await databases();
+    const { grant, token } = await createGrantAt(location);
     const store = await openStore(location, { busyTimeout: 1, poolSize: POOL });
-    const { grant, token } = await createGrant(store);
     const stall = new Client({ connectionString: location });
     await stall.connect();
     await stall.query('BEGIN; LOCK TABLE grants IN ACCESS EXCLUSIVE MODE');
@@ -239,6 +248,7 @@ describe('PostgreSQL that stalls', () => {
       expect((await queryPostgres(location, BACKENDS)).length).toBeLessThanOrEqual(POOL);
     }
     await stall.end();
+    await expect.poll(() => store.ping().then(() => 'served', String)).toBe('served');
     expect((await store.findGrant(grant.id))?.token).toEqual(token);
     expect(await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null)).toBe('rotated');
     await store.close();
@@ -246,8 +256,8 @@ describe('PostgreSQL that stalls', () => {
 
   it('opens no more connections than its pool has when the processes of PostgreSQL hang, and recovers', async () => {
     const location = await databases();
+    const { grant, token } = await createGrantAt(location);
     const store = await openStore(location, { busyTimeout: 1, poolSize: POOL });
-    const { grant, token } = await createGrant(store);
     // These share no transaction, so that each opens a connection.
     await Promise.all(times(POOL, () => store.revokeAccountGrants('user_none', 'grant_none', NOW)));
     const hung = (await queryPostgres(location, BACKENDS)).map(({ pid }) => Number(pid));
@@ -271,8 +281,8 @@ describe('PostgreSQL that stalls', () => {
   it('shows nothing that its synchronous replica lacks: what waits for it is not cancelled, and a retry is not acknowledged', async () => {
     const server = await startServer({ fsync: 'off' });
     onTestFinished(server.stop);
+    const { grant } = await createGrantAt(server.url);
     const store = await openStore(server.url, { busyTimeout: 1, poolSize: POOL });
-    const { grant } = await createGrant(store);
     const setReplicas = async (names: string) => {
       await queryPostgres(server.url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
       await queryPostgres(server.url, 'SELECT pg_reload_conf()');
