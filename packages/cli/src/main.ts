@@ -6,7 +6,12 @@ import { limitMemoryGrowth } from './memory-limits.ts';
 import type { ProcessContext } from './process-context.ts';
 import { run } from './program.ts';
 
-limitMemoryGrowth(process.env, process.execArgv);
+/** Commands that last; others end before the collections would pay for themselves. */
+const LASTING: readonly (string | undefined)[] = ['up', 'protect', 'connect'];
+
+// A single executable that starts itself again as another process finds its own path there once more.
+const args = process.argv.slice(process.argv[2] === process.execPath ? 3 : 2);
+if (LASTING.includes(args[0])) limitMemoryGrowth(process.env, process.execArgv);
 
 const isSource = import.meta.url.endsWith('.ts');
 
@@ -24,8 +29,6 @@ const processContext: ProcessContext = {
 endWithReader(process.stdout);
 endWithReader(process.stderr);
 
-// A single executable that starts itself again as another process finds its own path there once more.
-const args = process.argv.slice(process.argv[2] === process.execPath ? 3 : 2);
 const code = await run(args, processContext);
 if (code !== null) process.exit(code);
 

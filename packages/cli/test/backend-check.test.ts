@@ -1,10 +1,12 @@
-/** `portcullis protect` tries what is behind it before it serves anything. */
+/** `portcullis protect` tries what is behind it before it is ready: a command before it serves anything. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
 import { defineServers, serversSchema } from '@portcullis/gateway/options';
 import { expect, it, onTestFinished } from 'vitest';
-import { requireBackends } from '../src/server/backend-check.ts';
+import { reservePort } from '../../../tests/support/ports.ts';
+import { startCommand } from '../../../tests/support/protect.ts';
+import { requireCommands, tryUrls } from '../src/server/backend-check.ts';
 
 async function check(backend: object): Promise<readonly string[]> {
   const report = createOptionReport();
@@ -16,7 +18,9 @@ async function check(backend: object): Promise<readonly string[]> {
   );
   const servers = defineServers(options, { publicUrl: 'http://127.0.0.1', folder: '/' }, report);
   const complaints: string[] = [];
-  await requireBackends(servers, (line) => complaints.push(line));
+  const complain = (line: string) => complaints.push(line);
+  await requireCommands(servers, complain);
+  await tryUrls(servers, complain);
   return complaints;
 }
 
@@ -63,4 +67,21 @@ it('waits for a URL that does not answer yet, and warns of an answer that is not
     `${url} does not answer yet: waiting for 5 seconds`,
     expect.stringContaining('404'),
   ]);
+});
+
+it('serves while a URL is tried, and is ready afterwards', async () => {
+  const port = await reservePort();
+  const metadata = `http://127.0.0.1:${port}/.well-known/oauth-authorization-server`;
+  const statuses: number[] = [];
+  const server = createServer(async (_request, response) => {
+    statuses.push((await fetch(metadata)).status);
+    response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const running = await startCommand(['protect', url], { PORTCULLIS_PORT: String(port) });
+  onTestFinished(async () => void (await running.stop()));
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  expect(running.output()).toMatch(/404[\s\S]*\nready /);
 });

@@ -129,6 +129,19 @@ describe('without a keychain', () => {
     });
   });
 
+  it('a program that starts waits for the one that creates the key, and for none once there is a key', async () => {
+    const other = openFileStore(path());
+    const unlock = await other.lock('key of the store');
+    const waiting = openCredentialStore(path(), 'notes', closed);
+    expect(readdirSync(folder)).toEqual(['credentials.db']);
+    await unlock();
+    (await waiting).close();
+    const relock = await other.lock('key of the store');
+    (await openCredentialStore(path(), 'notes', closed)).close();
+    await relock();
+    other.close();
+  });
+
   it('two programs that start at the same time use one key', async () => {
     const [first, second] = await Promise.all([1, 2].map(() => openCredentialStore(path(), 'notes', closed)));
     await first?.save(record);

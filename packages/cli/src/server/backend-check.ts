@@ -1,5 +1,5 @@
 /** Tries the servers behind the gateway before this one reports that it is ready, as `portcullis protect` does. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayServer, ServerTest } from '@portcullis/gateway';
 import { SettingsError } from '../errors.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -11,14 +11,36 @@ const PAUSE = 500;
 /** Milliseconds for the first start of a command: `npx` may be downloading it. */
 const COMMAND_PATIENCE = 120_000;
 
-/**
- * Resolves when each server has answered, with a warning for one at a URL that does not, or answers otherwise than expected.
- * @throws SettingsError for a command that does not start and initialize
- */
-export async function requireBackends(
+/** @throws SettingsError for a command that does not start and initialize */
+export function requireCommands(
   servers: readonly GatewayServer[],
   complain: (line: string) => void,
 ): Promise<void> {
+  return tryBackends(servers.filter(isStdio), complain);
+}
+
+/** Resolves when each server at a URL has answered, with a warning for one that does not, or answers otherwise than expected. */
+export async function tryUrls(
+  servers: readonly GatewayServer[],
+  complain: (line: string) => void,
+): Promise<void> {
+  // Requests that waited for the start come first: the HTTP client that is loaded now would delay them.
+  await nextTurn();
+  await tryBackends(
+    servers.filter((server) => !isStdio(server)),
+    complain,
+  );
+}
+
+function isStdio({ backend }: GatewayServer): boolean {
+  return backend?.kind === 'stdio';
+}
+
+async function tryBackends(
+  servers: readonly GatewayServer[],
+  complain: (line: string) => void,
+): Promise<void> {
+  if (servers.length === 0) return;
   const { testServer } = await import('@portcullis/gateway');
   await Promise.all(
     servers.map(async (server) => {

@@ -17,8 +17,8 @@ export function defineProtect(program: Command, processContext: ProcessContext):
     .usage('[options] <url>\n       portcullis protect [options] -- <command...>')
     .description(
       'Runs an authorization server and a gateway in one process, with the MCP server behind it at /mcp. It needs no ' +
-        'change, and must not be reachable in any other way. It is tried before anything is served: a command has to start and ' +
-        'initialize; a URL that does not answer is reported.',
+        'change, and must not be reachable in any other way. It is tried first: a command has to start and initialize before ' +
+        'anything is served; a URL that does not answer is reported.',
     );
   for (const name of settingNames.filter((name) => hasFlag(name) && name !== 'app'))
     command.addOption(optionOf(name));

@@ -3,7 +3,7 @@ import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } f
 import { codeOf, reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
-import { requireBackends } from './backend-check.ts';
+import { requireCommands, tryUrls } from './backend-check.ts';
 import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
 import { loadDecisionPoint } from './decision-point.ts';
@@ -104,11 +104,12 @@ export async function start(
   opened.defer(() => composition.close());
   telemetry?.sendMetrics(composition.metrics);
   await startDeliveries(parts, composition, opened);
-  if (isFirst && processContext.requiresBackends === true)
-    await requireBackends(prepared.serversAt(issuer), complain);
+  const required = isFirst && processContext.requiresBackends === true ? prepared.serversAt(issuer) : [];
+  await requireCommands(required, complain);
   const firstAccount = isFirst ? await createFirstAccount(prepared, composition) : null;
   handler = secure(composition.handle, issuer);
   composed.resolve(handler);
+  await tryUrls(required, complain);
   // Each further process accepts connections only when it can serve them.
   const listener = early ?? (await listenNow(port));
   const started =

@@ -47,11 +47,16 @@ export async function openCredentialStore(
   service = 'portcullis',
   openEntry: OpenKeychainEntry = openSystemEntry,
 ): Promise<FileStore> {
+  const keyFile = `${path}.key`;
+  const stored = readPrivateFile(keyFile);
+  // Invalid while another program is creating it.
+  const key = stored === null ? null : readKey(stored);
+  if (key !== null) return openFileStore(path, { key, keyLocation: locationOf(keyFile) });
   const plain = openFileStore(path);
   // Two programs that start for the first time must not create two keys.
   const unlock = await plain.lock('key of the store');
   try {
-    return openFileStore(path, await findKey(plain, `${path}.key`, service, openEntry));
+    return openFileStore(path, await findKey(plain, keyFile, service, openEntry));
   } finally {
     await unlock();
     plain.close();
@@ -66,7 +71,7 @@ async function findKey(
   openEntry: OpenKeychainEntry,
 ): Promise<StoredKey> {
   const stored = readPrivateFile(keyFile);
-  if (stored !== null) return { key: requireKey(keyFile, stored), keyLocation: `the key in ${keyFile}` };
+  if (stored !== null) return { key: requireKey(keyFile, stored), keyLocation: locationOf(keyFile) };
   const key = await findKeychainKey(service, openEntry);
   if (key !== null) return { key, keyLocation: "a key in the system's keychain" };
   if (store.hasEncrypted()) {
@@ -75,7 +80,11 @@ async function findKey(
   }
   const text = randomBytes(32).toString('base64url');
   createPrivateFile(keyFile, text);
-  return { key: requireKey(keyFile, text), keyLocation: `the key in ${keyFile}` };
+  return { key: requireKey(keyFile, text), keyLocation: locationOf(keyFile) };
+}
+
+function locationOf(keyFile: string): string {
+  return `the key in ${keyFile}`;
 }
 
 function requireKey(path: string, text: string): Uint8Array {

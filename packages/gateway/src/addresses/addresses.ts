@@ -1,10 +1,9 @@
 /** The addresses of an HTTP backend: connections, health and failover. */
 
 import { createHash } from 'node:crypto';
-import { Pool } from 'undici';
-import { CLOSE_GRACE, FIRST_PAUSE, LONGEST_PAUSE, MAX_RESPONSE_HEADER } from '../limits.ts';
+import { CLOSE_GRACE, FIRST_PAUSE, LONGEST_PAUSE } from '../limits.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
-import { createConnector } from './connector.ts';
+import { type BackendPool, createBackendPool } from './backend-pool.ts';
 
 /** One address of a backend. */
 export interface Address {
@@ -13,7 +12,7 @@ export interface Address {
   readonly target: string;
   /** Identifies the address in sealed session IDs, which are bound to it. */
   readonly tag: string;
-  readonly pool: Pool;
+  readonly pool: BackendPool;
   /** Milliseconds of `performance.now()` until which it counts as down; 0: it does not. */
   downUntil: number;
   /** Failures in a row. */
@@ -94,14 +93,7 @@ function createAddress(url: URL, limits: GatewayServer['limits']): Address {
     url,
     target: `${url.pathname}${url.search}`,
     tag: createHash('sha256').update(url.href).digest('base64url').slice(0, 8),
-    pool: new Pool(url.origin, {
-      connections: null,
-      pipelining: 1,
-      headersTimeout: limits.firstByte * 1000,
-      bodyTimeout: limits.idle * 1000,
-      connect: createConnector(limits.connect),
-      maxHeaderSize: MAX_RESPONSE_HEADER,
-    }),
+    pool: createBackendPool(url, limits),
     downUntil: 0,
     failures: 0,
     lastSuccess: Number.NEGATIVE_INFINITY,

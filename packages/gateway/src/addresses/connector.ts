@@ -3,7 +3,7 @@
  * @see RFC 9110 §15.2
  */
 import type { Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { MAX_RESPONSE_HEADER } from '../limits.ts';
 
 const INTERIM = /^HTTP\/1\.[01] 100[ \r]/;
@@ -16,9 +16,7 @@ const END = '\r\n\r\n';
 const REQUEST = ' HTTP/1.1\r\n';
 const EMPTY = Buffer.alloc(0);
 
-/** @param timeout seconds to connect */
-export function createConnector(timeout: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeout * 1000 });
+export function withoutContinue(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) => {
     connect(options, (...result) => {
       if (result[0] === null) removeContinue(result[1]);

@@ -1,7 +1,7 @@
 /** Probes whether the addresses of a backend are reachable, before a request fails there. */
 
 import { performance } from 'node:perf_hooks';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
 import { PROBE_RETRY, PROBE_START } from '../limits.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Address, Addresses } from './addresses.ts';
@@ -25,7 +25,7 @@ export function startProbes(
   { limits }: Pick<GatewayServer, 'limits'>,
   { interval, slots }: ProbeOptions,
 ): () => void {
-  const connect = buildConnector({ timeout: limits.connect * 1000 });
+  let connector: Promise<buildConnector.connector> | null = null;
   const timers = new Map<Address, NodeJS.Timeout>();
   let isStopped = false;
   for (const address of addresses.all) plan(address, Math.random() * Math.min(PROBE_START, interval));
@@ -42,14 +42,22 @@ export function startProbes(
     const rest = dueAt(address) - performance.now();
     const release = rest > 0 ? null : slots.take('');
     if (release === null) plan(address, varied(rest > 0 ? rest : PROBE_RETRY));
-    else probe(address, release);
+    else void probe(address, release);
   }
 
   function dueAt({ failures, downUntil, lastSuccess }: Address): number {
     return failures > 0 ? downUntil : lastSuccess + interval;
   }
 
-  function probe(address: Address, release: () => void): void {
+  /** Loaded with the first probe, after the start. */
+  async function loadConnector(): Promise<buildConnector.connector> {
+    const { buildConnector } = await import('undici');
+    return buildConnector({ timeout: limits.connect * 1000 });
+  }
+
+  async function probe(address: Address, release: () => void): Promise<void> {
+    connector ??= loadConnector();
+    const connect = await connector;
     const { hostname, host, protocol, port } = address.url;
     connect({ hostname: hostname.replace(/^\[|\]$/g, ''), host, protocol, port }, (error, socket) => {
       socket?.destroy();

@@ -4,10 +4,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isMembers, type TransportFetch, type TransportRequest } from '@portcullis/http';
 import { currentTracer } from '@portcullis/http/tracing';
-import { Agent, type Dispatcher, fetch } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Addresses } from '../../addresses/addresses.ts';
 import { connectionFailure } from '../../addresses/connection-failure.ts';
-import { createConnector } from '../../addresses/connector.ts';
+import { withoutContinue } from '../../addresses/connector.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { type BackendAccess, BackendError } from '../backend.ts';
@@ -28,12 +28,7 @@ export function createBackendPools(
   addresses: Addresses,
   forward: readonly string[] = [],
 ): BackendPools {
-  const dispatcher = new Agent({
-    connect: createConnector(limits.connect),
-    headersTimeout: limits.firstByte * 1000,
-    // An event stream may be silent for long.
-    bodyTimeout: 0,
-  }).compose(withoutBrowserHeaders);
+  let opening: ReturnType<typeof open> | null = null;
   return {
     fetchFor: (access) => async (url, request) => {
       const credential = await access.credential();
@@ -46,8 +41,20 @@ export function createBackendPools(
       if (decision !== 'retry') throw decision;
       return send(url, request, await access.credential());
     },
-    close: () => dispatcher.destroy(),
+    close: async () => (await opening)?.dispatcher.destroy(),
   };
+
+  /** Loads undici with the first request, as the pools of addresses do. */
+  async function open() {
+    const { Agent, buildConnector, fetch } = await import('undici');
+    const agent = new Agent({
+      connect: withoutContinue(buildConnector({ timeout: limits.connect * 1000 })),
+      headersTimeout: limits.firstByte * 1000,
+      // An event stream may be silent for long.
+      bodyTimeout: 0,
+    });
+    return { fetch, dispatcher: agent.compose(withoutBrowserHeaders) };
+  }
 
   async function send(
     url: URL,
@@ -62,6 +69,8 @@ export function createBackendPools(
       ...credential.headers,
       ...signed,
     };
+    opening ??= open();
+    const { fetch, dispatcher } = await opening;
     try {
       // A redirect could lead anywhere, with the credential.
       const response = await fetch(url, { ...request, headers: all, redirect: 'manual', dispatcher });
