@@ -271,6 +271,7 @@ describe('decisions in memory', () => {
     const calls = ['{}', '{"other":1}'].map((given) => post(gateway, call('search', given)));
     const other = post(gateway, call('order'));
     await expect.poll(() => responses.length).toBe(2);
+    await expect.poll(() => gateway.countConnections()).toBe(3);
     const [first, second] = point.received.map(({ body }) => JSON.parse(body).resource.properties.name);
     expect([first, second].toSorted()).toEqual(['order', 'search']);
     for (const [index, response] of responses.splice(0).entries())
