@@ -6,12 +6,8 @@ import { limitMemoryGrowth } from './memory-limits.ts';
 import type { ProcessContext } from './process-context.ts';
 import { run } from './program.ts';
 
-/** Commands that last; others end before the collections would pay for themselves. */
-const LASTING: readonly (string | undefined)[] = ['up', 'protect', 'connect'];
-
-// A single executable that starts itself again as another process finds its own path there once more.
-const args = process.argv.slice(process.argv[2] === process.execPath ? 3 : 2);
-if (LASTING.includes(args[0])) limitMemoryGrowth(process.env, process.execArgv);
+// The same V8 options for every command: V8 rejects cached code that was compiled with others, and all commands share one cache.
+limitMemoryGrowth(process.env, process.execArgv);
 
 const isSource = import.meta.url.endsWith('.ts');
 
@@ -29,6 +25,8 @@ const processContext: ProcessContext = {
 endWithReader(process.stdout);
 endWithReader(process.stderr);
 
+// A single executable that starts itself again as another process finds its own path there once more.
+const args = process.argv.slice(process.argv[2] === process.execPath ? 3 : 2);
 const code = await run(args, processContext);
 if (code !== null) process.exit(code);
 
