@@ -164,7 +164,7 @@ describe('an organization that vouches for its users', () => {
         assertionIssuers: [{ issuer: issuer.issuer, use: 'id-jag', clients: ['gateway'], scopes: ['call'] }],
       }),
     });
-    let now = Math.floor(Date.now() / 1000);
+    let ahead = 0;
     const gateway = await startGatewayFor(
       backend,
       {
@@ -176,11 +176,11 @@ describe('an organization that vouches for its users', () => {
       (origin) => {
         company.registerRedirectUri(`${origin}/callback/company`);
         const { upstreamScopes: _, ...provider } = likeOidc(company, { statusCheckInterval: 3600 });
-        return { identityProviders: [provider as never], clock: () => now };
+        return { identityProviders: [provider as never], clock: () => Math.floor(Date.now() / 1000) + ahead };
       },
     );
     const advance = (seconds: number): void => {
-      now += seconds;
+      ahead += seconds;
     };
     return { company, exchange, backend, gateway, advance };
   }
