@@ -177,15 +177,19 @@ const WRONG: readonly unknown[] = [5, null, {}, [null]];
 function* variantsOf(value: unknown): Generator<unknown> {
   yield* WRONG;
   if (typeof value !== 'object' || value === null) return;
-  const isList = Array.isArray(value);
-  for (const [name, member] of Object.entries(value)) {
-    for (const variant of variantsOf(member))
-      yield isList ? value.with(Number(name), variant) : { ...value, [name]: variant };
-    if (isList) continue;
-    const others = Object.entries(value).filter(([one]) => one !== name);
-    yield Object.fromEntries(others);
-    yield Object.fromEntries([...others, [`${name}x`, member]]);
-  }
+  for (const name of Object.keys(value)) yield* variantsAt(value as Parent, name);
+}
+
+type Parent = Readonly<Record<string, unknown>> | readonly unknown[];
+
+function* variantsAt(value: Parent, name: string): Generator<unknown> {
+  const member: unknown = Object.entries(value).find(([one]) => one === name)?.[1];
+  for (const variant of variantsOf(member))
+    yield Array.isArray(value) ? value.with(Number(name), variant) : { ...value, [name]: variant };
+  if (Array.isArray(value)) return;
+  const others = Object.entries(value).filter(([one]) => one !== name);
+  yield Object.fromEntries(others);
+  yield Object.fromEntries([...others, [`${name}x`, member]]);
 }
 
 describe('a configuration file', () => {
@@ -193,10 +197,13 @@ describe('a configuration file', () => {
     expect((await prepareWith(rich)).settings.servers).toHaveLength(rich.servers.length);
   });
 
-  it('with something wrong anywhere leads to issues, and to no exception', { timeout: 240_000 }, async () => {
+  it.each<readonly [string, readonly unknown[]]>([
+    ['itself', WRONG],
+    ...Object.keys(rich).map((name) => [name, [...variantsAt(rich, name)]] as const),
+  ])('with something wrong in %s leads to issues, and to no exception', async (_name, variants) => {
     const exceptions = new Set<string>();
     let refused = 0;
-    for (const variant of variantsOf(rich)) {
+    for (const variant of variants) {
       const error: unknown = await prepareWith(variant).then(
         () => null,
         (thrown: unknown) => thrown,
@@ -205,7 +212,7 @@ describe('a configuration file', () => {
       else if (error !== null) exceptions.add(`${(error as Error).stack?.split('\n').slice(0, 2).join(' ')}`);
     }
     expect([...exceptions]).toEqual([]);
-    expect(refused).toBeGreaterThan(1000);
+    expect(refused).toBeGreaterThan(variants.length / 2);
   });
 
   it('with one name twice is refused, and one with a byte order mark is read', async () => {
