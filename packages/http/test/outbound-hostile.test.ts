@@ -1,6 +1,6 @@
 /** Hostile servers: whatever one sends, an outbound request ends within its time limit, and its socket is closed. */
 import { createServer, type Server, type Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { createOutboundFetch, OutboundError } from '../src/outbound/outbound-fetch.ts';
 
 const open: Server[] = [];
@@ -71,6 +71,20 @@ it.each(hostile)(
     await closed;
   },
 );
+
+it('an outbound request with a signal of its caller ends within its time limit, where combined signals are forgotten', async () => {
+  // As Node 22.13 does once it has collected the signal of the time limit.
+  const any = vi.spyOn(AbortSignal, 'any').mockImplementation(() => new AbortController().signal);
+  try {
+    const { url, closed } = await listen((socket) => socket.write(`${OK}Content-Length: 10\r\n\r\nhalf`));
+    const fetch = createOutboundFetch({ allowLoopback: true, timeout: 300 });
+    const response = await fetch(url, { signal: new AbortController().signal });
+    await expect(response.text()).rejects.toMatchObject({ reason: 'timeout' });
+    await closed;
+  } finally {
+    any.mockRestore();
+  }
+});
 
 it('an outbound request accepts informational responses before the final one', async () => {
   const { url } = await listen((socket) =>
