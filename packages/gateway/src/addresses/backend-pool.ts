@@ -38,6 +38,8 @@ export function createBackendPool({ origin }: URL, limits: GatewayServer['limits
   }
 
   async function open(): Promise<Pool> {
+    // One that is closed meanwhile is closed after the requests that wait for it.
+    const wasClosed = isClosed;
     const { buildConnector, Pool } = await import('undici');
     pool = new Pool(origin, {
       connections: null,
@@ -47,7 +49,7 @@ export function createBackendPool({ origin }: URL, limits: GatewayServer['limits
       connect: withoutContinue(buildConnector({ timeout: limits.connect * 1000 })),
       maxHeaderSize: MAX_RESPONSE_HEADER,
     });
-    if (isClosed) await pool.close();
+    if (wasClosed) await pool.close();
     return pool;
   }
 }
