@@ -135,9 +135,9 @@ async function untilItListens(child: ChildProcess, origin: string): Promise<void
   };
   child.stdout?.on('data', collect);
   child.stderr?.on('data', collect);
-  const limit = Date.now() + 60_000;
+  const limit = Date.now() + 200_000;
   while (Date.now() < limit && child.exitCode === null) {
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(100_000);
     if (await fetch(`${origin}/mcp`, { signal }).catch(() => undefined)) return;
     await sleep(100);
   }
