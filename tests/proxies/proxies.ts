@@ -161,9 +161,10 @@ export async function startProxy(proxy: Proxy, target: number, strips: boolean):
   createCertificate(certificates);
   const port = await reservePort();
   const changes: readonly (readonly [string, string])[] = [
+    // Before the ports and the folder, which may contain the same digits.
+    ...(proxy.timeoutStatus !== null ? [[String(TIMEOUT), String(SHORT_TIMEOUT)] as const] : []),
     ['127.0.0.1:8484', `127.0.0.1:${target}`],
     ['/etc/ssl/portcullis', certificates],
-    ...(proxy.timeoutStatus !== null ? [[String(TIMEOUT), String(SHORT_TIMEOUT)] as const] : []),
     ...proxy.listen.map(([on443, onPort]) => [on443, onPort(port)] as const),
   ];
   let recipe = blockOf(proxy.block);
