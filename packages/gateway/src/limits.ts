@@ -227,3 +227,13 @@ export const HEADER_LIST_TIMEOUT = 10_000;
 export const MAX_OWNER_KEYS = 10_000;
 /** Opened IDs of one owner. */
 export const MAX_OPENED_IDS = 16;
+
+// Messages (messages/)
+
+/** Characters of a member's name: longer ones are none that a shape asks for, however they are escaped. */
+export const MAX_NAME = 512;
+
+// Decision points (authzen/)
+
+/** Seconds of `Retry-After` that a client gets at most, whatever the decision point sends. */
+export const MAX_RETRY_AFTER = 60;

@@ -14,6 +14,7 @@ import {
 } from '@portcullis/policy';
 import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { createConfiguredFetch } from '../credentials/token-request.ts';
+import { MAX_RETRY_AFTER } from '../limits.ts';
 import type { DecisionPointDefinition } from './options.ts';
 import { createPointAuthentication } from './point-credentials.ts';
 
@@ -144,8 +145,6 @@ function createSender({ url, timeout, credentials }: DecisionPointDefinition, cl
 function unavailable(reason: string, retryAfter: number, cause?: unknown): OAuthError {
   return temporarilyUnavailable(`the policy decision point: ${reason}`, retryAfter, cause);
 }
-
-const MAX_RETRY_AFTER = 60;
 
 function readRetryAfter(headers: Pick<Headers, 'get'>): number {
   const seconds = Number(headers.get('retry-after') ?? RETRY_AFTER);

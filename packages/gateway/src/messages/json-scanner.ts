@@ -1,6 +1,7 @@
 /** Validates JSON while it arrives, byte by byte, and keeps the parts of it that a shape asks for; never the whole document. */
 
 import { isUtf8 } from 'node:buffer';
+import { MAX_NAME } from '../limits.ts';
 import { TokenBytes } from './buffered-bytes.ts';
 import { createLeaf, type JsonNode, JsonProjection, type JsonShape } from './json-projection.ts';
 import {
@@ -36,9 +37,6 @@ export interface ScanLimits {
   /** Elements of an array whose elements are wanted. */
   readonly elements: number;
 }
-
-/** Longer names are none that a shape asks for, however they are escaped. */
-const MAX_NAME = 512;
 
 /** @throws SyntaxError from `push` and `end`: the document is malformed, exceeds a limit, or repeats a wanted member */
 export class JsonScanner {
