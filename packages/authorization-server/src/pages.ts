@@ -7,7 +7,7 @@ import { createAccountRemovalRoutes } from './account/remove-account.ts';
 import type { PageRouter, PageServices } from './authorization/page-context.ts';
 import { createAuthorizationRoutes } from './authorization/pipeline.ts';
 import { createTransactionQuota } from './authorization/transactions.ts';
-import { type ComponentPages, createComponentPages } from './component-pages.ts';
+import { createComponentPages } from './component-pages.ts';
 import { createClientLogoRoute } from './consent/client-logos.ts';
 import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
@@ -28,21 +28,7 @@ import { createFrontPageRoute, createNotFoundRoute } from './resources/front-pag
 import { createAssets } from './ui/assets.ts';
 import { createSessions } from './users/sessions.ts';
 
-export interface ServerPages {
-  readonly routes: readonly Route[];
-  /** Lists the protected servers, for a host that has nothing else at its root. */
-  readonly frontPage: Route['handle'];
-  /** The 404 page. */
-  readonly missingPage: Route['handle'];
-  readonly componentPages: ComponentPages;
-  /** A one-time link that creates the first account; `null` when there is one. */
-  setupLink(): Promise<string | null>;
-  /**
-   * Creates the first account, if there is none.
-   * @throws ConfigurationError when the address is invalid, or the password is empty or too long
-   */
-  bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
-}
+export type ServerPages = ReturnType<typeof createPages>;
 
 /**
  * ```
@@ -60,7 +46,7 @@ export function createPages(
   >,
   /** Of features that are off by default. */
   moreRoutes: (pages: PageRouter, completeLogin: CompleteLogin) => readonly Route[],
-): ServerPages {
+) {
   const { brand, issuer, localAccounts, name: serverName } = context.options;
   const assets = createAssets(brand);
   const { stylesheet, script, logo, favicon } = assets;
@@ -108,10 +94,17 @@ export function createPages(
   ];
   return {
     routes: [...(context.options.servesUsers ? userRoutes() : []), assetRoute],
+    /** Lists the protected servers, for a host that has nothing else at its root. */
     frontPage: createFrontPageRoute(pages).handle,
+    /** The 404 page. */
     missingPage: createNotFoundRoute(pages).handle,
     componentPages: createComponentPages(services, assets),
+    /** A one-time link that creates the first account; `null` when there is one. */
     setupLink: localAccounts ? local.firstAccount.createLink : async () => null,
+    /**
+     * Creates the first account, if there is none.
+     * @throws ConfigurationError when the address is invalid, or the password is empty or too long
+     */
     bootstrap: local.firstAccount.bootstrap,
   };
 }

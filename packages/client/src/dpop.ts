@@ -59,39 +59,33 @@ async function hashToken(token: string): Promise<string> {
   return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token))));
 }
 
-/** The newest nonce of each origin: each response replaces the previous one. @see RFC 9449 §8.2 */
-export interface DpopNonceCache {
-  /** The nonce for requests to the origin of a URL. */
-  find(url: string): string | null;
-  /** Stores the nonce of a response, if any; returns whether it is a new one. */
-  store(url: string, headers: Headers): boolean;
-  /**
-   * The time for a proof: that of the server, if this computer's clock is wrong.
-   * @param now epoch milliseconds, by this computer's clock
-   */
-  timeFor(url: string, now: number): number;
-  /** Compares clocks by the `Date` of a response that rejects a proof. Returns whether another proof may be accepted. */
-  adjustTime(url: string, headers: Headers, now: number): boolean;
-}
+export type DpopNonceCache = ReturnType<typeof createDpopNonceCache>;
 
 /** Milliseconds by which clocks may differ, far less than servers tolerate. */
 const TOLERATED_SKEW = 30_000;
 
-/** Creates an empty cache. */
-export function createDpopNonceCache(): DpopNonceCache {
+/** The newest nonce of each origin: each response replaces the previous one. @see RFC 9449 §8.2 */
+export function createDpopNonceCache() {
   const nonces = new Map<string, string>();
   const skews = new Map<string, number>();
   const skewOf = (url: string): number => skews.get(new URL(url).origin) ?? 0;
   return {
-    timeFor: (url, now) => now + skewOf(url),
-    adjustTime(url, headers, now) {
+    /**
+     * The time for a proof: that of the server, if this computer's clock is wrong.
+     * @param now epoch milliseconds, by this computer's clock
+     */
+    timeFor: (url: string, now: number): number => now + skewOf(url),
+    /** Compares clocks by the `Date` of a response that rejects a proof. Returns whether another proof may be accepted. */
+    adjustTime(url: string, headers: Headers, now: number): boolean {
       const date = Date.parse(headers.get('date') ?? '');
       if (Number.isNaN(date) || Math.abs(date - now - skewOf(url)) <= TOLERATED_SKEW) return false;
       skews.set(new URL(url).origin, date - now);
       return true;
     },
-    find: (url) => nonces.get(new URL(url).origin) ?? null,
-    store(url, headers) {
+    /** The nonce for requests to the origin of a URL. */
+    find: (url: string): string | null => nonces.get(new URL(url).origin) ?? null,
+    /** Stores the nonce of a response, if any; returns whether it is a new one. */
+    store(url: string, headers: Headers): boolean {
       const nonce = headers.get('dpop-nonce');
       if (nonce === null || !/^[\x21\x23-\x5b\x5d-\x7e]{1,512}$/.test(nonce)) return false;
       const { origin } = new URL(url);

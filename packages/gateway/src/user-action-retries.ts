@@ -16,22 +16,15 @@ export interface UserActionRetry {
   readonly body: Buffer;
 }
 
-export interface UserActionRetries {
-  /** `null` for a request that is no retry of one. */
-  readRetry(owner: Owner, scanned: ScannedBody, body: Buffer): UserActionRetry | null;
-  /**
-   * What a stateless request is answered with; other requests get the error as it is, which their revisions know.
-   * @see MCP 2026-07-28, base protocol: the error code -32042 MUST NOT be used
-   */
-  answer(required: UserActionRequired, owner: Owner, body: Buffer, retry: UserActionRetry | null): Error;
-}
+export type UserActionRetries = ReturnType<typeof createUserActionRetries>;
 
 /** The key of the question in the result. */
 const KEY = 'open';
 
-export function createUserActionRetries(sealer: Sealer): UserActionRetries {
+export function createUserActionRetries(sealer: Sealer) {
   return {
-    readRetry(owner, { messages, isBatch }, body) {
+    /** `null` for a request that is no retry of one. */
+    readRetry(owner: Owner, { messages, isBatch }: ScannedBody, body: Buffer): UserActionRetry | null {
       const state = messages[0]?.requestState ?? null;
       if (state === null || isBatch || sealer.open('request', owner, state.value) !== KEY) return null;
       const message = JSON.parse(body.toString()) as Message;
@@ -41,7 +34,11 @@ export function createUserActionRetries(sealer: Sealer): UserActionRetries {
         body: withoutInput(message, messages[0]?.arguments ?? null, body),
       };
     },
-    answer(required, owner, body, retry) {
+    /**
+     * What a stateless request is answered with; other requests get the error as it is, which their revisions know.
+     * @see MCP 2026-07-28, base protocol: the error code -32042 MUST NOT be used
+     */
+    answer(required: UserActionRequired, owner: Owner, body: Buffer, retry: UserActionRetry | null): Error {
       const message = JSON.parse(body.toString()) as Message;
       if (parameter(message, '_meta', metaKeys.version) !== STATELESS) return required;
       const { message: text, url } = required;

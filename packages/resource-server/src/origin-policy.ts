@@ -5,14 +5,7 @@ import type { GuardResponse } from './guard-response.ts';
 /** Web origins that may call: any, or those listed, byte for byte. */
 export type AllowedOrigins = 'any' | readonly string[];
 
-export interface OriginPolicy {
-  /** Whether pages of this origin may call. Requests that no page made have no origin. */
-  allows(origin: string): boolean;
-  /** Whether the server accepts this `Host`. */
-  allowsHost(host: string): boolean;
-  /** CORS headers that let the calling page read the response. */
-  corsHeadersFor(origin: string): Readonly<Record<string, string>>;
-}
+export type OriginPolicy = ReturnType<typeof createOriginPolicy>;
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
@@ -61,24 +54,27 @@ export function createOriginPolicy(
   resources: readonly string[],
   origins: AllowedOrigins | undefined,
   hosts: readonly string[] | undefined,
-): OriginPolicy {
+) {
   const own = resources.map((resource) => new URL(resource));
   const isLocal = own.some((url) => isLoopbackHost(url.hostname));
   const listed = new Set([...own.map((url) => url.origin), ...(origins === 'any' ? [] : (origins ?? []))]);
   const names = new Set([...own.map((url) => url.hostname), ...(hosts ?? [])]);
   const isOpen = origins === 'any' || (origins === undefined && !isLocal);
   return {
-    allows(origin) {
+    /** Whether pages of this origin may call. Requests that no page made have no origin. */
+    allows(origin: string): boolean {
       if (listed.has(origin)) return true;
       if (isOpen) return WEB_ORIGIN.test(origin);
       return origins === undefined && isLoopbackOrigin(origin);
     },
-    allowsHost(host) {
+    /** Whether the server accepts this `Host`. */
+    allowsHost(host: string): boolean {
       if (!isLocal && hosts === undefined) return true;
       const name = hostnameOf(host);
       return names.has(name) || (isLocal && isLoopbackHost(name));
     },
-    corsHeadersFor(origin) {
+    /** CORS headers that let the calling page read the response. */
+    corsHeadersFor(origin: string): Readonly<Record<string, string>> {
       if (isOpen) return ANY_ORIGIN;
       return {
         'access-control-allow-origin': origin,

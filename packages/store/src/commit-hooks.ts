@@ -5,14 +5,7 @@ interface CommitHook {
   readonly timer: NodeJS.Timeout;
 }
 
-export interface CommitHooks {
-  /** `call` runs right before the next commit, after `within` milliseconds at the latest. */
-  add(call: () => void, within: number): void;
-  /** Runs all pending calls. */
-  run(): void;
-}
-
-export function createCommitHooks(): CommitHooks {
+export function createCommitHooks() {
   let hooks: readonly CommitHook[] = [];
 
   function runAlone(call: () => void): void {
@@ -21,10 +14,12 @@ export function createCommitHooks(): CommitHooks {
   }
 
   return {
-    add(call, within) {
+    /** `call` runs right before the next commit, after `within` milliseconds at the latest. */
+    add(call: () => void, within: number): void {
       hooks = [...hooks, { call, timer: setTimeout(runAlone, within, call).unref() }];
     },
-    run() {
+    /** Runs all pending calls. */
+    run(): void {
       const due = hooks;
       hooks = [];
       for (const { call, timer } of due) {

@@ -18,13 +18,7 @@ interface PushDependencies {
   readonly report: (stream: EventStreamRecord, report: DeliveryReport) => void;
 }
 
-/** The delivery of all streams that are pushed, in this process. */
-export interface PushDelivery {
-  /** Delivers what each stream has. It waits for a second at most: a receiver that is slow goes on by itself. */
-  deliver(): Promise<void>;
-  /** Begins no more requests, and lets another process deliver after those in progress. */
-  release(): Promise<void>;
-}
+export type PushDelivery = ReturnType<typeof createPushDelivery>;
 
 /** Milliseconds for which a look at the streams waits for their receivers. */
 const PATIENCE = 1_000;
@@ -37,7 +31,8 @@ interface RunningDelivery extends Delivery {
   running: Promise<void> | null;
 }
 
-export function createPushDelivery(dependencies: PushDependencies): PushDelivery {
+/** The delivery of all streams that are pushed, in this process. */
+export function createPushDelivery(dependencies: PushDependencies) {
   const { store } = dependencies;
   /** By stream; one that was changed gets another. */
   const deliveries = new Map<string, RunningDelivery>();
@@ -67,7 +62,8 @@ export function createPushDelivery(dependencies: PushDependencies): PushDelivery
   }
 
   return {
-    async deliver() {
+    /** Delivers what each stream has. It waits for a second at most: a receiver that is slow goes on by itself. */
+    async deliver(): Promise<void> {
       const streams = await store.listEventStreams();
       for (const stream of streams) await reencrypt(stream, dependencies);
       const pushed = await findPushed(streams, store);
@@ -80,7 +76,9 @@ export function createPushDelivery(dependencies: PushDependencies): PushDelivery
       // A receiver that is slow or down holds up no other one.
       await Promise.race([Promise.allSettled(looks), sleep(PATIENCE, undefined, { ref: false })]);
     },
-    release: async () => void (await Promise.all([...deliveries].map(([id, delivery]) => end(id, delivery)))),
+    /** Begins no more requests, and lets another process deliver after those in progress. */
+    release: async (): Promise<void> =>
+      void (await Promise.all([...deliveries].map(([id, delivery]) => end(id, delivery)))),
   };
 }
 

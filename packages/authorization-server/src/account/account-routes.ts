@@ -27,14 +27,6 @@ export interface AccountRequest {
   readonly parameters: Parameters;
 }
 
-export interface AccountRoutes {
-  page(path: string, handle: (visit: AccountRequest) => Promise<HttpResponse>): Route;
-  /** A posted form with the CSRF token of this session; all others are rejected. */
-  form(path: string, handle: (visit: AccountRequest) => Promise<HttpResponse>): Route;
-  /** CSRF token of this user's forms. */
-  csrfToken(user: User): string;
-}
-
 /**
  * Creates the routes of one account page.
  * @param kind `own`: changes credentials, so only for users with a local account; `recent`: changes something important without
@@ -44,8 +36,9 @@ export function createAccountRoutes(
   pages: PageRouter,
   section: AccountSection,
   kind: 'plain' | 'own' | 'recent' | 'delicate' = 'plain',
-): AccountRoutes {
+) {
   const { clock, options, csrfTokens, sessions } = pages;
+  /** CSRF token of this user's forms. */
   const csrfToken = (user: User) => csrfTokens.issue('account', user.sessionHash);
   const mustBeRecent = kind === 'recent' || kind === 'delicate';
   const isForLocalUsers = kind === 'own' || kind === 'delicate';
@@ -55,7 +48,7 @@ export function createAccountRoutes(
   const lacksLocalLogin = async (user: User) => isForLocalUsers && !(await hasLocalLogin(pages, user));
   return {
     csrfToken,
-    page: (path, handle) =>
+    page: (path: string, handle: (visit: AccountRequest) => Promise<HttpResponse>): Route =>
       pages.route('GET', path, async (context, request, connection) => {
         const user = await sessions.find(request);
         if (needsLogin(user)) return redirectToLogin();
@@ -63,7 +56,8 @@ export function createAccountRoutes(
         const parameters = readParameters(queryOf(request));
         return handle({ context, request, connection, user, parameters });
       }),
-    form: (path, handle) =>
+    /** A posted form with the CSRF token of this session; all others are rejected. */
+    form: (path: string, handle: (visit: AccountRequest) => Promise<HttpResponse>): Route =>
       pages.route('POST', path, async (context, request, connection) => {
         const parameters = await readFormBody(request);
         const user = await sessions.find(request);

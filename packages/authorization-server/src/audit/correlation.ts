@@ -26,17 +26,7 @@ export function withCorrelation(sink: EventSink, correlation: EventCorrelation):
   return (event) => sink(correlation.correlate(withRequest(event)));
 }
 
-export interface EventCorrelation {
-  /** The event with the transaction and discovery it belongs to, as far as this process knows. */
-  correlate(event: AuthorizationEvent): AuthorizationEvent;
-  /** The same for an event of another component, from which nothing is learned, with the network and trace of its request. */
-  correlateOf<Event extends ComponentEvent>(event: Event): Event;
-  /** The same check; the first use of a grant's token becomes an event. */
-  watchFirstUse<Claims extends { readonly grant_id?: string | undefined }>(
-    isLive: (claims: Claims) => Promise<boolean>,
-    events: EventSink,
-  ): (claims: Claims) => Promise<boolean>;
-}
+export type EventCorrelation = ReturnType<typeof createEventCorrelation>;
 
 /** Seconds between reading metadata and the authorization request it led to: a registration and the start of a browser. */
 const DISCOVERY_WINDOW = 120;
@@ -52,7 +42,7 @@ type UnusedGrant = Pick<
  * time, and the event names both. From there on the transaction id correlates.
  * @param clock epoch seconds
  */
-export function createEventCorrelation(clock: () => number): EventCorrelation {
+export function createEventCorrelation(clock: () => number) {
   const metadataReads = createLruCache<Omit<MetadataDiscovery, 'before'> & { readonly at: number }>();
   const transactions = createLruCache<string>();
   const unusedGrants = createLruCache<UnusedGrant>();
@@ -94,8 +84,8 @@ export function createEventCorrelation(clock: () => number): EventCorrelation {
   }
 
   return {
-    correlateOf: (event) => withTransaction(withRequest(event)),
-    correlate(event) {
+    /** The event with the transaction and discovery it belongs to, as far as this process knows. */
+    correlate(event: AuthorizationEvent): AuthorizationEvent {
       learn(event);
       const { grantId } = event;
       const correlated = withTransaction(event);
@@ -110,17 +100,25 @@ export function createEventCorrelation(clock: () => number): EventCorrelation {
       const discovery = findDiscovery(correlated.network);
       return discovery === null ? correlated : { ...correlated, discovery };
     },
-    watchFirstUse: (isLive, events) => (claims) => {
-      const grantId = claims.grant_id;
-      // Most tokens have been used before.
-      if (grantId === undefined || unusedGrants.get(grantId) === undefined) return isLive(claims);
-      return isLive(claims).then((live) => {
-        const grant = live ? unusedGrants.get(grantId) : undefined;
-        if (grant === undefined) return live;
-        unusedGrants.delete(grantId);
-        events({ type: 'token.first_used', ...grant });
-        return live;
-      });
-    },
+    /** The same for an event of another component, from which nothing is learned, with the network and trace of its request. */
+    correlateOf: <Event extends ComponentEvent>(event: Event): Event => withTransaction(withRequest(event)),
+    /** The same check; the first use of a grant's token becomes an event. */
+    watchFirstUse:
+      <Claims extends { readonly grant_id?: string | undefined }>(
+        isLive: (claims: Claims) => Promise<boolean>,
+        events: EventSink,
+      ): ((claims: Claims) => Promise<boolean>) =>
+      (claims) => {
+        const grantId = claims.grant_id;
+        // Most tokens have been used before.
+        if (grantId === undefined || unusedGrants.get(grantId) === undefined) return isLive(claims);
+        return isLive(claims).then((live) => {
+          const grant = live ? unusedGrants.get(grantId) : undefined;
+          if (grant === undefined) return live;
+          unusedGrants.delete(grantId);
+          events({ type: 'token.first_used', ...grant });
+          return live;
+        });
+      },
   };
 }

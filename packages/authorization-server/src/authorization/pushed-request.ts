@@ -25,17 +25,7 @@ interface PushedRequest {
   consume(): Promise<void>;
 }
 
-export interface PushedRequests {
-  /** Whether a `request_uri` has the form of ours. */
-  isOwn(requestUri: string): boolean;
-  /**
-   * @param pairs names and values; `client_id` among them
-   * @throws OAuthError `invalid_request` if they are too long
-   */
-  write(clientId: string, pairs: readonly (readonly [string, string])[]): string;
-  /** @throws OAuthError `invalid_request_uri` if it has expired, or was not issued by this server */
-  read(requestUri: string): PushedRequest;
-}
+export type PushedRequests = ReturnType<typeof createPushedRequests>;
 
 /** What the ciphertext contains. */
 interface Content {
@@ -47,14 +37,19 @@ interface Content {
 }
 
 /** @see RFC 9126 §2.2, §4 and §7.1: unguessable, bound to the client, short-lived and for one use */
-export function createPushedRequests({ store, clock, options }: ServerContext): PushedRequests {
+export function createPushedRequests({ store, clock, options }: ServerContext) {
   const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
   const contents = createEncryptedJson<Content>(encryptor, CONTEXT, Number.POSITIVE_INFINITY);
 
   return {
-    isOwn: (requestUri) => requestUri.startsWith(URN),
+    /** Whether a `request_uri` has the form of ours. */
+    isOwn: (requestUri: string): boolean => requestUri.startsWith(URN),
 
-    write(clientId, pairs) {
+    /**
+     * @param pairs names and values; `client_id` among them
+     * @throws OAuthError `invalid_request` if they are too long
+     */
+    write(clientId: string, pairs: readonly (readonly [string, string])[]): string {
       const query = new URLSearchParams(
         pairs.map(([name, value]): [string, string] => [name, value]),
       ).toString();
@@ -66,7 +61,8 @@ export function createPushedRequests({ store, clock, options }: ServerContext): 
       return URN + contents.encrypt({ client: clientId, query, until, id: newSecret() });
     },
 
-    read(requestUri) {
+    /** @throws OAuthError `invalid_request_uri` if it has expired, or was not issued by this server */
+    read(requestUri: string): PushedRequest {
       const content = contents.decrypt(requestUri.slice(URN.length));
       if (content === null) throw unusable('not issued by this server');
       const { client, query, until, id } = content;

@@ -1,11 +1,11 @@
 /** Client services: finding, authentication, use and registration of clients. */
 import type { Route } from '../http/router.ts';
 import { createReadStatedMetadata, type SoftwareStatements } from './apply-software-statement.ts';
-import { type AuthenticateClient, createAuthenticateClient } from './authenticate-client.ts';
+import { createAuthenticateClient } from './authenticate-client.ts';
 import type { ResolvedClient } from './client.ts';
 import { createValidateClientAssertion } from './client-assertion.ts';
 import { type ClientKeys, createClientKeys } from './client-keys.ts';
-import { createFindClient, type FindClient } from './find-client.ts';
+import { createFindClient } from './find-client.ts';
 import { createClientConfigurationEndpoint } from './manage-registration.ts';
 import { createFetchJson } from './metadata-document/fetch-json.ts';
 import { createResolveDocumentClient } from './metadata-document/resolve-document-client.ts';
@@ -15,16 +15,7 @@ import { createReadRegistrationMetadata } from './registration-metadata.ts';
 import { createVerifyClientCredentials } from './verify-client-credentials.ts';
 import type { VerifyClientJwt } from './verify-client-jwt.ts';
 
-export interface Clients {
-  readonly findClient: FindClient;
-  readonly authenticateClient: AuthenticateClient;
-  readonly recordClientUse: RecordClientUse;
-  /** Verifies what a client has signed. */
-  readonly verifyJwt: VerifyClientJwt;
-  readonly routes: readonly Route[];
-}
-
-export function createClients(context: ClientsContext, statements: SoftwareStatements): Clients {
+export function createClients(context: ClientsContext, statements: SoftwareStatements) {
   const { clock } = context;
   const { metadataDocuments, outbound } = context.options;
   // A budget for each: fetches of metadata documents must not keep known clients from authenticating by their keys.
@@ -36,6 +27,7 @@ export function createClients(context: ClientsContext, statements: SoftwareState
       : createResolveDocumentClient(context, metadataDocuments, fetchOnBudget('metadata documents'));
   const findClient = createFindClient(context, findDocumentClient);
   const clientKeys = createClientKeys(fetchOnBudget('keys'), clock, outbound.timeout);
+  /** Verifies what a client has signed. */
   const verifyJwt = createJwtVerification(clock, clientKeys);
   const checkAssertion = createValidateClientAssertion(context, verifyJwt);
   return {

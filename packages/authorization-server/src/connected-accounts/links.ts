@@ -15,16 +15,7 @@ export interface ConnectLink {
   readonly scopes: Scopes;
 }
 
-export interface ConnectLinks {
-  /**
-   * The URL of the page at which the user of the grant connects an account: for this user, grant and backend, for single use, and
-   * expiring; `null` if the grant is not live.
-   * @param scopes that the backend found missing
-   */
-  create(grantId: string, backend: string, scopes?: Scopes): Promise<string | null>;
-  /** `null`: it was changed, used or has expired, or the grant or backend is gone. */
-  open(link: string): Promise<ConnectLink | null>;
-}
+export type ConnectLinks = ReturnType<typeof createConnectLinks>;
 
 interface LinkContent {
   readonly grantId: string;
@@ -48,7 +39,7 @@ export const CONNECT_PATH = '/connect';
 export function createConnectLinks(
   { store, clock, options }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
   backends: UserBackends,
-): ConnectLinks {
+) {
   const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
   const contents = createEncryptedJson<LinkContent>(encryptor, LINK_CONTEXT, MAX_LINK);
   /** Identifies the connection of a grant at a backend; empty: there has been none. */
@@ -64,14 +55,20 @@ export function createConnectLinks(
   }
 
   return {
-    async create(grantId, backend, scopes = []) {
+    /**
+     * The URL of the page at which the user of the grant connects an account: for this user, grant and backend, for single use, and
+     * expiring; `null` if the grant is not live.
+     * @param scopes that the backend found missing
+     */
+    async create(grantId: string, backend: string, scopes: Scopes = []): Promise<string | null> {
       if ((await liveGrant(grantId)) === null) return null;
       const connection = await connectionOf(grantId, backend);
       const expiresAt = clock() + LINK_LIFETIME;
       const link = contents.encrypt({ grantId, backend, scopes, connection, expiresAt });
       return `${new URL(options.issuer).origin}${CONNECT_PATH}?link=${link}`;
     },
-    async open(link) {
+    /** `null`: it was changed, used or has expired, or the grant or backend is gone. */
+    async open(link: string): Promise<ConnectLink | null> {
       const content = contents.decrypt(link);
       if (content === null || content.expiresAt <= clock()) return null;
       const { grantId, scopes, connection } = content;

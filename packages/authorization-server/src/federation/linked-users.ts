@@ -6,18 +6,17 @@ import type { User } from '../users/sessions.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
 import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
 
-export interface LinkedUsers {
-  /** The account of a federated user; created at the first login. */
-  resolve(user: FederatedUser, identityProvider: IdentityProvider): Promise<AccountRecord>;
-  /** The identity provider that an account signs in with; `null`: a local account; `gone`: a provider that is no longer configured. */
-  identityProviderOf(accountId: string): Promise<IdentityProvider | null | 'gone'>;
-}
+export type LinkedUsers = ReturnType<typeof createLinkedUsers>;
 
-export function createLinkedUsers(context: FederationContext): LinkedUsers {
+export function createLinkedUsers(context: FederationContext) {
   const { store, clock, events } = context;
   const { identityProviders } = context.options;
   return {
-    async resolve({ issuer, subject, name }, identityProvider) {
+    /** The account of a federated user; created at the first login. */
+    async resolve(
+      { issuer, subject, name }: FederatedUser,
+      identityProvider: IdentityProvider,
+    ): Promise<AccountRecord> {
       const linked = await store.findLinkedIdentity(issuer, subject);
       const account = linked === null ? null : await store.findAccount(linked.accountId);
       if (account !== null) return account;
@@ -30,7 +29,8 @@ export function createLinkedUsers(context: FederationContext): LinkedUsers {
       }
       return (await store.findAccount(accountId)) ?? created;
     },
-    async identityProviderOf(accountId) {
+    /** The identity provider that an account signs in with; `null`: a local account; `gone`: a provider that is no longer configured. */
+    async identityProviderOf(accountId: string): Promise<IdentityProvider | null | 'gone'> {
       if (identityProviders.size === 0) return null;
       const linked = await store.findLinkedIdentityByAccount(accountId);
       if (linked === null) return null;

@@ -31,23 +31,7 @@ export class ProviderTokensEndedError extends Error {
   override readonly name: string = 'ProviderTokensEndedError';
 }
 
-export interface ProviderTokenLiveness {
-  /**
-   * Returns the provider tokens of a grant, from the cache for as long as the last check allows.
-   * @throws ProviderTokensEndedError
-   * @throws OAuthError `temporarily_unavailable` if their status cannot be determined
-   */
-  check(grantId: string): Promise<LiveProviderTokens>;
-  /**
-   * Refreshes provider tokens because their issuer rejects the access token, unless another process has done so meanwhile.
-   * @param version that was rejected
-   * @throws ProviderTokensEndedError
-   * @throws OAuthError `temporarily_unavailable`
-   */
-  replace(grantId: string, version: number): Promise<ProviderTokensRecord>;
-  /** Resolves when no refresh is in progress, whose response would be lost. */
-  readonly whenIdle: Refresher['whenIdle'];
-}
+export type ProviderTokenLiveness = ReturnType<typeof createProviderTokenLiveness>;
 
 type Refresher = TokenRefresher<ProviderTokensRecord, ProviderTokenSet>;
 
@@ -65,7 +49,7 @@ export function createProviderTokenLiveness(
   vault: TokenVault,
   records: ProviderTokenRecords,
   clientFor: (identityProvider: IdentityProvider) => ProviderClient,
-): ProviderTokenLiveness {
+) {
   const { store, clock } = context;
   const { outbound, identityProviders } = context.options;
   const refresher = createTokenRefresher(context, vault, records);
@@ -73,6 +57,11 @@ export function createProviderTokenLiveness(
   const singleFlight = createSingleFlight<LiveProviderTokens>(outbound.timeout);
   const cache = createLruCache<LiveProviderTokens>();
 
+  /**
+   * Returns the provider tokens of a grant, from the cache for as long as the last check allows.
+   * @throws ProviderTokensEndedError
+   * @throws OAuthError `temporarily_unavailable` if their status cannot be determined
+   */
   async function check(grantId: string): Promise<LiveProviderTokens> {
     const cached = cache.get(grantId);
     if (cached !== undefined && clock() < cached.until) return cached;
@@ -104,6 +93,12 @@ export function createProviderTokenLiveness(
     throw temporarilyUnavailable(`provider tokens of ${grantId}: changed concurrently again and again`);
   }
 
+  /**
+   * Refreshes provider tokens because their issuer rejects the access token, unless another process has done so meanwhile.
+   * @param version that was rejected
+   * @throws ProviderTokensEndedError
+   * @throws OAuthError `temporarily_unavailable`
+   */
   async function replace(grantId: string, version: number): Promise<ProviderTokensRecord> {
     const record = await store.findProviderTokens(grantId);
     const issuer = record === null ? undefined : findIssuer(record.identityProvider);
@@ -114,7 +109,12 @@ export function createProviderTokenLiveness(
     return (await performer.replace(record, issuer)).record;
   }
 
-  return { check, replace, whenIdle: refresher.whenIdle };
+  return {
+    check,
+    replace,
+    /** Resolves when no refresh is in progress, whose response would be lost. */
+    whenIdle: refresher.whenIdle,
+  };
 }
 
 interface Perform {

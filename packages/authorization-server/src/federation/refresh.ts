@@ -107,22 +107,18 @@ interface RemainingBackoff {
   readonly reason: string;
 }
 
-interface Backoff {
-  /** Starts the backoff of a record after a failure. */
-  start(key: string, failure: RemainingBackoff): void;
-  /** The backoff that remains; `null`: the issuer may be contacted. */
-  remaining(key: string): RemainingBackoff | null;
-}
-
 /**
  * Backoff: after a failure at an issuer, its tokens are not checked or refreshed again for a while.
  * @param clock epoch seconds
  */
-export function createBackoff(clock: () => number): Backoff {
+export function createBackoff(clock: () => number) {
   const failures = createLruCache<{ readonly until: number; readonly reason: string }>();
   return {
-    start: (key, { retryAfter, reason }) => void failures.set(key, { until: clock() + retryAfter, reason }),
-    remaining(key) {
+    /** Starts the backoff of a record after a failure. */
+    start: (key: string, { retryAfter, reason }: RemainingBackoff): void =>
+      void failures.set(key, { until: clock() + retryAfter, reason }),
+    /** The backoff that remains; `null`: the issuer may be contacted. */
+    remaining(key: string): RemainingBackoff | null {
       const failure = failures.get(key);
       const retryAfter = failure === undefined ? 0 : failure.until - clock();
       return failure !== undefined && retryAfter > 0 ? { retryAfter, reason: failure.reason } : null;

@@ -28,23 +28,21 @@ const ROTATE_DATA_KEYS_EVERY = 3_600_000;
 /** Seconds before the next attempt, doubled each time: all attempts together take a day and a half. */
 const RETRY = { first: 30, max: 6 * 3600, tries: 14 };
 
-/** The jobs of one kind of tokens. */
-export interface RevocationQueue {
-  /** Runs the jobs that are due. @param isClosed whether to start no more */
-  runDue(isClosed: () => boolean): Promise<void>;
-}
+export type RevocationQueue = ReturnType<typeof createRevocationQueue>;
 
+/** The jobs of one kind of tokens. */
 export function createRevocationQueue<TokensRecord extends UpstreamTokens, TokenSet extends ProviderTokenSet>(
   context: Pick<ServerContext, 'clock' | 'events'>,
   vault: TokenVault,
   records: TokenRecords<TokensRecord, TokenSet>,
-): RevocationQueue {
+) {
   const { clock } = context;
   const runJob = createRunJob(context, vault, records);
   /** Grants revoked before have been handled. */
   let handledUntil = 0;
   return {
-    async runDue(isClosed) {
+    /** Runs the jobs that are due. @param isClosed whether to start no more */
+    async runDue(isClosed: () => boolean): Promise<void> {
       const now = clock();
       await records.endOfRevokedGrants(handledUntil, now);
       handledUntil = now - CLOCK_SKEW;
@@ -188,22 +186,21 @@ const TRIGGERING_EVENTS: readonly AuthorizationEvent['type'][] = [
   'authorization_code.replayed', 'refresh_token.reuse_detected', 'token.revoked',
 ]; // biome-ignore format: one list
 
-export interface RevocationTrigger {
-  /** The same sink; events that may end grants notify the subscriber. */
-  watch(sink: EventSink): EventSink;
-  /** Sets the subscriber; there is one at a time. */
-  subscribe(listener: () => void): void;
-}
+export type RevocationTrigger = ReturnType<typeof createRevocationTrigger>;
 
 /** Runs revocation jobs soon after events that may end grants. Exists before the jobs do, because they emit events themselves. */
-export function createRevocationTrigger(): RevocationTrigger {
+export function createRevocationTrigger() {
   let notify = (): void => undefined;
   return {
-    watch: (sink) => (event) => {
-      sink(event);
-      if (TRIGGERING_EVENTS.includes(event.type)) notify();
-    },
-    subscribe(listener) {
+    /** The same sink; events that may end grants notify the subscriber. */
+    watch:
+      (sink: EventSink): EventSink =>
+      (event) => {
+        sink(event);
+        if (TRIGGERING_EVENTS.includes(event.type)) notify();
+      },
+    /** Sets the subscriber; there is one at a time. */
+    subscribe(listener: () => void): void {
       notify = listener;
     },
   };

@@ -11,19 +11,7 @@ interface Encrypted {
   readonly dataKeyId: string;
 }
 
-export interface TokenVault {
-  /** Loads the data keys. @throws ConfigurationError if the master key does not decrypt them */
-  load(): Promise<void>;
-  /** @param context what the content belongs to: it can only be decrypted with the same context */
-  encrypt(content: object, context: string): Promise<Encrypted>;
-  /**
-   * Decrypts what was encrypted. Its type is the caller's claim.
-   * @throws OAuthError `temporarily_unavailable` if it cannot be decrypted: the operator has to act, and the client learns nothing
-   */
-  decrypt<T>(ciphertext: Uint8Array, context: string): Promise<T>;
-  /** Creates the next data key when it is due, and removes those that are no longer used. */
-  rotateDataKeys(): Promise<void>;
-}
+export type TokenVault = ReturnType<typeof createTokenVault>;
 
 /** Seconds for which a data key encrypts. Rotation costs nothing: what it encrypted is refreshed under the next one over time. */
 const ENCRYPTS_FOR = 30 * 86_400;
@@ -40,10 +28,11 @@ interface DataKeys {
   readonly loadedAt: number;
 }
 
-export function createTokenVault(context: ServerContext): TokenVault {
+export function createTokenVault(context: ServerContext) {
   const dataKeys = createDataKeys(context);
   return {
-    async load() {
+    /** Loads the data keys. @throws ConfigurationError if the master key does not decrypt them */
+    async load(): Promise<void> {
       try {
         await dataKeys.load();
       } catch (error) {
@@ -55,12 +44,17 @@ export function createTokenVault(context: ServerContext): TokenVault {
         throw error;
       }
     },
-    async encrypt(content, context) {
+    /** @param context what the content belongs to: it can only be decrypted with the same context */
+    async encrypt(content: object, context: string): Promise<Encrypted> {
       const { encryptor, newestId } = await dataKeys.current().catch(rethrow);
       const ciphertext = encryptor.encrypt(Buffer.from(JSON.stringify(content)), context);
       return { ciphertext, dataKeyId: newestId };
     },
-    async decrypt(ciphertext, context) {
+    /**
+     * Decrypts what was encrypted. Its type is the caller's claim.
+     * @throws OAuthError `temporarily_unavailable` if it cannot be decrypted: the operator has to act, and the client learns nothing
+     */
+    async decrypt<T>(ciphertext: Uint8Array, context: string): Promise<T> {
       try {
         const { encryptor } = await dataKeys.current();
         return JSON.parse(encryptor.decrypt(ciphertext, context).toString());
@@ -71,6 +65,7 @@ export function createTokenVault(context: ServerContext): TokenVault {
       const { encryptor } = await dataKeys.load().catch(rethrow);
       return JSON.parse(encryptor.decrypt(ciphertext, context).toString());
     },
+    /** Creates the next data key when it is due, and removes those that are no longer used. */
     rotateDataKeys: dataKeys.rotate,
   };
 }

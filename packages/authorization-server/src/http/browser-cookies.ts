@@ -6,22 +6,19 @@ import type { HttpRequest } from '@portcullis/http';
 import { hashSecret } from '../secrets.ts';
 import { defineCookie, defineCookieReader } from './cookies.ts';
 
-export interface BrowserCookies {
-  /** The secrets that the browser sent, the oldest first. */
-  read(request: HttpRequest): readonly string[];
-  /** `Set-Cookie` values that store a secret and remove the oldest of too many others. @param maxAge seconds */
-  write(request: HttpRequest, secret: string, maxAge: number): readonly string[];
-}
+export type BrowserCookies = ReturnType<typeof createBrowserCookies>;
 
 /** Cookies of one browser: more would make each of its requests larger. */
 const MAX_COOKIES = 8;
 
-export function createBrowserCookies(issuer: string): BrowserCookies {
+export function createBrowserCookies(issuer: string) {
   const cookieOf = (secret: string) => defineCookie(issuer, `browser-${hashSecret(secret).slice(0, 8)}`);
+  /** The secrets that the browser sent, the oldest first. */
   const read = defineCookieReader(issuer, 'browser');
   return {
     read,
-    write(request, secret, maxAge) {
+    /** `Set-Cookie` values that store a secret and remove the oldest of too many others. @param maxAge seconds */
+    write(request: HttpRequest, secret: string, maxAge: number): readonly string[] {
       const others = read(request).filter((one) => one !== secret);
       const surplus = others.slice(0, Math.max(0, others.length + 1 - MAX_COOKIES));
       return [cookieOf(secret).write(secret, maxAge), ...surplus.map((one) => cookieOf(one).clear())];

@@ -7,22 +7,20 @@ import type { EncryptionOptions } from '../encryption/options.ts';
 /** A token for one purpose is not valid for another. */
 type Purpose = 'login' | 'consent' | 'logout' | 'account' | 'second-factor' | 'confirmed' | 'console';
 
-export interface CsrfTokens {
-  /** The hidden field of a form, bound to everything that must be the same when it is sent. */
-  issue(purpose: Purpose, ...bound: readonly string[]): string;
-  matches(token: string | undefined, purpose: Purpose, ...bound: readonly string[]): boolean;
-}
+export type CsrfTokens = ReturnType<typeof createCsrfTokens>;
 
 /** Tokens are HMACs under a key derived for them: nothing is stored, and every process can verify them. */
-export function createCsrfTokens({ masterKey }: EncryptionOptions): CsrfTokens {
+export function createCsrfTokens({ masterKey }: EncryptionOptions) {
   const key = createSecretKey(deriveKey(masterKey, 'form tokens'));
   const mac = (purpose: Purpose, bound: readonly string[]) =>
     createHmac('sha256', key)
       .update(JSON.stringify([purpose, ...bound]))
       .digest();
   return {
-    issue: (purpose, ...bound) => mac(purpose, bound).toString('base64url'),
-    matches(token, purpose, ...bound) {
+    /** The hidden field of a form, bound to everything that must be the same when it is sent. */
+    issue: (purpose: Purpose, ...bound: readonly string[]): string =>
+      mac(purpose, bound).toString('base64url'),
+    matches(token: string | undefined, purpose: Purpose, ...bound: readonly string[]): boolean {
       const received = Buffer.from(token ?? '', 'base64url');
       const expected = mac(purpose, bound);
       return received.length === expected.length && timingSafeEqual(received, expected);

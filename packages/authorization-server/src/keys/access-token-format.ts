@@ -10,31 +10,26 @@ const MAX_TOKEN_LENGTH = 16_384;
 /** Tokens whose verified signature is cached: resource servers introspect the same ones over and over. */
 const CACHED_TOKENS = 2000;
 
-export interface AccessTokenFormat {
-  /** Signs a JWT with the current key. */
-  sign(claims: AccessTokenClaims): Promise<string>;
-  /** Signs another kind of JWT with the current key. */
-  signAs(type: string, claims: object): string;
-  /** Encrypts an opaque token that only this server can read. */
-  encrypt(claims: AccessTokenClaims): string;
-  /** The claims of a token that this server encrypted or signed with a published key, valid or expired; `null` for any other text. */
-  read(token: string): AccessTokenClaims | null;
-}
+export type AccessTokenFormat = ReturnType<typeof createAccessTokenFormat>;
 
-export function createAccessTokenFormat(keys: KeyRing, options: EncryptionOptions): AccessTokenFormat {
+export function createAccessTokenFormat(keys: KeyRing, options: EncryptionOptions) {
   const signed = createLruCache<true>({ entries: CACHED_TOKENS });
   const opaque = createOpaqueTokens(options);
   const runBatched = createBatch(setImmediate);
   return {
-    sign: (claims) =>
+    /** Signs a JWT with the current key. */
+    sign: (claims: AccessTokenClaims): Promise<string> =>
       runBatched(() => {
         const { signing } = keys.now();
         const input = `${signing.header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
         return `${input}.${signing.sign(input).toString('base64url')}`;
       }),
-    signAs: (type, claims) => signJwt(keys.now().signing, type, claims),
+    /** Signs another kind of JWT with the current key. */
+    signAs: (type: string, claims: object): string => signJwt(keys.now().signing, type, claims),
+    /** Encrypts an opaque token that only this server can read. */
     encrypt: opaque.encrypt,
-    read(token) {
+    /** The claims of a token that this server encrypted or signed with a published key, valid or expired; `null` for any other text. */
+    read(token: string): AccessTokenClaims | null {
       if (token.length > MAX_TOKEN_LENGTH) return null;
       if (isOpaqueToken(token)) return opaque.decrypt(token);
       const [header = '', payload = '', signature = '', ...rest] = token.split('.');

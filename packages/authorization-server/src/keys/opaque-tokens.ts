@@ -15,23 +15,19 @@ const TEXT_AT = ID_LENGTH + 16;
 const TAG_LENGTH = 16;
 const NONCE = new Uint8Array(12);
 
-export interface OpaqueTokens {
-  encrypt(claims: AccessTokenClaims): string;
-  /** The claims of a token of this server; `null` for any other text. */
-  decrypt(token: string): AccessTokenClaims | null;
-}
-
 /** Whether a token has the form of an opaque one, which no other token has. */
 export function isOpaqueToken(token: string): boolean {
   return token.startsWith(PREFIX);
 }
 
-export function createOpaqueTokens({ masterKey, previousMasterKeys }: EncryptionOptions): OpaqueTokens {
+export function createOpaqueTokens({ masterKey, previousMasterKeys }: EncryptionOptions) {
   const own = createBox(masterKey);
   const boxes = [own, ...previousMasterKeys.map(createBox)];
   return {
-    encrypt: (claims) => PREFIX + own.encrypt(JSON.stringify(claims)).toString('base64url'),
-    decrypt(token) {
+    encrypt: (claims: AccessTokenClaims): string =>
+      PREFIX + own.encrypt(JSON.stringify(claims)).toString('base64url'),
+    /** The claims of a token of this server; `null` for any other text. */
+    decrypt(token: string): AccessTokenClaims | null {
       if (!isOpaqueToken(token)) return null;
       const text = token.slice(PREFIX.length);
       const bytes = Buffer.from(text, 'base64url');

@@ -40,17 +40,13 @@ const MAX_APPROVERS = 100;
 
 export const NOTICE_PATH = '/notice';
 
-/** The token of a notice's link: the notice itself, encrypted under a purpose of its own, so that nothing is stored. */
-export interface NoticeTokens {
-  issue(notice: Notice): string;
-  /** @returns `null`: it was not issued here, or has expired */
-  read(token: string): Notice | null;
-}
+export type NoticeTokens = ReturnType<typeof createNoticeTokens>;
 
+/** The token of a notice's link: the notice itself, encrypted under a purpose of its own, so that nothing is stored. */
 export function createNoticeTokens({
   clock,
   options: { masterKey, previousMasterKeys },
-}: Pick<ServerContext, 'clock' | 'options'>): NoticeTokens {
+}: Pick<ServerContext, 'clock' | 'options'>) {
   const encrypted: EncryptedJson<Notice> = createEncryptedJson(
     createEncryptor(masterKey, previousMasterKeys),
     'mail notice',
@@ -58,7 +54,8 @@ export function createNoticeTokens({
   );
   return {
     issue: encrypted.encrypt,
-    read(token) {
+    /** @returns `null`: it was not issued here, or has expired */
+    read(token: string): Notice | null {
       const notice = encrypted.decrypt(token);
       return notice !== null && clock() - notice.at < NOTICE_LIFETIME ? notice : null;
     },

@@ -47,19 +47,11 @@ export function createPasswordHashingSemaphore(
   };
 }
 
-/** A queue that alternates between keys. */
-interface FairQueue {
-  isEmpty(): boolean;
-  /** @throws OAuthError `temporarily_unavailable` at once, or later when it is evicted for a key with fewer waiters */
-  wait(key: string): Promise<void>;
-  startNext(): void;
-}
-
 /**
- * A key may fill the queue while no other key waits. A newcomer then replaces the last waiter of the key that has
- * most, if that one has more than the newcomer's key.
+ * A queue that alternates between keys. A key may fill it while no other key waits. A newcomer then replaces the last
+ * waiter of the key that has most, if that one has more than the newcomer's key.
  */
-function createFairQueue(slots: number): FairQueue {
+function createFairQueue(slots: number) {
   /** Keys in the order in which they are served. No list is empty. */
   const waiters = new Map<string, PromiseWithResolvers<void>[]>();
   let size = 0;
@@ -74,8 +66,9 @@ function createFairQueue(slots: number): FairQueue {
     size--;
   };
   return {
-    isEmpty: () => size === 0,
-    async wait(key) {
+    isEmpty: (): boolean => size === 0,
+    /** @throws OAuthError `temporarily_unavailable` at once, or later when it is evicted for a key with fewer waiters */
+    async wait(key: string): Promise<void> {
       const own = waiters.get(key) ?? [];
       if (size >= slots) evictFor(own.length);
       const waiter = Promise.withResolvers<void>();
@@ -84,7 +77,7 @@ function createFairQueue(slots: number): FairQueue {
       size++;
       return waiter.promise;
     },
-    startNext() {
+    startNext(): void {
       const [[key, own] = ['', []]] = waiters;
       waiters.delete(key);
       // A key with more waiters goes to the end of the queue.

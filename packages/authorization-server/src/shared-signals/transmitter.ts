@@ -32,20 +32,7 @@ export interface PollAcknowledgement {
   readonly setErrs: Readonly<Record<string, { readonly err: string; readonly description: string }>>;
 }
 
-export interface Transmitter {
-  /** Where its keys are. @throws Error while it is unavailable and was never known */
-  jwksUri(): Promise<string>;
-  /** The stream, which is created if there is none. @throws Error */
-  findStream(): Promise<EventStream>;
-  /** Makes the transmitter send a verification event with this state. @throws Error */
-  verify(stream: EventStream, state: string): Promise<void>;
-  /** Waits for tokens, up to half a minute. @returns security event tokens by their `jti` @throws Error @see RFC 8936 §2.3 */
-  poll(
-    url: string,
-    reported: PollAcknowledgement,
-    signal: AbortSignal,
-  ): Promise<Readonly<Record<string, unknown>>>;
-}
+export type Transmitter = ReturnType<typeof createTransmitter>;
 
 const PUSH = 'urn:ietf:rfc:8935';
 const POLL = 'urn:ietf:rfc:8936';
@@ -63,7 +50,7 @@ export function createTransmitter(
   identityProvider: IdentityProvider,
   { transmitter: issuer, delivery, token, client }: SharedSignals,
   endpoint: string,
-): Transmitter {
+) {
   const { clock } = context;
   const { outbound } = context.options;
   const { origin, hostname } = new URL(issuer);
@@ -97,6 +84,7 @@ export function createTransmitter(
     return known.metadata;
   }
 
+  /** The stream, which is created if there is none. @throws Error */
   async function findStream(): Promise<EventStream> {
     const { configuration } = await metadata();
     if (configuration === null) throw new Error('its configuration has no configuration_endpoint');
@@ -116,13 +104,20 @@ export function createTransmitter(
   }
 
   return {
-    jwksUri: async () => (await metadata()).jwksUri,
+    /** Where its keys are. @throws Error while it is unavailable and was never known */
+    jwksUri: async (): Promise<string> => (await metadata()).jwksUri,
     findStream,
-    async verify({ id }, state) {
+    /** Makes the transmitter send a verification event with this state. @throws Error */
+    async verify({ id }: EventStream, state: string): Promise<void> {
       const { verification } = await metadata();
       if (verification !== null) await send('POST', verification, { stream_id: id, state });
     },
-    async poll(url, reported, signal) {
+    /** Waits for tokens, up to half a minute. @returns security event tokens by their `jti` @throws Error @see RFC 8936 §2.3 */
+    async poll(
+      url: string,
+      reported: PollAcknowledgement,
+      signal: AbortSignal,
+    ): Promise<Readonly<Record<string, unknown>>> {
       const body = { maxEvents: MAX_TOKENS, returnImmediately: false, ...reported };
       const response = await sendPoll('POST', url, body, signal);
       const sets = isMembers(response) ? response['sets'] : null;

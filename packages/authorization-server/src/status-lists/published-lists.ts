@@ -22,18 +22,7 @@ const OVERLAP = 120;
 /** Seconds for which a resource server may go on with an old list in which an entry is still set, through an outage too. */
 const OLD_LIST_TRUSTED_FOR = 120;
 
-export interface PublishedStatusLists {
-  /** The signed list of that number as of this second; `null` if there is none. */
-  read(list: number): Promise<string | null>;
-  /** The URIs of all lists. */
-  listUris(): Promise<readonly string[]>;
-  /** Whether a token of this entry was revoked by itself recently enough that a list still in use may say so. */
-  isRevoked(entry: number): boolean;
-  /** Reads the revocations of other processes: the caller waits for the first read only, later ones run in the background. */
-  refresh(): Promise<unknown> | null;
-  /** Records that an access token was revoked by itself. */
-  recordRevokedToken(tokenId: string): void;
-}
+export type PublishedStatusLists = ReturnType<typeof createPublishedStatusLists>;
 
 /** What was revoked as of one second. */
 interface Snapshot {
@@ -59,7 +48,7 @@ interface SignedList {
 export function createPublishedStatusLists(
   context: ServerContext<CheckedKeyOptions & TokenOptions>,
   keys: KeyRing,
-): PublishedStatusLists {
+) {
   const { store, clock } = context;
   const { issuer, lifetimes, clients } = context.options;
   const uriOf = createListUri(issuer);
@@ -108,16 +97,20 @@ export function createPublishedStatusLists(
   }
 
   return {
-    async read(list) {
+    /** The signed list of that number as of this second; `null` if there is none. */
+    async read(list: number): Promise<string | null> {
       const current = await currentSnapshot();
       return list < current.listCount ? sign(list, current) : null;
     },
-    async listUris() {
+    /** The URIs of all lists. */
+    async listUris(): Promise<readonly string[]> {
       const { listCount } = await currentSnapshot();
       return Array.from({ length: listCount }, (_, list) => uriOf(list));
     },
-    isRevoked: (entry) => revokedEntries.has(entry),
-    refresh() {
+    /** Whether a token of this entry was revoked by itself recently enough that a list still in use may say so. */
+    isRevoked: (entry: number): boolean => revokedEntries.has(entry),
+    /** Reads the revocations of other processes: the caller waits for the first read only, later ones run in the background. */
+    refresh(): Promise<unknown> | null {
       if (snapshot?.at === clock()) return null;
       const isFirst = snapshot === null;
       const pending = currentSnapshot();
@@ -126,7 +119,8 @@ export function createPublishedStatusLists(
       pending.catch(() => {});
       return null;
     },
-    recordRevokedToken(tokenId) {
+    /** Records that an access token was revoked by itself. */
+    recordRevokedToken(tokenId: string): void {
       const entry = entryOfTokenId(tokenId);
       if (entry !== null) revokedEntries.set(entry, clock());
     },

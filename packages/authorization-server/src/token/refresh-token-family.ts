@@ -96,33 +96,13 @@ interface IssuedRefreshToken {
 /** A grant that is being read. */
 export type ReadAhead = Promise<FoundGrant | null>;
 
-export interface RefreshTokens {
-  /** The first token of a grant. It expires if it is not used, and never outlives the grant. */
-  first(grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): IssuedRefreshToken;
-  /** Finds the family of a token; `null` for any text that this server did not issue. */
-  find(text: string, ahead?: ReadAhead): Promise<FoundRefreshToken | null>;
-  /** Starts reading the grant of a token before `find` is called; `undefined` if it cannot be one. */
-  readAhead(text: string): ReadAhead | undefined;
-  /** The token that replaces the live one, or one ahead of it. */
-  next(found: FoundRefreshToken, now: number): IssuedRefreshToken;
-  /**
-   * The token that replaced a rotated one: always the same, so that a retry or a concurrent request gets it again although it is
-   * not stored in readable form. It cannot be computed from the old token without this server's key.
-   */
-  successorOf(found: FoundRefreshToken): string;
-  /**
-   * Revokes the grant of a token that was used although its successor is in use: reuse detection cannot distinguish the legitimate
-   * client from an attacker.
-   * @see RFC 9700 §4.14.2
-   */
-  revokeReused(found: FoundRefreshToken, now: number): Promise<void>;
-}
+export type RefreshTokens = ReturnType<typeof createRefreshTokens>;
 
 /** `<grant>~<number>~<HMAC>`: no dot, so that it cannot be mistaken for an access token. */
 const TOKEN = /^([\w-]{1,64})~(0|[1-9a-z][0-9a-z]{0,8})~[\w-]{43}$/;
 const GRANT_PREFIX = 'grant_';
 
-export function createRefreshTokens({ store, events, options }: TokenContext): RefreshTokens {
+export function createRefreshTokens({ store, events, options }: TokenContext) {
   const { masterKey, previousMasterKeys, lifetimes, acceptNewerRefreshTokens } = options;
   const key = deriveFamilyKey(masterKey);
   const keys = [key, ...previousMasterKeys.map(deriveFamilyKey)];
@@ -138,8 +118,11 @@ export function createRefreshTokens({ store, events, options }: TokenContext): R
   }
 
   return {
-    first: (grant, now) => issue(grant, { generation: 0, seed: newSecret(), rotations: '' }, now),
-    readAhead(text) {
+    /** The first token of a grant. It expires if it is not used, and never outlives the grant. */
+    first: (grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): IssuedRefreshToken =>
+      issue(grant, { generation: 0, seed: newSecret(), rotations: '' }, now),
+    /** Starts reading the grant of a token before `find` is called; `undefined` if it cannot be one. */
+    readAhead(text: string): ReadAhead | undefined {
       const name = TOKEN.exec(text)?.[1];
       if (name === undefined) return undefined;
       const ahead = store.findGrant(GRANT_PREFIX + name);
@@ -147,7 +130,8 @@ export function createRefreshTokens({ store, events, options }: TokenContext): R
       ahead.catch(() => {});
       return ahead;
     },
-    async find(text, ahead) {
+    /** Finds the family of a token; `null` for any text that this server did not issue. */
+    async find(text: string, ahead?: ReadAhead): Promise<FoundRefreshToken | null> {
       const [, name, digits] = TOKEN.exec(text) ?? [];
       if (name === undefined || digits === undefined) return null;
       const stored = await (ahead ?? store.findGrant(GRANT_PREFIX + name));
@@ -157,17 +141,27 @@ export function createRefreshTokens({ store, events, options }: TokenContext): R
       if (number > stored.token.generation && !acceptNewerRefreshTokens) return null;
       return isGenuine(found, keys) ? found : null;
     },
-    next({ grant, number, family }, now) {
+    /** The token that replaces the live one, or one ahead of it. */
+    next({ grant, number, family }: FoundRefreshToken, now: number): IssuedRefreshToken {
       const rotated = rotateFamily(number, family, now, lifetimes.refreshGrace);
       return issue(grant, { ...rotated, seed: family.seed }, now);
     },
-    successorOf({ grant, number, family }) {
+    /**
+     * The token that replaced a rotated one: always the same, so that a retry or a concurrent request gets it again although it is
+     * not stored in readable form. It cannot be computed from the old token without this server's key.
+     */
+    successorOf({ grant, number, family }: FoundRefreshToken): string {
       const [own = '', ...others] = keys.map((one) => computeToken(grant.id, number + 1, family.seed, one));
       if (number + 1 !== family.generation) return own;
       // The live token may come from a process that still uses a previous master key.
       return [own, ...others].find((text) => matchesSecret(text, family.hash)) ?? own;
     },
-    async revokeReused({ grant }, now) {
+    /**
+     * Revokes the grant of a token that was used although its successor is in use: reuse detection cannot distinguish the legitimate
+     * client from an attacker.
+     * @see RFC 9700 §4.14.2
+     */
+    async revokeReused({ grant }: FoundRefreshToken, now: number): Promise<void> {
       if (!(await store.revokeGrant(grant.id, now))) return;
       const { id: grantId, clientId, accountId, scopes, resources: [resource = ''] } = grant; // biome-ignore format: one list
       events({ type: 'refresh_token.reuse_detected', clientId, accountId, grantId, resource, scopes });

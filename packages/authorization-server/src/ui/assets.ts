@@ -6,33 +6,27 @@ import type { Brand } from './brand.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
-export interface Assets {
-  /** Path of the stylesheet. */
-  readonly stylesheet: string;
-  /** Path of the script. */
-  readonly script: string;
-  /** Path of the operator's logo; `null`: none. */
-  readonly logo: string | null;
-  /** Path of the operator's logo, or of ours, as an icon. */
-  readonly favicon: string;
-  /** Serves everything below `/assets/`. @param encodings `Accept-Encoding` */
-  respond(path: string, encodings: string | null): HttpResponse;
-}
+export type Assets = ReturnType<typeof createAssets>;
 
 let minified: string | undefined;
 
-export function createAssets(brand: Brand): Assets {
+export function createAssets(brand: Brand) {
   // The policy keeps an SVG that is opened directly from running or loading anything.
   const files = createAssetFiles('/assets/', "default-src 'none'; style-src 'unsafe-inline'; sandbox");
   // The same for every server of a process.
   minified ??= minifyStyle(STYLE);
+  /** Path of the operator's logo; `null`: none. */
   const logo = brand.logo === null ? null : files.add(brand.logo.ending, brand.logo.type, brand.logo.bytes);
   return {
+    /** Path of the stylesheet. */
     stylesheet: files.add('css', 'text/css; charset=utf-8', minified + brand.style),
+    /** Path of the script. */
     script: files.add('js', 'text/javascript; charset=utf-8', SCRIPT),
     logo,
+    /** Path of the operator's logo, or of ours, as an icon. */
     favicon: logo ?? files.add('svg', 'image/svg+xml', FAVICON),
-    respond: (path, encodings) =>
+    /** Serves everything below `/assets/`. @param encodings `Accept-Encoding` */
+    respond: (path: string, encodings: string | null): HttpResponse =>
       files.respond(path, encodings) ?? respond(404, NOT_FOUND_HEADERS, 'File not found.\n'),
   };
 }
@@ -52,19 +46,16 @@ export function minifyStyle(style: string): string {
     .replaceAll(';}', '}');
 }
 
-/** Files that are served below a path. */
-export interface AssetFiles {
-  /** @returns its path, which contains the hash of its content */
-  add(ending: string, type: string, body: string | Uint8Array<ArrayBuffer>): string;
-  /** @param encodings `Accept-Encoding` @returns `null`: there is no such file */
-  respond(path: string, encodings: string | null): HttpResponse | null;
-}
-
-/** @param folder ends with a slash @param policy the Content Security Policy of a file that is opened directly */
-export function createAssetFiles(folder: string, policy: string): AssetFiles {
+/**
+ * Files that are served below a path.
+ * @param folder ends with a slash
+ * @param policy the Content Security Policy of a file that is opened directly
+ */
+export function createAssetFiles(folder: string, policy: string) {
   const files = new Map<string, (acceptsGzip: boolean) => HttpResponse>();
   return {
-    add(ending, type, body) {
+    /** @returns its path, which contains the hash of its content */
+    add(ending: string, type: string, body: string | Uint8Array<ArrayBuffer>): string {
       const path = `${folder}${hash('sha256', body, 'base64url').slice(0, 16)}.${ending}`;
       const isText = typeof body === 'string';
       const headers = {
@@ -84,6 +75,8 @@ export function createAssetFiles(folder: string, policy: string): AssetFiles {
       });
       return path;
     },
-    respond: (path, encodings) => files.get(path)?.(/\bgzip\b(?!\s*;\s*q=0)/.test(encodings ?? '')) ?? null,
+    /** @param encodings `Accept-Encoding` @returns `null`: there is no such file */
+    respond: (path: string, encodings: string | null): HttpResponse | null =>
+      files.get(path)?.(/\bgzip\b(?!\s*;\s*q=0)/.test(encodings ?? '')) ?? null,
   };
 }

@@ -22,23 +22,13 @@ const MAX_MARKS = 4;
 /** Seconds that a mark is valid without another login: 180 days. */
 const LIFETIME = 180 * 86_400;
 
+export type DeviceCookies = ReturnType<typeof createDeviceCookies>;
+
 /**
  * Distinguishes the owner of an account from attackers who guess its password.
  * @see OWASP, Slow Down Online Guessing Attacks with Device Cookies
  */
-export interface DeviceCookies {
-  /** Whether a request carries a well-formed device cookie, valid or not. */
-  isPresent(request: HttpRequest): boolean;
-  /**
-   * The device name, if the cookie is valid for this account and its current password; else `null`. An unknown account costs
-   * the same.
-   */
-  findDevice(request: HttpRequest, account: AccountRecord | null): string | null;
-  /** Issues a mark with a new device name, after a complete login only. @returns the `Set-Cookie` value */
-  issue(request: HttpRequest, account: AccountRecord): string;
-}
-
-export function createDeviceCookies(context: Pick<ServerContext, 'clock' | 'options'>): DeviceCookies {
+export function createDeviceCookies(context: Pick<ServerContext, 'clock' | 'options'>) {
   const { clock, options } = context;
   const { issuer, masterKey, previousMasterKeys } = options;
   const cookie = defineCookie(issuer, 'known-browser', FORM);
@@ -58,13 +48,19 @@ export function createDeviceCookies(context: Pick<ServerContext, 'clock' | 'opti
   };
 
   return {
-    isPresent: (request) => cookie.read(request) !== null,
-    findDevice(request, account) {
+    /** Whether a request carries a well-formed device cookie, valid or not. */
+    isPresent: (request: HttpRequest): boolean => cookie.read(request) !== null,
+    /**
+     * The device name, if the cookie is valid for this account and its current password; else `null`. An unknown account costs
+     * the same.
+     */
+    findDevice(request: HttpRequest, account: AccountRecord | null): string | null {
       const marks = marksIn(request).map((text) => Buffer.from(text, 'base64url'));
       const own = marks.find((mark) => isOf(mark, account));
       return own?.toString('base64url', 0, MADE_AT) ?? null;
     },
-    issue(request, account) {
+    /** Issues a mark with a new device name, after a complete login only. @returns the `Set-Cookie` value */
+    issue(request: HttpRequest, account: AccountRecord): string {
       const others = marksIn(request).filter((text) => !isOf(Buffer.from(text, 'base64url'), account));
       return cookie.write([make(account), ...others].slice(0, MAX_MARKS).join('.'), LIFETIME);
     },

@@ -12,19 +12,7 @@ import {
 } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
 
-export interface FirstAccountSetup {
-  /** A one-time setup link; `null` once there is an account. */
-  createLink(): Promise<string | null>;
-  /** Whether a link's token can still be used. */
-  isValidToken(token: string): Promise<boolean>;
-  /** Creates the account with a link's token; `null` for a used or invalid token, or if a concurrent request won. */
-  create(token: string, email: string, password: string): Promise<AccountRecord | null>;
-  /**
-   * Creates the account from the operator's configuration.
-   * @throws ConfigurationError for an invalid e-mail address or a password that breaks the password rules
-   */
-  bootstrap(email: string, password: string): Promise<'created' | 'exists'>;
-}
+export type FirstAccountSetup = ReturnType<typeof createFirstAccountSetup>;
 
 const PASSWORD_ISSUE_MESSAGES: Readonly<Record<PasswordIssue, string>> = {
   short: `must have at least ${MIN_PASSWORD_LENGTH} characters`,
@@ -46,7 +34,7 @@ export function findFirstAccountIssues(
   };
 }
 
-export function createFirstAccountSetup(context: ServerContext, passwords: Passwords): FirstAccountSetup {
+export function createFirstAccountSetup(context: ServerContext, passwords: Passwords) {
   const { store, clock, events } = context;
   const { issuer } = context.options;
 
@@ -58,20 +46,27 @@ export function createFirstAccountSetup(context: ServerContext, passwords: Passw
   };
 
   return {
-    async createLink() {
+    /** A one-time setup link; `null` once there is an account. */
+    async createLink(): Promise<string | null> {
       if (await store.hasLocalAccounts()) return null;
       const token = newSecret();
       await store.saveSetupLink(hashSecret(token), clock());
       return `${new URL(issuer).origin}/setup?token=${token}`;
     },
-    isValidToken: (token) => store.isSetupLink(hashSecret(token)),
-    async create(token, email, password) {
+    /** Whether a link's token can still be used. */
+    isValidToken: (token: string): Promise<boolean> => store.isSetupLink(hashSecret(token)),
+    /** Creates the account with a link's token; `null` for a used or invalid token, or if a concurrent request won. */
+    async create(token: string, email: string, password: string): Promise<AccountRecord | null> {
       const key = emailKey(email);
       // Hashing is expensive: check the token first.
       if (key === null || !(await store.isSetupLink(hashSecret(token)))) return null;
       return save(key, email, password, hashSecret(token));
     },
-    async bootstrap(email, password) {
+    /**
+     * Creates the account from the operator's configuration.
+     * @throws ConfigurationError for an invalid e-mail address or a password that breaks the password rules
+     */
+    async bootstrap(email: string, password: string): Promise<'created' | 'exists'> {
       const key = emailKey(email);
       const issues = findFirstAccountIssues(email, password);
       const wrong = Object.entries(issues).filter(([, issue]) => issue !== null);

@@ -4,44 +4,34 @@ import type { ServerContext } from '../context.ts';
 import { deriveKey } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 
-export interface PasskeyChallenges {
-  /** 54 bytes in base64url. @param bound everything that must not change before the response */
-  create(...bound: readonly string[]): string;
-  /** Whether this server created it with this binding, and it has not expired. */
-  isValid(challenge: string, ...bound: readonly string[]): boolean;
-  /** Consumes it: of concurrent responses, in any number of processes, one succeeds. */
-  consume(challenge: string): Promise<boolean>;
-}
-
 const EXPIRY_BYTES = 6;
 const NONCE_BYTES = 16;
 const HEAD_BYTES = EXPIRY_BYTES + NONCE_BYTES;
 const MAC_BYTES = 32;
 
 /** A challenge is its expiry, a nonce, and a MAC over both and the binding. It lives as long as a transaction. */
-export function createPasskeyChallenges({
-  store,
-  clock,
-  options: { masterKey, lifetimes },
-}: ServerContext): PasskeyChallenges {
+export function createPasskeyChallenges({ store, clock, options: { masterKey, lifetimes } }: ServerContext) {
   const key = deriveKey(masterKey, 'passkey challenge');
   const mac = (head: Buffer, bound: readonly string[]) =>
     createHmac('sha256', key).update(head).update(JSON.stringify(bound)).digest();
   const expiryOf = (bytes: Buffer) => bytes.readUIntBE(0, EXPIRY_BYTES);
   return {
-    create(...bound) {
+    /** 54 bytes in base64url. @param bound everything that must not change before the response */
+    create(...bound: readonly string[]): string {
       const head = Buffer.alloc(HEAD_BYTES);
       head.writeUIntBE(clock() + lifetimes.transaction, 0, EXPIRY_BYTES);
       randomBytes(NONCE_BYTES).copy(head, EXPIRY_BYTES);
       return Buffer.concat([head, mac(head, bound)]).toString('base64url');
     },
-    isValid(challenge, ...bound) {
+    /** Whether this server created it with this binding, and it has not expired. */
+    isValid(challenge: string, ...bound: readonly string[]): boolean {
       const bytes = Buffer.from(challenge, 'base64url');
       if (bytes.length !== HEAD_BYTES + MAC_BYTES || bytes.toString('base64url') !== challenge) return false;
       const head = bytes.subarray(0, HEAD_BYTES);
       return expiryOf(bytes) > clock() && timingSafeEqual(bytes.subarray(HEAD_BYTES), mac(head, bound));
     },
-    consume: (challenge) =>
+    /** Consumes it: of concurrent responses, in any number of processes, one succeeds. */
+    consume: (challenge: string): Promise<boolean> =>
       store.consumeClientAssertion(
         hashSecret(`passkey ${challenge}`),
         expiryOf(Buffer.from(challenge, 'base64url')),

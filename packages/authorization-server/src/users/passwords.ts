@@ -34,24 +34,10 @@ interface Hash {
   readonly tag: Buffer;
 }
 
-export interface Passwords {
-  /**
-   * Hashes a new password to a PHC string.
-   * @param account whose password it is
-   * @throws OAuthError `temporarily_unavailable` if too many hashes are queued
-   */
-  hash(password: string, account: string): Promise<string>;
-  /**
-   * Whether the password matches the hash. For an unknown account pass `null`: same cost, always `false`.
-   * @throws OAuthError `temporarily_unavailable` if too many hashes are queued
-   */
-  verify(password: string, phc: string | null, asker: HashRequester): Promise<boolean>;
-  /** Whether a hash has another cost than new ones. */
-  isOutdated(phc: string): boolean;
-}
+export type Passwords = ReturnType<typeof createPasswords>;
 
 /** @throws ConfigurationError when this Node has no argon2 */
-export function createPasswords(): Passwords {
+export function createPasswords() {
   if (crypto.argon2 === undefined) {
     throw new ConfigurationError([
       `passwords need Node 24.7 or later, and this is Node ${process.versions.node}: it has no crypto.argon2`,
@@ -62,16 +48,26 @@ export function createPasswords(): Passwords {
   const derive = (password: string, { cost, salt, tag }: Hash, asker: HashRequester) =>
     semaphore.run(asker, () => deriveTag(normalizePassword(password), cost, salt, tag.length));
   return {
-    async hash(password, account) {
+    /**
+     * Hashes a new password to a PHC string.
+     * @param account whose password it is
+     * @throws OAuthError `temporarily_unavailable` if too many hashes are queued
+     */
+    async hash(password: string, account: string): Promise<string> {
       const blank = { cost: CURRENT_COST, salt: randomBytes(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
       const tag = await derive(password, blank, { isKnown: true, fairnessKey: account });
       return formatPhc({ ...blank, tag });
     },
-    async verify(password, phc, asker) {
+    /**
+     * Whether the password matches the hash. For an unknown account pass `null`: same cost, always `false`.
+     * @throws OAuthError `temporarily_unavailable` if too many hashes are queued
+     */
+    async verify(password: string, phc: string | null, asker: HashRequester): Promise<boolean> {
       const expected = phc === null ? absent : readPhc(phc);
       return timingSafeEqual(await derive(password, expected, asker), expected.tag) && phc !== null;
     },
-    isOutdated: (phc) => formatCost(readPhc(phc).cost) !== formatCost(CURRENT_COST),
+    /** Whether a hash has another cost than new ones. */
+    isOutdated: (phc: string): boolean => formatCost(readPhc(phc).cost) !== formatCost(CURRENT_COST),
   };
 }
 

@@ -17,42 +17,14 @@ interface TotpSetup {
   readonly encryptedSecret: string;
 }
 
-export interface SecondFactors {
-  isEnabled(accountId: string): Promise<boolean>;
-  countRecoveryCodes(accountId: string): Promise<number>;
-  /** Creates a secret without storing it. */
-  startSetup(account: AccountRecord): TotpSetup;
-  /** Restores a set-up from its form; `null` if it was not encrypted for this account. */
-  resumeSetup(account: AccountRecord, encryptedSecret: string): TotpSetup | null;
-  /** Whether the set-up of this form was completed, and is in use. */
-  isSetUp(accountId: string, encryptedSecret: string): Promise<boolean>;
-  /**
-   * Enables TOTP if the code is right.
-   * @param consume uses up what allows the set-up; `false`: it was used before
-   * @returns recovery codes, shown only once; `null` for a wrong code
-   */
-  confirmSetup(
-    account: AccountRecord,
-    encryptedSecret: string,
-    code: string,
-    consume: () => Promise<boolean>,
-  ): Promise<readonly string[] | null | 'used'>;
-  /**
-   * Verifies and consumes a TOTP code or a recovery code.
-   * @throws OAuthError `temporarily_unavailable`
-   */
-  verify(account: AccountRecord, code: string): Promise<boolean>;
-  /** Replaces the recovery codes. @returns the new ones, shown only once; `null` if TOTP is not enabled */
-  renewRecoveryCodes(accountId: string): Promise<readonly string[] | null>;
-  disable(accountId: string): Promise<boolean>;
-}
+export type SecondFactors = ReturnType<typeof createSecondFactors>;
 
 const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
 /** 80 bits of entropy: a plain hash is enough. */
 const RECOVERY_BYTES = 10;
 
-export function createSecondFactors(context: ServerContext): SecondFactors {
+export function createSecondFactors(context: ServerContext) {
   const { store, clock } = context;
   const { name, masterKey, previousMasterKeys } = context.options;
   const encryptor = createEncryptor(masterKey, previousMasterKeys);
@@ -65,19 +37,33 @@ export function createSecondFactors(context: ServerContext): SecondFactors {
   };
 
   return {
-    isEnabled: async (accountId) => (await store.findTotpFactor(accountId)) !== null,
-    countRecoveryCodes: (accountId) => store.countRecoveryCodes(accountId),
-    startSetup(account) {
+    isEnabled: async (accountId: string): Promise<boolean> =>
+      (await store.findTotpFactor(accountId)) !== null,
+    countRecoveryCodes: (accountId: string): Promise<number> => store.countRecoveryCodes(accountId),
+    /** Creates a secret without storing it. */
+    startSetup(account: AccountRecord): TotpSetup {
       const secret = randomBytes(SECRET_BYTES);
       return setupOf(account, secret, encryptor.encryptText(secret, totpSecretContext(account.id)));
     },
-    resumeSetup(account, encryptedSecret) {
+    /** Restores a set-up from its form; `null` if it was not encrypted for this account. */
+    resumeSetup(account: AccountRecord, encryptedSecret: string): TotpSetup | null {
       const secret = decrypt(account.id, encryptedSecret);
       return secret === null ? null : setupOf(account, secret, encryptedSecret);
     },
-    isSetUp: async (accountId, encryptedSecret) =>
+    /** Whether the set-up of this form was completed, and is in use. */
+    isSetUp: async (accountId: string, encryptedSecret: string): Promise<boolean> =>
       (await store.findTotpFactor(accountId))?.encryptedSecret === encryptedSecret,
-    async confirmSetup({ id: accountId }, encryptedSecret, code, consume) {
+    /**
+     * Enables TOTP if the code is right.
+     * @param consume uses up what allows the set-up; `false`: it was used before
+     * @returns recovery codes, shown only once; `null` for a wrong code
+     */
+    async confirmSetup(
+      { id: accountId }: AccountRecord,
+      encryptedSecret: string,
+      code: string,
+      consume: () => Promise<boolean>,
+    ): Promise<readonly string[] | null | 'used'> {
       const now = clock();
       const secret = decrypt(accountId, encryptedSecret);
       const lastStep = secret === null ? null : findTotpStep(secret, digitsOf(code), now);
@@ -88,7 +74,11 @@ export function createSecondFactors(context: ServerContext): SecondFactors {
       await store.saveTotpFactor({ accountId, encryptedSecret, lastStep, createdAt: now }, hashes);
       return codes;
     },
-    async verify({ id: accountId }, code) {
+    /**
+     * Verifies and consumes a TOTP code or a recovery code.
+     * @throws OAuthError `temporarily_unavailable`
+     */
+    async verify({ id: accountId }: AccountRecord, code: string): Promise<boolean> {
       const factor = await store.findTotpFactor(accountId);
       if (factor === null) return false;
       const secret = decrypt(accountId, factor.encryptedSecret);
@@ -103,11 +93,12 @@ export function createSecondFactors(context: ServerContext): SecondFactors {
       if (step !== null) return store.consumeTotpStep(accountId, step);
       return store.consumeRecoveryCode(accountId, hashSecret(plain(code)));
     },
-    async renewRecoveryCodes(accountId) {
+    /** Replaces the recovery codes. @returns the new ones, shown only once; `null` if TOTP is not enabled */
+    async renewRecoveryCodes(accountId: string): Promise<readonly string[] | null> {
       const { codes, hashes } = newRecoveryCodes();
       return (await store.replaceRecoveryCodes(accountId, hashes)) ? codes : null;
     },
-    disable: (accountId) => store.removeTotpFactor(accountId),
+    disable: (accountId: string): Promise<boolean> => store.removeTotpFactor(accountId),
   };
 }
 

@@ -42,25 +42,14 @@ interface StartedSession {
   readonly hash: string;
 }
 
-export interface Sessions {
-  find(request: HttpRequest): Promise<User | null>;
-  /** Starts a session and ends the one in the request. */
-  start(
-    request: HttpRequest,
-    connection: ConnectionInfo,
-    accountId: string,
-    signIn: SignIn,
-  ): Promise<StartedSession>;
-  /** Ends the session in the request. @returns the `Set-Cookie` value that clears the cookie */
-  end(request: HttpRequest): Promise<string>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 /** @param sid of the provider's ID token. @see OpenID Connect Back-Channel Logout 1.0 §2.1 */
 export function providerSessionHash(issuer: string, sid: string): string {
   return hashSecret(JSON.stringify([issuer, sid]));
 }
 
-export function createSessions(context: ServerContext<{ readonly sendsMail: boolean }>): Sessions {
+export function createSessions(context: ServerContext<{ readonly sendsMail: boolean }>) {
   const { store, clock } = context;
   const { issuer, lifetimes, sendsMail } = context.options;
   const cookie = defineCookie(issuer, 'session');
@@ -69,7 +58,7 @@ export function createSessions(context: ServerContext<{ readonly sendsMail: bool
     if (carried !== null) await store.endSession(hashSecret(carried));
   };
   return {
-    async find(request) {
+    async find(request: HttpRequest): Promise<User | null> {
       const carried = cookie.read(request);
       if (carried === null) return null;
       const found = await store.findSession(hashSecret(carried), clock());
@@ -83,7 +72,13 @@ export function createSessions(context: ServerContext<{ readonly sendsMail: bool
         methods: session.methods ?? null,
       };
     },
-    async start(request, connection, accountId, signIn) {
+    /** Starts a session and ends the one in the request. */
+    async start(
+      request: HttpRequest,
+      connection: ConnectionInfo,
+      accountId: string,
+      signIn: SignIn,
+    ): Promise<StartedSession> {
       const { methods, authenticatedAt, providerSession, seconds = lifetimes.session } = signIn;
       // Session fixation: a value that was in the browser before the login never becomes a session.
       const value = newSecret();
@@ -104,7 +99,8 @@ export function createSessions(context: ServerContext<{ readonly sendsMail: bool
       await endCarried(request);
       return { cookie: cookie.write(value, seconds), hash };
     },
-    async end(request) {
+    /** Ends the session in the request. @returns the `Set-Cookie` value that clears the cookie */
+    async end(request: HttpRequest): Promise<string> {
       await endCarried(request);
       return cookie.clear();
     },

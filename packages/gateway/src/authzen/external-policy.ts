@@ -12,20 +12,10 @@ import {
 import { filterLists } from '../policy/list-results.ts';
 import type { DecisionPoint } from './decision-point.ts';
 
-/** A second decision about what the rules of a server allow. */
-export interface ExternalPolicy {
-  /** Whether it is sent the arguments of calls. */
-  readonly readsArguments: boolean;
-  /**
-   * @param hintsOf hints of a tool; `null` when it is unknown
-   * @throws MessageError 403, OAuthError 503
-   */
-  check(body: DecidedBody, sender: Sender, hintsOf: (tool: string) => ToolAnnotations | null): Promise<void>;
-  /** Removes what is refused from the lists in a result. @throws OAuthError 503 */
-  filter(result: unknown, sender: Sender): Promise<unknown>;
-}
+export type ExternalPolicy = ReturnType<typeof createExternalPolicy>;
 
-export function createExternalPolicy(point: DecisionPoint): ExternalPolicy {
+/** A second decision about what the rules of a server allow. */
+export function createExternalPolicy(point: DecisionPoint) {
   const { options } = point;
 
   /** @throws MessageError for arguments that the decision point and the backend might read differently */
@@ -40,8 +30,17 @@ export function createExternalPolicy(point: DecisionPoint): ExternalPolicy {
   }
 
   return {
+    /** Whether it is sent the arguments of calls. */
     readsArguments: options.arguments,
-    async check(body, sender, hintsOf) {
+    /**
+     * @param hintsOf hints of a tool; `null` when it is unknown
+     * @throws MessageError 403, OAuthError 503
+     */
+    async check(
+      body: DecidedBody,
+      sender: Sender,
+      hintsOf: (tool: string) => ToolAnnotations | null,
+    ): Promise<void> {
       // Methods without a target open a session or list: lists are filtered.
       const asked = accessRequestsOf(body, sender, hintsOf).filter(({ request }) => hasTarget(request));
       const evaluations = asked.map(({ message, request }) => evaluate(message, request));
@@ -52,7 +51,8 @@ export function createExternalPolicy(point: DecisionPoint): ExternalPolicy {
         throw forbidden(message, 'denied', decision?.kind === 'deny' ? decision.because : null);
       }
     },
-    async filter(result, sender) {
+    /** Removes what is refused from the lists in a result. @throws OAuthError 503 */
+    async filter(result: unknown, sender: Sender): Promise<unknown> {
       const requests: AccessRequest[] = [];
       filterLists(result, (operation, element) => {
         const definition = operation.tool === null ? null : readToolDefinition(element);

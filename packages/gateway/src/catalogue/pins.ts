@@ -35,15 +35,7 @@ export interface Pins {
 
 type PinnedServer = Pick<GatewayServer, 'path' | 'pinnedBackend'>;
 
-export interface PinBoard {
-  /** The pins of a server, at most a few seconds old. */
-  current(server: PinnedServer): Pins | Promise<Pins>;
-  /**
-   * Compares what a backend lists. On first use all definitions are approved; later, new and changed ones wait for approval.
-   * @returns the tools newly waiting for approval
-   */
-  compare(server: PinnedServer, listed: readonly ListedDefinition[]): Promise<readonly ToolChange[]>;
-}
+export type PinBoard = ReturnType<typeof createPinBoard>;
 
 interface Loaded {
   readonly pins: Pins;
@@ -56,7 +48,7 @@ export function createPinBoard(
   store: DefinitionPinStore,
   now: () => number = () => performance.now(),
   clock: () => number = () => Math.floor(Date.now() / 1000),
-): PinBoard {
+) {
   const known = new Map<string, Loaded>();
   let version = 0;
 
@@ -69,7 +61,8 @@ export function createPinBoard(
   }
 
   return {
-    current(server) {
+    /** The pins of a server, at most a few seconds old. */
+    current(server: PinnedServer): Pins | Promise<Pins> {
       const list = listOf(server);
       const found = known.get(keyOf(list));
       if (found === undefined) return load(list);
@@ -80,7 +73,11 @@ export function createPinBoard(
       });
       return found.loading;
     },
-    async compare(server, listed) {
+    /**
+     * Compares what a backend lists. On first use all definitions are approved; later, new and changed ones wait for approval.
+     * @returns the tools newly waiting for approval
+     */
+    async compare(server: PinnedServer, listed: readonly ListedDefinition[]): Promise<readonly ToolChange[]> {
       const list = listOf(server);
       const records = await readRecords(store, list, listed);
       const isFirst = records.length === 0;

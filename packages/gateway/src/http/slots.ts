@@ -68,20 +68,15 @@ function createRequestSlots(server: Pick<GatewayServer, 'name' | 'limits'>): Tak
   };
 }
 
-/** Counts slots by key, each key up to a limit, which may change. */
-export interface Gauge {
-  /** Acquires slots. @returns an idempotent release function; `null` at the limit */
-  take(key: string, amount?: number): (() => void) | null;
-  /** Slots in use by a key. */
-  used(key: string): number;
-  readonly total: number;
-}
+type Gauge = ReturnType<typeof createGauge>;
 
-export function createGauge(limit: () => number): Gauge {
+/** Counts slots by key, each key up to a limit, which may change. */
+export function createGauge(limit: () => number) {
   const counts = new Map<string, number>();
   let total = 0;
   return {
-    take(key, amount = 1) {
+    /** Acquires slots. @returns an idempotent release function; `null` at the limit */
+    take(key: string, amount = 1): (() => void) | null {
       const count = counts.get(key) ?? 0;
       if (count + amount > limit()) return null;
       counts.set(key, count + amount);
@@ -96,19 +91,15 @@ export function createGauge(limit: () => number): Gauge {
         else counts.set(key, left);
       };
     },
-    used: (key) => counts.get(key) ?? 0,
-    get total() {
+    /** Slots in use by a key. */
+    used: (key: string): number => counts.get(key) ?? 0,
+    get total(): number {
       return total;
     },
   };
 }
 
-/** Limits the calls of one user of a server by tool: a token bucket for each. */
-export interface CallRate {
-  readonly perMinute: number;
-  /** Counts a call. @returns 0, or the seconds until the next one is allowed */
-  take(key: string, now: number): number;
-}
+export type CallRate = ReturnType<typeof createCallRate>;
 
 interface Bucket {
   tokens: number;
@@ -116,8 +107,8 @@ interface Bucket {
   at: number;
 }
 
-/** @param perMinute also the size of a burst */
-export function createCallRate(perMinute: number): CallRate {
+/** Limits the calls of one user of a server by tool: a token bucket for each. @param perMinute also the size of a burst */
+export function createCallRate(perMinute: number) {
   const buckets = new Map<string, Bucket>();
   const perMillisecond = perMinute / 60_000;
 
@@ -134,7 +125,8 @@ export function createCallRate(perMinute: number): CallRate {
 
   return {
     perMinute,
-    take(key, now) {
+    /** Counts a call. @returns 0, or the seconds until the next one is allowed */
+    take(key: string, now: number): number {
       const bucket = buckets.get(key);
       if (bucket === undefined) {
         if (buckets.size >= MAX_CALL_BUCKETS) forgetFull(now);
@@ -150,17 +142,10 @@ export function createCallRate(perMinute: number): CallRate {
   };
 }
 
-/** The requests under way at one backend: it ends after the last of them. */
-export interface OpenRequests {
-  add(incoming: IncomingMessage, outgoing: ServerResponse): void;
-  /**
-   * Ends the event streams that were opened by GET, whose clients open them again. Resolves when no request is left.
-   * @param limit milliseconds after which it resolves nevertheless
-   */
-  drain(limit: number): Promise<void>;
-}
+export type OpenRequests = ReturnType<typeof createOpenRequests>;
 
-export function createOpenRequests(): OpenRequests {
+/** The requests under way at one backend: it ends after the last of them. */
+export function createOpenRequests() {
   const streams = new Set<ServerResponse>();
   const drained = Promise.withResolvers<void>();
   let count = 0;
@@ -169,7 +154,7 @@ export function createOpenRequests(): OpenRequests {
     if (isDraining && count === 0) drained.resolve();
   };
   return {
-    add({ method }, outgoing) {
+    add({ method }: IncomingMessage, outgoing: ServerResponse): void {
       if (outgoing.destroyed) return;
       count += 1;
       if (method === 'GET') streams.add(outgoing);
@@ -180,7 +165,11 @@ export function createOpenRequests(): OpenRequests {
       });
       if (isDraining) endStream(method, outgoing);
     },
-    drain(limit) {
+    /**
+     * Ends the event streams that were opened by GET, whose clients open them again. Resolves when no request is left.
+     * @param limit milliseconds after which it resolves nevertheless
+     */
+    drain(limit: number): Promise<void> {
       isDraining = true;
       for (const stream of streams) endStream('GET', stream);
       resolveIfDrained();

@@ -35,24 +35,13 @@ interface ProvableRequest {
   readonly dpop?: string | null | undefined;
 }
 
-export interface ProofOfPossession {
-  /** Verifies the proof of a request. @throws OAuthError `invalid_dpop_proof` or `use_dpop_nonce` */
-  check(
-    binding: { readonly token: string; readonly thumbprint: string },
-    resource: ProvableResource,
-    request: ProvableRequest,
-  ): Promise<void>;
-  /** Adds the nonce for the next proof, if nonces are issued. */
-  addNonce(headers: Headers): Promise<Headers>;
-  /** Adds a nonce to an error that asks for one. */
-  addNonceToError(guardResponse: GuardResponse, error: unknown): Promise<GuardResponse>;
-}
+export type ProofOfPossession = ReturnType<typeof createProofOfPossession>;
 
 /** Recently used keys, by the proof header that contains them. */
 const KEY_CACHE_LIMITS = { entries: 1000, characters: 1000 * 512 };
 
 /** Creates the check of proof of possession. @see RFC 9449 §7 and §9 */
-export function createProofOfPossession(options: DpopOptions, clock: () => number): ProofOfPossession {
+export function createProofOfPossession(options: DpopOptions, clock: () => number) {
   const nonces = createNonces(options);
   const replays = options.replays ?? createReplayCache(clock);
   const platform: ProofPlatform = {
@@ -65,13 +54,19 @@ export function createProofOfPossession(options: DpopOptions, clock: () => numbe
   const remember = replays.remember.bind(replays);
   const verify = createProofVerifier({ algorithms, window, nonces, requiresNonce, remember }, platform);
 
+  /** Adds the nonce for the next proof, if nonces are issued. */
   async function addNonce(headers: Headers): Promise<Headers> {
     return nonces === null ? headers : { ...headers, 'dpop-nonce': await nonces.current(clock()) };
   }
 
   return {
     addNonce,
-    async check(binding, resource, { method, url, dpop }) {
+    /** Verifies the proof of a request. @throws OAuthError `invalid_dpop_proof` or `use_dpop_nonce` */
+    async check(
+      binding: { readonly token: string; readonly thumbprint: string },
+      resource: ProvableResource,
+      { method, url, dpop }: ProvableRequest,
+    ): Promise<void> {
       const expected = { method, url: publicUrl(resource, url), now: clock(), ...binding };
       try {
         await (await verify(dpop, expected)).consume();
@@ -79,7 +74,8 @@ export function createProofOfPossession(options: DpopOptions, clock: () => numbe
         throw asResource(error);
       }
     },
-    async addNonceToError(guardResponse, error) {
+    /** Adds a nonce to an error that asks for one. */
+    async addNonceToError(guardResponse: GuardResponse, error: unknown): Promise<GuardResponse> {
       const isWanted = (error as { code?: unknown } | null)?.code === 'use_dpop_nonce';
       return isWanted ? { ...guardResponse, headers: await addNonce(guardResponse.headers) } : guardResponse;
     },

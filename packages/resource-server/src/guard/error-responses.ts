@@ -8,21 +8,13 @@ import type { GuardSettings, ProtectedResource } from '../settings.ts';
 import { challengeResponse, oauthErrorResponse, type TokenScheme } from './challenge.ts';
 import { NO_HEADERS, verifiedTokenOf } from './verified-token.ts';
 
-export interface ErrorResponses {
-  /** The challenge for a request without a token. */
-  challenge(resource: ProtectedResource, requestInfo: RequestInfo): GuardResponse;
-  /** The same, of the resource at its path. */
-  challengeFor(requestInfo: RequestInfo): GuardResponse;
-  /** The 403 for a web origin or `Host` that is not allowed; `null` for all others. Prevents DNS rebinding. */
-  rejectForeignOrigin(requestInfo: RequestInfo): GuardResponse | null;
-  /** The response for an error of the guard or of the application. */
-  fromError(error: unknown, requestInfo: RequestInfo): GuardResponse;
-}
+export type ErrorResponses = ReturnType<typeof createErrorResponses>;
 
 /** Creates the error responses of a guard. */
-export function createErrorResponses({ resources, origins, events }: GuardSettings): ErrorResponses {
+export function createErrorResponses({ resources, origins, events }: GuardSettings) {
   const challenges = new Map(resources.map((resource) => [resource, challengeResponse(resource.challenge)]));
 
+  /** The response for an error of the guard or of the application. */
   function fromError(error: unknown, requestInfo: RequestInfo): GuardResponse {
     const resource = resourceForChallenge(resources, requestInfo.url);
     if (!(error instanceof OAuthError)) {
@@ -39,17 +31,23 @@ export function createErrorResponses({ resources, origins, events }: GuardSettin
     );
   }
 
-  const challenge: ErrorResponses['challenge'] = (resource, requestInfo) => {
+  /** The challenge for a request without a token. */
+  function challenge(resource: ProtectedResource, requestInfo: RequestInfo): GuardResponse {
     const guardResponse = challenges.get(resource) ?? challengeResponse(resource.challenge);
     return addCorsHeaders(guardResponse, origins, requestInfo);
-  };
+  }
 
   return {
     fromError,
     challenge,
-    challengeFor: (requestInfo) => challenge(resourceForChallenge(resources, requestInfo.url), requestInfo),
-    // MUST respond 403 to an invalid Origin; without a challenge, since no token would change that.
-    rejectForeignOrigin({ origin, host }) {
+    /** The same, of the resource at its path. */
+    challengeFor: (requestInfo: RequestInfo): GuardResponse =>
+      challenge(resourceForChallenge(resources, requestInfo.url), requestInfo),
+    /**
+     * The 403 for a web origin or `Host` that is not allowed; `null` for all others. Prevents DNS rebinding. MUST respond 403 to an
+     * invalid Origin; without a challenge, since no token would change that.
+     */
+    rejectForeignOrigin({ origin, host }: RequestInfo): GuardResponse | null {
       const isForeignPage = isPresent(origin) && !origins.allows(origin);
       if (!isForeignPage && (!isPresent(host) || origins.allowsHost(host))) return null;
       const error = isForeignPage ? 'origin_not_allowed' : 'host_not_allowed';

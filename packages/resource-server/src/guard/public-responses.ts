@@ -7,21 +7,17 @@ import { isAtOrBelowResource, requestPath } from '../request-path.ts';
 import type { GuardSettings } from '../settings.ts';
 import { type ErrorResponses, isPresent } from './error-responses.ts';
 
-export interface PublicResponses {
-  /** For metadata and preflights of the resources; `null` for every other request. */
-  find(requestInfo: RequestInfo): GuardResponse | null;
-  /** The same for a path that the guard protects, where every preflight is its own. */
-  findForGuardedPath(path: string, requestInfo: RequestInfo): GuardResponse | null;
-}
+export type PublicResponses = ReturnType<typeof createPublicResponses>;
 
 /** Creates the responses that precede token verification. */
 export function createPublicResponses(
   { resources, origins }: GuardSettings,
   { rejectForeignOrigin }: ErrorResponses,
-): PublicResponses {
+) {
   const serveMetadata = createMetadataHandler(resources.flatMap(({ document }) => document ?? []));
   return {
-    find(requestInfo) {
+    /** For metadata and preflights of the resources; `null` for every other request. */
+    find(requestInfo: RequestInfo): GuardResponse | null {
       const path = requestPath(requestInfo.url);
       const document = serveMetadata(requestInfo.method, path);
       if (document !== null || !isPreflight(requestInfo)) return document;
@@ -29,7 +25,8 @@ export function createPublicResponses(
         ? preflightResponse(origins, requestInfo.origin)
         : null;
     },
-    findForGuardedPath(path, requestInfo) {
+    /** The same for a path that the guard protects, where every preflight is its own. */
+    findForGuardedPath(path: string, requestInfo: RequestInfo): GuardResponse | null {
       const document = serveMetadata(requestInfo.method, path) ?? authorizationServerMetadataNotFound(path);
       if (document !== null) return document;
       return isPreflight(requestInfo)

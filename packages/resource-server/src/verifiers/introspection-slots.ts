@@ -24,25 +24,20 @@ export function hasFreeSlot(used: Iterable<SlotClaim>, claim: SlotClaim): boolea
   return own < (claim.isFamiliar ? MAX_CONCURRENT : MAX_UNFAMILIAR) - count;
 }
 
-/** The shapes of active tokens: issuers use one length, or one beginning. */
-export interface TokenShapes {
-  add(token: string): void;
-  /** Whether a token looks like one that was active; true as long as there was none. */
-  has(token: string): boolean;
-}
-
 const MAX_SHAPES = 64;
 /** Characters, as of `opaque.` or `gho_`. */
 const PREFIX_LENGTH = 4;
 
-export function createTokenShapes(): TokenShapes {
+/** The shapes of active tokens: issuers use one length, or one beginning. */
+export function createTokenShapes() {
   const shapes = new Set<string | number>();
   return {
-    add(token) {
+    add(token: string): void {
       for (const shape of [token.length, token.slice(0, PREFIX_LENGTH)])
         if (shapes.size < MAX_SHAPES) shapes.add(shape);
     },
-    has: (token) =>
+    /** Whether a token looks like one that was active; true as long as there was none. */
+    has: (token: string): boolean =>
       shapes.size === 0 || shapes.has(token.length) || shapes.has(token.slice(0, PREFIX_LENGTH)),
   };
 }

@@ -10,14 +10,7 @@ import type { Statement } from './messages.ts';
 /** Runs a query on one connection. @throws Error on timeout */
 export type RunQuery = (query: QueryConfig | string) => Promise<QueryResult>;
 
-export interface Connections {
-  /** Runs work on a dedicated connection, which is closed when the work fails. */
-  use<T>(work: (run: RunQuery) => Promise<T>): Promise<T>;
-  /** Runs statements in one round trip and one transaction. @throws BatchError */
-  runBatch(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
-  /** Closes all connections. */
-  close(): Promise<void>;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
 /** Milliseconds between probes whether the server of an abandoned query is reachable. */
 const PROBE_INTERVAL = 1_000;
@@ -29,7 +22,7 @@ export function createConnections(
   config: PoolConfig,
   timeout: number,
   statistics: PoolStatistics = { busy: 0, waiting: 0, waits: 0, waitSeconds: 0 },
-): Connections {
+) {
   const pool = new Pool({ ...config, onConnect: (client) => limitSession(client as PoolClient, timeout) });
   // An idle connection was lost. The pool has dropped it; an unhandled event would end the process.
   pool.on('error', () => {});
@@ -64,14 +57,18 @@ export function createConnections(
   }
 
   return {
-    use: (work) => borrow((client, limit) => work((query) => limit(client.query(query as QueryConfig)))),
-    runBatch: (statements) =>
+    /** Runs work on a dedicated connection, which is closed when the work fails. */
+    use: <T>(work: (run: RunQuery) => Promise<T>): Promise<T> =>
+      borrow((client, limit) => work((query) => limit(client.query(query as QueryConfig)))),
+    /** Runs statements in one round trip and one transaction. @throws BatchError */
+    runBatch: (statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]> =>
       borrow((client, limit) => {
         const query = new BatchQuery(statements, columns, parserOf);
         client.query(query);
         return limit(query.finished);
       }),
-    async close() {
+    /** Closes all connections. */
+    async close(): Promise<void> {
       closing.abort();
       if (!pool.ending) await pool.end();
     },

@@ -86,17 +86,11 @@ export function createPostgresDatabase(connections: Connections, isPrepared: boo
   };
 }
 
-interface SharedReads {
-  /** Returns the pending read of the same name, or adds one to the next batch. */
-  join<T>(name: string, read: () => Promise<T>): Promise<T>;
-  /** The batch is sent: later reads must see what was committed meanwhile. */
-  end(): void;
-}
-
 /** Requests of one batch that read the same row share one read. */
-function createSharedReads(): SharedReads {
+function createSharedReads() {
   let waiting = new Map<string, Promise<unknown>>();
   return {
+    /** Returns the pending read of the same name, or adds one to the next batch. */
     join<T>(name: string, read: () => Promise<T>): Promise<T> {
       const known = waiting.get(name) as Promise<T> | undefined;
       if (known !== undefined) return known;
@@ -104,7 +98,8 @@ function createSharedReads(): SharedReads {
       waiting.set(name, made);
       return made;
     },
-    end() {
+    /** The batch is sent: later reads must see what was committed meanwhile. */
+    end(): void {
       if (waiting.size > 0) waiting = new Map();
     },
   };

@@ -3,13 +3,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { createCommitHooks } from '../commit-hooks.ts';
 import { type Batch, createBatchCommit, type PendingOperation } from './batch.ts';
 
-export interface GroupCommit {
-  /** Runs an operation, possibly more than once, in a transaction. @returns its outcome, once it is on the disk. In call order. */
-  commit<T>(operation: () => T): Promise<T>;
-  /** A commit hook: `call` runs right before the next commit, after `within` milliseconds at the latest; what it adds is part of it. */
-  beforeCommit(call: () => void, within: number): void;
-}
-
 /**
  * A batch collects operations until a turn of the event loop adds none, because a flush costs more than twenty
  * operations. SQLite's own busy handler would block the process: it is off, and a batch that finds the database locked is
@@ -17,11 +10,7 @@ export interface GroupCommit {
  * @param busyTimeout seconds that an operation waits for a lock before it is rejected
  * @param beforeCommit throws if nothing may be committed
  */
-export function createGroupCommit(
-  connection: DatabaseSync,
-  busyTimeout: number,
-  beforeCommit: () => void,
-): GroupCommit {
+export function createGroupCommit(connection: DatabaseSync, busyTimeout: number, beforeCommit: () => void) {
   const commitBatch = createBatchCommit(connection, beforeCommit);
   const hooks = createCommitHooks();
   const scheduleFlush = createCommitDelay(() => pending.length, flush);
@@ -44,7 +33,8 @@ export function createGroupCommit(
   }
 
   return {
-    commit: (operation) =>
+    /** Runs an operation, possibly more than once, in a transaction. @returns its outcome, once it is on the disk. In call order. */
+    commit: <T>(operation: () => T): Promise<T> =>
       new Promise((resolve, reject) => {
         const run = () => {
           const outcome = operation();
@@ -55,6 +45,7 @@ export function createGroupCommit(
         isScheduled = true;
         scheduleFlush();
       }),
+    /** A commit hook: `call` runs right before the next commit, after `within` milliseconds at the latest; what it adds is part of it. */
     beforeCommit: hooks.add,
   };
 }

@@ -2,24 +2,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Template, Value } from '../sql.ts';
 
-export interface QueryCache {
-  /** Other connections may have written: the next read checks the data version. */
-  revalidate(): void;
-  /**
-   * The cached result for a key, or a new one. `null` is not cached. Within a transaction all results are of one snapshot.
-   */
-  read<T>(table: string, key: Value, read: () => T | null): T | null;
-  /** Invalidates what a statement may change, before it runs. */
-  invalidate(template: Template): void;
-}
-
 /** Maximum cached rows of a table. Beyond it, the table's cache is cleared. */
 const MOST = 1000;
 
 /** Incremented when another connection commits. @see https://sqlite.org/pragma.html#pragma_data_version */
 const VERSION = 'PRAGMA data_version';
 
-export function createQueryCache(connection: DatabaseSync): QueryCache {
+export function createQueryCache(connection: DatabaseSync) {
   const version = connection.prepare(VERSION);
   version.setReturnArrays(true);
   const tables = new Map<string, Map<Value, unknown>>();
@@ -41,9 +30,11 @@ export function createQueryCache(connection: DatabaseSync): QueryCache {
   }
 
   return {
-    revalidate() {
+    /** Other connections may have written: the next read checks the data version. */
+    revalidate(): void {
       isStale = true;
     },
+    /** The cached result for a key, or a new one. `null` is not cached. Within a transaction all results are of one snapshot. */
     read<T>(table: string, key: Value, read: () => T | null): T | null {
       if (isStale) look();
       const known = tables.get(table)?.get(key) as T | undefined;
@@ -52,7 +43,8 @@ export function createQueryCache(connection: DatabaseSync): QueryCache {
       if (made !== null) keep(table, key, made);
       return made;
     },
-    invalidate(template) {
+    /** Invalidates what a statement may change, before it runs. */
+    invalidate(template: Template): void {
       let table = changedBy.get(template);
       if (table === undefined) {
         table = tableChangedBy(template.sqlite);

@@ -3,13 +3,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asSqliteOutage, isSqliteBusy } from './outage.ts';
 
-export interface ReadBatcher {
-  /** Runs a query, possibly more than once. @returns its result */
-  read<T>(query: () => T): Promise<T>;
-  /** Runs pending reads at once. */
-  flush(): void;
-}
-
 /** A read that waits for its batch. */
 interface PendingRead {
   query(): unknown;
@@ -22,15 +15,12 @@ interface PendingRead {
  * @param begun called before each batch, and before each read that runs alone: others may have written since the last one
  * @param busyTimeout seconds that a read waits for a lock before it is rejected
  */
-export function createReadBatcher(
-  connection: DatabaseSync,
-  begun: () => void,
-  busyTimeout: number,
-): ReadBatcher {
+export function createReadBatcher(connection: DatabaseSync, begun: () => void, busyTimeout: number) {
   const begin = connection.prepare('BEGIN');
   const end = connection.prepare('COMMIT');
   let pending: PendingRead[] = [];
 
+  /** Runs pending reads at once. */
   function flush(): void {
     const batch = pending;
     pending = [];
@@ -69,7 +59,8 @@ export function createReadBatcher(
 
   return {
     flush,
-    read: <T>(query: () => T) =>
+    /** Runs a query, possibly more than once. @returns its result */
+    read: <T>(query: () => T): Promise<T> =>
       new Promise<T>((resolve) => {
         if (pending.length === 0) setImmediate(flush);
         pending.push({ query, resolve: resolve as PendingRead['resolve'] });

@@ -1,6 +1,5 @@
 /** Stylesheet and scripts of the console, named by content hash so that browsers cache them forever. */
 import { createAssetFiles, minifyStyle } from '@portcullis/authorization-server/pages';
-import type { HttpResponse } from '@portcullis/http';
 import { PALETTE_SCRIPT } from '../find/palette-script.ts';
 import { CONSOLE_PATH } from '../links.ts';
 import { ACTIVITY_SCRIPT } from './activity-script.ts';
@@ -15,25 +14,20 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   overview: OVERVIEW_SCRIPT,
 };
 
-export interface ConsoleAssets {
-  /** Path of the stylesheet. */
-  readonly stylesheet: string;
-  /** Paths of scripts, that of every page first. */
-  scriptsOf(names: readonly string[]): readonly string[];
-  /** Serves everything below `/admin/assets/`. `null`: there is no such file. */
-  respond(path: string, encodings: string | null): HttpResponse | null;
-}
-
 /** @param theme custom properties that the stylesheet uses */
-export function createConsoleAssets(theme: string): ConsoleAssets {
+export function createConsoleAssets(theme: string) {
   const { add, respond } = createAssetFiles(`${CONSOLE_PATH}/assets/`, "default-src 'none'; sandbox");
+  /** Path of the stylesheet. */
   const stylesheet = add('css', 'text/css; charset=utf-8', minifyStyle(theme + CONSOLE_STYLE));
   const paths = new Map(
     Object.entries(SCRIPTS).map(([name, text]) => [name, add('js', 'text/javascript; charset=utf-8', text)]),
   );
   return {
     stylesheet,
-    scriptsOf: (names) => ['console', ...names].flatMap((name) => paths.get(name) ?? []),
+    /** Paths of scripts, that of every page first. */
+    scriptsOf: (names: readonly string[]): readonly string[] =>
+      ['console', ...names].flatMap((name) => paths.get(name) ?? []),
+    /** Serves everything below `/admin/assets/`. `null`: there is no such file. */
     respond,
   };
 }

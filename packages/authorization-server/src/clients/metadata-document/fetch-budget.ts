@@ -2,16 +2,6 @@
 import { createTokenBuckets } from '../../rate-limit/limiter.ts';
 import { MAX_SHARE_OF_REST, type RateLimit } from '../../rate-limit/policies.ts';
 
-export interface FetchBudget {
-  /**
-   * Charges one fetch.
-   * @param target what is limited by itself: an origin or a URL
-   * @param site that names the URL; `null` when it is unknown
-   * @returns 0, or the seconds to wait
-   */
-  take(target: string, site: string | null): number;
-}
-
 /** The key of the total budget. */
 const ALL = '';
 
@@ -19,11 +9,17 @@ const ALL = '';
 export function createFetchBudget(
   clock: () => number,
   limits: Readonly<Record<'target' | 'total', RateLimit>>,
-): FetchBudget {
+) {
   const targets = createSharedBuckets(limits.target, clock);
   const total = createSharedBuckets(limits.total, clock);
   return {
-    take(target, site) {
+    /**
+     * Charges one fetch.
+     * @param target what is limited by itself: an origin or a URL
+     * @param site that names the URL; `null` when it is unknown
+     * @returns 0, or the seconds to wait
+     */
+    take(target: string, site: string | null): number {
       const wait = Math.max(total.waitOf(ALL, site), targets.waitOf(target, site));
       // A refusal costs nothing and evicts nothing.
       if (wait > 0) return wait;
@@ -35,12 +31,7 @@ export function createFetchBudget(
 }
 
 /** Token buckets of which each site may consume a share of what is left. A `null` site is not limited by itself. */
-interface SharedBuckets {
-  waitOf(key: string, site: string | null): number;
-  take(key: string, site: string | null): void;
-}
-
-function createSharedBuckets(limit: RateLimit, clock: () => number): SharedBuckets {
+function createSharedBuckets(limit: RateLimit, clock: () => number) {
   const siteLimit = {
     burst: limit.burst * MAX_SHARE_OF_REST,
     perMinute: limit.perMinute * MAX_SHARE_OF_REST,
@@ -56,12 +47,12 @@ function createSharedBuckets(limit: RateLimit, clock: () => number): SharedBucke
   };
 
   return {
-    waitOf(key, site) {
+    waitOf(key: string, site: string | null): number {
       if (site === null) return all.waitOf(key);
       const siteKey = `${site} ${key}`;
       return Math.max(all.waitOf(key), sites.waitOf(siteKey), shareWait(key, siteKey));
     },
-    take(key, site) {
+    take(key: string, site: string | null): void {
       all.take(key);
       if (site !== null) sites.take(`${site} ${key}`);
     },

@@ -6,22 +6,9 @@ import { providerClientAuthentications } from './client-authentication.ts';
 import { createProviderDiscovery, type ServerKind } from './discovery.ts';
 import { checkAvailable, IdentityProviderError, toIdentityProviderError } from './error.ts';
 import type { FederationContext, IdentityProvider } from './identity-provider.ts';
-import { type ResponseFormat, responseFormats } from './response-formats.ts';
+import { responseFormats } from './response-formats.ts';
 
-export interface ProviderTransport {
-  readonly identityProvider: IdentityProvider;
-  readonly responseFormat: ResponseFormat;
-  readonly fetch: OutboundFetch;
-  /** Options of the functions of `oauth4webapi`. */
-  readonly options: TransportOptions;
-  /** Our client at the provider, and the clock by which times are checked. */
-  client(): oauth.Client;
-  readonly authentication: oauth.ClientAuth;
-  /** Epoch seconds. */
-  readonly clock: () => number;
-  /** Runs requests with the provider's metadata. Everything that fails is an `IdentityProviderError`. */
-  withServer<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T>;
-}
+export type ProviderTransport = ReturnType<typeof createProviderTransport>;
 
 interface TransportOptions {
   readonly [oauth.customFetch]: (
@@ -44,12 +31,13 @@ export function createProviderTransport(
   context: FederationContext,
   identityProvider: IdentityProvider,
   kind?: ServerKind,
-): ProviderTransport {
+) {
   const { clock } = context;
   const { outbound } = context.options;
   const { provider, clientId } = identityProvider;
   const discovered = new Set<string>();
   const fetch = createProviderFetch(context, identityProvider, discovered);
+  /** Options of the functions of `oauth4webapi`. */
   const options: TransportOptions = {
     [oauth.customFetch]: (url, { body, signal, ...init }) =>
       fetch(url, { ...init, ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) }),
@@ -64,8 +52,10 @@ export function createProviderTransport(
     responseFormat: responseFormats[provider.protocol === 'oauth' ? provider.responseFormat : 'standard'],
     fetch,
     options,
+    /** Epoch seconds. */
     clock,
-    client: () => ({
+    /** Our client at the provider, and the clock by which times are checked. */
+    client: (): oauth.Client => ({
       client_id: clientId,
       [oauth.clockSkew]: clock() - Math.floor(Date.now() / 1000),
       [oauth.clockTolerance]: CLOCK_TOLERANCE,
@@ -74,7 +64,8 @@ export function createProviderTransport(
       identityProvider,
       clock,
     ),
-    async withServer(work) {
+    /** Runs requests with the provider's metadata. Everything that fails is an `IdentityProviderError`. */
+    async withServer<T>(work: (server: oauth.AuthorizationServer) => Promise<T>): Promise<T> {
       if (pending >= MAX_CONCURRENT) {
         throw new IdentityProviderError('outage', 'too many concurrent requests', { retryAfter: 1 });
       }

@@ -22,17 +22,12 @@ import type { TelemetryMetrics } from '../metrics/sent-metrics.ts';
 import { createMetricProducer } from './otlp-metrics.ts';
 import { createSpanProcessor } from './span-processor.ts';
 
-export interface Telemetry {
-  /** Sends the metrics of this process from now on. */
-  sendMetrics(families: () => readonly Family[]): void;
-  /** Sends what is left, and ends tracing. */
-  stop(): Promise<void>;
-}
+export type Telemetry = ReturnType<typeof startTelemetry>;
 
 /** Milliseconds for a request to the collector, also when this process stops. */
 const TIMEOUT = 5_000;
 
-export function startTelemetry(otlp: Otlp, log: Log, metrics: TelemetryMetrics): Telemetry {
+export function startTelemetry(otlp: Otlp, log: Log, metrics: TelemetryMetrics) {
   const { url, headers } = otlp;
   const resource = createResource();
   const exporter = new OTLPTraceExporter({ url: `${url}/v1/traces`, headers, timeoutMillis: TIMEOUT });
@@ -43,14 +38,16 @@ export function startTelemetry(otlp: Otlp, log: Log, metrics: TelemetryMetrics):
   traceWithOpenTelemetry();
   let meters: MeterProvider | null = null;
   return {
-    sendMetrics(families) {
+    /** Sends the metrics of this process from now on. */
+    sendMetrics(families: () => readonly Family[]): void {
       const reader = new PeriodicExportingMetricReader({
         exporter: new OTLPMetricExporter({ url: `${url}/v1/metrics`, headers, timeoutMillis: TIMEOUT }),
         metricProducers: [createMetricProducer(families, resource)],
       });
       meters = new MeterProvider({ resource, readers: [reader] });
     },
-    async stop() {
+    /** Sends what is left, and ends tracing. */
+    async stop(): Promise<void> {
       registerTracer(null);
       await Promise.allSettled([provider.shutdown(), meters?.shutdown()]);
       trace.disable();

@@ -3,12 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Message } from '@portcullis/http';
 import { MAX_EVENT_CHARACTERS, MAX_EVENTS } from '../../limits.ts';
 
-export interface EventLog {
-  /** Retains a message of a stream. @returns its event id */
-  add(stream: number, message: Message): string;
-  /** The messages after an event, of its stream; `null` for an event that is unknown here. */
-  after(id: string): StreamEvents | null;
-}
+export type EventLog = ReturnType<typeof createEventLog>;
 
 export interface StreamEvents {
   readonly stream: number;
@@ -22,13 +17,14 @@ interface RetainedEvent {
   readonly size: number;
 }
 
-export function createEventLog(): EventLog {
+export function createEventLog() {
   const prefix = randomBytes(6).toString('base64url');
   let retained: RetainedEvent[] = [];
   let size = 0;
   let last = 0;
   return {
-    add(stream, message) {
+    /** Retains a message of a stream. @returns its event id */
+    add(stream: number, message: Message): string {
       last += 1;
       const event = { id: `${prefix}.${last}`, stream, message, size: JSON.stringify(message).length };
       retained.push(event);
@@ -37,7 +33,8 @@ export function createEventLog(): EventLog {
         size -= retained.shift()?.size ?? 0;
       return event.id;
     },
-    after(id) {
+    /** The messages after an event, of its stream; `null` for an event that is unknown here. */
+    after(id: string): StreamEvents | null {
       const index = retained.findIndex((event) => event.id === id);
       const found = retained[index];
       if (found === undefined) return null;

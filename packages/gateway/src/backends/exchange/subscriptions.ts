@@ -53,23 +53,19 @@ export function createSubscriptions(): Subscriptions {
   }
 }
 
-export interface LogLevels {
-  /** Records the level of a session. @returns the request for the backend, with the most detailed level of any session */
-  set(session: ExchangeSession, message: RequestMessage): RequestMessage;
-  /** Whether a session's level includes a message. */
-  includes(session: ExchangeSession, message: Message): boolean;
-}
+export type LogLevels = ReturnType<typeof createLogLevels>;
 
 /** @see RFC 5424 §6.2.1 */
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 /** The level of sessions that have not set one, while others have. */
 const DEFAULT = LEVELS.indexOf('info');
 
-export function createLogLevels(sessions: ReadonlySet<ExchangeSession>): LogLevels {
+export function createLogLevels(sessions: ReadonlySet<ExchangeSession>) {
   const levels = new Map<ExchangeSession, number>();
   const levelOf = (session: ExchangeSession): number => levels.get(session) ?? DEFAULT;
   return {
-    set(session, message) {
+    /** Records the level of a session. @returns the request for the backend, with the most detailed level of any session */
+    set(session: ExchangeSession, message: RequestMessage): RequestMessage {
       const level = LEVELS.indexOf(String(parameter(message, 'level')));
       // The backend responds with the error.
       if (level === -1 || !isMembers(message.params)) return message;
@@ -78,7 +74,8 @@ export function createLogLevels(sessions: ReadonlySet<ExchangeSession>): LogLeve
       const most = Math.min(...Array.from(sessions, levelOf));
       return { ...message, params: { ...message.params, level: LEVELS[most] } };
     },
-    includes(session, message) {
+    /** Whether a session's level includes a message. */
+    includes(session: ExchangeSession, message: Message): boolean {
       if (levels.size === 0 || message.method !== 'notifications/message') return true;
       const level = LEVELS.indexOf(String(parameter(message, 'level')));
       return level === -1 || level >= levelOf(session);

@@ -19,13 +19,6 @@ export interface StatusListCacheLimits {
   readonly timeout: number;
 }
 
-export interface StatusListCache {
-  /** Returns the cached list, if it is usable now. It is refreshed in the background while it serves requests. */
-  findCached(uri: string, now: number): StatusList | null;
-  /** Returns the list. @throws OAuthError `temporarily_unavailable` if it is unavailable */
-  find(uri: string, now: number): Promise<StatusList>;
-}
-
 /** Seconds until a change reaches the guard: one each for the issuer and for caches in between. */
 export const DELIVERY_DELAY = 2;
 /** Seconds before a retry after a failure. */
@@ -49,7 +42,7 @@ interface CachedList {
 }
 
 /** Refreshes each list single-flight, not within a second of a failure, and only while it is needed. */
-export function createStatusListCache(load: LoadStatusList, limits: StatusListCacheLimits): StatusListCache {
+export function createStatusListCache(load: LoadStatusList, limits: StatusListCacheLimits) {
   const { freshness, staleIfError, timeout } = limits;
   const believed = freshness - DELIVERY_DELAY;
   const abandonedAfter = Math.ceil(timeout / 1000) + 1;
@@ -94,6 +87,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     return list !== null && now < Math.min(askedAt + freshness + staleIfError, list.expiresAt);
   }
 
+  /** Returns the cached list, if it is usable now. It is refreshed in the background while it serves requests. */
   function findCached(uri: string, now: number): StatusList | null {
     const one = cached.get(uri);
     if (one === undefined) return null;
@@ -105,6 +99,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     return isGood ? one.list : null;
   }
 
+  /** Returns the list. @throws OAuthError `temporarily_unavailable` if it is unavailable */
   async function find(uri: string, now: number): Promise<StatusList> {
     const atOnce = findCached(uri, now);
     if (atOnce !== null) return atOnce;

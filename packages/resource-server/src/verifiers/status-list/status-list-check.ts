@@ -29,16 +29,6 @@ export interface StatusListOptions {
   readonly clock?: () => number;
 }
 
-export interface StatusListCheck {
-  /** Whether the token is known to be valid, without waiting. */
-  isLiveNow(claims: VerifiedClaims): boolean;
-  /**
-   * Whether a token is valid.
-   * @throws OAuthError `invalid_token` if its status cannot be determined, `temporarily_unavailable` during outages
-   */
-  isLive(claims: VerifiedClaims): Promise<boolean>;
-}
-
 /** Adds the defaults. */
 function complete(options: StatusListOptions): Required<StatusListOptions> {
   const { freshness = 10, staleIfError = 60, withoutStatus = 'reject', origins = [] } = options;
@@ -47,10 +37,7 @@ function complete(options: StatusListOptions): Required<StatusListOptions> {
 }
 
 /** Creates the check for the lists of an issuer. */
-export function createStatusListCheck(
-  options: StatusListOptions,
-  context: StatusCheckContext,
-): StatusListCheck {
+export function createStatusListCheck(options: StatusListOptions, context: StatusCheckContext) {
   const { freshness, staleIfError, withoutStatus, origins, clock } = complete(options);
   const { issuer, remote } = context;
   const allowedOrigins: ReadonlySet<string> = new Set([new URL(issuer).origin, ...origins]);
@@ -64,12 +51,17 @@ export function createStatusListCheck(
   }
 
   return {
-    isLiveNow(claims) {
+    /** Whether the token is known to be valid, without waiting. */
+    isLiveNow(claims: VerifiedClaims): boolean {
       const reference = readStatusReference(claims);
       if (reference === null) return withoutStatus === 'accept';
       return lists.findCached(reference.uri, clock())?.statusOf(reference.idx) === STATUS_VALID;
     },
-    async isLive(claims) {
+    /**
+     * Whether a token is valid.
+     * @throws OAuthError `invalid_token` if its status cannot be determined, `temporarily_unavailable` during outages
+     */
+    async isLive(claims: VerifiedClaims): Promise<boolean> {
       const reference = readStatusReference(claims);
       if (reference === null) {
         if (withoutStatus === 'accept') return true;
