@@ -1,10 +1,11 @@
 /** One request to an HTTP backend and its response, streamed to the client: the effects of `exchange-phases.ts`. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { onShutdown } from '@portcullis/http/node';
+import { onShutdown, releaseParser } from '@portcullis/http/node';
 import type { Dispatcher } from 'undici';
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import { connectionFailure } from '../addresses/connection-failure.ts';
+import { isLasting } from '../backends/revisions.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import { type ExpectedResponses, joinEventId } from '../messages/check-responses.ts';
 import { type GatewayRequest, userKey } from '../servers/request.ts';
@@ -239,6 +240,7 @@ class Exchange implements BackendRequestListener {
     // A response has arrived: the body is not retried, and its rest not read.
     this.#upload?.keepNothing();
     if (this.#upload !== null) closeUnread(outgoing);
+    if (isStream && isLasting(this.#request.incoming)) releaseParser(outgoing);
     outgoing.writeHead(status, fields);
     if (isStream) outgoing.flushHeaders();
   }

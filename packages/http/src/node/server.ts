@@ -12,12 +12,14 @@ import {
 import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
 import { createIncomingRequest } from './incoming-request.ts';
 import { keepLongBodies } from './long-bodies.ts';
+import { releaseParsers } from './long-streams.ts';
 import { loadNodeHttps, nodeHttp } from './node-http.ts';
 import { createRequestTargetReader } from './request-target.ts';
 import { writeResponse } from './write-response.ts';
 
 export type { ConnectionInfo } from '../http-request.ts';
 export { allowLongBody } from './long-bodies.ts';
+export { releaseParser } from './long-streams.ts';
 
 /** A TLS certificate and its key, in PEM. */
 export interface TlsCertificate {
@@ -231,7 +233,7 @@ function createNodeServer(
       listener,
     );
     return {
-      server: keepLongBodies(answerHalfClosed(server)),
+      server: releaseParsers(keepLongBodies(answerHalfClosed(server))),
       replaceCertificate: (next) => server.setSecureContext({ ...next, minVersion: MIN_TLS_VERSION }),
     };
   }
@@ -239,7 +241,7 @@ function createNodeServer(
     throw new Error('This server has no certificate to replace.');
   };
   const server = nodeHttp.createServer(options, listener);
-  return { server: keepLongBodies(answerHalfClosed(server)), replaceCertificate };
+  return { server: releaseParsers(keepLongBodies(answerHalfClosed(server))), replaceCertificate };
 }
 
 /**
@@ -279,7 +281,13 @@ function closeServer(
       cut = openResponses.size();
       for (const outgoing of openResponses.all()) endByHandlers(outgoing);
       server.closeIdleConnections();
-      last = setTimeout(() => server.closeAllConnections(), Math.min(grace, LAST_RESPONSES));
+      last = setTimeout(
+        () => {
+          for (const outgoing of openResponses.all()) outgoing.destroy();
+          server.closeAllConnections();
+        },
+        Math.min(grace, LAST_RESPONSES),
+      );
     }, grace);
     const idle = keepsIdle
       ? undefined

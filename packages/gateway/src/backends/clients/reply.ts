@@ -1,8 +1,10 @@
 /** The response to a client: JSON for one message, an event stream for more. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorCodes, errorResponse, type Message, type MessageId } from '@portcullis/http';
+import { releaseParser } from '@portcullis/http/node';
 import { KEEP_ALIVE_INTERVAL, LATE_RESPONSE, MAX_UNREAD_RESPONSE } from '../../limits.ts';
 import { BackendError } from '../backend.ts';
+import { isLasting } from '../revisions.ts';
 
 export interface Reply {
   /** Sends a message before the last one: the response becomes an event stream. */
@@ -87,6 +89,7 @@ export function createReply(
   function openStream(): void {
     if (isStream || outgoing.destroyed) return;
     isStream = true;
+    if (isLasting(outgoing.req)) releaseParser(outgoing);
     outgoing.writeHead(200, {
       'content-type': 'text/event-stream',
       'cache-control': 'no-cache, no-transform',

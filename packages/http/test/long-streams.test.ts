@@ -1,0 +1,119 @@
+/** Event streams that stay open without the HTTP parser of their connection. */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type ListeningServer, listen, onShutdown, releaseParser } from '../src/node/server.ts';
+
+const EVENTS = { 'content-type': 'text/event-stream' };
+
+let server: ListeningServer | undefined;
+let client: Socket | undefined;
+afterEach(async () => {
+  client?.destroy();
+  await server?.close(0);
+});
+
+/** Opens a stream: its response at the server, what the client has received, and the targets of all requests. */
+async function openStream(method: 'GET' | 'POST', prepare: (outgoing: ServerResponse) => void = () => {}) {
+  const opened = Promise.withResolvers<ServerResponse>();
+  const targets: (string | undefined)[] = [];
+  server = await listen(
+    async () => ({
+      node(incoming, outgoing) {
+        targets.push(incoming.url);
+        incoming.resume().on('end', () => {
+          prepare(outgoing);
+          outgoing.writeHead(200, EVENTS).write('data: one\n\n');
+          opened.resolve(outgoing);
+        });
+      },
+    }),
+    { port: 0, host: '127.0.0.1' },
+  );
+  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+  client = socket;
+  let received = '';
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text;
+  });
+  const accept = method === 'GET' ? 'Accept: text/event-stream\r\n' : '';
+  socket.write(`${method} /first HTTP/1.1\r\nHost: a\r\n${accept}Content-Length: 0\r\n\r\n`);
+  const outgoing = await opened.promise;
+  await expect.poll(() => received).toContain('one');
+  return { server, socket, outgoing, targets, received: () => received };
+}
+
+const hasParser = ({ req }: ServerResponse): boolean => Object(req.socket).parser !== null;
+
+describe('an event stream whose parser was released', () => {
+  it('has none, delivers its events, and closes its connection after the last one', async () => {
+    const { socket, outgoing, received } = await openStream('GET', releaseParser);
+    await expect.poll(() => hasParser(outgoing)).toBe(false);
+    const closed = once(socket, 'end');
+    outgoing.write('data: two\n\n');
+    outgoing.end('data: three\n\n');
+    await closed;
+    expect(received()).toMatch(/^connection: close\r$/im);
+    expect(received()).toMatch(/one.*two.*three.*\r\n0\r\n\r\n$/s);
+  });
+
+  it('reads no further request from its connection, as one with a parser does after its end', async () => {
+    const released = await openStream('GET', releaseParser);
+    await expect.poll(() => hasParser(released.outgoing)).toBe(false);
+    released.socket.write('GET /second HTTP/1.1\r\nHost: a\r\n\r\n');
+    const closed = once(released.socket, 'end');
+    released.outgoing.end();
+    await closed;
+    expect(released.targets).toEqual(['/first']);
+    await released.server.close(0);
+
+    const { socket, outgoing, targets } = await openStream('GET');
+    expect(hasParser(outgoing)).toBe(true);
+    socket.write('GET /second HTTP/1.1\r\nHost: a\r\n\r\n');
+    outgoing.end();
+    await expect.poll(() => targets).toEqual(['/first', '/second']);
+  });
+
+  it.each(['end', 'destroy'] as const)('is closed when its client leaves by %s', async (leave) => {
+    const { socket, outgoing } = await openStream('GET', releaseParser);
+    await expect.poll(() => hasParser(outgoing)).toBe(false);
+    const closed = once(outgoing, 'close');
+    socket[leave]();
+    await closed;
+    expect(outgoing.writableFinished).toBe(false);
+  });
+
+  it('is ended by its handler when the server closes, and cut off if that does not end it', async () => {
+    const ended = await openStream('POST', (outgoing) => {
+      releaseParser(outgoing);
+      onShutdown(outgoing, () => void outgoing.end('data: the end\n\n'));
+    });
+    await expect.poll(() => hasParser(ended.outgoing)).toBe(false);
+    expect(await ended.server.close(20)).toBe(1);
+    await expect.poll(ended.received).toContain('the end');
+
+    const cut = await openStream('POST', releaseParser);
+    await expect.poll(() => hasParser(cut.outgoing)).toBe(false);
+    expect(await cut.server.close(20)).toBe(1);
+    expect(cut.outgoing.destroyed).toBe(true);
+  });
+
+  it('retains its parser while the body of its request arrives', async () => {
+    const opened = Promise.withResolvers<ServerResponse>();
+    server = await listen(
+      async () => ({
+        node(_incoming, outgoing) {
+          releaseParser(outgoing);
+          outgoing.writeHead(200, EVENTS).write('data: one\n\n');
+          setImmediate(() => setImmediate(() => opened.resolve(outgoing)));
+        },
+      }),
+      { port: 0, host: '127.0.0.1' },
+    );
+    client = connect(server.port, '127.0.0.1');
+    client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12');
+    const outgoing = await opened.promise;
+    expect([hasParser(outgoing), outgoing.shouldKeepAlive]).toEqual([true, true]);
+  });
+});
