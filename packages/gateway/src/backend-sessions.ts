@@ -1,31 +1,25 @@
 /** Sessions at a backend: of clients, and of the gateway for its own lists. */
 import type { BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
-import { type OwnSessions, ownInitialize } from './catalogue/list-tools.ts';
+import type { ListedRevisions } from './catalogue/catalogue.ts';
+import { ownInitialize } from './catalogue/list-tools.ts';
 import type { PassThroughOptions } from './http/pass-through.ts';
 import { type OwnedRequest, ownerKey } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 
-export interface BackendSessions {
-  /** A session for a client, also for one of a merged server. */
-  open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession>;
-  /**
-   * Sessions in which the gateway lists tools for the user: that of a client, if there is one, where the newest revision is enough;
-   * else own ones, and that of a client last.
-   */
-  readonly listSessions: OwnSessions;
-}
+export type BackendSessions = ReturnType<typeof createBackendSessions>;
 
 export function createBackendSessions(
   server: GatewayServer,
   backend: MessageBackend,
   { credentials, onToolsChanged }: Pick<PassThroughOptions, 'credentials' | 'onToolsChanged'>,
-): BackendSessions {
+) {
   /** The session that each user's client opened last. */
   const opened = new Map<string, BackendSession>();
 
   return {
-    async open(request, initialize) {
+    /** A session for a client, also for one of a merged server. */
+    async open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession> {
       const session = await openAtBackend(request, initialize, false);
       session.listen(({ method }) => {
         if (method === 'notifications/tools/list_changed') onToolsChanged(server);
@@ -37,7 +31,11 @@ export function createBackendSessions(
       });
       return session;
     },
-    async listSessions(request, revisions) {
+    /**
+     * Sessions in which the gateway lists tools for the user: that of a client, if there is one, where the newest revision is enough;
+     * else own ones, and that of a client last.
+     */
+    async listSessions(request: OwnedRequest, revisions: ListedRevisions) {
       const session = opened.get(ownerKey(request.owner));
       const known = session === undefined ? [] : [async () => ({ session, isOwn: false })];
       if (known.length > 0 && revisions === 'newest') return known;

@@ -16,19 +16,7 @@ const PROOF_LIFETIME = 600;
 /** What {@link Confirmation.check} decides: proven, with a proof for the next form of the same change, or a page that asks. */
 type Confirmed = { readonly proof: string } | { readonly response: HttpResponse };
 
-export interface Confirmation {
-  /** The page that asks for a credential and posts it to `change.action`. */
-  ask(visit: AccountRequest, change: ConfirmedChange): Promise<HttpResponse>;
-  /**
-   * Verifies the `code`, `password` or passkey `credential` of a form of this page, throttled like a login. The `proof` is for
-   * the next form of a change of two steps.
-   */
-  check(visit: AccountRequest, change: ConfirmedChange): Promise<Confirmed>;
-  /** Whether the form contains a proof of this user and session for this change. */
-  isProven(visit: AccountRequest, action: string): boolean;
-  /** Uses the proven proof of a form up: it allows one change, which may have been undone since. @returns `false` if it was used before */
-  consumeProof(visit: AccountRequest): Promise<boolean>;
-}
+export type Confirmation = ReturnType<typeof createConfirmation>;
 
 type Field = 'code' | 'password' | 'credential';
 
@@ -36,7 +24,7 @@ type Field = 'code' | 'password' | 'credential';
 export function createConfirmation(
   { store, clock, csrfTokens, events }: PageRouter,
   { factors, passkeys, authenticate, throttle, deviceCookies }: LocalLogin,
-): Confirmation {
+) {
   const challengeBinding = ({ sessionHash }: User, action: string) => ['confirm', action, sessionHash];
   const proofBinding = ({ account, sessionHash }: User, action: string, until: string, id: string) => [
     action, until, id, sessionHash, account.id,
@@ -46,7 +34,8 @@ export function createConfirmation(
     const id = newSecret();
     return `${until}.${id}.${csrfTokens.issue('confirmed', ...proofBinding(user, action, until, id))}`;
   };
-  const isProven: Confirmation['isProven'] = ({ parameters, user }, action) => {
+  /** Whether the form contains a proof of this user and session for this change. */
+  const isProven = ({ parameters, user }: AccountRequest, action: string): boolean => {
     const [until = '', id = '', mac] = (parameters.one('proof') ?? '').split('.');
     return (
       Number(until) > clock() &&
@@ -98,14 +87,21 @@ export function createConfirmation(
   };
 
   return {
-    ask: (visit, change) => show(visit, change, null, null),
+    /** The page that asks for a credential and posts it to `change.action`. */
+    ask: (visit: AccountRequest, change: ConfirmedChange): Promise<HttpResponse> =>
+      show(visit, change, null, null),
     isProven,
-    consumeProof: ({ parameters }) => {
+    /** Uses the proven proof of a form up: it allows one change, which may have been undone since. @returns `false` if it was used before */
+    consumeProof: ({ parameters }: AccountRequest): Promise<boolean> => {
       // Its id, which the MAC covers as text: the same MAC can be written in several ways.
       const [, id = ''] = (parameters.one('proof') ?? '').split('.');
       return store.consumeClientAssertion(hashSecret(`confirmed ${id}`), clock() + PROOF_LIFETIME);
     },
-    async check(visit, change) {
+    /**
+     * Verifies the `code`, `password` or passkey `credential` of a form of this page, throttled like a login. The `proof` is for
+     * the next form of a change of two steps.
+     */
+    async check(visit: AccountRequest, change: ConfirmedChange): Promise<Confirmed> {
       const { parameters, user, context: { layout } } = visit; // biome-ignore format: one line
       const field = submittedField(parameters);
       if (field === undefined) return { response: await show(visit, change, null, null) };

@@ -27,19 +27,7 @@ export interface FoundKeys extends ClientKeySet {
   readonly fetchedAt?: number;
 }
 
-export interface ClientKeys {
-  /**
-   * The keys of a client.
-   * @param wanted `newest`: the cached keys did not verify, so they are fetched again unless they were just fetched
-   * @param site that causes the fetch, for its budget
-   * @throws OAuthError `temporarily_unavailable` when they cannot be fetched
-   */
-  find(
-    metadata: Pick<ClientMetadata, 'jwks' | 'jwks_uri'>,
-    wanted: 'any' | 'newest',
-    site: string | null,
-  ): Promise<FoundKeys>;
-}
+export type ClientKeys = ReturnType<typeof createClientKeys>;
 
 const UNAVAILABLE =
   'This server found no key set at the jwks_uri: it must respond within seconds, with status 200, as application/json.';
@@ -54,12 +42,22 @@ const NONE: ClientKeySet = { keys: [] };
  * Cached by this process: every process fetches for itself.
  * @param timeout milliseconds of one fetch
  */
-export function createClientKeys(fetchJson: FetchJson, clock: () => number, timeout: number): ClientKeys {
+export function createClientKeys(fetchJson: FetchJson, clock: () => number, timeout: number) {
   const copies = createLruCache<Copy>({ entries: REMEMBERED });
   const singleFlight = createSingleFlight<Copy>(timeout);
 
   return {
-    async find({ jwks, jwks_uri: url }, wanted, site) {
+    /**
+     * The keys of a client.
+     * @param wanted `newest`: the cached keys did not verify, so they are fetched again unless they were just fetched
+     * @param site that causes the fetch, for its budget
+     * @throws OAuthError `temporarily_unavailable` when they cannot be fetched
+     */
+    async find(
+      { jwks, jwks_uri: url }: Pick<ClientMetadata, 'jwks' | 'jwks_uri'>,
+      wanted: 'any' | 'newest',
+      site: string | null,
+    ): Promise<FoundKeys> {
       if (url === undefined) return { keys: (jwks ?? NONE).keys.filter(hasAcceptableRsaCost) };
       const copy = copies.get(url);
       const now = clock();

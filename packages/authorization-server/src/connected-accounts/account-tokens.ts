@@ -28,26 +28,7 @@ export interface ConnectedAccountTokens {
   readonly issuedAt: number;
 }
 
-export interface AccountTokens {
-  /**
-   * The tokens of a grant at a backend, refreshed if they are about to expire; `null`: none, or they have ended.
-   * @throws OAuthError `temporarily_unavailable` while the backend's authorization server or the store is unavailable
-   */
-  find(grantId: string, backend: string): Promise<ConnectedAccountTokens | null>;
-  /** The tokens that take the place of rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
-  replace(grantId: string, backend: string, version: number): Promise<ConnectedAccountTokens | null>;
-  /**
-   * Saves the tokens of a new connection. If the transaction or the grant is gone, they are revoked at the backend.
-   * @param transactionId `null`: the grant exists
-   */
-  save(
-    owner: { readonly grantId: string; readonly accountId: string; readonly backend: UserBackend },
-    response: BackendTokenResponse,
-    transactionId: string | null,
-  ): Promise<boolean>;
-  /** Resolves when no refresh is in progress, whose response would be lost. */
-  whenIdle(): Promise<void>;
-}
+export type AccountTokens = ReturnType<typeof createAccountTokens>;
 
 /** How often the rule is applied again because another process has changed the record. */
 const MAX_STEPS = 4;
@@ -57,11 +38,7 @@ const RETRY_AHEAD_AFTER = 5;
 /** What is known of an account: usable until then, or changed, so that the rule has to be applied again; `null`: it has ended. */
 type Known = { readonly account: ConnectedAccountRecord; readonly until: number | null } | null;
 
-export function createAccountTokens(
-  context: BackendContext,
-  vault: TokenVault,
-  records: AccountRecords,
-): AccountTokens {
+export function createAccountTokens(context: BackendContext, vault: TokenVault, records: AccountRecords) {
   const { store, events, clock } = context;
   const refresher = createTokenRefresher(context, vault, records);
   const { save } = createAccountStorage(context, vault);
@@ -133,10 +110,16 @@ export function createAccountTokens(
 
   return {
     save,
+    /** Resolves when no refresh is in progress, whose response would be lost. */
     whenIdle: refresher.whenIdle,
-    find: (grantId, backend) =>
+    /**
+     * The tokens of a grant at a backend, refreshed if they are about to expire; `null`: none, or they have ended.
+     * @throws OAuthError `temporarily_unavailable` while the backend's authorization server or the store is unavailable
+     */
+    find: (grantId: string, backend: string): Promise<ConnectedAccountTokens | null> =>
       finding.run(JSON.stringify([grantId, backend]), () => findUsable({ grantId, backend })),
-    async replace(grantId, backend, version) {
+    /** The tokens that take the place of rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
+    async replace(grantId: string, backend: string, version: number): Promise<ConnectedAccountTokens | null> {
       const account = await findRecord({ grantId, backend });
       if (account === null || account.endedAt !== null) return null;
       if (account.version !== version) return read(account, clock());
@@ -148,7 +131,7 @@ export function createAccountTokens(
   };
 }
 
-function createAccountStorage(context: BackendContext, vault: TokenVault): Pick<AccountTokens, 'save'> {
+function createAccountStorage(context: BackendContext, vault: TokenVault) {
   const { store, events, clock } = context;
 
   async function createRecord(
@@ -162,7 +145,17 @@ function createAccountStorage(context: BackendContext, vault: TokenVault): Pick<
   }
 
   return {
-    async save({ grantId, accountId, backend: { id: backend } }, response, transactionId) {
+    /**
+     * Saves the tokens of a new connection. If the transaction or the grant is gone, they are revoked at the backend.
+     * @param transactionId `null`: the grant exists
+     */
+    async save(
+      owner: { readonly grantId: string; readonly accountId: string; readonly backend: UserBackend },
+      response: BackendTokenResponse,
+      transactionId: string | null,
+    ): Promise<boolean> {
+      const { grantId, accountId } = owner;
+      const backend = owner.backend.id;
       const account = await createRecord({ grantId, backend }, accountId, response);
       // Point of no return: these tokens take the place of earlier ones.
       if (await store.saveConnectedAccount(account, transactionId)) {

@@ -17,16 +17,7 @@ import { proofAlgorithms, readProofKey } from './proof-keys.ts';
 /** Keys of proofs in the cache. */
 const CACHED_KEYS = 1000;
 
-export interface DpopProofs {
-  /**
-   * Verifies the proof of a POST to an endpoint, which has one (`hasProof`). It is not marked as used yet.
-   * @throws OAuthError `invalid_dpop_proof`, or `use_dpop_nonce` with the nonce to use
-   * @see RFC 9449 §5
-   */
-  verify(request: HttpRequest, path: string): Promise<VerifiedProof>;
-  /** The header with the nonce for the next proof of a client that sent one. @see RFC 9449 §8.2 */
-  nonceHeaders(): Promise<Readonly<Record<string, string>>>;
-}
+export type DpopProofs = ReturnType<typeof createDpopProofs>;
 
 /** Whether a request has a proof to verify. */
 export function hasProof({ headers }: Pick<HttpRequest, 'headers'>): boolean {
@@ -34,7 +25,7 @@ export function hasProof({ headers }: Pick<HttpRequest, 'headers'>): boolean {
 }
 
 /** @see RFC 9449 §4.3, §5 and §8 */
-export function createDpopProofs({ store, clock, options }: DpopContext): DpopProofs {
+export function createDpopProofs({ store, clock, options }: DpopContext) {
   const { origin } = new URL(options.issuer);
   const nonceKey = createSecretKey(deriveNonceSecret(options.masterKey));
   const nonces = createDpopNonces((text) => createHmac('sha256', nonceKey).update(text).digest('base64url'));
@@ -54,7 +45,12 @@ export function createDpopProofs({ store, clock, options }: DpopContext): DpopPr
   );
 
   return {
-    async verify({ headers, method }, path) {
+    /**
+     * Verifies the proof of a POST to an endpoint, which has one (`hasProof`). It is not marked as used yet.
+     * @throws OAuthError `invalid_dpop_proof`, or `use_dpop_nonce` with the nonce to use
+     * @see RFC 9449 §5
+     */
+    async verify({ headers, method }: HttpRequest, path: string): Promise<VerifiedProof> {
       const field = headers.get('dpop') ?? '';
       const expected = { method, url: `${origin}${path}`, token: null, thumbprint: null, now: clock() };
       try {
@@ -63,7 +59,10 @@ export function createDpopProofs({ store, clock, options }: DpopContext): DpopPr
         throw await withNonce(error);
       }
     },
-    nonceHeaders: async () => ({ 'dpop-nonce': await nonces.current(clock()) }),
+    /** The header with the nonce for the next proof of a client that sent one. @see RFC 9449 §8.2 */
+    nonceHeaders: async (): Promise<Readonly<Record<string, string>>> => ({
+      'dpop-nonce': await nonces.current(clock()),
+    }),
   };
 
   async function withNonce(error: unknown): Promise<unknown> {

@@ -42,18 +42,10 @@ const reasons: Readonly<Partial<Record<ErrorPage, string>>> = {
 export interface MissingTransaction extends Pick<Details, 'reason' | 'facts'> {
   readonly missing: ErrorPage;
 }
-export interface PageErrors {
-  /** Shows an error page, and records it as an event. */
-  show(endpoint: string, errorPage: ErrorPage, details?: Details): Promise<HttpResponse>;
-  /** Shows why a transaction cannot continue, and records it as an event. */
-  showMissing(endpoint: string, transaction: MissingTransaction): Promise<HttpResponse>;
-  /** Shows the error page of a thrown error, and records it as an event. */
-  respond(endpoint: string, error: unknown): Promise<HttpResponse>;
-  /** A new reference, for a page and its event. */
-  newReference(): string;
-}
 
-export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layout: Layout): PageErrors {
+export type PageErrors = ReturnType<typeof createPageErrors>;
+
+export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layout: Layout) {
   const show = (errorPage: ErrorPage, reference: string, status: number, details: Details = {}) => {
     const { heading, sentences, actor } = errorPageContent(errorPage);
     const { values, retryAfter, reason: _reason, facts: _facts, ...more } = details;
@@ -72,7 +64,7 @@ export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layo
     );
   };
 
-  const showError: PageErrors['show'] = (endpoint, errorPage, details) => {
+  const showError = (endpoint: string, errorPage: ErrorPage, details?: Details) => {
     const reference = newReference();
     const reason = details?.reason ?? reasons[errorPage] ?? errorPage;
     events({ type: 'request.rejected', endpoint, error: errorPage, reason, reference, ...details?.facts });
@@ -111,10 +103,15 @@ export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layo
   };
 
   return {
+    /** Shows an error page, and records it as an event. */
     show: showError,
-    showMissing: (endpoint, { missing, ...details }) => showError(endpoint, missing, details),
+    /** Shows why a transaction cannot continue, and records it as an event. */
+    showMissing: (endpoint: string, { missing, ...details }: MissingTransaction): Promise<HttpResponse> =>
+      showError(endpoint, missing, details),
+    /** A new reference, for a page and its event. */
     newReference,
-    respond: (endpoint, error) =>
+    /** Shows the error page of a thrown error, and records it as an event. */
+    respond: (endpoint: string, error: unknown): Promise<HttpResponse> =>
       error instanceof OAuthError ? showOAuthError(endpoint, error) : fail(endpoint, error),
   };
 }

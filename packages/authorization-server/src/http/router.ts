@@ -30,17 +30,13 @@ export interface Route {
   respondMethodNotAllowed?(request: HttpRequest): Promise<HttpResponse>;
 }
 
-export interface Router {
-  /** Handles any request, and adds security headers; 404 for an unknown path. Never rejects. */
-  handle(request: HttpRequest, connection: ConnectionInfo): Promise<HttpResponse>;
-  owns(path: string): boolean;
-}
+export type Router = ReturnType<typeof createRouter>;
 
 /** Paths at which clients look for metadata: always owned by this server, 404 when there is none. */
 const WELL_KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)(?:\/|$)/;
 
 /** @param isHttps whether the public address is https */
-export function createRouter(routes: readonly Route[], events: EventSink, isHttps: boolean): Router {
+export function createRouter(routes: readonly Route[], events: EventSink, isHttps: boolean) {
   const whole = new Map<string, readonly Route[]>();
   for (const route of routes) whole.set(route.path, [...(whole.get(route.path) ?? []), route]);
   const below = [...whole].filter(([path]) => path.endsWith('/*'));
@@ -48,8 +44,9 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
     whole.get(path) ?? below.find(([pattern]) => path.startsWith(pattern.slice(0, -1)))?.[1];
 
   return {
-    owns: (path) => find(path) !== undefined || WELL_KNOWN.test(path),
-    handle(request, connection) {
+    owns: (path: string): boolean => find(path) !== undefined || WELL_KNOWN.test(path),
+    /** Handles any request, and adds security headers; 404 for an unknown path. Never rejects. */
+    handle(request: HttpRequest, connection: ConnectionInfo): Promise<HttpResponse> {
       const path = pathOf(request);
       const matching = find(path);
       if (matching === undefined) return Promise.resolve(withSecurityHeaders(respondNotFound(path), isHttps));

@@ -5,30 +5,24 @@ import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { CheckedKeyOptions } from '../keys/options.ts';
-import type { AssignStatus } from '../token/issue.ts';
 import type { TokenOptions } from '../token/options.ts';
 import { STATUS_LISTS_PATH } from './entries.ts';
 import { createPublishedStatusLists, type PublishedStatusLists } from './published-lists.ts';
 import { createAssignStatus } from './status-index.ts';
 
-/** What the server hooks into its endpoints if status lists are enabled. */
-export interface StatusListFeature {
-  readonly routes: readonly Route[];
-  /** Allocates an entry to each issued access token. */
-  readonly assignStatus: AssignStatus;
-  /** Records that an access token was revoked by itself. */
-  recordRevokedToken(tokenId: string): void;
-}
+export type StatusListFeature = ReturnType<typeof createStatusListFeature>;
 
-/** @see draft-ietf-oauth-status-list */
+/** What the server hooks into its endpoints if status lists are enabled. @see draft-ietf-oauth-status-list */
 export function createStatusListFeature(
   context: ServerContext<CheckedKeyOptions & TokenOptions>,
   keys: KeyRing,
-): StatusListFeature {
+) {
   const lists = createPublishedStatusLists(context, keys);
   return {
     routes: createRoutes(lists),
+    /** Allocates an entry to each issued access token. */
     assignStatus: createAssignStatus(context, lists),
+    /** Records that an access token was revoked by itself. */
     recordRevokedToken: lists.recordRevokedToken,
   };
 }

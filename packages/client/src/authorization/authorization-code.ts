@@ -40,16 +40,7 @@ interface SignInInput {
   readonly authentication?: AuthenticationRequirement | undefined;
 }
 
-export interface AuthorizationCodeGrant {
-  /** Signs in with the browser and receiver of the host. */
-  signIn(input: SignInInput): Promise<Tokens>;
-  /** First step: the URL for the browser. */
-  begin(input: SignInInput, redirectUri: string, binding: string | null): Promise<string>;
-  /** Second step: consumes the pending authorization of the redirect URL or its query. */
-  take(redirectedTo: string | URLSearchParams, binding: string | null): Promise<PendingAuthorization>;
-  /** Completes the second step with the tokens. */
-  complete(pending: PendingAuthorization, redirectedTo: string | URLSearchParams): Promise<Tokens>;
-}
+export type AuthorizationCodeGrant = ReturnType<typeof createCodeGrant>;
 
 /** The settings of a client that the grant uses. */
 interface CodeGrantSettings {
@@ -70,13 +61,14 @@ export function createCodeGrant(
   settings: CodeGrantSettings,
   context: TokenEndpointContext,
   registrations: RegistrationSource,
-): AuthorizationCodeGrant {
+) {
   const { store, browser, receiver, clock, random, account } = settings;
   const { host, pathname } = new URL(settings.server);
   const server = `${host}${pathname === '/' ? '' : pathname}`;
 
   return {
-    async signIn(input) {
+    /** Signs in with the browser and receiver of the host. */
+    async signIn(input: SignInInput): Promise<Tokens> {
       if (browser === null || receiver === null) {
         throw new ClientError(
           'sign_in_needed',
@@ -99,12 +91,14 @@ export function createCodeGrant(
       }
     },
 
-    async begin(input, redirectUri, binding) {
+    /** First step: the URL for the browser. */
+    async begin(input: SignInInput, redirectUri: string, binding: string | null): Promise<string> {
       requirePkceSupport(input.discovery);
       return (await start(input, redirectUri, binding)).url;
     },
 
-    take: (redirectedTo, binding) =>
+    /** Second step: consumes the pending authorization of the redirect URL or its query. */
+    take: (redirectedTo: string | URLSearchParams, binding: string | null): Promise<PendingAuthorization> =>
       takePendingAuthorization(
         store,
         readRedirectQuery(redirectedTo),
@@ -155,6 +149,7 @@ export function createCodeGrant(
     }
   }
 
+  /** Completes the second step with the tokens. */
   async function complete(
     pending: PendingAuthorization,
     redirectedTo: string | URLSearchParams,

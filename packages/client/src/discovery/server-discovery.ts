@@ -8,22 +8,7 @@ import { challengeRequest, processChallengeResponse, type ServerChallenge } from
 import { type DiscoverySettings, discover } from './discover.ts';
 import type { DiscoveryResult } from './discovery-result.ts';
 
-export interface ServerDiscovery {
-  /**
-   * Sends a request without a token to get the server's challenge.
-   * @throws ClientError `unreachable`
-   */
-  requestChallenge(): Promise<ServerChallenge>;
-  /**
-   * Discovers from a challenge.
-   * @param startedBy starts the sign-in. Only a user may leave an issuer for the server's own origin.
-   * @throws ClientError as `discover`, and `metadata_missing` when the client would have to fall back to the server's own
-   * origin although it has credentials of another issuer
-   */
-  discoverFrom(challenge: ServerChallenge, startedBy: 'user' | 'client'): Promise<DiscoveryResult>;
-  /** Requests the challenge and discovers from it. @throws ClientError */
-  discover(): Promise<DiscoveryResult>;
-}
+export type ServerDiscovery = ReturnType<typeof createServerDiscovery>;
 
 /** The settings of a client that its discovery uses. */
 interface ServerDiscoverySettings extends Omit<DiscoverySettings, 'transport' | 'order'> {
@@ -42,19 +27,21 @@ interface ServerDiscoverySettings extends Omit<DiscoverySettings, 'transport' | 
 }
 
 /** Creates the discovery of a client. */
-export function createServerDiscovery(
-  settings: ServerDiscoverySettings,
-  transport: Transport,
-): ServerDiscovery {
+export function createServerDiscovery(settings: ServerDiscoverySettings, transport: Transport) {
   const { server, emit } = settings;
   const order = settings.orderAuthorizationServers ?? createKnownFirst(settings);
 
   return {
     requestChallenge,
     discoverFrom,
-    discover: async () => discoverFrom(await requestChallenge(), 'user'),
+    /** Requests the challenge and discovers from it. @throws ClientError */
+    discover: async (): Promise<DiscoveryResult> => discoverFrom(await requestChallenge(), 'user'),
   };
 
+  /**
+   * Sends a request without a token to get the server's challenge.
+   * @throws ClientError `unreachable`
+   */
   async function requestChallenge(): Promise<ServerChallenge> {
     const signal = AbortSignal.timeout(settings.limits.timeout);
     const { url, headers } = challengeRequest(server);
@@ -69,6 +56,12 @@ export function createServerDiscovery(
     }
   }
 
+  /**
+   * Discovers from a challenge.
+   * @param startedBy starts the sign-in. Only a user may leave an issuer for the server's own origin.
+   * @throws ClientError as `discover`, and `metadata_missing` when the client would have to fall back to the server's own
+   * origin although it has credentials of another issuer
+   */
   async function discoverFrom(
     challenge: ServerChallenge,
     startedBy: 'user' | 'client',

@@ -2,11 +2,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { preparePrivateFile, storeUnusable } from './private-file.ts';
 
-export interface CredentialDatabase {
-  /** Prepared on first use. */
-  statement(sql: string): StatementSync;
-  close(): void;
-}
+export type CredentialDatabase = ReturnType<typeof openCredentialDatabase>;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS records (
@@ -23,19 +19,20 @@ const SCHEMA = `
  * Opens the file; creates it and its folder where they do not exist.
  * @throws ClientError `store_unusable`
  */
-export function openCredentialDatabase(path: string): CredentialDatabase {
+export function openCredentialDatabase(path: string) {
   preparePrivateFile(path);
   const database = openDatabase(path);
   const statements = new Map<string, StatementSync>();
   return {
-    statement(sql) {
+    /** Prepared on first use. */
+    statement(sql: string): StatementSync {
       const known = statements.get(sql);
       if (known !== undefined) return known;
       const prepared = database.prepare(sql);
       statements.set(sql, prepared);
       return prepared;
     },
-    close: () => database.close(),
+    close: (): void => database.close(),
   };
 }
 

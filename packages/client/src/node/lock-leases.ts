@@ -4,26 +4,19 @@ import type { Unlock } from '../storage/credential-store.ts';
 import { createLockQueue } from '../storage/lock-queue.ts';
 import type { CredentialDatabase } from './credential-database.ts';
 
-export interface LockLeases {
-  /** Waits for the lock of that name, and acquires it. */
-  lock(name: string): Promise<Unlock>;
-  /** Releases all locks of this process. */
-  releaseAll(): void;
-}
-
 /** Milliseconds until a lease expires, between its renewals, and between attempts to acquire one. */
 const LEASE_DURATION = 15_000;
 const RENEWAL_INTERVAL = 4_000;
 const POLL_INTERVAL = 40;
 
 /** Creates the locks of a database. */
-export function createLockLeases({ statement }: CredentialDatabase, clock: () => number): LockLeases {
+export function createLockLeases({ statement }: CredentialDatabase, clock: () => number) {
   const queue = createLockQueue();
   const renewals = new Map<string, NodeJS.Timeout>();
 
   return {
-    /** Callers of one process wait in a queue: only the first one competes with other processes. */
-    async lock(name) {
+    /** Waits for a lock, and acquires it. Callers of one process queue: only the first one competes with other processes. */
+    async lock(name: string): Promise<Unlock> {
       const leaveQueue = await queue(name);
       const holder = randomUUID();
       while (!acquire(name, holder)) await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
@@ -33,7 +26,8 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
         await leaveQueue();
       };
     },
-    releaseAll() {
+    /** Releases all locks of this process. */
+    releaseAll(): void {
       for (const holder of [...renewals.keys()]) release(holder);
     },
   };

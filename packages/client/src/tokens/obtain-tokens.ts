@@ -28,32 +28,27 @@ export interface ObtainTokensServices {
   readonly revocation: Pick<SessionRevocation, 'revokeReplaced'>;
 }
 
-export interface ObtainTokens {
-  /** Joins the request in progress, and rethrows a recent failure. Resolves to `null` when a request would gain nothing. */
-  obtain(demand: TokenDemand): Promise<Tokens | null>;
-  /** Ends the cooldown after a failure: the host requested tokens, or has them. */
-  forgetFailure(): void;
-}
-
 /** Milliseconds after which waiting for the sign-in lock is reported. */
 const WAITING_NOTICE_DELAY = 500;
 
 /** Creates the requests for tokens of a client. */
-export function createObtainTokens(settings: ClientSettings, services: ObtainTokensServices): ObtainTokens {
+export function createObtainTokens(settings: ClientSettings, services: ObtainTokensServices) {
   const { store, server, account, clock, limits, grant, emit } = settings;
   const { stored, source, revocation } = services;
   let inFlight: Promise<Tokens | null> | null = null;
   let failure: { readonly error: ClientError; readonly until: number } | null = null;
 
   return {
-    obtain(demand) {
+    /** Joins the request in progress, and rethrows a recent failure. Resolves to `null` when a request would gain nothing. */
+    obtain(demand: TokenDemand): Promise<Tokens | null> {
       if (failure !== null && clock() < failure.until) return Promise.reject(failure.error);
       inFlight ??= obtainLocked(demand).finally(() => {
         inFlight = null;
       });
       return inFlight;
     },
-    forgetFailure() {
+    /** Ends the cooldown after a failure: the host requested tokens, or has them. */
+    forgetFailure(): void {
       failure = null;
     },
   };

@@ -8,12 +8,7 @@ import type { CredentialRecord } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 import { revokeTokens } from '../token-endpoint/revocation.ts';
 
-export interface SessionRevocation {
-  /** Revokes the tokens of a record that was already removed. Returns whether the server accepted; never throws. */
-  revoke(record: CredentialRecord): Promise<boolean>;
-  /** Revokes tokens that newer ones have replaced, with a fresh discovery where none is given. Never throws. */
-  revokeReplaced(replaced: CredentialRecord, discovery?: DiscoveryResult): Promise<void>;
-}
+export type SessionRevocation = ReturnType<typeof createSessionRevocation>;
 
 /** Creates the session revocation of a client. */
 export function createSessionRevocation(
@@ -21,9 +16,10 @@ export function createSessionRevocation(
   serverDiscovery: ServerDiscovery,
   registrations: StoredRegistrations,
   context: TokenEndpointContext,
-): SessionRevocation {
+) {
   return {
-    async revoke(record) {
+    /** Revokes the tokens of a record that was already removed. Returns whether the server accepted; never throws. */
+    async revoke(record: CredentialRecord): Promise<boolean> {
       try {
         return await revokeAt(await serverDiscovery.discover(), record);
       } catch {
@@ -31,7 +27,8 @@ export function createSessionRevocation(
         return false;
       }
     },
-    async revokeReplaced(replaced, discovery) {
+    /** Revokes tokens that newer ones have replaced, with a fresh discovery where none is given. Never throws. */
+    async revokeReplaced(replaced: CredentialRecord, discovery?: DiscoveryResult): Promise<void> {
       const { issuer } = replaced.key;
       try {
         await revokeIfIndependent(replaced, discovery ?? (await serverDiscovery.discover()));

@@ -10,47 +10,36 @@ export interface KeyedTokens {
   readonly tokens: Tokens;
 }
 
-export interface StoredTokens {
-  /** As last read or saved, without waiting; `null`: there were none, or nothing was read yet. */
-  cached(): KeyedTokens | null;
-  /** Reads the store. */
-  load(): Promise<KeyedTokens | null>;
-  /** The newest record that this client may use. */
-  record(): Promise<CredentialRecord | null>;
-  /** Saves new tokens. Returns the record they replace; `null`: none. */
-  save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
-  /** Caches tokens that a refresh has already saved. */
-  cache(refreshed: KeyedTokens): void;
-  /** Marks the session as ended. */
-  end(): void;
-  /** Whether the session has ended and no other has begun since. */
-  hasEnded(): boolean;
-  /** Removes the tokens from the store, after a refresh in progress. Returns their record. */
-  remove(): Promise<CredentialRecord | null>;
-}
+export type StoredTokens = ReturnType<typeof createStoredTokens>;
 
 /** Creates the tokens of a client; nothing is read yet. */
-export function createStoredTokens(settings: ClientSettings): StoredTokens {
+export function createStoredTokens(settings: ClientSettings) {
   const { store, server, account, clock, emit } = settings;
   let latest: KeyedTokens | null = null;
   let ended = false;
 
   return {
-    cached: () => latest,
+    /** As last read or saved, without waiting; `null`: there were none, or nothing was read yet. */
+    cached: (): KeyedTokens | null => latest,
     load,
+    /** The newest record that this client may use. */
     record: newestRecord,
     save,
-    cache(refreshed) {
+    /** Caches tokens that a refresh has already saved. */
+    cache(refreshed: KeyedTokens): void {
       latest = refreshed;
     },
-    end() {
+    /** Marks the session as ended. */
+    end(): void {
       latest = null;
       ended = true;
     },
-    hasEnded: () => ended,
+    /** Whether the session has ended and no other has begun since. */
+    hasEnded: (): boolean => ended,
     remove,
   };
 
+  /** Reads the store. */
   async function load(): Promise<KeyedTokens | null> {
     const record = await newestRecord();
     latest = record === null || record.tokens === null ? null : { key: record.key, tokens: record.tokens };
@@ -70,6 +59,7 @@ export function createStoredTokens(settings: ClientSettings): StoredTokens {
       .toSorted((left, right) => age(right) - age(left));
   }
 
+  /** Saves new tokens. Returns the record they replace; `null`: none. */
   async function save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
     const replaced = await withLockedRecord(store, key, async (record) => {
       const credentialFingerprint = await fingerprintCredential(tokens, settings, key.issuer);
@@ -86,6 +76,7 @@ export function createStoredTokens(settings: ClientSettings): StoredTokens {
     return replaced?.tokens == null ? null : replaced;
   }
 
+  /** Removes the tokens from the store, after a refresh in progress. Returns their record. */
   async function remove(): Promise<CredentialRecord | null> {
     const [newest = null] = await ownRecords();
     const removed =

@@ -18,25 +18,7 @@ export interface RenewedTokens {
   readonly by: 'adopted' | 'refreshed' | 'obtained';
 }
 
-export interface TokenManager {
-  /** Tokens that need no renewal, without waiting; `null`: call `current`. */
-  peek(): Tokens | null;
-  /** The tokens to send, renewed ahead of their expiry; `null` when there are none. */
-  current(): Promise<Tokens | null>;
-  /** As `current`, for a host that sends the token itself: a bound one is replaced where the server issues bearer tokens. */
-  unbound(): Promise<Tokens | null>;
-  /**
-   * Replaces tokens that the server rejected with 401.
-   * @param mayRefresh `false` after refreshed tokens were rejected too
-   */
-  renew(rejected: Tokens | null, challenge: ServerChallenge, mayRefresh: boolean): Promise<RenewedTokens>;
-  /** Tokens with the scopes that an operation requires; `null` when a request would gain nothing. */
-  stepUp(insufficient: Tokens, challenge: ServerChallenge): Promise<Tokens | null>;
-  /** Obtains tokens on request of the host. */
-  obtain(challenge: ServerChallenge, prompt: string | null): Promise<Tokens>;
-  /** Saves the tokens of a sign-in in two steps. Returns the record they replace; `null`: none. */
-  save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null>;
-}
+export type TokenManager = ReturnType<typeof createTokenManager>;
 
 /** What a token manager uses. */
 interface TokenManagerServices extends ObtainTokensServices {
@@ -44,7 +26,7 @@ interface TokenManagerServices extends ObtainTokensServices {
 }
 
 /** Creates the token manager of a client. */
-export function createTokenManager(settings: ClientSettings, services: TokenManagerServices): TokenManager {
+export function createTokenManager(settings: ClientSettings, services: TokenManagerServices) {
   const { clock, grant } = settings;
   const { stored, refresh } = services;
   const { planFirst } = services.source;
@@ -52,36 +34,42 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
   const { obtain, forgetFailure } = createObtainTokens(settings, services);
 
   return {
-    peek() {
+    /** Tokens that need no renewal, without waiting; `null`: call `current`. */
+    peek(): Tokens | null {
       const tokens = stored.cached()?.tokens ?? null;
       return tokens !== null && !isStale(tokens, clock()) ? tokens : null;
     },
     current,
-    async unbound() {
+    /** As `current`, for a host that sends the token itself: a bound one is replaced where the server issues bearer tokens. */
+    async unbound(): Promise<Tokens | null> {
       const tokens = await current();
       const latest = stored.cached();
       if (tokens?.scheme !== 'DPoP' || tokens.refreshToken === null || latest === null) return tokens;
       return refresh(latest, true);
     },
     renew,
-    async stepUp(insufficient, challenge) {
+    /** Tokens with the scopes that an operation requires; `null` when a request would gain nothing. */
+    async stepUp(insufficient: Tokens, challenge: ServerChallenge): Promise<Tokens | null> {
       const latest = await stored.load();
       if (latest !== null && latest.tokens.accessToken !== insufficient.accessToken) return latest.tokens;
       const plan = planMore(insufficient, challenge.scopes ?? []);
       const rejected = insufficient;
       return obtain({ reason: 'insufficient_scope', challenge, plan, prompt: null, rejected });
     },
-    async obtain(challenge, prompt) {
+    /** Obtains tokens on request of the host. */
+    async obtain(challenge: ServerChallenge, prompt: string | null): Promise<Tokens> {
       forgetFailure();
       return obtainSome({ reason: 'requested', challenge, plan: planFirst, prompt, rejected: null });
     },
-    async save(key, tokens) {
+    /** Saves the tokens of a sign-in in two steps. Returns the record they replace; `null`: none. */
+    async save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
       const replaced = await stored.save(key, tokens);
       forgetFailure();
       return replaced;
     },
   };
 
+  /** The tokens to send, renewed ahead of their expiry; `null` when there are none. */
   async function current(): Promise<Tokens | null> {
     const latest = stored.cached() ?? (await stored.load());
     if (latest === null) return null;
@@ -103,6 +91,10 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     }
   }
 
+  /**
+   * Replaces tokens that the server rejected with 401.
+   * @param mayRefresh `false` after refreshed tokens were rejected too
+   */
   async function renew(
     rejected: Tokens | null,
     challenge: ServerChallenge,

@@ -28,21 +28,7 @@ interface PreparedRequest {
   readonly authentication?: AuthenticationRequirement | undefined;
 }
 
-export interface TokenSource {
-  /** Plans the scopes of a first request. */
-  readonly planFirst: (discovery: DiscoveryResult) => ScopePlan;
-  /** Discovers and plans; `null` when the plan is to request nothing. */
-  prepare(
-    challenge: ServerChallenge,
-    plan: ScopePlanner,
-    startedBy: 'user' | 'client',
-  ): Promise<PreparedRequest | null>;
-  /** From now on, tokens are bound only where the server accepts no others. */
-  preferBearer(): void;
-  prefersBearer(): boolean;
-  /** Requests tokens. A registration that the server no longer knows is replaced once. */
-  obtain(key: CredentialKey, prepared: PreparedRequest, prompt: string | null): Promise<Tokens>;
-}
+export type TokenSource = ReturnType<typeof createTokenSource>;
 
 /** What tokens are obtained with. */
 export interface TokenSourceServices {
@@ -61,14 +47,20 @@ interface DpopMetadata {
 export function createTokenSource(
   { grant, scopes: scopeSettings, dpop }: Pick<ClientSettings, 'grant' | 'scopes' | 'dpop'>,
   services: TokenSourceServices,
-): TokenSource {
+) {
   const { registrations, codeGrant, endpoint } = services;
   let prefersBearer = false;
 
   return {
-    planFirst: (discovery) => planScopes(discovery, scopeSettings),
+    /** Plans the scopes of a first request. */
+    planFirst: (discovery: DiscoveryResult): ScopePlan => planScopes(discovery, scopeSettings),
 
-    async prepare(challenge, planner, startedBy) {
+    /** Discovers and plans; `null` when the plan is to request nothing. */
+    async prepare(
+      challenge: ServerChallenge,
+      planner: ScopePlanner,
+      startedBy: 'user' | 'client',
+    ): Promise<PreparedRequest | null> {
       const discovery = await services.discovery.discoverFrom(challenge, startedBy);
       // Checked first, so that no client is registered in vain.
       if (grant.kind === 'device') requireDeviceEndpoint(discovery);
@@ -78,12 +70,14 @@ export function createTokenSource(
       return { discovery, plan, dpopKey, authentication: challenge.authentication };
     },
 
-    preferBearer() {
+    /** From now on, tokens are bound only where the server accepts no others. */
+    preferBearer(): void {
       prefersBearer = true;
     },
-    prefersBearer: () => prefersBearer,
+    prefersBearer: (): boolean => prefersBearer,
 
-    async obtain(key, prepared, prompt) {
+    /** Requests tokens. A registration that the server no longer knows is replaced once. */
+    async obtain(key: CredentialKey, prepared: PreparedRequest, prompt: string | null): Promise<Tokens> {
       try {
         return await requestByGrant(prepared, prompt);
       } catch (error) {

@@ -21,22 +21,7 @@ export interface Address {
   lastSuccess: number;
 }
 
-export interface Addresses {
-  /** In order of preference. */
-  readonly all: readonly [Address, ...Address[]];
-  /** The first address that is up, else one due for a retry; `null`: all are down. */
-  choose(now: number, without?: readonly Address[]): Address | null;
-  /** Whether at least one of them is believed to be up. */
-  isUp(): boolean;
-  /** The address of a session. */
-  byTag(tag: string): Address | null;
-  succeeded(address: Address, now: number): void;
-  /** @param reason code of the failure, for the log */
-  failed(address: Address, now: number, reason: string): void;
-  /** Seconds until an address is retried. */
-  retryAfter(now: number): number;
-  close(): Promise<void>;
-}
+export type Addresses = ReturnType<typeof createAddresses>;
 
 /** Called when an address of a backend goes down, or recovers (`null`). */
 export type HealthListener = (server: GatewayServer, address: Address, reason: string | null) => void;
@@ -46,14 +31,16 @@ export function createAddresses(
   { urls: [first, ...others] }: HttpBackendDefinition,
   server: GatewayServer,
   onHealth: HealthListener,
-): Addresses {
-  const all: Addresses['all'] = [
+) {
+  /** In order of preference. */
+  const all: readonly [Address, ...Address[]] = [
     createAddress(first, server.limits),
     ...others.map((url) => createAddress(url, server.limits)),
   ];
   return {
     all,
-    choose(now, without = []) {
+    /** The first address that is up, else one due for a retry; `null`: all are down. */
+    choose(now: number, without: readonly Address[] = []): Address | null {
       const isLeft = (address: Address) => !without.includes(address);
       return (
         all.find((address) => address.failures === 0 && isLeft(address)) ??
@@ -61,23 +48,28 @@ export function createAddresses(
         null
       );
     },
-    isUp: () => all.some(({ failures }) => failures === 0),
-    byTag: (tag) => all.find((address) => address.tag === tag) ?? null,
-    succeeded(address, now) {
+    /** Whether at least one of them is believed to be up. */
+    isUp: (): boolean => all.some(({ failures }) => failures === 0),
+    /** The address of a session. */
+    byTag: (tag: string): Address | null => all.find((address) => address.tag === tag) ?? null,
+    succeeded(address: Address, now: number): void {
       const wasDown = address.failures > 0;
       address.downUntil = 0;
       address.failures = 0;
       address.lastSuccess = now;
       if (wasDown) onHealth(server, address, null);
     },
-    failed(address, now, reason) {
+    /** @param reason code of the failure, for the log */
+    failed(address: Address, now: number, reason: string): void {
       const wasUp = address.failures === 0;
       address.downUntil = now + Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** address.failures);
       address.failures += 1;
       if (wasUp) onHealth(server, address, reason);
     },
-    retryAfter: (now) => Math.max(0, Math.min(...all.map(({ downUntil }) => downUntil - now))) / 1000,
-    async close() {
+    /** Seconds until an address is retried. */
+    retryAfter: (now: number): number =>
+      Math.max(0, Math.min(...all.map(({ downUntil }) => downUntil - now))) / 1000,
+    async close(): Promise<void> {
       // Open streams would delay the close for ever.
       const deadline = setTimeout(() => {
         for (const { pool } of all) void pool.destroy();

@@ -4,29 +4,25 @@ import { MAX_RESPONSE_HEADER } from '../limits.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { withoutContinue } from './connector.ts';
 
-export interface BackendPool {
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** Lets requests finish. */
-  close(): Promise<void>;
-  destroy(): Promise<void>;
-}
+export type BackendPool = ReturnType<typeof createBackendPool>;
 
 /** Loads undici with the first request: it costs a cold start 65 milliseconds. */
-export function createBackendPool({ origin }: URL, limits: GatewayServer['limits']): BackendPool {
+export function createBackendPool({ origin }: URL, limits: GatewayServer['limits']) {
   let pool: Pool | null = null;
   let opening: Promise<Pool> | null = null;
   let isClosed = false;
   return {
-    dispatch(options, handler) {
+    dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
       // Without a promise for each request.
       if (pool !== null) pool.dispatch(options, handler);
       else void opened().then((ready) => ready.dispatch(options, handler));
     },
-    async close() {
+    /** Lets requests finish. */
+    async close(): Promise<void> {
       isClosed = true;
       await (await opening)?.close();
     },
-    async destroy() {
+    async destroy(): Promise<void> {
       isClosed = true;
       await (await opening)?.destroy();
     },

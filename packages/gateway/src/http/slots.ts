@@ -8,25 +8,15 @@ import { tooManyCalls, unavailable } from './error-response.ts';
 /** Acquires a slot. @returns an idempotent release function @throws GatewayError 503 when none is free, 429 at the share of the user */
 type TakeSlot = (owner: Owner) => () => void;
 
-/** The limits of one server, shared by the pass-through and the message path. */
-export interface ServerSlots {
-  readonly takeRequest: TakeSlot;
-  readonly takeStream: TakeSlot;
-  /** Of each user. */
-  readonly streams: Gauge;
-  /**
-   * Reserves memory for a long body that is buffered.
-   * @returns a release function @throws GatewayError 503 when none is free, 429 when the user has their share
-   */
-  readonly takeMemory: (owner: Owner, bytes: number) => () => void;
-}
+export type ServerSlots = ReturnType<typeof createServerSlots>;
 
-/** @param server its limits are read at each use: they may change */
-export function createServerSlots(server: Pick<GatewayServer, 'name' | 'limits'>): ServerSlots {
+/** The limits of one server, shared by the pass-through and the message path. @param server its limits are read at each use: they may change */
+export function createServerSlots(server: Pick<GatewayServer, 'name' | 'limits'>) {
+  /** Of each user. */
   const streams = createGauge(() => server.limits.streamsPerUser);
   return {
     takeRequest: createRequestSlots(server),
-    takeStream(owner) {
+    takeStream(owner: Owner): () => void {
       const release = streams.take(userKey(owner));
       if (release === null)
         throw tooManyCalls(`Too many open streams to ${server.name}: close one first.`, 5);
@@ -37,9 +27,13 @@ export function createServerSlots(server: Pick<GatewayServer, 'name' | 'limits'>
   };
 }
 
-function createBodyMemory(server: Pick<GatewayServer, 'name' | 'limits'>): ServerSlots['takeMemory'] {
+/**
+ * Reserves memory for a long body that is buffered.
+ * @returns a release function @throws GatewayError 503 when none is free, 429 when the user has their share
+ */
+function createBodyMemory(server: Pick<GatewayServer, 'name' | 'limits'>) {
   const taken = createGauge(() => Math.max(server.limits.body, BODY_MEMORY_OF_USER));
-  return (owner, bytes) => {
+  return (owner: Owner, bytes: number): (() => void) => {
     const { name, limits } = server;
     const all = Math.max(limits.body, BODY_MEMORY_OF_ALL);
     if (taken.total + bytes > all) throw unavailable(`${name} is busy: too many long bodies at once.`, 1);
@@ -67,8 +61,6 @@ function createRequestSlots(server: Pick<GatewayServer, 'name' | 'limits'>): Tak
     return release;
   };
 }
-
-type Gauge = ReturnType<typeof createGauge>;
 
 /** Counts slots by key, each key up to a limit, which may change. */
 export function createGauge(limit: () => number) {

@@ -67,21 +67,7 @@ interface TokenScopes {
 /** The part of a request that presents its token. */
 type TokenRequest = Pick<RequestInfo, 'authorization' | 'address'>;
 
-export interface TokenAuthenticator {
-  /**
-   * Authenticates the token in an Authorization header; `null` if there is none. Synchronous for a cached token.
-   * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`
-   */
-  authenticate(
-    resource: ProtectedResource,
-    request: TokenRequest,
-  ): VerifiedToken | null | Promise<VerifiedToken>;
-  /**
-   * Verifies a token again: epoch seconds until which the result is fresh, `null` if the token is no longer valid.
-   * During an outage nothing changes.
-   */
-  reverify(verifiedToken: VerifiedToken, freshUntil: number): Promise<number | null>;
-}
+export type TokenAuthenticator = ReturnType<typeof createTokenAuthenticator>;
 
 /** Returns the verified token of a principal; `undefined` if the principal was not created by a guard. */
 export function verifiedTokenOf(principal: Principal): VerifiedToken | undefined {
@@ -96,7 +82,7 @@ const CACHED_CHARACTERS_PER_TOKEN = 1024;
 const MAX_HEADER_LENGTH = 16_500;
 
 /** Caches by the whole header, so that a known token costs one look-up and no parsing. */
-export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenticator {
+export function createTokenAuthenticator(settings: GuardSettings) {
   const { clock, clockTolerance, tokenCacheSize, dpop, certificates } = settings;
   const cache = createLruCache<VerifiedToken>({
     entries: tokenCacheSize,
@@ -105,10 +91,14 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
 
   const readScopes = createScopeReader();
 
+  /**
+   * Authenticates the token in an Authorization header; `null` if there is none. Synchronous for a cached token.
+   * @throws OAuthError `invalid_request`, `invalid_token` or `temporarily_unavailable`
+   */
   function authenticate(
     resource: ProtectedResource,
     request: TokenRequest,
-  ): ReturnType<TokenAuthenticator['authenticate']> {
+  ): VerifiedToken | null | Promise<VerifiedToken> {
     const { authorization } = request;
     const field =
       typeof authorization === 'string' && authorization.length <= MAX_HEADER_LENGTH ? authorization : null;
@@ -136,6 +126,10 @@ export function createTokenAuthenticator(settings: GuardSettings): TokenAuthenti
 
   return { authenticate, reverify };
 
+  /**
+   * Verifies a token again: epoch seconds until which the result is fresh, `null` if the token is no longer valid.
+   * During an outage nothing changes.
+   */
   async function reverify(
     { resource, accessToken: token, claims }: VerifiedToken,
     freshUntil: number,

@@ -20,31 +20,21 @@ import { createReply } from './reply.ts';
 /** Opens a session at the backend. */
 export type OpenBackend = (request: GatewayRequest, initialize: InitializeParams) => Promise<BackendSession>;
 
-export interface SessionTable {
-  /** The session of a request; `null` after the request was refused. */
-  find(request: GatewayRequest): LiveSession | null;
-  /** @throws BackendError `overloaded` */
-  open(request: GatewayRequest, id: string, initialize: InitializeParams): LiveSession;
-  /** The session's ID for its client. */
-  seal(request: GatewayRequest, session: LiveSession): string;
-  /** Ends a session in this process. */
-  end(session: LiveSession): void;
-  /** Deletes a session. */
-  delete(session: LiveSession): void;
-  close(): Promise<void>;
-}
+export type SessionTable = ReturnType<typeof createSessionTable>;
 
-export function createSessionTable(sealer: Sealer, openBackend: OpenBackend): SessionTable {
+export function createSessionTable(sealer: Sealer, openBackend: OpenBackend) {
   const live = createIdlePool<LiveSession>({
     limits: { entries: MAX_SESSIONS, perUser: MAX_SESSIONS_OF_USER, idle: SESSION_IDLE },
     interval: SESSION_SWEEP,
     overloaded: () => 'There are too many open sessions.',
   });
   const deleted = createLruCache<true>({ entries: MAX_DELETED_SESSIONS });
+  /** Ends a session in this process. */
   const end = (session: LiveSession): void => void live.end(session.id);
 
   return {
-    find(request) {
+    /** The session of a request; `null` after the request was refused. */
+    find(request: GatewayRequest): LiveSession | null {
       const { incoming, owner } = request;
       const version = incoming.headers['mcp-protocol-version'];
       const supported = [...WITH_SESSIONS].join(', ');
@@ -66,9 +56,12 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend): Se
       return session;
     },
     open,
-    seal: ({ owner }, { id, initialize }) => sealer.seal('session', owner, JSON.stringify([id, initialize])),
+    /** The session's ID for its client. */
+    seal: ({ owner }: GatewayRequest, { id, initialize }: LiveSession): string =>
+      sealer.seal('session', owner, JSON.stringify([id, initialize])),
     end,
-    delete(session) {
+    /** Deletes a session. */
+    delete(session: LiveSession): void {
       deleted.set(session.id, true);
       end(session);
     },
@@ -83,6 +76,7 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend): Se
     return undefined;
   }
 
+  /** @throws BackendError `overloaded` */
   function open(request: GatewayRequest, id: string, initialize: InitializeParams): LiveSession {
     const user = userKey(request.owner);
     const { grantId } = request.principal;

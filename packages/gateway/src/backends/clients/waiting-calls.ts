@@ -34,11 +34,7 @@ interface WaitingExchange {
   readonly send: (message: Message) => void;
 }
 
-export interface WaitingCalls {
-  /** The response, or a result that asks for input; `null` if the client has disappeared. @throws BackendError */
-  exchange(exchange: WaitingExchange): Promise<Message | null>;
-  close(): void;
-}
+export type WaitingCalls = ReturnType<typeof createWaitingCalls>;
 
 /** A call at the backend, between the requests of the client that carry it. */
 interface WaitingCall {
@@ -56,13 +52,14 @@ interface WaitingCall {
   timer: NodeJS.Timeout | undefined;
 }
 
-export function createWaitingCalls(sealer: Sealer): WaitingCalls {
+export function createWaitingCalls(sealer: Sealer) {
   /** Calls wait in this process: other processes cannot respond to the backend. */
   const process = randomUUID();
   const calls = new Map<string, WaitingCall>();
 
   return {
-    async exchange(exchange) {
+    /** The response, or a result that asks for input; `null` if the client has disappeared. @throws BackendError */
+    async exchange(exchange: WaitingExchange): Promise<Message | null> {
       const { owner, message } = exchange;
       const state = parameter(message, 'requestState');
       const found = state === undefined ? ([randomUUID(), start(exchange)] as const) : find(exchange, state);
@@ -79,7 +76,7 @@ export function createWaitingCalls(sealer: Sealer): WaitingCalls {
       const result = { resultType: 'input_required', inputRequests: inputsOf(call), requestState };
       return { jsonrpc: '2.0', id: message.id, result };
     },
-    close() {
+    close(): void {
       for (const { controller } of calls.values()) controller.abort();
     },
   };

@@ -25,15 +25,7 @@ export interface PendingRequest {
   readonly wait: (milliseconds: number | null) => void;
 }
 
-export interface PendingRequests {
-  get(id: MessageId): PendingRequest | undefined;
-  /** From the oldest to the newest. */
-  all(): readonly PendingRequest[];
-  /** Sends a request, under an id of the exchange. @throws BackendError */
-  send(session: ExchangeSession, message: RequestMessage, call: Call, timeout: number): Promise<Message>;
-  /** Rejects all pending and future requests. */
-  fail(error: Error): void;
-}
+export type PendingRequests = ReturnType<typeof createPendingRequests>;
 
 export interface PendingRequestOptions {
   readonly name: string;
@@ -53,22 +45,25 @@ export interface ExchangeTimeouts {
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the timer, the cancellation and the response of a request race to settle it
-export function createPendingRequests(options: PendingRequestOptions): PendingRequests {
+export function createPendingRequests(options: PendingRequestOptions) {
   const { name, transport } = options;
   const pending = new Map<MessageId, PendingRequest>();
   let failure: Error | null = null;
   let lastId = 0;
 
   return {
-    get: (id) => pending.get(id),
-    all: () => [...pending.values()],
+    get: (id: MessageId): PendingRequest | undefined => pending.get(id),
+    /** From the oldest to the newest. */
+    all: (): readonly PendingRequest[] => [...pending.values()],
     send,
-    fail(error) {
+    /** Rejects all pending and future requests. */
+    fail(error: Error): void {
       failure ??= error;
       for (const request of [...pending.values()]) request.settle(failure);
     },
   };
 
+  /** Sends a request, under an id of the exchange. @throws BackendError */
   async function send(
     session: ExchangeSession,
     message: RequestMessage,

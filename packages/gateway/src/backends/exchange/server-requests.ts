@@ -19,16 +19,7 @@ import {
   receiverOf,
 } from './pending-requests.ts';
 
-export interface ServerRequests {
-  /** Delivers a request of the backend. @param relatedTo the client's request that it belongs to, if the transport identifies it */
-  accept(message: RequestMessage, relatedTo: MessageId | null): void;
-  /** The client's response, with the id that the backend expects. @throws BackendError `not_pending` */
-  resolve(session: ExchangeSession, response: Message): Message;
-  /** The backend cancels one of its requests. */
-  cancel(cancellation: Message): void;
-  /** Rejects the requests to a disconnected client. */
-  release(session: ExchangeSession): void;
-}
+export type ServerRequests = ReturnType<typeof createServerRequests>;
 
 interface ServerRequest {
   readonly id: MessageId;
@@ -45,12 +36,13 @@ export interface ServerRequestOptions {
   readonly timeouts: ExchangeTimeouts;
 }
 
-export function createServerRequests(options: ServerRequestOptions): ServerRequests {
+export function createServerRequests(options: ServerRequestOptions) {
   const { pending, sessions, isShared, post, timeouts } = options;
   const delivered = new Map<string, ServerRequest>();
 
   return {
-    accept(message, relatedTo) {
+    /** Delivers a request of the backend. @param relatedTo the client's request that it belongs to, if the transport identifies it */
+    accept(message: RequestMessage, relatedTo: MessageId | null) {
       if (message.method === 'ping') return post({ jsonrpc: '2.0', id: message.id, result: {} });
       const during = relatedTo === null ? newestRequest() : pending.get(relatedTo);
       const session = during?.session ?? (areOfOneClient(sessions) ? [...sessions].at(-1) : undefined);
@@ -64,7 +56,8 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
       during?.wait(null);
       receive({ ...message, id });
     },
-    resolve(session, response) {
+    /** The client's response, with the id that the backend expects. @throws BackendError `not_pending` */
+    resolve(session: ExchangeSession, response: Message): Message {
       const id = String(response.id);
       const request = delivered.get(id);
       if (request === undefined || request.session !== session) throw notPending();
@@ -72,7 +65,8 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
       request.during?.wait(timeouts.first);
       return { ...response, id: request.id };
     },
-    cancel(cancellation) {
+    /** The backend cancels one of its requests. */
+    cancel(cancellation: Message): void {
       const requestId = parameter(cancellation, 'requestId');
       const found = [...delivered].find(([, { id }]) => id === requestId);
       if (found === undefined) return;
@@ -81,7 +75,8 @@ export function createServerRequests(options: ServerRequestOptions): ServerReque
       const params = { ...(cancellation.params as object), requestId: id };
       receiverOf(session, during)?.({ ...cancellation, params });
     },
-    release(session) {
+    /** Rejects the requests to a disconnected client. */
+    release(session: ExchangeSession): void {
       for (const [key, request] of delivered) {
         if (request.session !== session) continue;
         delivered.delete(key);

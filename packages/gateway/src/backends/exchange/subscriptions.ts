@@ -2,34 +2,26 @@
 import { isMembers, type Message, parameter, type RequestMessage } from '@portcullis/http';
 import type { ExchangeSession } from './pending-requests.ts';
 
-export interface Subscriptions {
-  /** Records the effect of a request that the backend accepted. */
-  learn(session: ExchangeSession, message: Message): void;
-  /**
-   * Ends the subscription of a session here.
-   * @returns whether another session still has it, and the backend must not be notified
-   */
-  leavesOthers(session: ExchangeSession, message: Message): boolean;
-  /** Whether a session has subscribed to a resource, or to one above it. */
-  includes(session: ExchangeSession, uri: unknown): boolean;
-  /** Removes a session. @returns the resources that no session is subscribed to any more */
-  release(session: ExchangeSession): readonly string[];
-  size(): number;
-}
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 /** Closing one session does not affect the subscriptions of another. */
-export function createSubscriptions(): Subscriptions {
+export function createSubscriptions() {
   const subscribers = new Map<string, Set<ExchangeSession>>();
 
   return {
-    learn(session, message) {
+    /** Records the effect of a request that the backend accepted. */
+    learn(session: ExchangeSession, message: Message): void {
       const uri = parameter(message, 'uri');
       if (typeof uri !== 'string') return;
       if (message.method === 'resources/subscribe')
         subscribers.set(uri, (subscribers.get(uri) ?? new Set<ExchangeSession>()).add(session));
       if (message.method === 'resources/unsubscribe') leave(session, uri);
     },
-    leavesOthers(session, message) {
+    /**
+     * Ends the subscription of a session here.
+     * @returns whether another session still has it, and the backend must not be notified
+     */
+    leavesOthers(session: ExchangeSession, message: Message): boolean {
       const uri = parameter(message, 'uri');
       const known = typeof uri === 'string' ? subscribers.get(uri) : undefined;
       if (message.method !== 'resources/unsubscribe' || known === undefined) return false;
@@ -37,12 +29,14 @@ export function createSubscriptions(): Subscriptions {
       known.delete(session);
       return true;
     },
-    includes: (session, uri) =>
+    /** Whether a session has subscribed to a resource, or to one above it. */
+    includes: (session: ExchangeSession, uri: unknown): boolean =>
       typeof uri === 'string' &&
       [...subscribers].some(([subscribed, known]) => known.has(session) && uri.startsWith(subscribed)),
-    release: (session) =>
+    /** Removes a session. @returns the resources that no session is subscribed to any more */
+    release: (session: ExchangeSession): readonly string[] =>
       [...subscribers].flatMap(([uri, known]) => (known.has(session) && leave(session, uri) ? [uri] : [])),
-    size: () => subscribers.size,
+    size: (): number => subscribers.size,
   };
 
   /** Whether the session was the last one. */

@@ -12,12 +12,6 @@ import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { type BackendAccess, BackendError } from '../backend.ts';
 
-export interface BackendPools {
-  /** @throws BackendError when there is no response, ConnectionRequired when the user has to connect an account */
-  fetchFor(access: BackendAccess): TransportFetch;
-  close(): Promise<void>;
-}
-
 /**
  * Keep-alive connections to one backend.
  * @param addresses record which of them are reachable
@@ -27,21 +21,24 @@ export function createBackendPools(
   { name, limits }: Pick<GatewayServer, 'name' | 'limits'>,
   addresses: Addresses,
   forward: readonly string[] = [],
-): BackendPools {
+) {
   let opening: ReturnType<typeof open> | null = null;
   return {
-    fetchFor: (access) => async (url, request) => {
-      const credential = await access.credential();
-      const response = await send(url, request, credential);
-      if (credential.key === '' || (response.status !== 401 && response.status !== 403)) return response;
-      const { status, headers } = response;
-      const decision = await access.rejected({ url: url.href, status, headers }, credential);
-      if (decision === 'final') return response;
-      await response.body?.cancel();
-      if (decision !== 'retry') throw decision;
-      return send(url, request, await access.credential());
-    },
-    close: async () => (await opening)?.dispatcher.destroy(),
+    /** @throws BackendError when there is no response, ConnectionRequired when the user has to connect an account */
+    fetchFor:
+      (access: BackendAccess): TransportFetch =>
+      async (url, request) => {
+        const credential = await access.credential();
+        const response = await send(url, request, credential);
+        if (credential.key === '' || (response.status !== 401 && response.status !== 403)) return response;
+        const { status, headers } = response;
+        const decision = await access.rejected({ url: url.href, status, headers }, credential);
+        if (decision === 'final') return response;
+        await response.body?.cancel();
+        if (decision !== 'retry') throw decision;
+        return send(url, request, await access.credential());
+      },
+    close: async (): Promise<void> => (await opening)?.dispatcher.destroy(),
   };
 
   /** Loads undici with the first request, as the pools of addresses do. */

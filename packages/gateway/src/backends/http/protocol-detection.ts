@@ -15,26 +15,22 @@ export interface BackendProtocols {
   readonly sse: boolean;
 }
 
-export interface ProtocolDetection {
-  /** `null` before they were detected. */
-  known(): BackendProtocols | null;
-  /** `null` if the backend is unreachable or requires another credential: the request itself will fail with the reason. */
-  detect(credential: BackendCredential): Promise<BackendProtocols | null>;
-  close(): Promise<void>;
-}
+export type ProtocolDetection = ReturnType<typeof createProtocolDetection>;
 
 const CLIENT = { name: 'portcullis', version: '1' };
 
 /** Sends the credential of the first user: backends may require one even for detection. */
-export function createProtocolDetection(server: GatewayServer, addresses: Addresses): ProtocolDetection {
+export function createProtocolDetection(server: GatewayServer, addresses: Addresses) {
   const { limits } = server;
   const connections = createBackendPools(server, addresses);
   let protocols: BackendProtocols | null = null;
   let detecting: Promise<BackendProtocols | null> | null = null;
 
   return {
-    known: () => protocols,
-    detect(credential) {
+    /** `null` before they were detected. */
+    known: (): BackendProtocols | null => protocols,
+    /** `null` if the backend is unreachable or requires another credential: the request itself will fail with the reason. */
+    detect(credential: BackendCredential): Promise<BackendProtocols | null> {
       detecting ??= detectNow(credential)
         .catch(() => null)
         .then((found) => {

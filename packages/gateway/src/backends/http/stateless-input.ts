@@ -14,23 +14,17 @@ import { notPending } from '../exchange/server-requests.ts';
 import { INPUT_METHODS, toSession } from '../revisions.ts';
 import type { StatelessRequests } from './stateless-requests.ts';
 
-export interface InputRequests {
-  /**
-   * Sends a request, and again with the requested input until its result is complete, at most `MAX_INPUT_REQUESTS` times.
-   * @returns an error response if the input is not available, or still incomplete after the last attempt
-   * @throws BackendError
-   */
-  send(message: RequestMessage, call: Call): Promise<Message>;
-  /** The client's response to a request for input. @throws BackendError `not_pending` */
-  resolve(response: Message): void;
-}
-
-export function createInputRequests(name: string, requests: StatelessRequests): InputRequests {
+export function createInputRequests(name: string, requests: StatelessRequests) {
   // Over 60 lines: sending a call again and the requests that it waits for are one loop.
   const delivered = new Map<string, (response: Message) => void>();
 
   return {
-    async send(message, call) {
+    /**
+     * Sends a request, and again with the requested input until its result is complete, at most `MAX_INPUT_REQUESTS` times.
+     * @returns an error response if the input is not available, or still incomplete after the last attempt
+     * @throws BackendError
+     */
+    async send(message: RequestMessage, call: Call): Promise<Message> {
       let response = await requests.send(message, call);
       for (let attempt = 1; attempt <= MAX_INPUT_REQUESTS; attempt += 1) {
         const { result } = response;
@@ -48,7 +42,8 @@ export function createInputRequests(name: string, requests: StatelessRequests): 
       const text = `${name} asked for input more than ${MAX_INPUT_REQUESTS} times.`;
       return errorResponse(message.id, errorCodes.internal, text);
     },
-    resolve(response) {
+    /** The client's response to a request for input. @throws BackendError `not_pending` */
+    resolve(response: Message): void {
       const id = String(response.id);
       const resolve = delivered.get(id);
       if (resolve === undefined) throw notPending();

@@ -25,21 +25,14 @@ export interface StatelessOptions {
   readonly timeouts: ExchangeTimeouts;
 }
 
-export interface StatelessRequests {
-  /** @throws BackendError */
-  send(message: RequestMessage, call: Call): Promise<Message>;
-  /** Sends a request whose response the caller reads. */
-  post(message: Message, signal: AbortSignal): Promise<Response>;
-  /** Sets the log level that all further requests name. */
-  setLogLevel(level: unknown): void;
-}
+export type StatelessRequests = ReturnType<typeof createStatelessRequests>;
 
 /** @param closing ends all requests */
 export function createStatelessRequests(
   { name, url, fetch, frame, timeouts }: StatelessOptions,
   client: InitializeParams,
   closing: AbortSignal,
-): StatelessRequests {
+) {
   // Over 60 lines: the four steps of one request share its headers and timeouts.
   const headers = createStandardHeaders();
   let level: unknown;
@@ -47,11 +40,13 @@ export function createStatelessRequests(
   return {
     send,
     post,
-    setLogLevel(wanted) {
+    /** Sets the log level that all further requests name. */
+    setLogLevel(wanted: unknown): void {
       level = wanted;
     },
   };
 
+  /** @throws BackendError */
   async function send(message: RequestMessage, call: Call): Promise<Message> {
     const response = await sendOnce(message, call);
     const isMismatch = isMembers(response.error) && response.error['code'] === errorCodes.headerMismatch;
@@ -87,6 +82,7 @@ export function createStatelessRequests(
     }
   }
 
+  /** Sends a request whose response the caller reads. */
   function post(message: Message, signal: AbortSignal): Promise<Response> {
     const complete = withMeta(message, {
       [metaKeys.version]: STATELESS,
