@@ -7,7 +7,7 @@ import { untilPainted } from './paint.ts';
 import { type Scene, scenes } from './scenes.ts';
 
 /** The cookies of a browser in which Ada is signed in. */
-type SignedIn = Awaited<ReturnType<BrowserContext['storageState']>>;
+type SignedIn = Awaited<ReturnType<BrowserContext['cookies']>>;
 
 /** Takes a screenshot of a page under a unique name. */
 export type Look = (page: Page, name: string) => Promise<void>;
@@ -29,35 +29,31 @@ export async function walk(browser: Browser, options: Habits, look: Look): Promi
       full: await connect(browser, galleries.full),
       linked: await connect(browser, galleries.linked),
     };
-    for (const scene of scenes.filter(({ name }) => name.startsWith(options.only ?? ''))) {
-      const storageState = scene.fresh === true ? undefined : signedIn[scene.gallery ?? 'full'];
-      const habits = storageState === undefined ? options : { ...options, storageState };
-      await see(browser, galleries[scene.gallery ?? 'full'], scene, look, habits);
+    const { only, ...habits } = options;
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...habits });
+    // One page for all: each page of another context would start a process.
+    const page = await context.newPage();
+    for (const scene of scenes.filter(({ name }) => name.startsWith(only ?? ''))) {
+      const kind = scene.gallery ?? 'full';
+      await context.clearCookies();
+      if (scene.fresh !== true) await context.addCookies(signedIn[kind] ?? []);
+      await see(page, galleries[kind], scene);
+      await look(page, scene.name);
     }
+    await context.close();
   } finally {
     await Promise.all(Object.values(galleries).map((gallery) => gallery.close()));
   }
 }
 
-async function see(
-  browser: Browser,
-  gallery: Gallery,
-  { name, open }: Scene,
-  look: Look,
-  { only: _only, ...options }: Habits,
-): Promise<void> {
-  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
-  try {
-    const page = await context.newPage();
-    await page.setViewportSize({ width: 360, height: 640 });
-    await open(page, context, gallery);
-    // Our script reveals hidden elements.
-    await page.waitForLoadState();
-    await untilPainted(page);
-    await look(page, name);
-  } finally {
-    await context.close();
-  }
+/** Opens a scene at the size of a small phone, in the page of the scene before. */
+async function see(page: Page, gallery: Gallery, { open }: Scene): Promise<void> {
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize({ width: 360, height: 640 });
+  await open(page, page.context(), gallery);
+  // Our script reveals hidden elements.
+  await page.waitForLoadState();
+  await untilPainted(page);
 }
 
 /** Lets Ada connect two apps, one of them twice, so that the page has connections to list and to distinguish. */
@@ -80,7 +76,7 @@ async function connect(browser: Browser, gallery: Gallery): Promise<SignedIn> {
   }
   app.close();
   app.closeAllConnections();
-  const signedIn = await context.storageState();
+  const signedIn = await context.cookies();
   await context.close();
   return signedIn;
 }
