@@ -312,7 +312,7 @@ function mergedFirst({ server: one }: ServedServer, { server: other }: ServedSer
   return Number(one.merges === null) - Number(other.merges === null);
 }
 
-/** Milliseconds in which each request has ended, unless its backend sends on and on. */
+/** Milliseconds in which each request ends, unless its backend never stops sending. */
 function drainLimit({ limits }: GatewayServer): number {
   return (limits.firstByte + limits.idle) * 1000;
 }

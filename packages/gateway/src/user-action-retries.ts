@@ -18,7 +18,7 @@ export interface UserActionRetry {
 
 export type UserActionRetries = ReturnType<typeof createUserActionRetries>;
 
-/** The key of the question in the result. */
+/** The key of the input request in the result. */
 const KEY = 'open';
 
 export function createUserActionRetries(sealer: Sealer) {

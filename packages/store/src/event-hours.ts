@@ -18,7 +18,7 @@ const list = defineQuery(`SELECT ${hours.select()} FROM event_hours WHERE at >= 
 const listKeys = defineQuery(
   `SELECT ${keys.select()} FROM event_hours WHERE at >= ? AND at < ? ORDER BY at DESC`,
 );
-/** Of all that have not expired those that have not ended, each by an index alone. */
+/** Counts live records: those that have not expired, less those that have ended; each count reads an index only. */
 const count = defineQuery(`SELECT
   (SELECT COUNT(*) FROM grants WHERE expires_at > ?) - (SELECT COUNT(*) FROM grants WHERE revoked_at IS NOT NULL) AS grants,
   (SELECT COUNT(*) FROM clients WHERE id > '') - (SELECT COUNT(*) FROM clients WHERE last_used_at IS NULL AND expires_at IS NOT NULL) AS clients,

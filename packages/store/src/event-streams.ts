@@ -23,7 +23,7 @@ const endedGrants = defineQuery(
   'SELECT resources FROM grants WHERE revoked_at >= ? AND account_id = ? AND created_at <= ?',
 );
 
-/** Seconds between the change of a grant and its event, whose times are those of two clocks. */
+/** Maximum clock skew, in seconds, between the change of a grant and its event. */
 const CLOCKS = 2;
 
 export function createEventStreamStore(database: Database): EventStreamStore {

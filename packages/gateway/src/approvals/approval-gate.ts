@@ -63,7 +63,7 @@ export function createApprovalGate(approvals: CallApprovals, pins: PinBoard | nu
   };
 }
 
-/** Without the approvals of an authorization server, none is ever given. */
+/** Without the approvals of an authorization server, no call is ever approved. */
 export const noApprovals: ApprovalGate = {
   async find(_sender, { message, because }) {
     throw forbidden(message, 'denied', because);

@@ -1,4 +1,4 @@
-/** What of a call its approval is bound to: the bytes of the arguments, and the values of other parameters with an effect. Pure. */
+/** The parts of a call that an approval binds: the bytes of the arguments, and the values of other parameters with an effect. Pure. */
 import { hash } from 'node:crypto';
 import { isMembers, type JsonFields } from '@portcullis/http';
 import { createCallArguments } from '@portcullis/policy';
@@ -17,7 +17,7 @@ interface BoundCall {
 }
 
 /**
- * Reads what is approved of a call. All of it is read by every parser in the same way.
+ * Reads the parts of a call that an approval binds. Every JSON parser reads them with the same result.
  * @throws MessageError
  */
 export function readBoundCall(message: ScannedMessage, body: Buffer): BoundCall {
@@ -44,9 +44,9 @@ function readStrictly(text: string, what: string, id: string | null): void {
   }
 }
 
-/** What was bound already, and what a client adds when it sends the call again because of an approval. */
+/** Parameters that are bound separately, and those that a client adds when it retries the call after an approval. */
 const APART: readonly string[] = ['name', 'arguments', 'requestState', 'inputResponses'];
-/** About the transport of the message and its sender: other values change nothing about the call. */
+/** Metadata of the transport and the sender: its values do not change what the call does. */
 const WITHOUT_EFFECT: readonly string[] = [
   'progressToken',
   'io.modelcontextprotocol/protocolVersion',
@@ -67,7 +67,7 @@ function readOthers(text: string, id: string | null): string {
     ...(isMembers(meta) ? metaOf(without(meta, WITHOUT_EFFECT)) : meta !== undefined && { _meta: meta }),
   };
   const found = JSON.stringify(left);
-  // What is repeated counts once here, and perhaps otherwise at the backend.
+  // `JSON.parse` keeps the last of duplicate members, the backend perhaps another one.
   if (found !== '{}') readStrictly(text, 'parameters', id);
   return found;
 }

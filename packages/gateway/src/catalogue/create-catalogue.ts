@@ -171,7 +171,7 @@ function mapLater<Value, Result>(
   return value instanceof Promise ? value.then(map) : map(value);
 }
 
-/** The definitions of one list. If two of them share a name, neither is one. */
+/** The definitions of one list. Tools that share a name are all dropped. */
 function readList(elements: readonly unknown[]): readonly ListedTool[] {
   const listed = elements.flatMap((element) => {
     const tool = readToolDefinition(element);

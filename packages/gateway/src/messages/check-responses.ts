@@ -59,7 +59,7 @@ function checkResponse({ members }: JsonNode, { ids }: ExpectedResponses, isComp
   if (result === undefined && error === undefined) return;
   if (members.has('method')) throw new SyntaxError('it is a request and a response');
   if (id === undefined ? !isComplete : id.end === -1) return;
-  // An error whose request could not be read answers none.
+  // An error response to a request that could not be parsed has no id. @see JSON-RPC 2.0 §5
   if (result === undefined && (id === undefined || id.text === 'null')) return;
   if (id === undefined || !ids.has(textOf(id))) throw new SyntaxError('it answers another request');
 }
@@ -81,7 +81,7 @@ export function joinEventId({ ids, isBatch }: ExpectedResponses, id: string): st
   return JSON.stringify([...retained, id]);
 }
 
-/** An ID of an earlier version is that of the backend alone: its stream may send no response. */
+/** An event ID issued by an earlier version holds the ID of the backend alone; its stream may carry no responses. */
 export function splitEventId(text: string): { readonly id: string; readonly expected: ExpectedResponses } {
   const parts = readParts(text) ?? [text];
   return { id: parts.at(-1) ?? '', expected: { ids: new Set(parts.slice(0, -1)), isBatch: false } };
@@ -150,8 +150,8 @@ function startsWithMark(bytes: Buffer): boolean {
 }
 
 /**
- * Checks a document, or the data of an event: that all clients read the same response and the same lists, and that it is one to a
- * request that it may answer. Clients ignore a byte order mark.
+ * Checks a document, or the data of an event: that all clients parse the same response and the same lists, and that it responds to a
+ * request of this stream. Clients ignore a byte order mark.
  * @throws SyntaxError for responses in what is no JSON, no UTF-8, or has a member twice; and for a response to another request
  * @see RFC 8259 §4, §8.1
  */

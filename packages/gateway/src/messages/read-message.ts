@@ -205,13 +205,13 @@ function readHandle(params: JsonNode, name: string, id: string | null): ScannedT
   return { value: readText(params, name, id), range: rangeOf(value) ?? { start: 0, end: 0 } };
 }
 
-/** A task in another form is none. */
+/** A related task without a string `taskId` is ignored. */
 function readRelatedTask(holder: JsonNode | undefined, id: string | null): ScannedText | null {
   const related = holder?.members.get('_meta')?.members.get(RELATED_TASK);
   return related?.members.get('taskId')?.type === 'string' ? readHandle(related, 'taskId', id) : null;
 }
 
-/** Nothing is refused for its trace context. */
+/** An invalid trace context is ignored: it is never a reason to reject the message. */
 function readTrace(params: JsonNode | null): Pick<ScannedMessage, 'traceparent' | 'tracestate' | 'metaAt'> {
   const meta = params?.members.get('_meta');
   return {

@@ -33,7 +33,7 @@ export interface ScannedMessage extends McpOperation {
   readonly relatedTask: ScannedText | null;
   /** `params.requestState`. */
   readonly requestState: ScannedText | null;
-  /** The id of a response, which the question of a backend has chosen; `null` for other messages. */
+  /** The id of a response, chosen by the backend in its server request; `null` for other messages. */
   readonly serverRequest: ScannedText | null;
   /** The trace context in `params._meta`; an empty value if it is no text. */
   readonly traceparent: ScannedText | null;

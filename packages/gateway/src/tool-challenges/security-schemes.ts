@@ -6,7 +6,7 @@ import { type Scopes, unionScopes } from '@portcullis/protocol';
 /** @see SEP-1488, and "Authentication" in the documentation of OpenAI's Apps SDK */
 type SecurityScheme = { readonly type: 'noauth' } | { readonly type: 'oauth2'; readonly scopes: Scopes };
 
-/** A tool that some sign-in may open. What a rule forbids to all users is not listed. */
+/** Whether a sign-in could allow the tool. A tool that a rule denies to all users is not listed. */
 export function mayBecomeCallable(rules: readonly LocatedRule[]): boolean {
   return rules.every(({ rule }) => rule.never !== true);
 }
