@@ -75,6 +75,18 @@ describe('an event stream whose parser was released', () => {
     await expect.poll(() => targets).toEqual(['/first', '/second']);
   });
 
+  it('is closed when its client keeps sending, and stays open beside a few bytes', async () => {
+    const { socket, outgoing, targets, received } = await openStream('GET', releaseParser);
+    await expect.poll(() => hasParser(outgoing)).toBe(false);
+    await new Promise<void>((resolve) => socket.write('x'.repeat(64 * 1024), () => resolve()));
+    outgoing.write('data: two\n\n');
+    await expect.poll(received).toContain('two');
+    const closed = once(outgoing, 'close');
+    socket.on('error', () => {}).write('x'.repeat(1024));
+    await closed;
+    expect(targets).toEqual(['/first']);
+  });
+
   it.each(['end', 'destroy'] as const)('is closed when its client leaves by %s', async (leave) => {
     const { socket, outgoing } = await openStream('GET', releaseParser);
     await expect.poll(() => hasParser(outgoing)).toBe(false);

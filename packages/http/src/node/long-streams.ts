@@ -8,6 +8,9 @@ interface ServedSocket extends Socket {
   parser?: { unconsume(): void; remove(): void; close(): void } | null;
 }
 
+/** Bytes that a client may send after its request, as for a pipelined request: they are discarded. */
+const MAX_DISCARDED = 64 * 1024;
+
 /** Servers that close connections without a parser themselves: `closeAllConnections` does not find them. */
 const closing = new WeakSet<Server>();
 
@@ -17,8 +20,9 @@ export function releaseParsers<T extends Server>(server: T): T {
 }
 
 /**
- * Frees the HTTP parser of a connection: 10 kB, as much as everything else of an open event stream. No further request is read from
- * it, and it is closed after this response. To be called when the request has arrived, before the head of the response is written.
+ * Frees the HTTP parser of a connection: 10 kB, as much as everything else of an open event stream. The connection is closed after
+ * this response: further requests on it are discarded, and a client that sends more than a few is disconnected. To be called when the
+ * request has arrived, before the head of the response is written.
  * @see RFC 9112 §9.6
  */
 export function releaseParser(outgoing: ServerResponse): void {
@@ -33,5 +37,10 @@ export function releaseParser(outgoing: ServerResponse): void {
     parser.unconsume();
     parser.remove();
     parser.close();
+    let discarded = 0;
+    socket.on('data', ({ length }: Buffer) => {
+      discarded += length;
+      if (discarded > MAX_DISCARDED) socket.destroy();
+    });
   });
 }
