@@ -101,6 +101,11 @@ function resourcesOf(issuer: string, kind: GalleryKind) {
   ];
 }
 
+const WORKSPACES = [
+  { id: 'w1', name: 'Library' },
+  { id: 'w2', name: 'Archive' },
+];
+
 export async function openGallery(kind: GalleryKind): Promise<Gallery> {
   const withAccount = !['empty', 'company', 'elsewhere'].includes(kind);
   const store = await openStore(':memory:');
@@ -134,13 +139,7 @@ export async function openGallery(kind: GalleryKind): Promise<Gallery> {
     localAccounts: kind !== 'elsewhere',
     personalAccessTokens: kind === 'full',
     deviceAuthorization: kind === 'full',
-    workspaces: async (_account, resource) =>
-      resource === board
-        ? [
-            { id: 'w1', name: 'Library' },
-            { id: 'w2', name: 'Archive' },
-          ]
-        : [],
+    workspaces: async (_account, resource) => (resource === board ? WORKSPACES : []),
   });
   answer = (asked) => {
     const { pathname } = new URL(asked.url);

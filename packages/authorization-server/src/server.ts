@@ -202,6 +202,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const { providerTokens } = federation;
   const services = createGrantServices(context, keys, correlation, statusLists, providerTokens);
   const { accessTokens, refreshTokens, isLive } = services;
+  const recordRevokedToken = statusLists?.recordRevokedToken ?? null;
   const readPersonalAccessToken = context.options.personalAccessTokens
     ? createReadPersonalAccessToken(context)
     : null;
@@ -230,13 +231,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     ...(await loadBackChannelLogout(context)),
     ...(sharedSignals?.routes ?? []),
     ...(await loadScim(context)),
-    createRevocation(
-      context,
-      accessTokens,
-      authenticate,
-      refreshTokens,
-      statusLists?.recordRevokedToken ?? null,
-    ),
+    createRevocation(context, accessTokens, authenticate, refreshTokens, recordRevokedToken),
     createIntrospection(context, accessTokens, authenticate, isLive, refreshTokens, readPersonalAccessToken),
     createJwksEndpoint(keys),
     ...(statusLists?.routes ?? []),

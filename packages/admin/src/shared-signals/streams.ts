@@ -148,13 +148,7 @@ export function createStreams(context: StreamContext, clientId: string) {
       await find(id);
       const accountId = await findSubjectAccount(context, subject);
       // An unknown subject is saved as a change of nothing: neither the response nor its time tells whether the account exists.
-      await save(id, (stream) => {
-        const others = stream.removedAccounts.filter((one) => one !== accountId);
-        if (change === 'remove' && others.length >= MAX_REMOVED)
-          throw new StreamError(403, `A stream can do without at most ${MAX_REMOVED} subjects.`);
-        const isRemoved = change === 'remove' && accountId !== null;
-        return { ...stream, removedAccounts: isRemoved ? [...others, accountId] : others };
-      });
+      await save(id, (stream) => withSubject(stream, accountId, change));
     },
     async requestVerification(body: object): Promise<void> {
       const { stream_id: id, state } = readBody(verificationSchema, body);
@@ -166,6 +160,18 @@ export function createStreams(context: StreamContext, clientId: string) {
       record('event_stream.verification_requested', id, state === undefined ? {} : { state });
     },
   };
+}
+
+function withSubject(
+  stream: EventStreamRecord,
+  accountId: string | null,
+  change: 'add' | 'remove',
+): EventStreamRecord {
+  const others = stream.removedAccounts.filter((one) => one !== accountId);
+  if (change === 'remove' && others.length >= MAX_REMOVED)
+    throw new StreamError(403, `A stream can do without at most ${MAX_REMOVED} subjects.`);
+  const isRemoved = change === 'remove' && accountId !== null;
+  return { ...stream, removedAccounts: isRemoved ? [...others, accountId] : others };
 }
 
 /** What a receiver does with its streams. */

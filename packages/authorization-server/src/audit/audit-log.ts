@@ -102,16 +102,6 @@ export function createAuditLog(
     dropped += 1;
   }
 
-  /** Readers that follow the log have passed the identifiers of late events. */
-  function enqueueDelay(written: readonly AuditEventRecord[]): void {
-    const now = millisecondsOf(clock());
-    const late = written.flatMap(({ id, at }) => (now - at > LATE ? [id] : [])).toSorted();
-    const [first, last] = [late[0], late.at(-1)];
-    if (first === undefined || last === undefined) return;
-    const delayed: AuthorizationEvent = { type: 'audit.delayed', first, last, count: late.length };
-    enqueue(queue, delayed);
-  }
-
   /** Events are written with the next commit of the store, so that they need no disk flush of their own. */
   function writeSoon(): void {
     if (isScheduled || pending !== null) return;
@@ -150,7 +140,8 @@ export function createAuditLog(
       await store.appendEvents(batch);
       dropped -= reported;
       if (reported > 0) report({ type: 'audit.dropped', count: reported });
-      enqueueDelay(batch);
+      const delayed = delayOf(batch, millisecondsOf(clock()));
+      if (delayed !== null) enqueue(queue, delayed);
       const written = new Set(batch);
       queue = queue.filter((event) => !written.has(event));
       bulk = bulk.filter((event) => !written.has(event));
@@ -174,6 +165,15 @@ export function createAuditLog(
       while (queue.length + bulk.length > 0 && (await write()));
     },
   };
+}
+
+/** Readers that follow the log have passed the identifiers of late events. @param now milliseconds */
+function delayOf(written: readonly AuditEventRecord[], now: number): AuthorizationEvent | null {
+  const late = written.flatMap(({ id, at }) => (now - at > LATE ? [id] : [])).toSorted();
+  const [first, last] = [late[0], late.at(-1)];
+  return first === undefined || last === undefined
+    ? null
+    : { type: 'audit.delayed', first, last, count: late.length };
 }
 
 let counter = randomBytes(4).readUInt32BE();

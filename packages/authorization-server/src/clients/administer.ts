@@ -132,16 +132,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
       events({ type: 'client.secret_rotated', clientId: id, previousUntil });
       return { secret, previousUntil };
     },
-    async list(after = '', limit = 100) {
-      const [records, documents] = await Promise.all([
-        store.listClients(after, limit),
-        store.listClientMetadataDocuments(after, limit),
-      ]);
-      if (documents.length === 0) return records.map(describeClient);
-      return [...records.map(describeClient), ...documents.map(describeDocument)]
-        .toSorted((one, other) => (one.id < other.id ? -1 : 1))
-        .slice(0, limit);
-    },
+    list: (after = '', limit = 100) => listClients(store, after, limit),
     async find(id) {
       const record = await store.findClient(id);
       if (record !== null) return describeClient(record);
@@ -185,6 +176,22 @@ export function createClientAdministration(configuration: ClientAdministrationCo
     if (clients.has(id)) throw identifierTaken();
     return id;
   }
+}
+
+/** Stored clients and those of metadata documents, by ID. */
+async function listClients(
+  store: ClientAdministrationContext['store'],
+  after: string,
+  limit: number,
+): ReturnType<ClientAdministration['list']> {
+  const [records, documents] = await Promise.all([
+    store.listClients(after, limit),
+    store.listClientMetadataDocuments(after, limit),
+  ]);
+  if (documents.length === 0) return records.map(describeClient);
+  return [...records.map(describeClient), ...documents.map(describeDocument)]
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    .slice(0, limit);
 }
 
 function describeClient({

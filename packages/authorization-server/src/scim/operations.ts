@@ -158,18 +158,20 @@ export function createOperations(context: ScimContext, connection: Connection): 
         return resource;
       }, expected);
     },
-    async related(resource) {
-      if (resource.kind === 'User') return store.listProvisionedGroups(resource);
-      const members = await store.listProvisionedMembers(resource.id, MAX_LISTED_MEMBERS + 1);
-      if (members.length > MAX_LISTED_MEMBERS)
-        throw new ScimError(
-          400,
-          'tooMany',
-          `The group has more than ${MAX_LISTED_MEMBERS} members: send excludedAttributes=members.`,
-        );
-      return members;
-    },
+    related: (resource) =>
+      resource.kind === 'User' ? store.listProvisionedGroups(resource) : listMembers(store, resource.id),
   };
+}
+
+async function listMembers(store: ScimContext['store'], groupId: string): ReturnType<Operations['related']> {
+  const members = await store.listProvisionedMembers(groupId, MAX_LISTED_MEMBERS + 1);
+  if (members.length > MAX_LISTED_MEMBERS)
+    throw new ScimError(
+      400,
+      'tooMany',
+      `The group has more than ${MAX_LISTED_MEMBERS} members: send excludedAttributes=members.`,
+    );
+  return members;
 }
 
 function readWhole(body: unknown, type: ResourceType): Patched {

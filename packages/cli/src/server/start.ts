@@ -121,10 +121,7 @@ export async function start(
         );
   lines.flush();
   if (membership !== null) membership.reportReady(started);
-  else if (started !== null) {
-    opened.defer(await writeRunFile(started.running, processContext.environment));
-    output.write(started.banner);
-  }
+  else if (started !== null) await announce(started, processContext, output.write, opened);
   if (isFirst) reportAddresses(parts, composition, processContext);
 
   const everything = opened.move();
@@ -145,6 +142,17 @@ export async function start(
       await everything.disposeAsync();
     },
   };
+}
+
+/** Writes the run file, which commands in other folders find, and prints the startup banner. */
+async function announce(
+  { running, banner }: ReturnType<typeof describeStart>,
+  { environment }: ProcessContext,
+  print: (text: string) => void,
+  opened: AsyncDisposableStack,
+): Promise<void> {
+  opened.defer(await writeRunFile(running, environment));
+  print(banner);
 }
 
 /** Starts what sends events and messages in the background. */

@@ -122,14 +122,6 @@ export async function startRecorded(recorded: RecordedProvider): Promise<Recorde
     return Response.json(await fill(body), { status, headers });
   }
 
-  const own: Readonly<Record<Endpoint, RecordedResponse | null | undefined>> = {
-    token: recorded.token,
-    refresh: recorded.refresh,
-    introspection: recorded.introspection?.active,
-    userinfo: recorded.userinfo?.user,
-    revocation: recorded.revocation,
-  };
-
   async function handle(request: Request): Promise<Response> {
     const url = new URL(request.url);
     if (url.pathname.endsWith('/.well-known/openid-configuration')) return send(recorded.metadata);
@@ -141,7 +133,7 @@ export async function startRecorded(recorded: RecordedProvider): Promise<Recorde
     const endpoint = parameters['grant_type'] === 'refresh_token' ? 'refresh' : found;
     const authorization = request.headers.get('authorization');
     requests.push({ endpoint, method: request.method, path: url.pathname, authorization, parameters });
-    const response = responses.get(endpoint) ?? own[endpoint];
+    const response = responses.get(endpoint) ?? recordedResponseOf(recorded, endpoint);
     return response ? send(response) : new Response(null, { status: 404 });
   }
 
@@ -162,6 +154,18 @@ export async function startRecorded(recorded: RecordedProvider): Promise<Recorde
       else responses.set(endpoint, response);
     },
   });
+}
+
+function recordedResponseOf(
+  { token, refresh, introspection, userinfo, revocation }: RecordedProvider,
+  endpoint: Endpoint,
+): RecordedResponse | null | undefined {
+  const responses = {
+    ...{ token, refresh, revocation },
+    introspection: introspection?.active,
+    userinfo: userinfo?.user,
+  };
+  return responses[endpoint];
 }
 
 function newToken(): string {
