@@ -111,6 +111,21 @@ describe('an event stream whose parser was released', () => {
     expect(cut.outgoing.destroyed).toBe(true);
   });
 
+  it('stays open in a runtime whose parser cannot be freed', async () => {
+    const { outgoing, received } = await openStream('GET', (opened) => {
+      const socket = Object(opened.req.socket);
+      const { parser } = socket;
+      socket.parser = {};
+      releaseParser(opened);
+      setImmediate(() => {
+        // Of this Node, which uses it further.
+        socket.parser = parser;
+      });
+    });
+    outgoing.end('data: two\n\n');
+    await expect.poll(received).toContain('two');
+  });
+
   it('retains its parser while the body of its request arrives', async () => {
     const opened = Promise.withResolvers<ServerResponse>();
     server = await listen(

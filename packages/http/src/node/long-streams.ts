@@ -5,17 +5,17 @@ import type { Socket } from 'node:net';
 /** What the types of node:http omit. */
 interface ServedSocket extends Socket {
   readonly server?: Server;
-  parser?: { unconsume(): void; remove(): void; close(): void } | null;
+  parser?: { unconsume?(): void; remove(): void; close(): void } | null;
 }
 
 /** Bytes that a client may send after its request, as for a pipelined request: they are discarded. */
 const MAX_DISCARDED = 64 * 1024;
 
 /** Servers that close connections without a parser themselves: `closeAllConnections` does not find them. */
-const closing = new WeakSet<Server>();
+const closesReleased = new WeakSet<Server>();
 
-export function releaseParsers<T extends Server>(server: T): T {
-  closing.add(server);
+export function allowParserRelease<T extends Server>(server: T): T {
+  closesReleased.add(server);
   return server;
 }
 
@@ -27,12 +27,13 @@ export function releaseParsers<T extends Server>(server: T): T {
  */
 export function releaseParser(outgoing: ServerResponse): void {
   const socket: ServedSocket = outgoing.req.socket;
-  if (socket.server === undefined || !closing.has(socket.server) || !outgoing.req.complete) return;
+  if (socket.server === undefined || !closesReleased.has(socket.server) || !outgoing.req.complete) return;
   outgoing.shouldKeepAlive = false;
   // Not while the parser calls: node:http waits as well.
   setImmediate(() => {
     const { parser } = socket;
-    if (parser === undefined || parser === null) return;
+    // Bun's sockets have a parser of another kind.
+    if (parser?.unconsume === undefined) return;
     socket.parser = null;
     parser.unconsume();
     parser.remove();

@@ -12,7 +12,7 @@ import {
 import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
 import { createIncomingRequest } from './incoming-request.ts';
 import { keepLongBodies } from './long-bodies.ts';
-import { releaseParsers } from './long-streams.ts';
+import { allowParserRelease } from './long-streams.ts';
 import { loadNodeHttps, nodeHttp } from './node-http.ts';
 import { createRequestTargetReader } from './request-target.ts';
 import { writeResponse } from './write-response.ts';
@@ -233,7 +233,7 @@ function createNodeServer(
       listener,
     );
     return {
-      server: releaseParsers(keepLongBodies(answerHalfClosed(server))),
+      server: allowParserRelease(keepLongBodies(answerHalfClosed(server))),
       replaceCertificate: (next) => server.setSecureContext({ ...next, minVersion: MIN_TLS_VERSION }),
     };
   }
@@ -241,7 +241,7 @@ function createNodeServer(
     throw new Error('This server has no certificate to replace.');
   };
   const server = nodeHttp.createServer(options, listener);
-  return { server: releaseParsers(keepLongBodies(answerHalfClosed(server))), replaceCertificate };
+  return { server: allowParserRelease(keepLongBodies(answerHalfClosed(server))), replaceCertificate };
 }
 
 /**
