@@ -449,6 +449,7 @@ describe('a client of revision 2026-07-28', () => {
       },
     };
     const response = await sendStateless(to, 'alice', 'subscriptions/listen', filter);
+    expect(response.headers.get('connection')).toBe('close');
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const next = async () => new TextDecoder().decode((await reader.read()).value);
     expect(await next()).toContain(

@@ -318,6 +318,20 @@ describe('a client that stops reading', () => {
   });
 });
 
+it.each([
+  ['GET', 'is closed after it, so that it needs no parser', 'close'],
+  ['POST', 'serves further requests', 'keep-alive'],
+] as const)('the connection of an event stream that %s opens %s', async (method, _what, expected) => {
+  const { gateway } = await behind((_received, response) => {
+    const of = method === 'GET' ? '"method":"notifications/progress"' : '"id":1,"result":{}';
+    response.writeHead(200, STREAM).end(`data: {"jsonrpc":"2.0",${of}}\n\n`);
+  });
+  const message = method === 'GET' ? undefined : { ...callOf('read'), id: 1 };
+  const response = await gateway.send('alice', { method, message });
+  expect([response.status, response.headers.get('connection')]).toEqual([200, expected]);
+  expect(await response.text()).toContain('"jsonrpc":"2.0"');
+});
+
 it('many idle streams leave the gateway able to answer, and end with their clients', async () => {
   const streams = await openIdleStreams(500);
   try {

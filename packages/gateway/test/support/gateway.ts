@@ -1,11 +1,10 @@
 /** A gateway on a port of its own, with a guard whose tokens are the names of users. */
 
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { promisify } from 'node:util';
+import type { Socket } from 'node:net';
 import type { CallApprovals } from '@portcullis/authorization-server';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+import { listen } from '@portcullis/http/node';
 import type { CompileCondition } from '@portcullis/policy';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
 import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
@@ -58,7 +57,7 @@ export interface TestGateway {
   /** Sends a request to `/mcp` as a user, who may be `alice_client`. */
   send(user: string | null, init?: SendOptions): Promise<Response>;
   /** The open connections of clients. */
-  countConnections(): Promise<number>;
+  countConnections(): number;
   close(): Promise<void>;
 }
 
@@ -106,11 +105,19 @@ export async function startGateway(
     readonly credentials?: CredentialSource;
   } = {},
 ): Promise<TestGateway> {
-  const http = createServer({ joinDuplicateHeaders: true }, (incoming, outgoing) =>
-    gateway.handle(incoming, outgoing),
+  const connections = new Set<Socket>();
+  // As the command serves it: node:http alone would retain the parser of an open stream.
+  const listening = await listen(
+    async () => ({
+      node(incoming, outgoing) {
+        const { socket } = incoming;
+        if (!connections.has(socket)) connections.add(socket.once('close', () => connections.delete(socket)));
+        return gateway.handle(incoming, outgoing);
+      },
+    }),
+    { port: 0, host: '127.0.0.1' },
   );
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${listening.port}`;
   const servers = defineTestServers(written, publicUrl ?? origin);
   const events: GatewayEvent[] = [];
   const calls: CallRecord[] = [];
@@ -157,10 +164,9 @@ export async function startGateway(
         }),
         ...(signal && { signal }),
       }),
-    countConnections: promisify(http.getConnections.bind(http)),
+    countConnections: () => connections.size,
     async close() {
-      http.closeAllConnections();
-      await new Promise((resolve) => http.close(resolve));
+      await listening.close(0);
       await gateway.close();
     },
   };
