@@ -4,7 +4,7 @@ import type { Principal } from '@portcullis/resource-server';
 import { createAddresses } from './addresses/addresses.ts';
 import { BackendError, type BackendSession, type MessageBackend } from './backends/backend.ts';
 import { createHttpBackend } from './backends/http/http-backend.ts';
-import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
+import { createStdioBackend, describeSlowStart } from './backends/stdio/stdio-backend.ts';
 import { credentialsOfServer, noCredential, USER_CREDENTIALS } from './credentials/credential-source.ts';
 import { createCredentialSource } from './credentials/credentials.ts';
 import { SERVER_TEST_TIMEOUT } from './limits.ts';
@@ -31,7 +31,7 @@ export async function testServer(
   const opened: MessageBackend[] = [];
   const stop = AbortSignal.timeout(timeout);
   try {
-    const session = await Promise.race([open(server, backend, needsUser, opened), rejected(stop)]);
+    const session = await Promise.race([open(server, backend, needsUser, opened), late(stop, backend)]);
     const { protocolVersion: revision } = session.initialized;
     return { ok: true, revision, tools: await countTools(session, stop) };
   } catch (error) {
@@ -105,10 +105,11 @@ async function countTools(session: BackendSession, signal: AbortSignal): Promise
   return Array.isArray(tools) ? tools.length : null;
 }
 
-function rejected(signal: AbortSignal): Promise<never> {
+function late(signal: AbortSignal, definition: BackendDefinition): Promise<never> {
+  const why = definition.kind === 'stdio' ? ` ${describeSlowStart(definition)}` : '';
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () =>
-      reject(new BackendError('timeout', 'It does not answer in time.')),
+      reject(new BackendError('timeout', `It does not answer in time${why}.`)),
     );
   });
 }

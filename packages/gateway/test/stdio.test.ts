@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
+import { testServer } from '../src/test-server.ts';
 import {
   callOf,
   lastMessage,
@@ -8,7 +9,7 @@ import {
   startSession,
   textOf,
 } from './support/client.ts';
-import { startGateway, type TestGateway } from './support/gateway.ts';
+import { defineTestServers, startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
 let gateway: TestGateway | undefined;
@@ -191,6 +192,24 @@ describe('a process that misbehaves', () => {
     const quick = await start();
     await startSession(quick, 'alice');
     expect(JSON.stringify(quick.events)).not.toContain('still starting');
+  });
+
+  it('is tested before it serves, with the same hint when it does not start in time', async () => {
+    vi.stubEnv('NODE_EXTRA_CA_CERTS', '/nowhere.pem');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const test = async (command: readonly string[], timeout: number) => {
+      const servers = defineTestServers([{ path: '/mcp', backend: { command } }], 'http://localhost');
+      const tests = servers.map(
+        async (server) => server.backend && testServer(server, server.backend, timeout),
+      );
+      return (await Promise.all(tests))[0];
+    };
+    expect(await test([process.execPath, '-e', 'setInterval(() => {}, 1000)'], 200)).toEqual({
+      ok: false,
+      part: 'backend',
+      reason: expect.stringContaining('does not get the NODE_EXTRA_CA_CERTS of this process'),
+    });
+    expect(await test(TINY, 100_000)).toMatchObject({ ok: true });
   });
 
   it('answers the caller of a tool that never answers, tells the process, and keeps it for others', async () => {

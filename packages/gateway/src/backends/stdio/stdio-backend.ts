@@ -176,7 +176,7 @@ function keyOf({ issuer, subject }: Owner, { capabilities, protocolVersion }: In
 }
 
 /** npm is silent while it downloads, and retries for minutes after a certificate error. */
-function describeSlowStart({ environment }: StdioBackendDefinition): string {
+export function describeSlowStart({ environment }: StdioBackendDefinition): string {
   const authorities = 'NODE_EXTRA_CA_CERTS';
   const isMissing = process.env[authorities] !== undefined && environment[authorities] === undefined;
   const hint = `; it does not get the ${authorities} of this process, which \`environment\` or \`env\` can pass on`;
