@@ -130,9 +130,11 @@ function registerRequestingTools(server: McpServer): void {
     'test_sampling',
     async ({ prompt }, context) => {
       const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: String(prompt) } }];
-      const answer = await context.mcpReq.requestSampling({ messages, maxTokens: 100 });
-      const content = [answer.content].flat()[0];
-      return `LLM response: ${content?.type === 'text' ? content.text : 'no text'}`;
+      const params = { messages, maxTokens: 100 };
+      // Not `requestSampling`: it sends on the session's own stream, and is lost while the client has not opened that yet.
+      const answer = await context.mcpReq.send({ method: 'sampling/createMessage', params } as never);
+      const { content } = answer as { content?: { text?: string } };
+      return `LLM response: ${content?.text ?? 'no text'}`;
     },
     withText('prompt'),
   );
