@@ -1,14 +1,17 @@
 /** `portcullis protect` tries what is behind it before it is ready: a command before it serves anything. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
 import { defineServers, serversSchema } from '@portcullis/gateway/options';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { reservePort } from '../../../tests/support/ports.ts';
 import { startCommand } from '../../../tests/support/protect.ts';
 import { requireCommands, tryUrls } from '../src/server/backend-check.ts';
 
-async function check(backend: object): Promise<readonly string[]> {
+async function check(backend: object, complaints: string[] = []): Promise<readonly string[]> {
   const report = createOptionReport();
   const options = readOption(
     serversSchema(),
@@ -17,7 +20,6 @@ async function check(backend: object): Promise<readonly string[]> {
     report,
   );
   const servers = defineServers(options, { publicUrl: 'http://127.0.0.1', folder: '/' }, report);
-  const complaints: string[] = [];
   const complain = (line: string) => complaints.push(line);
   await requireCommands(servers, complain);
   await tryUrls(servers, complain);
@@ -44,6 +46,28 @@ it.each([
 
 it('accepts a command that starts and initializes', async () => {
   expect(await check({ command: [process.execPath, '-e', SERVER] })).toEqual([]);
+});
+
+it('says that a command is still starting when it takes long, as a download by npx does', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const downloaded = join(folder, 'downloaded');
+  const slow = `const timer = setInterval(() => {
+    if (!require('node:fs').existsSync(${JSON.stringify(downloaded)})) return;
+    clearInterval(timer);
+    ${SERVER}
+  }, 20)`;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const complaints: string[] = [];
+  const checking = check({ command: [process.execPath, '-e', slow] }, complaints);
+  await vi.advanceTimersByTimeAsync(4_900);
+  expect(complaints).toEqual([]);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(complaints).toEqual([expect.stringMatching(/ does not answer yet: waiting for 120 seconds$/)]);
+  writeFileSync(downloaded, '');
+  await checking;
+  expect(complaints).toHaveLength(1);
 });
 
 it('warns of a URL that does not answer, and goes on: it may be started later', async () => {

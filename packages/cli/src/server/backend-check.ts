@@ -10,6 +10,8 @@ const URL_PATIENCE = 5_000;
 const PAUSE = 500;
 /** Milliseconds for the first start of a command: `npx` may be downloading it. */
 const COMMAND_PATIENCE = 120_000;
+/** Milliseconds after which a command that is still starting is reported. */
+const SILENCE = 5_000;
 
 /** @throws SettingsError for a command that does not start and initialize */
 export function requireCommands(
@@ -48,9 +50,10 @@ async function tryBackends(
       if (backend === null) return;
       const isCommand = backend.kind === 'stdio';
       const test = () => testServer(server, backend, isCommand ? COMMAND_PATIENCE : URL_PATIENCE);
+      const patience = (isCommand ? COMMAND_PATIENCE : URL_PATIENCE) / 1000;
       const waiting = () =>
-        complain(`${describe(backend)} does not answer yet: waiting for ${URL_PATIENCE / 1000} seconds`);
-      const result = isCommand ? await test() : await untilAnswer(test, waiting);
+        complain(`${describe(backend)} does not answer yet: waiting for ${patience} seconds`);
+      const result = isCommand ? await reportSilence(test, waiting) : await untilAnswer(test, waiting);
       if (result.ok) return;
       const line = cleanLine(`${describe(backend)}: ${result.reason}`);
       if (isCommand && result.part === 'backend') throw new SettingsError([line]);
@@ -61,6 +64,12 @@ async function tryBackends(
       );
     }),
   );
+}
+
+/** @param onWait called when the test takes long */
+async function reportSilence(test: () => Promise<ServerTest>, onWait: () => void): Promise<ServerTest> {
+  const timer = setTimeout(onWait, SILENCE);
+  return test().finally(() => clearTimeout(timer));
 }
 
 /** @param onWait called once */
