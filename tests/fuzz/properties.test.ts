@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../resilience/random.ts';
+import { anyCharacters, webUrl } from '../support/any-text.ts';
 import { costOf } from '../support/cost.ts';
 import { createEndpointTargets } from './endpoints.ts';
 import { mutate } from './mutate.ts';
@@ -20,10 +21,10 @@ function inputsFor({ name, seeds }: Target): fc.Arbitrary<string> {
   const changed = fc.integer({ min: 0, max: 2 ** 31 }).map((seed) => mutate(known, createRandom(seed)));
   return fc.oneof(
     { arbitrary: changed, weight: 5 },
-    fc.string({ unit: 'binary', maxLength: 200 }),
+    anyCharacters(200),
     fc.string({ maxLength: 200 }),
     fc.json({ maxDepth: 4 }),
-    fc.webUrl({ withQueryParameters: true, withFragments: true }),
+    webUrl({ withQuery: true, withFragment: true }),
     fc.array(fc.tuple(fc.string(), fc.string())).map((pairs) => new URLSearchParams(pairs).toString()),
   );
 }

@@ -1,6 +1,7 @@
 /** Hostile input: every response is an OAuth error, nothing fails inside, and nothing is stored. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyCharacters, webPath, webUrl } from '../../../tests/support/any-text.ts';
 import { APP, createDocumentHost, documentOf } from './document-host.ts';
 import { basic, startServer } from './server-under-test.ts';
 import { requestOf } from './visitor.ts';
@@ -13,15 +14,15 @@ const names = fc.constantFrom(
   'token', 'token_type_hint', 'client_assertion', '__proto__', 'constructor', 'toString',
 ); // biome-ignore format: one list
 const values = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 60 }),
+  anyCharacters(60),
   fc.constantFrom('authorization_code', 'refresh_token', 'client_credentials', 'desktop', 'web', 'nightly', '', '\0', '..', 'a.b.c'),
-  fc.webUrl({ withQueryParameters: true, withFragments: true }),
+  webUrl({ withQuery: true, withFragment: true }),
 ); // biome-ignore format: one list
 const forms = fc.array(fc.tuple(names, values), { maxLength: 12 }).map((pairs) => new URLSearchParams(pairs));
-const bodies = fc.oneof(forms.map(String), fc.string({ unit: 'binary' }), fc.uint8Array());
+const bodies = fc.oneof(forms.map(String), anyCharacters(), fc.uint8Array());
 const authorization = fc.oneof(
   fc.constant(undefined),
-  fc.string({ unit: 'binary' }).map((text) => `Basic ${Buffer.from(text).toString('base64')}`),
+  anyCharacters().map((text) => `Basic ${Buffer.from(text).toString('base64')}`),
   fc.stringMatching(/^[!-~]{0,40}$/).map((text) => `Basic ${text}`),
   fc.constant(basic('nightly', 'nightly-secret')['authorization']),
 );
@@ -63,7 +64,7 @@ describe('the endpoints', () => {
     ); // biome-ignore format: one list
     const document = fc.oneof(
       fc.dictionary(members, fc.jsonValue({ maxDepth: 3 })),
-      fc.record({ redirect_uris: fc.array(fc.webUrl({ withFragments: true }), { maxLength: 3 }), client_name: fc.string({ unit: 'binary' }) }),
+      fc.record({ redirect_uris: fc.array(webUrl({ withFragment: true }), { maxLength: 3 }), client_name: anyCharacters() }),
       fc.jsonValue(),
     ); // biome-ignore format: one list
     await fc.assert(
@@ -88,7 +89,7 @@ describe('the endpoints', () => {
     const { server } = await startServer();
     const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND');
     await fc.assert(
-      fc.asyncProperty(fc.webPath(), method, async (path, verb) => {
+      fc.asyncProperty(webPath, method, async (path, verb) => {
         const response = await server.handle(
           new Request(`https://as.example${path.startsWith('/') ? '' : '/'}${path}`, { method: verb }),
         );
@@ -107,7 +108,7 @@ describe('client documents', () => {
   const documents = fc.oneof(
     changes.map((some) => JSON.stringify({ ...documentOf(), ...some })),
     fc.jsonValue().map((json) => JSON.stringify(json)),
-    fc.string({ unit: 'binary' }),
+    anyCharacters(),
     fc.uint8Array({ maxLength: 6000 }),
   );
   const types = fc.oneof(fc.constant('application/json'), fc.stringMatching(/^[ -~]{0,40}$/));
@@ -157,7 +158,7 @@ describe('client documents', () => {
     const ids = fc.oneof(
       fc.array(parts, { maxLength: 8 }).map((some) => `https://a.example/${some.join('')}`),
       fc.array(parts, { maxLength: 8 }).map((some) => some.join('')),
-      fc.webUrl({ withQueryParameters: true, withFragments: true }),
+      webUrl({ withQuery: true, withFragment: true }),
     );
     await fc.assert(
       fc.asyncProperty(ids, async (id) => {

@@ -3,6 +3,7 @@
 import { authorizationRequestUrl, checkAuthorizationRequest, readParameters } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { webUrl } from '../../../tests/support/any-text.ts';
 import type { AuthorizationRequestParameters } from '../src/messages/authorization-request.ts';
 import { answerOf, refusalOf } from './refusal.ts';
 import { wholeText } from './texts.ts';
@@ -366,7 +367,7 @@ describe('for all requests', () => {
     const text = wholeText;
     const scopes = fc.uniqueArray(fc.constantFrom('a', 'b:c', 'd/e', '~'), { maxLength: 4 });
     fc.assert(
-      fc.property(text, text, scopes, fc.option(fc.webUrl()), (state, clientId, wanted, resource) => {
+      fc.property(text, text, scopes, fc.option(webUrl()), (state, clientId, wanted, resource) => {
         const url = authorizationRequestUrl('https://as.example/authorize', {
           ...request,
           ...{ clientId, state, resource, scopes: wanted },

@@ -3,6 +3,7 @@ import type { RegistrationPolicy } from '@portcullis/protocol';
 import { openRegistrationPolicy, readClientMetadata } from '@portcullis/protocol/documents';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { webUrl } from '../../../tests/support/any-text.ts';
 import { answerOf, refusalOf } from './refusal.ts';
 import { anyText } from './texts.ts';
 
@@ -460,7 +461,7 @@ describe('privileges', () => {
 
 describe('for all bodies', () => {
   const uri = fc.oneof(
-    fc.webUrl(),
+    webUrl(),
     fc.constantFrom(callback, 'http://localhost:1/cb', 'javascript:x', 'cursor://x/cb', ''),
   );
   const body = fc.record(

@@ -9,6 +9,7 @@ import {
 } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { webUrl } from '../../../tests/support/any-text.ts';
 import { readUrl } from '../src/parsing/web-url.ts';
 import { answerOf, refusalOf } from './refusal.ts';
 
@@ -680,7 +681,7 @@ describe('for all redirect URIs', () => {
     .map((parts) => parts.join(''));
   const anything = fc.oneof(
     loopbackUri,
-    fc.webUrl(),
+    webUrl(),
     fc.array(piece, { maxLength: 7 }).map((parts) => parts.join('')),
   );
 

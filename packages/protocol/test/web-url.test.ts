@@ -3,6 +3,7 @@
 import { isLoopbackHost, isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { webUrl } from '../../../tests/support/any-text.ts';
 import { readUrl } from '../src/parsing/web-url.ts';
 import { anyText } from './texts.ts';
 
@@ -284,7 +285,7 @@ describe('isLoopbackHost', () => {
 
 describe('every address that is read', () => {
   const text = fc.oneof(
-    fc.webUrl({ withQueryParameters: true, withFragments: true }),
+    webUrl({ withQuery: true, withFragment: true }),
     fc
       .tuple(fc.constantFrom('https://', 'http://', 'https:/', 'https:///'), anyText)
       .map((parts) => parts.join('')),
