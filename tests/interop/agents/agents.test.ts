@@ -32,17 +32,12 @@ async function startServer(lifetimes: FileConfiguration['lifetimes'] = {}): Prom
   });
 }
 
-it.skipIf(missing).each(agents)(
-  '$name signs a user in by itself and calls a tool',
-  // Copilot CLI at times starts without the tokens that it has just saved, and asks its user to sign in again.
-  { retry: 8, timeout: 240_000 },
-  async (agent) => {
-    await startServer();
-    const { sandbox, model } = await signIn(agent);
-    await callTool(agent, sandbox, model);
-    expect(model.toolResults.join()).toContain(server.url);
-  },
-);
+it.skipIf(missing).each(agents)('$name signs a user in by itself and calls a tool', async (agent) => {
+  await startServer();
+  const { sandbox, model } = await signIn(agent);
+  await callTool(agent, sandbox, model);
+  expect(model.toolResults.join()).toContain(server.url);
+});
 
 it.skipIf(missing).each(agents.filter(({ refreshesEarly }) => refreshesEarly))(
   '$name stays signed in when it ends before it has saved a refresh response',

@@ -36,7 +36,7 @@ interface Command {
   readonly terminal?: true;
   /** Questions in the order in which it asks, each with the keys that answer it. Needs a terminal. */
   readonly answers?: readonly (readonly [question: RegExp, keys: string])[];
-  /** It keeps running after the sign-in: the file below its home in which it saves tokens. */
+  /** It keeps running after the sign-in: the file below its home that it saves last. */
   readonly saves?: RegExp;
 }
 
@@ -133,7 +133,7 @@ export const agents: readonly Agent[] = [
     signIn: {
       command: ['copilot', '-i', '/mcp auth notes', '--allow-all-tools'],
       terminal: true,
-      saves: /mcp-oauth-config.+token/,
+      saves: /mcp-tools\/.+\.json/,
     },
     ask: { command: ['copilot', '-p', PROMPT, '--allow-all-tools'] },
   },

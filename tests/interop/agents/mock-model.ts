@@ -18,7 +18,13 @@ interface ApiFormat {
   respond(turn: Turn): readonly object[];
 }
 
-/** Calls the tool whose name ends with `tool`, once per conversation. */
+/**
+ * Copilot CLI knows the tools of an earlier session before it is connected, and sends its first request without the token that it has
+ * saved; a call before the response to its second request fails.
+ */
+const NOT_CONNECTED = /requires authentication/;
+
+/** Calls the tool whose name ends with `tool`, once per conversation, and again while its agent is not connected. */
 export async function startMockModel(tool: string): Promise<MockModel> {
   const toolResults: string[] = [];
   const server = createServer(async (request, response) => {
@@ -48,7 +54,7 @@ export async function startMockModel(tool: string): Promise<MockModel> {
   function nextTurn(body: string): Turn {
     const request = JSON.parse(body) as Readonly<Record<string, unknown>>;
     const result = readToolResult(request);
-    if (result !== undefined) {
+    if (result !== undefined && !NOT_CONNECTED.test(result)) {
       toolResults.push(result);
       return { text: 'I called the tool.' };
     }
