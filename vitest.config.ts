@@ -8,7 +8,7 @@ const ALL = ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'te
 
 /** Matrices, races, outages and interoperability that repeat rules tested elsewhere in more combinations, and the documents in a shell: `npm run test:full`. */
 const EXHAUSTIVE = [
-  'tests/pages/{every-page,every-page-in-german,every-page-without-script,by-keyboard}.test.ts',
+  'tests/pages/{every-page,every-page-in-german,by-keyboard}.test.ts',
   'tests/resilience/*.test.ts',
   'tests/federation/{provider-token-lifecycle,remote-protected-server,federated-login.browser}.test.ts',
   'tests/interop/{expiry,status-lists,command,device,enterprise,mcp-remote,postgres,openid-client-methods,refusals,step-up-authentication}.test.ts',
@@ -42,12 +42,11 @@ const LONGEST = [
   'tests/performance/pair.test.ts',
   'tests/documents/commands.test.ts',
   'tests/interop/agents/agents.test.ts',
-  'tests/pages/every-page-without-script.test.ts',
+  'tests/pages/every-page-in-german.test.ts',
   'tests/pages/every-page.test.ts',
   'tests/resilience/sessions.test.ts',
   'tests/interop/backends/backends.test.ts',
   'tests/federation/provider-token-lifecycle.test.ts',
-  'tests/pages/every-page-in-german.test.ts',
   'packages/store/test/postgres.test.ts',
   'packages/http/test/node.test.ts',
   'packages/gateway/test/stdio.test.ts',

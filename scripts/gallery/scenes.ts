@@ -385,15 +385,11 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'connections',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/connections`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/connections`)),
   },
   {
     name: 'connections-end',
     async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
       await page.goto(`${gallery.issuer}/connections`);
       const link = await page.locator('.app a.button').first().getAttribute('href');
       await page.goto(`${gallery.issuer}${link}`);
@@ -402,15 +398,11 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'token-new',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await openConfirmed(page, gallery, '/connections/new-token');
-    },
+    open: (page, _context, gallery) => openConfirmed(page, gallery, '/connections/new-token'),
   },
   {
     name: 'token-created',
     async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
       await openConfirmed(page, gallery, '/connections/new-token');
       await fill(page, { name: 'Nightly build on build.lakeside.example' });
       await page.check('.grants [type=checkbox]');
@@ -420,17 +412,11 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'token-in-connections',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/connections`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/connections`)),
   },
   {
     name: 'account',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/account`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/account`)),
   },
   {
     name: 'account-in-several-browsers',
@@ -446,24 +432,15 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'account-remove',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/account/remove`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/account/remove`)),
   },
   {
     name: 'passkey-add',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await openConfirmed(page, gallery, '/account/passkeys/add');
-    },
+    open: (page, _context, gallery) => openConfirmed(page, gallery, '/account/passkeys/add'),
   },
   {
     name: 'ready',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/setup`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/setup`)),
   },
   {
     name: 'no-page',
@@ -498,10 +475,7 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'sign-out',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/logout`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/logout`)),
   },
   {
     name: 'signed-out',
@@ -515,17 +489,11 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'connections-ended',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/connections?ended=one`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/connections?ended=one`)),
   },
   {
     name: 'connections-end-all',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/connections/end`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/connections/end`)),
   },
   {
     name: 'device',
@@ -555,15 +523,11 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'password',
-    async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
-      await page.goto(`${gallery.issuer}/account/password`);
-    },
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/account/password`)),
   },
   {
     name: 'password-failed',
     async open(page, _context, gallery) {
-      await ask(page, gallery, { client_id: 'desk' });
       await page.goto(`${gallery.issuer}/account/password`);
       await fill(page, { current: PASSWORD, password: 'short', password_again: 'short' });
       await page.click('form[action="/account/password"] button');

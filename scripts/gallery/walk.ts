@@ -25,14 +25,14 @@ export async function walk(browser: Browser, options: Habits, look: Look): Promi
     linked: await openGallery('linked'),
   };
   try {
-    const signedIn: Partial<Record<GalleryKind, SignedIn>> = {
-      full: await connect(browser, galleries.full),
-      linked: await connect(browser, galleries.linked),
-    };
     const { only, ...habits } = options;
     const context = await browser.newContext({ reducedMotion: 'reduce', ...habits });
     // One page for all: each page of another context would start a process.
     const page = await context.newPage();
+    const signedIn: Partial<Record<GalleryKind, SignedIn>> = {
+      full: await connect(page, galleries.full),
+      linked: await connect(page, galleries.linked),
+    };
     for (const scene of scenes.filter(({ name }) => name.startsWith(only ?? ''))) {
       const kind = scene.gallery ?? 'full';
       await context.clearCookies();
@@ -57,9 +57,8 @@ async function see(page: Page, gallery: Gallery, { open }: Scene): Promise<void>
 }
 
 /** Lets Ada connect two apps, one of them twice, so that the page has connections to list and to distinguish. */
-async function connect(browser: Browser, gallery: Gallery): Promise<SignedIn> {
-  const context = await browser.newContext();
-  const page = await context.newPage();
+async function connect(page: Page, gallery: Gallery): Promise<SignedIn> {
+  await page.context().clearCookies();
   const app = createServer((_request, response) => response.end('The app'));
   await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
   const redirect_uri = `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`;
@@ -76,7 +75,5 @@ async function connect(browser: Browser, gallery: Gallery): Promise<SignedIn> {
   }
   app.close();
   app.closeAllConnections();
-  const signedIn = await context.cookies();
-  await context.close();
-  return signedIn;
+  return page.context().cookies();
 }

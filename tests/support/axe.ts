@@ -10,6 +10,8 @@ const source = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.
 const OPTIONS = JSON.stringify({
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
   resultTypes: ['violations'],
+  // Of what axe can load in addition, style sheets are only for a rule that is off.
+  preload: { assets: ['media'] },
 });
 
 /** @returns of each rule that the page breaks its name, and the elements as HTML */
