@@ -187,7 +187,7 @@ export class RequestHandling {
         this.#try(() => effect.body.upload.finish(effect.body.scanned));
         break;
       case 'wait':
-        setTimeout(this.#onDue, USER_ACTION_PACE).unref();
+        setTimeout(() => this.#onDue(), USER_ACTION_PACE).unref();
         break;
       case 'refuse':
         this.#refuse(effect.body, effect.error);
@@ -230,7 +230,9 @@ export class RequestHandling {
     return !outgoing.destroyed && !outgoing.headersSent && performance.now() - startedAt < USER_ACTION_WAIT;
   }
 
-  readonly #onDue = (): void => this.#on({ kind: this.#request.outgoing.destroyed ? 'gone' : 'due' });
+  #onDue(): void {
+    this.#on({ kind: this.#request.outgoing.destroyed ? 'gone' : 'due' });
+  }
 
   #takeUpload(scanned: ScannedBody): void {
     const release = this.#served.path.takeUpload(this.#request);
@@ -350,10 +352,12 @@ export class RequestHandling {
     const [name, edit] = [this.#name(known), this.#editOf(known, credential)];
     const forwarding = { credential, body, name, edit, expected: this.#expected };
     const forward = () => this.#served.path.forward(this.#request, forwarding);
-    (span === null ? forward() : inBackendSpan(span, forward)).then(
-      (end) => this.#on({ kind: 'ended', end, mayWait: this.#mayWait() }),
-      this.#fail,
-    );
+    this.#awaitEnd(span === null ? forward() : inBackendSpan(span, forward));
+  }
+
+  /** A function of its own: what waits here for hours does not retain what was forwarded. */
+  #awaitEnd(forwarded: Promise<ExchangeSummary>): void {
+    forwarded.then((end) => this.#on({ kind: 'ended', end, mayWait: this.#mayWait() }), this.#fail);
   }
 
   readonly #expected = (): ExpectedResponses => {

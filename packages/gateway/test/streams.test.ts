@@ -267,11 +267,8 @@ it('ids of events are replaced wherever their bytes are divided, and nothing els
   for (let size = 1; size <= bytes.length; size += 1) {
     const parts: Buffer[] = [];
     const sink = { write: (part: Buffer) => void parts.push(part), end: () => undefined };
-    const filter = new EventIdFilter(
-      (id) => `<${id}>`,
-      () => undefined,
-      sink,
-    );
+    const listener = { sealEventId: (id: string) => `<${id}>`, toolsChanged: () => undefined };
+    const filter = new EventIdFilter(listener, sink);
     for (let at = 0; at < bytes.length; at += size) filter.write(bytes.subarray(at, at + size));
     expect(Buffer.concat(parts).toString()).toBe(expected);
   }

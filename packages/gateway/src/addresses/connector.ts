@@ -2,7 +2,7 @@
  * Connections to HTTP backends, with `100 Continue` removed: a server may send it unasked, and undici would end the connection.
  * @see RFC 9110 §15.2
  */
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { MAX_RESPONSE_HEADER } from '../limits.ts';
 
@@ -19,32 +19,54 @@ const EMPTY = Buffer.alloc(0);
 export function withoutContinue(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) => {
     connect(options, (...result) => {
-      if (result[0] === null) removeContinue(result[1]);
+      if (result[0] === null) {
+        releaseAttempt(result[1]);
+        removeContinue(result[1]);
+      }
       callback(...result);
     });
   };
 }
 
-/** Filters what undici reads from a connection between the head of a request and the head of its response. */
+/** Removes the listeners of the attempt to connect, which retain its timer and its target: undici adds its own in the callback. */
+function releaseAttempt(socket: Socket): void {
+  const attempts = socket.listeners('error') as (() => void)[];
+  // First: a moment without listeners would turn the table of all events of the socket into one of 400 bytes.
+  socket.on('error', ignore);
+  for (const listener of attempts) socket.off('error', listener);
+}
+
+const ignore = (): void => undefined;
+
+/** The beginning of the response that is awaited, as far as it has arrived; `null`: none is awaited. */
+const PENDING: unique symbol = Symbol('pending response');
+
+interface FilteredSocket extends Socket {
+  [PENDING]: Buffer | null;
+}
+
+/**
+ * Filters what undici reads from a connection between the head of a request and the head of its response. Its functions are the same
+ * for all connections: thousands wait in open streams.
+ */
 function removeContinue(socket: Socket): void {
-  const write = socket.write.bind(socket) as (...given: readonly unknown[]) => boolean;
-  const read = socket.read.bind(socket);
-  let isAwaited = false;
-  let pending: Buffer = EMPTY;
-  socket.write = (chunk: unknown, ...rest: readonly unknown[]) => {
-    if (typeof chunk === 'string' && chunk.includes(REQUEST)) isAwaited = true;
-    return write(chunk, ...rest);
-  };
-  socket.read = (size?: number) => {
-    const chunk: Buffer | null = read(size);
-    if (!isAwaited || chunk === null) return chunk;
-    pending = afterContinue(pending.length === 0 ? chunk : Buffer.concat([pending, chunk]));
-    if (mayBeContinue(pending)) return null;
-    const response = pending;
-    isAwaited = false;
-    pending = EMPTY;
-    return response;
-  };
+  Object.assign(socket, { [PENDING]: null, write: writeRequest, read: readResponse });
+}
+
+function writeRequest(this: FilteredSocket, ...given: Parameters<Socket['write']>): boolean {
+  const [chunk] = given;
+  if (typeof chunk === 'string' && chunk.includes(REQUEST)) this[PENDING] = EMPTY;
+  return Socket.prototype.write.apply(this, given);
+}
+
+function readResponse(this: FilteredSocket, size?: number): Buffer | null {
+  const chunk: Buffer | null = Socket.prototype.read.call(this, size);
+  const before = this[PENDING];
+  if (before === null || chunk === null) return chunk;
+  const pending = afterContinue(before.length === 0 ? chunk : Buffer.concat([before, chunk]));
+  const isPending = mayBeContinue(pending);
+  this[PENDING] = isPending ? pending : null;
+  return isPending ? null : pending;
 }
 
 /** What follows the complete `100` responses at the beginning. */

@@ -14,10 +14,17 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const TOOLS_CHANGED = Buffer.from('notifications/tools/list_changed');
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
+/** What is reported of an event stream. */
+export interface EventStreamListener {
+  /** @returns the id that the client sees */
+  sealEventId(id: string): string;
+  /** The stream announces that the list of tools has changed. */
+  toolsChanged(): void;
+}
+
 /** @see HTML §9.2.6: a line ends with CR, LF, or both; a line without a colon is a field without a value */
 export class EventIdFilter implements ByteSink {
-  readonly #seal: (id: string) => string;
-  readonly #onToolsChanged: () => void;
+  readonly #listener: EventStreamListener;
   readonly #sink: ByteSink;
   /** The last bytes of the stream, fewer than the notification has. */
   #lastBytes: Buffer = NO_BYTES;
@@ -26,19 +33,14 @@ export class EventIdFilter implements ByteSink {
   #isAtLineStart = true;
   #isFirst = true;
 
-  /**
-   * @param seal returns the id that the client sees
-   * @param onToolsChanged the stream announces that the list of tools has changed
-   * @param sink receives the bytes; `write` throws RangeError for an endless id
-   */
-  constructor(seal: (id: string) => string, onToolsChanged: () => void, sink: ByteSink) {
-    this.#seal = seal;
-    this.#onToolsChanged = onToolsChanged;
+  /** @param sink receives the bytes; `write` throws RangeError for an endless id */
+  constructor(listener: EventStreamListener, sink: ByteSink) {
+    this.#listener = listener;
     this.#sink = sink;
   }
 
   write(chunk: Buffer): void {
-    if (this.#announcesTools(chunk)) this.#onToolsChanged();
+    if (this.#announcesTools(chunk)) this.#listener.toolsChanged();
     const bytes = this.#withoutMark(chunk);
     const rewritten = bytes === null ? null : this.#rewrite(bytes);
     if (rewritten !== null) this.#sink.write(rewritten);
@@ -84,7 +86,7 @@ export class EventIdFilter implements ByteSink {
         this.#hold(chunk.subarray(at));
         return join(parts);
       }
-      parts.push(rewriteLine(chunk.subarray(at, end), this.#seal));
+      parts.push(rewriteLine(chunk.subarray(at, end), this.#listener));
       from = end;
     }
     if (chunk.length > 0) this.#isAtLineStart = isLineEnd(chunk.at(-1));
@@ -129,9 +131,9 @@ function endOfLine(chunk: Buffer, from: number): number {
 }
 
 /** An empty id resets the client's; it stays empty. */
-function rewriteLine(line: Buffer, seal: (id: string) => string): Buffer {
+function rewriteLine(line: Buffer, listener: EventStreamListener): Buffer {
   const value = line.toString('utf8').slice(3).replace(/^ /, '');
-  return value === '' ? line : Buffer.from(`id: ${seal(value)}`);
+  return value === '' ? line : Buffer.from(`id: ${listener.sealEventId(value)}`);
 }
 
 function join(parts: readonly Buffer[]): Buffer | null {

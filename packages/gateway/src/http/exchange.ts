@@ -14,7 +14,7 @@ import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
 import { type ByteSink, EditedBody, type EditedEvent, type MessageEdit } from './edited-body.ts';
 import { endStreamWithErrors, type GatewayError, shuttingDown, unavailable } from './error-response.ts';
-import { EventIdFilter } from './event-ids.ts';
+import { EventIdFilter, type EventStreamListener } from './event-ids.ts';
 import {
   type ExchangeEffect,
   type ExchangeEnd,
@@ -69,10 +69,11 @@ export function exchange(services: ExchangeServices, sending: Sending): Promise<
   return new Promise((resolve) => new Exchange(services, sending, resolve).start());
 }
 
-class Exchange implements BackendRequestListener {
+class Exchange implements BackendRequestListener, EventStreamListener {
   readonly #services: ExchangeServices;
   readonly #request: GatewayRequest;
-  readonly #session: OpenSession | null;
+  /** `null` as well once an event stream is open. */
+  #session: OpenSession | null;
   readonly #edit: MessageEdit;
   readonly #expected: () => ExpectedResponses;
   /** The body, if it is still arriving. */
@@ -257,8 +258,7 @@ class Exchange implements BackendRequestListener {
   }
 
   #pipe(isStream: boolean, isEdited: boolean): void {
-    const { server, onToolsChanged, sealer } = this.#services;
-    const { name, limits } = server;
+    const { name, limits } = this.#services.server;
     const [edit, expected, report] = [this.#edit, this.#expected, this.#on];
     this.#sink = isEdited
       ? new EditedBody({ name, isStream, limit: limits.frame, edit, expected, report })
@@ -266,8 +266,16 @@ class Exchange implements BackendRequestListener {
     if (!isStream) return;
     this.#takeStreamSlot();
     onShutdown(this.#request.outgoing, this.#onShutdown);
-    const seal = (id: string) => sealer.seal('event', this.#request.owner, joinEventId(expected(), id));
-    this.#sink = new EventIdFilter(seal, () => onToolsChanged(server), this.#sink);
+    this.#sink = new EventIdFilter(this, this.#sink);
+    this.#session = null;
+  }
+
+  sealEventId(id: string): string {
+    return this.#services.sealer.seal('event', this.#request.owner, joinEventId(this.#expected(), id));
+  }
+
+  toolsChanged(): void {
+    this.#services.onToolsChanged(this.#services.server);
   }
 
   /** An open stream counts against its user's streams, not against concurrent requests. */

@@ -68,7 +68,9 @@ export function createGauge(limit: () => number) {
   let total = 0;
   return {
     /** Acquires slots. @returns an idempotent release function; `null` at the limit */
-    take(key: string, amount = 1): (() => void) | null {
+    take(key: string, slots?: number): (() => void) | null {
+      // A default would give each function that is returned a second context.
+      const amount = slots ?? 1;
       const count = counts.get(key) ?? 0;
       if (count + amount > limit()) return null;
       counts.set(key, count + amount);
@@ -145,16 +147,18 @@ export function createOpenRequests() {
   const resolveIfDrained = (): void => {
     if (isDraining && count === 0) drained.resolve();
   };
+  // One for all responses.
+  function remove(this: ServerResponse): void {
+    count -= 1;
+    streams.delete(this);
+    resolveIfDrained();
+  }
   return {
     add({ method }: IncomingMessage, outgoing: ServerResponse): void {
       if (outgoing.destroyed) return;
       count += 1;
       if (method === 'GET') streams.add(outgoing);
-      outgoing.on('close', () => {
-        count -= 1;
-        streams.delete(outgoing);
-        resolveIfDrained();
-      });
+      outgoing.on('close', remove);
       if (isDraining) endStream(method, outgoing);
     },
     /**

@@ -1,11 +1,16 @@
 /** Responses that stay open for hours: what node:http holds for further requests of their connections is freed. */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { waitForDisconnect } from './connections.ts';
+
+/** Bytes that were discarded. */
+const DISCARDED: unique symbol = Symbol('discarded');
 
 /** What the types of node:http omit. */
 interface ServedSocket extends Socket {
   readonly server?: Server;
   parser?: { unconsume?(): void; remove(): void; close(): void } | null;
+  [DISCARDED]?: number;
 }
 
 /** Bytes that a client may send after its request, as for a pipelined request: they are discarded. */
@@ -20,8 +25,8 @@ export function allowParserRelease<T extends Server>(server: T): T {
 }
 
 /**
- * Frees the HTTP parser of a connection: 10 kB, as much as everything else of an open event stream. The connection is closed after
- * this response: further requests on it are discarded, and a client that sends more than a few is disconnected. To be called when the
+ * Frees the HTTP parser of a connection, with its listeners and the raw headers: 11 kB, as much as everything else of an open event
+ * stream. The connection is closed after this response: further requests on it are discarded, and a client that sends more than a few is disconnected. To be called when the
  * request has arrived, before the head of the response is written.
  * @see RFC 9112 §9.6
  */
@@ -38,10 +43,26 @@ export function releaseParser(outgoing: ServerResponse): void {
     parser.unconsume();
     parser.remove();
     parser.close();
-    let discarded = 0;
-    socket.on('data', ({ length }: Buffer) => {
-      discarded += length;
-      if (discarded > MAX_DISCARDED) socket.destroy();
-    });
+    // It stays reachable: it must not retain its callbacks.
+    for (const name of Object.keys(parser)) Object.assign(parser, { [name]: null });
+    replaceListeners(socket, 'data', discard);
+    replaceListeners(socket, 'end', waitForDisconnect);
+    // `headers` were read from them before the request was handled.
+    outgoing.req.rawHeaders = NO_FIELDS;
   });
+}
+
+const NO_FIELDS: string[] = [];
+
+/** Those of node:http serve the parser, and `net` has one for connections that it ends when they are half-closed. */
+function replaceListeners(socket: Socket, event: 'data' | 'end', listener: (chunk: Buffer) => void): void {
+  const replaced = socket.listeners(event) as (typeof listener)[];
+  // First: a moment without listeners would turn the table of all events of the socket into one of 800 bytes.
+  socket.on(event, listener);
+  for (const one of replaced) socket.off(event, one);
+}
+
+function discard(this: ServedSocket, { length }: Buffer): void {
+  this[DISCARDED] = (this[DISCARDED] ?? 0) + length;
+  if (this[DISCARDED] > MAX_DISCARDED) this.destroy();
 }

@@ -6,8 +6,8 @@ import { type HttpResponse, respond, toResponse } from '../http-response.ts';
 import {
   type ConnectionSet,
   createConnectionSet,
-  createDisconnectProbe,
   createPipeliningLimit,
+  watchDisconnect,
 } from './connections.ts';
 import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
 import { createIncomingRequest } from './incoming-request.ts';
@@ -132,10 +132,14 @@ export async function listen(handler: HttpHandler, options: ListenOptions): Prom
   const openResponses = createConnectionSet<ServerResponse>();
   const handle = createListener(handler, options);
   const exceedsPipeliningLimit = createPipeliningLimit();
-  const watchDisconnect = createDisconnectProbe();
+  // One for all responses.
+  function remove(this: ServerResponse): void {
+    openResponses.remove(this);
+  }
   const { server, replaceCertificate } = createNodeServer(options, (incoming, outgoing) => {
     if (exceedsPipeliningLimit(incoming, outgoing)) return void incoming.socket.destroy();
-    outgoing.on('close', openResponses.add(outgoing));
+    openResponses.add(outgoing);
+    outgoing.on('close', remove);
     watchDisconnect(incoming, outgoing);
     handle(incoming, outgoing);
   });

@@ -1,4 +1,5 @@
 /** Prometheus metrics: events, HTTP responses and durations, and the state of the process. */
+import type { ServerResponse } from 'node:http';
 import { pathOf } from '@portcullis/http';
 import type { FetchDelegate, HttpHandler, NodeDelegate } from '@portcullis/http/node';
 import type { LogEvent } from '../log.ts';
@@ -142,10 +143,15 @@ function createRequestMeasurement(applicationPath: string | null) {
   function measureNode(response: NodeDelegate, one: MeasuredRequest): NodeDelegate {
     return {
       node: (incoming, outgoing) => {
-        outgoing.on('close', () => noteEnd(one, outgoing.headersSent ? outgoing.statusCode : null));
+        watchEnd(outgoing, one);
         response.node(incoming, outgoing);
       },
     };
+  }
+
+  /** A function of its own: an open stream does not retain its delegate. */
+  function watchEnd(outgoing: ServerResponse, one: MeasuredRequest): void {
+    outgoing.on('close', () => noteEnd(one, outgoing.headersSent ? outgoing.statusCode : null));
   }
 
   function measureFetch(
