@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { costHere, costOf } from '../../../tests/support/cost.ts';
-import { EditedBody, type EditedEvent } from '../src/http/edited-body.ts';
+import { EditedBody, type EditedBodyListener } from '../src/http/edited-body.ts';
 import { EventIdFilter } from '../src/http/event-ids.ts';
 import { NO_RESPONSES } from '../src/messages/check-responses.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
@@ -167,9 +167,11 @@ describe('an event of enormous size', () => {
         mayPassLong: () => true,
       },
       expected: () => NO_RESPONSES,
-      report: (event) => {
-        if (event.kind === 'bytes') length += event.bytes.length;
-        if (event.kind === 'failed') hasFailed = true;
+      listener: {
+        report: (event) => {
+          if (event.kind === 'bytes') length += event.bytes.length;
+          if (event.kind === 'failed') hasFailed = true;
+        },
       },
     });
     const chunk = Buffer.alloc(size, 'x');
@@ -182,10 +184,12 @@ describe('an event of enormous size', () => {
   });
 });
 
-function reportTo({ resolve, reject }: PromiseWithResolvers<void>): (event: EditedEvent) => void {
-  return (event) => {
-    if (event.kind === 'ended') resolve();
-    if (event.kind === 'failed') reject(event.error);
+function reportTo({ resolve, reject }: PromiseWithResolvers<void>): EditedBodyListener {
+  return {
+    report(event) {
+      if (event.kind === 'ended') resolve();
+      if (event.kind === 'failed') reject(event.error);
+    },
   };
 }
 
@@ -206,7 +210,7 @@ it('an event is edited wherever its bytes are divided', async () => {
         mayPassLong: () => false,
       },
       expected: () => NO_RESPONSES,
-      report: reportTo(finished),
+      listener: reportTo(finished),
     });
     for (let at = 0; at < text.length; at += size) body.write(Buffer.from(text.slice(at, at + size)));
     body.end();
@@ -231,7 +235,7 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
       mayPassLong: () => false,
     },
     expected: () => NO_RESPONSES,
-    report: reportTo(finished),
+    listener: reportTo(finished),
   });
   body.write(Buffer.from(text));
   body.end();

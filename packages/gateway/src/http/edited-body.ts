@@ -35,6 +35,11 @@ export type EditedEvent =
   /** The body cannot be parsed, or must not be forwarded. Nothing follows. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly outcome: 'too_long' | 'error' };
 
+/** An object: a function for each would be one for each of thousands of streams. */
+export interface EditedBodyListener {
+  report(event: EditedEvent): void;
+}
+
 const ENDED: EditedEvent = { kind: 'ended' };
 
 /** A message that has to be edited is longer than the limit. */
@@ -51,7 +56,7 @@ interface EditedBodyOptions {
   readonly edit: MessageEdit;
   /** The requests that the body may answer, as far as they are known. */
   readonly expected: () => ExpectedResponses;
-  readonly report: (event: EditedEvent) => void;
+  readonly listener: EditedBodyListener;
 }
 
 /** An event ends with an empty line, and a line with CR, LF, or both, however they are mixed. @see HTML §9.2.5 */
@@ -88,7 +93,7 @@ export class EditedBody implements ByteSink {
     const rest = this.#buffered.bytes;
     if (this.#options.isStream || this.#watch !== null) this.#send(rest);
     else this.#run(() => this.#sendDocument(rest));
-    this.#run(() => this.#options.report(ENDED));
+    this.#run(() => this.#options.listener.report(ENDED));
   }
 
   /** Runs in order; at once when nothing is being edited. */
@@ -114,7 +119,7 @@ export class EditedBody implements ByteSink {
   }
 
   #fail(error: unknown): void {
-    if (!this.#hasFailed) this.#options.report(failureOf(this.#options.name, error));
+    if (!this.#hasFailed) this.#options.listener.report(failureOf(this.#options.name, error));
     this.#hasFailed = true;
   }
 
@@ -137,7 +142,7 @@ export class EditedBody implements ByteSink {
   }
 
   #report(bytes: Buffer, length: number | null = null): void {
-    this.#options.report({ kind: 'bytes', bytes, length });
+    this.#options.listener.report({ kind: 'bytes', bytes, length });
   }
 
   /** Sends the buffered event if it ends in this chunk. @returns the bytes after it; `null`: it continues */

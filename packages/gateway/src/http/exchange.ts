@@ -1,5 +1,5 @@
 /** One request to an HTTP backend and its response, streamed to the client: the effects of `exchange-phases.ts`. */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { onShutdown, releaseParser } from '@portcullis/http/node';
 import type { Dispatcher } from 'undici';
@@ -12,7 +12,7 @@ import { type GatewayRequest, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
-import { type ByteSink, EditedBody, type EditedEvent, type MessageEdit } from './edited-body.ts';
+import { type ByteSink, EditedBody, type EditedBodyListener, type MessageEdit } from './edited-body.ts';
 import { endStreamWithErrors, type GatewayError, shuttingDown, unavailable } from './error-response.ts';
 import { EventIdFilter, type EventStreamListener } from './event-ids.ts';
 import {
@@ -69,7 +69,22 @@ export function exchange(services: ExchangeServices, sending: Sending): Promise<
   return new Promise((resolve) => new Exchange(services, sending, resolve).start());
 }
 
-class Exchange implements BackendRequestListener, EventStreamListener {
+/** The current exchange of a response, for listeners that all of them share: functions of its own would cost an open stream more. */
+const EXCHANGE: unique symbol = Symbol('exchange');
+
+interface ExchangedResponse extends ServerResponse {
+  [EXCHANGE]?: Exchange;
+}
+
+function onClose(this: ExchangedResponse): void {
+  this[EXCHANGE]?.report({ kind: 'closed' });
+}
+
+function onStreamShutdown(this: ExchangedResponse): void {
+  this[EXCHANGE]?.shutDown();
+}
+
+class Exchange implements BackendRequestListener, EventStreamListener, EditedBodyListener {
   readonly #services: ExchangeServices;
   readonly #request: GatewayRequest;
   /** `null` as well once an event stream is open. */
@@ -106,21 +121,20 @@ class Exchange implements BackendRequestListener, EventStreamListener {
 
   start(): void {
     this.#sentAt = performance.now();
-    const { outgoing } = this.#request;
-    outgoing.on('close', this.#onClose);
+    const outgoing: ExchangedResponse = this.#request.outgoing;
+    outgoing[EXCHANGE] = this;
+    outgoing.on('close', onClose);
     // No `close` event follows if the client disappeared during the credential lookup.
-    if (outgoing.destroyed) this.#onClose();
+    if (outgoing.destroyed) this.report({ kind: 'closed' });
     else this.#perform({ do: 'send' });
   }
 
-  readonly #onClose = (): void => this.#on({ kind: 'closed' });
-
-  readonly #on = (event: ExchangeEvent): void => {
+  report(event: ExchangeEvent): void {
     const transition = nextExchange(this.#phase, event);
     this.#phase = transition[0];
     // By index: destructuring would allocate an iterator and a copy for each event.
     for (let at = 1; at < transition.length; at += 1) this.#perform(transition[at] as ExchangeEffect);
-  };
+  }
 
   #perform(effect: ExchangeEffect): void {
     switch (effect.do) {
@@ -181,7 +195,7 @@ class Exchange implements BackendRequestListener, EventStreamListener {
 
   head(address: Address, head: ResponseHead): void {
     this.#services.addresses.succeeded(address, performance.now());
-    this.#on({ kind: 'head', head });
+    this.report({ kind: 'head', head });
   }
 
   data(chunk: Buffer): void {
@@ -207,7 +221,7 @@ class Exchange implements BackendRequestListener, EventStreamListener {
     const mayRepeat = this.#session === null && this.#upload?.canReopen !== false;
     const hasAlternative = mayRepeat && addresses.choose(now, tried) !== null;
     const failure = isDown(server, addresses.retryAfter(now));
-    this.#on({ kind: 'unreached', address, hasAlternative, error: failure });
+    this.report({ kind: 'unreached', address, hasAlternative, error: failure });
   }
 
   /** The backend rejected the credential: it is renewed once, or the user has to connect an account. */
@@ -222,10 +236,10 @@ class Exchange implements BackendRequestListener, EventStreamListener {
         headers: toHeaders(headers),
       };
       const outcome = await credentials.rejected(principal, server, response, credential);
-      if (outcome === 'final') this.#on({ kind: 'final' });
+      if (outcome === 'final') this.report({ kind: 'final' });
       else if (outcome !== 'retry') this.#fail(outcome, 'connection_required');
       else if (this.#upload?.canReopen === false) this.#fail(renewed(server), 'unavailable');
-      else this.#on({ kind: 'renewed', credential: await credentials.for(principal, server) });
+      else this.report({ kind: 'renewed', credential: await credentials.for(principal, server) });
     } catch (error) {
       this.#fail(error, 'unavailable');
     }
@@ -259,13 +273,13 @@ class Exchange implements BackendRequestListener, EventStreamListener {
 
   #pipe(isStream: boolean, isEdited: boolean): void {
     const { name, limits } = this.#services.server;
-    const [edit, expected, report] = [this.#edit, this.#expected, this.#on];
+    const [edit, expected] = [this.#edit, this.#expected];
     this.#sink = isEdited
-      ? new EditedBody({ name, isStream, limit: limits.frame, edit, expected, report })
-      : new UneditedBody(report);
+      ? new EditedBody({ name, isStream, limit: limits.frame, edit, expected, listener: this })
+      : new UneditedBody(this);
     if (!isStream) return;
     this.#takeStreamSlot();
-    onShutdown(this.#request.outgoing, this.#onShutdown);
+    onShutdown(this.#request.outgoing, onStreamShutdown);
     this.#sink = new EventIdFilter(this, this.#sink);
     this.#session = null;
   }
@@ -300,10 +314,10 @@ class Exchange implements BackendRequestListener, EventStreamListener {
   }
 
   /** The rest of an event that has begun is missing: an error behind it could not be read. */
-  readonly #onShutdown = (): void => {
+  shutDown(): void {
     if (!this.#isBetweenEvents || this.#phase.kind !== 'streaming') return;
     endStreamWithErrors(this.#request.outgoing, this.#expected().ids, shuttingDown());
-  };
+  }
 
   /** A client that reads nothing for too long loses its response. */
   #waitForClient(): void {
@@ -321,7 +335,7 @@ class Exchange implements BackendRequestListener, EventStreamListener {
   }
 
   #fail(error: unknown, outcome: (ExchangeEvent & { kind: 'failed' })['outcome']): void {
-    this.#on({ kind: 'failed', error, outcome });
+    this.report({ kind: 'failed', error, outcome });
   }
 
   #end(end: ExchangeEnd): void {
@@ -331,7 +345,7 @@ class Exchange implements BackendRequestListener, EventStreamListener {
     this.#resolve({ ...end, backendMs, responseBytes: this.#responseBytes });
     if (end.kind === 'answered') outgoing.end();
     // Another exchange may follow.
-    else outgoing.off('close', this.#onClose);
+    else outgoing.off('close', onClose);
   }
 }
 
@@ -341,18 +355,18 @@ const NEWLINE = 0x0a;
 const NO_SINK: ByteSink = { write: () => undefined, end: () => undefined };
 
 class UneditedBody implements ByteSink {
-  readonly #report: (event: EditedEvent) => void;
+  readonly #listener: EditedBodyListener;
 
-  constructor(report: (event: EditedEvent) => void) {
-    this.#report = report;
+  constructor(listener: EditedBodyListener) {
+    this.#listener = listener;
   }
 
   write(bytes: Buffer): void {
-    this.#report({ kind: 'bytes', bytes, length: null });
+    this.#listener.report({ kind: 'bytes', bytes, length: null });
   }
 
   end(): void {
-    this.#report({ kind: 'ended' });
+    this.#listener.report({ kind: 'ended' });
   }
 }
 

@@ -326,7 +326,7 @@ function closeAfterResponses(
 const SHUTDOWN = 'portcullis.shutdown';
 
 /** Calls back when the server stops before the response has ended: the last chance to end it. */
-export function onShutdown(outgoing: ServerResponse, listener: () => void): void {
+export function onShutdown(outgoing: ServerResponse, listener: (this: ServerResponse) => void): void {
   // Without `once`, whose wrapper each response would retain for an event that few get.
   outgoing.on(SHUTDOWN, listener);
 }
