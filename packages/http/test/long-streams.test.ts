@@ -75,6 +75,25 @@ describe('an event stream whose parser was released', () => {
     await expect.poll(() => targets).toEqual(['/first', '/second']);
   });
 
+  it('retains neither the listeners of its parser nor the raw headers', async () => {
+    const retained = ({ req }: ServerResponse) => ({
+      listeners: [req.socket.listenerCount('data'), req.socket.listenerCount('end')],
+      hasRawHeaders: req.rawHeaders.length > 0,
+      accept: req.headers.accept,
+    });
+    const released = await openStream('GET', releaseParser);
+    await expect.poll(() => hasParser(released.outgoing)).toBe(false);
+    expect(retained(released.outgoing)).toEqual({
+      listeners: [1, 1],
+      hasRawHeaders: false,
+      accept: 'text/event-stream',
+    });
+    await released.server.close(0);
+
+    const { outgoing } = await openStream('GET');
+    expect(retained(outgoing)).toMatchObject({ hasRawHeaders: true, accept: 'text/event-stream' });
+  });
+
   it('is closed when its client keeps sending, and stays open beside a few bytes', async () => {
     const { socket, outgoing, targets, received } = await openStream('GET', releaseParser);
     await expect.poll(() => hasParser(outgoing)).toBe(false);

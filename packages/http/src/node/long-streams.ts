@@ -26,8 +26,8 @@ export function allowParserRelease<T extends Server>(server: T): T {
 
 /**
  * Frees the HTTP parser of a connection, with its listeners and the raw headers: 11 kB, as much as everything else of an open event
- * stream. The connection is closed after this response: further requests on it are discarded, and a client that sends more than a few is disconnected. To be called when the
- * request has arrived, before the head of the response is written.
+ * stream. The connection is closed after this response: further requests on it are discarded, and a client that sends more than a
+ * few is disconnected. To be called when the request has arrived, before the head of the response is written.
  * @see RFC 9112 §9.6
  */
 export function releaseParser(outgoing: ServerResponse): void {
