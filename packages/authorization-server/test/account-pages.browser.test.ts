@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { untilPainted } from '../../../scripts/gallery/paint.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { hearComplaints } from '../../../tests/support/page-errors.ts';
+import { visit } from '../../../tests/support/visit.ts';
 import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
 import { hotp } from '../src/users/totp.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
@@ -115,7 +116,6 @@ async function connect(client_name: string, resource: string, scopes: readonly s
     }),
   });
   const { client_id } = (await response.json()) as { client_id: string };
-  const { page, context } = await enter();
   const verifier = newSecret();
   const request = {
     client_id,
@@ -124,14 +124,9 @@ async function connect(client_name: string, resource: string, scopes: readonly s
     scope: scopes.join(' '),
     code_challenge: hashSecret(verifier),
   };
-  await page.goto(stage.issuer + requestOf(request));
-  await page.fill('[name=email]', EMAIL);
-  await page.fill('[name=password]', PASSWORD);
-  await untilPainted(page);
-  await page.click('form[action="/login"] button');
-  const called = page.waitForRequest((one) => one.url().startsWith('http://127.0.0.1:9/cb'));
-  await page.click('[name=decision][value=allow]');
-  const code = new URL((await called).url()).searchParams.get('code') ?? '';
+  const answers = { email: EMAIL, password: PASSWORD, decision: 'allow' };
+  const called = await visit(stage.issuer + requestOf(request), { answers });
+  const code = new URL(called).searchParams.get('code') ?? '';
   const body = new URLSearchParams({
     grant_type: 'authorization_code',
     code,
@@ -139,7 +134,6 @@ async function connect(client_name: string, resource: string, scopes: readonly s
     code_verifier: verifier,
   });
   expect((await fetch(`${stage.issuer}/token`, { method: 'POST', body })).status).toBe(200);
-  await context.close();
   return client_id;
 }
 

@@ -114,20 +114,24 @@ async function allow(page: Page, client_id: string, callback: string): Promise<R
   return (await answer.json()) as Record<string, unknown>;
 }
 
+/** Each scheme once: colours know nothing of the width, and widths between these are those of the survey of every page. */
+const LOOKS = [
+  { colorScheme: 'light', width: 320 },
+  { colorScheme: 'dark', width: 1280 },
+] as const;
+
 async function expectAccessible(page: Page): Promise<void> {
   await page.waitForLoadState();
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const { colorScheme, width } of LOOKS) {
     await page.emulateMedia({ colorScheme });
-    for (const width of [320, 360, 1280]) {
-      await page.setViewportSize({ width, height: 740 });
-      const overflows = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-      expect([colorScheme, width, await findViolations(page), overflows]).toEqual([
-        colorScheme,
-        width,
-        [],
-        false,
-      ]);
-    }
+    await page.setViewportSize({ width, height: 740 });
+    const overflows = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+    expect([colorScheme, width, await findViolations(page), overflows]).toEqual([
+      colorScheme,
+      width,
+      [],
+      false,
+    ]);
   }
 }
 
@@ -242,7 +246,7 @@ describe('consent', () => {
     expect(await page.locator('.fact code').count()).toBe(1);
   });
 
-  it('the consent page passes axe in every state, at every width, light and dark', async () => {
+  it('the consent page passes axe in every state, narrow and wide, light and dark', async () => {
     const client_id = await register(`http://127.0.0.1:${portOf(plain)}/cb`);
     const page = await visit({ reducedMotion: 'reduce' });
     await ask(page, { client_id, scope: 'read write share' });
