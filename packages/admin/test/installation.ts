@@ -1,7 +1,7 @@
 /** An installation with the admin API, and callers of each kind. */
 import { hash, randomBytes } from 'node:crypto';
 import type { AccountRole } from '@portcullis/authorization-server/store';
-import { openStore } from '@portcullis/store';
+import { type FullStore, openStore } from '@portcullis/store';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { createUser } from '../../../tests/support/user.ts';
@@ -25,8 +25,8 @@ const BOTH = 'admin:read admin:write';
 
 export interface Installation extends PortcullisHere {
   readonly api: string;
-  /** Runs a task on the store of the running server. */
-  onStore<T>(task: (store: Awaited<ReturnType<typeof openStore>>) => Promise<T>): Promise<T>;
+  /** Runs a task on the store of the running server, through a connection that stays open. */
+  onStore<T>(task: (store: FullStore) => Promise<T>): Promise<T>;
   /** An access token of a client that acts for itself. */
   machineToken(id: string, scope?: string, resource?: string): Promise<string>;
 }
@@ -45,16 +45,17 @@ export async function startInstallation(
     ...configuration,
   });
   const api = `${portcullis.url}/admin/api/v1`;
+  let store: Promise<FullStore> | undefined;
   return {
     ...portcullis,
     api,
     async onStore(task) {
-      const store = await openStore(portcullis.database);
-      try {
-        return await task(store);
-      } finally {
-        await store.close();
-      }
+      store ??= openStore(portcullis.database);
+      return task(await store);
+    },
+    async stop() {
+      await (await store)?.close();
+      await portcullis.stop();
     },
     async machineToken(id, scope, resource = api) {
       const form = { grant_type: 'client_credentials', resource };
