@@ -224,7 +224,7 @@ function dayOfEvents(size: Size, resource: string): string {
     ['consent.allowed', `{${scopes}}`],
     ['authorization_code.issued', `{${scopes}}`],
     ['token.issued', `{"grantType":"authorization_code",${scopes}}`],
-    ['call.finished', '{"method":"tools/call","server":"/files","tool":"read_file","decision":"allowed","outcome":"answered","durationMs":12}'], // biome-ignore format: one line each
+    ['call.finished', '{"server":"/files","method":"tools/call","tool":"read_file","decision":"allowed","outcome":"answered","status":200,"duration":12.41,"backendDuration":9.3,"requestBytes":130,"responseBytes":108,"argumentsHash":"u4Jjf6njuEPFtWanUbKvlshGKp0nQHH2FzP64IERllE"}'], // biome-ignore format: one line each
   ];
   const values = kinds.map(([type, details], index) => `(${index}, '${type}', '${details}')`).join(', ');
   return `SELECT f * ${DAY - 1000} / ${count} AS ms, '-' || lpad((f * 5 + kind)::text, 7, '0') || '-' || ${secret("'event' || f || kind", 3)} AS suffix,

@@ -1,5 +1,5 @@
 /**
- * Load in a closed loop: a number of connections, each with one pending request. It speaks HTTP/1.1 on raw sockets, because a
+ * Load by a number of connections, each with one pending request: in a closed loop, or as flows arrive. It speaks HTTP/1.1 on raw sockets, because a
  * node:http client costs more per request than the bare server that everything is compared with.
  */
 import { connect, type Socket } from 'node:net';
@@ -40,12 +40,16 @@ export interface Until {
   readonly flows?: number;
 }
 
-/** Loads a local server. */
+/** Waits until a flow is due. @returns the time at which it was, as `performance.now()` does; `null` at the end */
+export type Arrive = () => Promise<number | null>;
+
+/** Loads a local server. @param arrive by default a flow begins when another of its connection ends */
 export async function load(
   ports: readonly number[],
   begin: Begin,
   until: Until,
   connections = 64,
+  arrive?: Arrive,
 ): Promise<Load> {
   const opened = await Promise.all(
     Array.from({ length: connections }, (_, index) => open(ports[index % ports.length] ?? 0)),
@@ -71,14 +75,21 @@ export async function load(
 
   function keepGoing(connection: Connection): Promise<void> {
     return new Promise((resolve, reject) => {
-      let step = next();
-      let sent = performance.now();
-      const send = (): void => {
-        if (step === null) resolve();
-        else {
-          sent = performance.now();
-          connection.send(step.request);
-        }
+      let step: Step | null = null;
+      let sent = 0;
+      const send = (due = performance.now()): void => {
+        if (step === null) return void resolve();
+        sent = due;
+        connection.send(step.request);
+      };
+      const beginNext = (due?: number): void => {
+        step = next();
+        send(due);
+      };
+      const proceed = (): void => {
+        if (step !== null) send();
+        else if (arrive === undefined) beginNext();
+        else void arrive().then((due) => (due === null ? resolve() : beginNext(due)));
       };
       connection.listen(reject, (answer) => {
         times.push(performance.now() - sent);
@@ -91,10 +102,9 @@ export async function load(
             `${error instanceof Error ? error.message : error}: ${answer.head} ${answer.body}`.slice(0, 600);
           step = null;
         }
-        step ??= next();
-        send();
+        proceed();
       });
-      send();
+      proceed();
     });
   }
 }

@@ -1,4 +1,4 @@
-/** Tool calls through the gateway, in one session, as a flow of a pair. */
+/** Tool calls through the gateway, in one session of each token, as a flow. */
 
 import { check } from '../authorization/flows.ts';
 import { machineToken } from '../authorization/portcullis.ts';
@@ -7,18 +7,27 @@ import { type Begin, request, type Step, walk } from '../harness/load.ts';
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 const VERSION = '2025-11-25';
 
+/** Calls by client credentials. */
 export async function gatewayFlow(port: number): Promise<Begin> {
-  let authorization = '';
+  let token = '';
   await walk(port, () =>
-    machineToken((token) => {
-      authorization = `Bearer ${token}`;
+    machineToken((issued) => {
+      token = issued;
     }),
   );
-  const headers = { ...HEADERS, authorization };
-  const session = await openSession(port, headers);
+  return callFlow(port, [token]);
+}
+
+/** @param tokens access tokens, used in turn */
+export async function callFlow(port: number, tokens: readonly string[]): Promise<Begin> {
+  const senders: Readonly<Record<string, string>>[] = [];
+  for (const token of tokens) {
+    const headers = { ...HEADERS, authorization: `Bearer ${token}` };
+    senders.push({ ...headers, ...(await openSession(port, headers)) });
+  }
   const params = { name: 'echo', arguments: { text: 'The text that this tool returns.' } };
   const texts = Array.from({ length: 1000 }, (_, index) =>
-    message({ ...headers, ...session }, { id: 1000 + index, method: 'tools/call', params }),
+    message(senders[index % senders.length] ?? {}, { id: 1000 + index, method: 'tools/call', params }),
   );
   const read: Step['read'] = ({ status, body }) => {
     check(status === 200 && body.includes('"result"'), `status ${status} for a call`);
