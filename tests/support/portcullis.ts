@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FileConfiguration } from '@portcullis/cli';
 import { reservePort } from './ports.ts';
-import { SOURCE_CONDITION, sourceFlags } from './source-flags.ts';
+import { bundleFlags, SOURCE_CONDITION, sourceFlags } from './source-flags.ts';
 import type { Account } from './user.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -60,6 +60,11 @@ export function startPortcullis(
   return start(configuration, application === undefined ? command : [...command.slice(0, -1), application]);
 }
 
+/** Starts it with the limits of memory that the command sets. */
+export function startWithOwnLimits(): Promise<Portcullis> {
+  return start({}, command, bundleFlags());
+}
+
 /**
  * Starts `portcullis protect`.
  * @param words a URL, or `--` and a command
@@ -71,8 +76,12 @@ export function startProtect(
   return start(configuration, [...command.slice(0, command.indexOf('up')), 'protect', ...words]);
 }
 
-async function start(configuration: FileConfiguration, words: readonly string[]): Promise<Portcullis> {
-  const args = words.flatMap((word) => (word === SOURCE_CONDITION ? sourceFlags() : word));
+async function start(
+  configuration: FileConfiguration,
+  words: readonly string[],
+  flags = sourceFlags(),
+): Promise<Portcullis> {
+  const args = words.flatMap((word) => (word === SOURCE_CONDITION ? flags : word));
   const { folder, database, environment } = await createInstallation(configuration);
   // The same port after a restart.
   const port = await reservePort();

@@ -21,8 +21,16 @@ const globals = globalThis as { [HOOK]?: string };
 /**
  * A start loads up to 800 modules, which costs more than half of its processor time. With these flags the sources are loaded as one
  * bundle, which is built when they have changed; tests of the loading itself use `SOURCE_CONDITION` alone.
+ *
+ * The young generation has its full size from the start, which costs a fifth less processor time. The command then leaves the options
+ * of V8 as they are, so that no process rejects what another has compiled; tests of its memory use `bundleFlags()`.
  */
 export function sourceFlags(): readonly string[] {
+  return ['--min-semi-space-size=16', ...bundleFlags()];
+}
+
+/** Without options of V8. */
+export function bundleFlags(): readonly string[] {
   globals[HOOK] ??= join(findBundle(), 'hook.mjs');
   return [SOURCE_CONDITION, `--import=${globals[HOOK]}`];
 }
