@@ -1,30 +1,50 @@
 /** The connections to one address of a backend, which are opened with the first request. */
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it } from 'vitest';
-import { createBackendPool } from '../src/addresses/backend-pool.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { type BackendPool, createBackendPool } from '../src/addresses/backend-pool.ts';
 import { limitsSchema } from '../src/servers/options.ts';
 
-it('a request that came before the pool was closed is finished, also while the connections are still loaded', async () => {
-  const server = createServer((_request, response) => response.end('x'));
+/** A request to a pool. Resolves with how it ended. */
+function endOf(pool: BackendPool, method: 'GET' | 'POST', onStart = (): void => {}): Promise<string> {
+  return new Promise((resolve) => {
+    pool.dispatch(
+      { path: '/', method },
+      {
+        onRequestStart: () => {},
+        onResponseStart: onStart,
+        onResponseData: () => {},
+        onResponseEnd: () => resolve('finished'),
+        onResponseError: (_controller, error) => resolve(error.message),
+      },
+    );
+  });
+}
+
+async function startPool(listener: RequestListener): Promise<BackendPool> {
+  const server = createServer(listener);
+  onTestFinished(() => void server.close());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const pool = createBackendPool(new URL(`http://127.0.0.1:${port}/`), {
-    ...limitsSchema().parse({}),
-    callsPerMinute: null,
-  });
-  const ended = Promise.withResolvers<string>();
-  pool.dispatch(
-    { path: '/', method: 'GET' },
-    {
-      onRequestStart: () => {},
-      onResponseStart: () => {},
-      onResponseData: () => {},
-      onResponseEnd: () => ended.resolve('finished'),
-      onResponseError: (_controller, error) => ended.resolve(error.message),
-    },
-  );
+  const limits = { ...limitsSchema().parse({}), callsPerMinute: null };
+  return createBackendPool(new URL(`http://127.0.0.1:${port}/`), limits);
+}
+
+it('a request that came before the pool was closed is finished, also while the connections are still loaded', async () => {
+  const pool = await startPool((_request, response) => response.end('x'));
+  const ended = endOf(pool, 'GET');
   await pool.close();
-  expect(await ended.promise).toBe('finished');
-  await new Promise((resolve) => server.close(resolve));
+  expect(await ended).toBe('finished');
 });
+
+it.each(['GET', 'POST'] as const)(
+  'a %s whose response is open when the pool is destroyed fails',
+  async (method) => {
+    const pool = await startPool((_request, response) => void response.writeHead(200).write('x'));
+    const started = Promise.withResolvers<void>();
+    const ended = endOf(pool, method, started.resolve);
+    await started.promise;
+    await pool.destroy();
+    expect(await ended).not.toBe('finished');
+  },
+);

@@ -6,46 +6,66 @@ import { withoutContinue } from './connector.ts';
 
 export type BackendPool = ReturnType<typeof createBackendPool>;
 
+interface Pools {
+  readonly calls: Pool;
+  /** Of GET, which stays open for hours: to find a free connection, a pool looks at all before it. */
+  readonly streams: Pool;
+}
+
 /** Loads undici with the first request: it costs a cold start 65 milliseconds. */
 export function createBackendPool({ origin }: URL, limits: GatewayServer['limits']) {
-  let pool: Pool | null = null;
-  let opening: Promise<Pool> | null = null;
+  let pools: Pools | null = null;
+  let opening: Promise<Pools> | null = null;
   let isClosed = false;
   return {
     dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
       // Without a promise for each request.
-      if (pool !== null) pool.dispatch(options, handler);
-      else void opened().then((ready) => ready.dispatch(options, handler));
+      if (pools !== null) dispatchTo(pools, options, handler);
+      else void opened().then((ready) => dispatchTo(ready, options, handler));
     },
     /** Lets requests finish. */
     async close(): Promise<void> {
       isClosed = true;
-      await (await opening)?.close();
+      await closeAll(await opening);
     },
     async destroy(): Promise<void> {
       isClosed = true;
-      await (await opening)?.destroy();
+      const open = await opening;
+      await Promise.all([open?.calls.destroy(), open?.streams.destroy()]);
     },
   };
 
-  function opened(): Promise<Pool> {
+  function opened(): Promise<Pools> {
     opening ??= open();
     return opening;
   }
 
-  async function open(): Promise<Pool> {
+  async function open(): Promise<Pools> {
     // One that is closed meanwhile is closed after the requests that wait for it.
     const wasClosed = isClosed;
     const { buildConnector, Pool } = await import('undici');
-    pool = new Pool(origin, {
+    const options = {
       connections: null,
       pipelining: 1,
       headersTimeout: limits.firstByte * 1000,
       bodyTimeout: limits.idle * 1000,
       connect: withoutContinue(buildConnector({ timeout: limits.connect * 1000 })),
       maxHeaderSize: MAX_RESPONSE_HEADER,
-    });
-    if (wasClosed) await pool.close();
-    return pool;
+    };
+    pools = { calls: new Pool(origin, options), streams: new Pool(origin, options) };
+    if (wasClosed) await closeAll(pools);
+    return pools;
   }
+}
+
+function dispatchTo(
+  { calls, streams }: Pools,
+  options: Dispatcher.DispatchOptions,
+  handler: Dispatcher.DispatchHandler,
+): void {
+  (options.method === 'GET' ? streams : calls).dispatch(options, handler);
+}
+
+async function closeAll(pools: Pools | null): Promise<void> {
+  await Promise.all([pools?.calls.close(), pools?.streams.close()]);
 }
