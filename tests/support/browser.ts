@@ -39,7 +39,8 @@ export async function launchChromium(): Promise<Browser> {
   });
   const newContext = browser.newContext.bind(browser);
   browser.newContext = async (options) => {
-    const context = await newContext(options);
+    // What moves, above all from one page to the next, costs as much processor time as the pages.
+    const context = await newContext({ reducedMotion: 'reduce', ...options });
     context.setDefaultTimeout(PATIENCE);
     return context;
   };

@@ -44,7 +44,7 @@ interface User {
 }
 
 async function enter(options: Parameters<Browser['newContext']>[0] = {}): Promise<User> {
-  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+  const context = await browser.newContext(options);
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const complaints = hearComplaints(page);

@@ -248,7 +248,7 @@ describe('consent', () => {
 
   it('the consent page passes axe in every state, narrow and wide, light and dark', async () => {
     const client_id = await register(`http://127.0.0.1:${portOf(plain)}/cb`);
-    const page = await visit({ reducedMotion: 'reduce' });
+    const page = await visit();
     await ask(page, { client_id, scope: 'read write share' });
     await expectAccessible(page);
     for (const one of await page.locator('[role=switch]').all()) await one.uncheck();

@@ -91,7 +91,8 @@ async function requestBy(
 async function visit(
   options: Parameters<Browser['newContext']>[0] = {},
 ): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
-  const context = await browser.newContext(options);
+  // With the transitions between pages that most users see.
+  const context = await browser.newContext({ reducedMotion: 'no-preference', ...options });
   const page = await context.newPage();
   const complaints = hearComplaints(page);
   return { page, context, complaints };

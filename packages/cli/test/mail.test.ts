@@ -51,7 +51,7 @@ async function run(words: readonly string[], environment: Readonly<Record<string
 }
 
 async function open(path: string): Promise<Page> {
-  const context = await browser.newContext({ reducedMotion: 'reduce' });
+  const context = await browser.newContext();
   onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(new URL(path, portcullis.url).href);

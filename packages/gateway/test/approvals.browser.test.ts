@@ -72,7 +72,7 @@ async function callAgain(call: () => Promise<Response>): Promise<string> {
 
 /** Opens a page in a browser of its own, and signs in. */
 async function open(url: string, name: string): Promise<Page> {
-  const context = await browser.newContext({ reducedMotion: 'reduce' });
+  const context = await browser.newContext();
   onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(url);

@@ -28,7 +28,7 @@ beforeAll(async () => {
   t = await startInstallation(furnishedConfiguration(backend.url));
   samples = samplesFor(await furnish(t, backend.url), new URL(backend.url).origin);
   browser = await launchChromium();
-  const context = await browser.newContext({ reducedMotion: 'reduce' });
+  const context = await browser.newContext();
   const [name = '', value = ''] = (await signIn(t, TWO_FACTORS_USED, { role: 'operator' })).split('=');
   await context.addCookies([{ name, value, url: t.url }]);
   page = await context.newPage();
