@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { OutboundError } from '@portcullis/http/outbound';
 import { onTestFinished } from 'vitest';
 import { openMigratedStore } from '../../../tests/support/migrated-store.ts';
@@ -111,8 +111,10 @@ export async function startServer(
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
   const file = join(folder, 'store.db');
   const store = options.store ?? (await openMigratedStore(file));
+  const reader = createReader(file);
   // Also if the server fails to start; the last registered runs first.
   onTestFinished(async () => {
+    reader.close();
     await store.close();
     rmSync(folder, { recursive: true });
   });
@@ -192,7 +194,7 @@ export async function startServer(
       const { code, verifier, clientId } = await issueCode(wanted);
       return post('/token', redemption(code, verifier, clientId));
     },
-    snapshot: () => dump(file),
+    snapshot: reader.dump,
     execute(...statements) {
       const database = new DatabaseSync(file);
       for (const statement of statements) database.exec(statement);
@@ -266,23 +268,28 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
 /** Tables that every request may write: rate limits and the audit log. */
 const BOOKKEEPING = ['rate_limits', 'audit_events'];
 
-/** All rows of all other tables, through a separate connection. */
-function dump(file: string): string {
-  const database = new DatabaseSync(file, { readOnly: true });
-  try {
-    const tables = database
-      .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
-      .all();
-    return tables
-      .filter(({ name }) => !BOOKKEEPING.includes(String(name)))
-      .map(({ name }) => {
-        const rows = database.prepare(`SELECT * FROM "${name}"`).all();
-        return `${name}\n${rows.map((row) => JSON.stringify(row, readable)).join('\n')}`;
-      })
-      .join('\n');
-  } finally {
-    database.close();
-  }
+/** Reads all rows of all other tables, through a separate connection, which stays open: to open it costs ten times as much as to read. */
+function createReader(file: string): { dump(): string; close(): void } {
+  let database: DatabaseSync | undefined;
+  const statements = new Map<string, StatementSync>();
+  const read = (sql: string) => {
+    database ??= new DatabaseSync(file, { readOnly: true });
+    const statement = statements.get(sql) ?? database.prepare(sql);
+    statements.set(sql, statement);
+    return statement.all();
+  };
+  return {
+    dump: () =>
+      read(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
+        .map(({ name }) => String(name))
+        .filter((name) => !BOOKKEEPING.includes(name))
+        .map((name) => {
+          const rows = read(`SELECT * FROM "${name}"`);
+          return `${name}\n${rows.map((row) => JSON.stringify(row, readable)).join('\n')}`;
+        })
+        .join('\n'),
+    close: () => database?.close(),
+  };
 }
 
 function readable(_name: string, value: unknown): unknown {
