@@ -20,9 +20,6 @@ const { modules, missing } = await installPackages(fileURLToPath(new URL('.', im
 if (missing === undefined) await installPrograms(modules);
 else console.warn(missing);
 
-/** A variable of the host, which no backend may see. */
-const HOST_SECRET = 'PORTCULLIS_TEST_HOST_SECRET';
-
 describe.skipIf(missing)('backends that are installed on demand', () => {
   for (const { name, command, calls } of backendPrograms) {
     it(`${name} behind \`portcullis protect\` answers a call of each of its tools`, async () => {
@@ -41,24 +38,21 @@ describe.skipIf(missing)('backends that are installed on demand', () => {
       for (const [tool, input] of Object.entries(expected)) {
         const result = await client.callTool({ name: tool, arguments: input });
         expect(result.isError ?? false, `${tool}: ${JSON.stringify(result.content)}`).toBe(false);
+        // A backend gets no other variable of the host.
+        if (tool === 'get-env') expect(readVariables(result.content)).toEqual(['HOME', 'PATH']);
       }
     });
   }
-
-  it('get-env of server-everything shows nothing of the host', async () => {
-    process.env[HOST_SECRET] = 'secret';
-    onTestFinished(() => void delete process.env[HOST_SECRET]);
-    const program = backendPrograms.find(({ name }) => name === 'server-everything');
-    const client = await connect(['--', ...(program?.command(modules, '') ?? [])]);
-    const { content } = await client.callTool({ name: 'get-env' });
-    const [first] = content as readonly { readonly text: string }[];
-    const names = Object.keys(JSON.parse(first?.text ?? ''));
-    expect(names.toSorted()).toEqual(['HOME', 'PATH']);
-  });
 });
 
+/** The names in the JSON object that a tool returns. */
+function readVariables(content: unknown): readonly string[] {
+  const [first] = content as readonly { readonly text: string }[];
+  return Object.keys(JSON.parse(first?.text ?? '')).toSorted();
+}
+
 /** @param folder the root of the client */
-async function connect(words: readonly string[], folder = '/srv'): Promise<Client> {
+async function connect(words: readonly string[], folder: string): Promise<Client> {
   const portcullis = await startProtect(words, { clients: [machineClient] });
   onTestFinished(async () => void (await portcullis.stop()));
   const token = await requestMachineToken(portcullis.url);
