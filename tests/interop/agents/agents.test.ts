@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FileConfiguration } from '@portcullis/cli';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { installPackages } from '../../support/install.ts';
 import { owner, type Portcullis, startPortcullis } from '../../support/portcullis.ts';
 import { reservePort } from '../../support/ports.ts';
@@ -17,41 +17,52 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const { modules, missing } = await installPackages(folder);
 if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
-let server: Portcullis;
-let proxy: LossyProxy;
-
-/** Starts a server behind a proxy; with short lives, agents refresh an access token before each call. */
-async function startServer(lifetimes: FileConfiguration['lifetimes'] = {}): Promise<void> {
-  const port = await reservePort();
-  const publicUrl = `http://localhost:${port}`;
-  server = await startPortcullis({ publicUrl, metadataDocuments: false, lifetimes });
-  proxy = await startLossyProxy(port, server.port);
-  onTestFinished(async () => {
-    await proxy[Symbol.asyncDispose]();
-    expect(await server.stop()).toBe(0);
-  });
+interface Site {
+  readonly server: Portcullis;
+  readonly proxy: LossyProxy;
+  stop(): Promise<void>;
 }
 
+/** Starts a server behind a proxy; with short lives, agents refresh an access token before each call. */
+async function startSite(lifetimes: FileConfiguration['lifetimes'] = {}): Promise<Site> {
+  const port = await reservePort();
+  const publicUrl = `http://localhost:${port}`;
+  const server = await startPortcullis({ publicUrl, metadataDocuments: false, lifetimes });
+  const proxy = await startLossyProxy(port, server.port);
+  const stop = async () => {
+    await proxy[Symbol.asyncDispose]();
+    expect(await server.stop()).toBe(0);
+  };
+  return { server, proxy, stop };
+}
+
+/** Of all agents. */
+let shared: Site;
+beforeAll(async () => {
+  if (missing === undefined) shared = await startSite();
+});
+afterAll(() => shared?.stop());
+
 it.skipIf(missing).each(agents)('$name signs a user in by itself and calls a tool', async (agent) => {
-  await startServer();
-  const { sandbox, model } = await signIn(agent);
+  const { sandbox, model } = await signIn(agent, shared);
   await callTool(agent, sandbox, model);
-  expect(model.toolResults.join()).toContain(server.url);
+  expect(model.toolResults.join()).toContain(shared.server.url);
 });
 
 it.skipIf(missing).each(agents.filter(({ refreshesEarly }) => refreshesEarly))(
   '$name stays signed in when it ends before it has saved a refresh response',
   async (agent) => {
-    await startServer({ accessToken: 30 });
-    const { sandbox, model } = await signIn(agent);
-    const lost = proxy.loseNextRefresh();
+    const site = await startSite({ accessToken: 30 });
+    onTestFinished(site.stop);
+    const { sandbox, model } = await signIn(agent, site);
+    const lost = site.proxy.loseNextRefresh();
     const interrupted = start(agent, sandbox, agent.ask);
     await lost;
     stop(interrupted, 'SIGTERM');
     await interrupted.ended();
     await callTool(agent, sandbox, model);
-    expect(model.toolResults.join()).toContain(server.url);
-    await expect.poll(server.output).toContain('refresh_token.retried');
+    expect(model.toolResults.join()).toContain(site.server.url);
+    await expect.poll(site.server.output).toContain('refresh_token.retried');
     expect(await openedUrls(sandbox)).toHaveLength(1);
   },
   240_000,
@@ -66,7 +77,10 @@ async function callTool(agent: Agent, sandbox: Sandbox, model: MockModel): Promi
 }
 
 /** Signs the first user in with a new home folder. */
-async function signIn(agent: Agent): Promise<{ readonly sandbox: Sandbox; readonly model: MockModel }> {
+async function signIn(
+  agent: Agent,
+  { server }: Site,
+): Promise<{ readonly sandbox: Sandbox; readonly model: MockModel }> {
   const model = await startMockModel('whoami');
   const home = await mkdtemp(join(tmpdir(), 'portcullis-agent-'));
   onTestFinished(async () => {
