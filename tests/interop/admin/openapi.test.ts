@@ -72,20 +72,22 @@ describe.skipIf(missing)('the OpenAPI document of the admin API', () => {
       promisify(execFile)(process.execPath, [join(modules, tool), ...words], { cwd: t.configHome });
     await run('openapi-typescript/bin/cli.js', `${t.api}/openapi.json`, '-o', 'admin.d.ts');
     await symlink(modules, join(t.configHome, 'node_modules'));
-    const compile = async (query: string) => {
+    const write = (file: string, query: string) => {
       const program = `import createClient from 'openapi-fetch';
         import type { paths } from './admin.d.ts';
         const client = createClient<paths>({ baseUrl: '' });
         const { data } = await client.GET('/users', { params: { query: ${query} } });
         export const ids: string[] = data?.items.map(({ id }) => id) ?? [];`;
-      await writeFile(join(t.configHome, 'program.mts'), program);
-      const options = ['--noEmit', '--strict', '--module', 'nodenext', '--allowImportingTsExtensions'];
-      return run('typescript/bin/tsc', ...options, 'program.mts').then(
-        () => '',
-        ({ stdout }: { readonly stdout: string }) => stdout,
-      );
+      return writeFile(join(t.configHome, file), program);
     };
-    expect(await compile('{ limit: 10 }')).toBe('');
-    expect(await compile('{ limti: 10 }')).toContain("'limti' does not exist");
+    await write('right.mts', '{ limit: 10 }');
+    await write('wrong.mts', '{ limti: 10 }');
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--allowImportingTsExtensions'];
+    const messages = await run('typescript/bin/tsc', ...options, 'right.mts', 'wrong.mts').then(
+      () => '',
+      ({ stdout }: { readonly stdout: string }) => stdout,
+    );
+    expect(messages).toContain("'limti' does not exist");
+    expect(messages.match(/^\S.*$/gm)).toEqual([expect.stringMatching(/^wrong\.mts/)]);
   });
 });
