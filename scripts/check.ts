@@ -1,4 +1,4 @@
-/** The gates that need no running server: format and lint, types, layers, unused code. `npm run check` */
+/** The gates that need no running server: format and lint, types, layers, unused code. `npm run check [-- name…]` */
 import { spawn } from 'node:child_process';
 
 const steps = {
@@ -21,8 +21,14 @@ function run(command: string): Promise<{ passed: boolean; output: string }> {
   });
 }
 
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !(name in steps));
+if (unknown.length > 0)
+  throw new Error(`There is no gate ${unknown.join(', ')}: ${Object.keys(steps).join(', ')}.`);
 const results = await Promise.all(
-  Object.entries(steps).map(async ([name, command]) => ({ name, command, ...(await run(command)) })),
+  Object.entries(steps)
+    .filter(([name]) => named.length === 0 || named.includes(name))
+    .map(async ([name, command]) => ({ name, command, ...(await run(command)) })),
 );
 for (const { name, command, passed, output } of results) {
   console.log(`${passed ? 'ok  ' : 'FAIL'} ${name} (${command})`);
