@@ -6,10 +6,14 @@ import { type BackendPool, createBackendPool } from '../src/addresses/backend-po
 import { limitsSchema } from '../src/servers/options.ts';
 
 /** A request to a pool. Resolves with how it ended. */
-function endOf(pool: BackendPool, method: 'GET' | 'POST', onStart = (): void => {}): Promise<string> {
+function endOf(
+  pool: BackendPool,
+  send: 'dispatch' | 'openStream',
+  onStart = (): void => {},
+): Promise<string> {
   return new Promise((resolve) => {
-    pool.dispatch(
-      { path: '/', method },
+    pool[send](
+      { path: '/', method: 'POST' },
       {
         onRequestStart: () => {},
         onResponseStart: onStart,
@@ -32,19 +36,19 @@ async function startPool(listener: RequestListener): Promise<BackendPool> {
 
 it('a request that came before the pool was closed is finished, also while the connections are still loaded', async () => {
   const pool = await startPool((_request, response) => response.end('x'));
-  const ended = endOf(pool, 'GET');
+  const ended = endOf(pool, 'dispatch');
   await pool.close();
   expect(await ended).toBe('finished');
 });
 
-it.each(['GET', 'POST'] as const)(
-  'a %s whose response is open when the pool is destroyed fails',
-  async (method) => {
-    const pool = await startPool((_request, response) => void response.writeHead(200).write('x'));
-    const started = Promise.withResolvers<void>();
-    const ended = endOf(pool, method, started.resolve);
-    await started.promise;
-    await pool.destroy();
-    expect(await ended).not.toBe('finished');
-  },
-);
+it.each([
+  ['request', 'dispatch'],
+  ['stream', 'openStream'],
+] as const)('a %s that is open when the pool is destroyed fails', async (_what, send) => {
+  const pool = await startPool((_request, response) => void response.writeHead(200).write('x'));
+  const started = Promise.withResolvers<void>();
+  const ended = endOf(pool, send, started.resolve);
+  await started.promise;
+  await pool.destroy();
+  expect(await ended).not.toBe('finished');
+});

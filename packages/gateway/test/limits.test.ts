@@ -161,7 +161,16 @@ describe('a response that delivers nothing more', () => {
     await expect.poll(() => outcomes(gateway)).toEqual([{ outcome: 'unavailable', status: 503 }]);
   });
 
-  it('stays open when it is the stream of a session, and when it delivers in time', async () => {
+  it.each([
+    ['the stream of a session', { method: 'GET' }],
+    [
+      'a subscription',
+      {
+        message: { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: {} },
+        headers: { 'mcp-method': 'subscriptions/listen' },
+      },
+    ],
+  ])('stays open when it is %s, and when it delivers in time', async (_what, request) => {
     const { gateway } = await behind(
       (_received, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -176,7 +185,7 @@ describe('a response that delivers nothing more', () => {
       },
       { idle: 1 },
     );
-    const stream = await gateway.send('alice', { method: 'GET' });
+    const stream = await gateway.send('alice', request);
     expect(await stream.text()).toContain('data: 4');
   });
 });

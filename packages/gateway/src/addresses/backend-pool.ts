@@ -8,7 +8,7 @@ export type BackendPool = ReturnType<typeof createBackendPool>;
 
 interface Pools {
   readonly calls: Pool;
-  /** Of GET, which stays open for hours: to find a free connection, a pool looks at all before it. */
+  /** Those that stay open for hours: to find a free connection, a pool looks at all before it. */
   readonly streams: Pool;
 }
 
@@ -20,8 +20,12 @@ export function createBackendPool({ origin }: URL, limits: GatewayServer['limits
   return {
     dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
       // Without a promise for each request.
-      if (pools !== null) dispatchTo(pools, options, handler);
-      else void opened().then((ready) => dispatchTo(ready, options, handler));
+      if (pools !== null) pools.calls.dispatch(options, handler);
+      else void opened().then(({ calls }) => calls.dispatch(options, handler));
+    },
+    /** The same for a response that stays open, and waits for events without a limit. */
+    openStream(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+      void opened().then(({ streams }) => streams.dispatch({ ...options, bodyTimeout: 0 }, handler));
     },
     /** Lets requests finish. */
     async close(): Promise<void> {
@@ -56,14 +60,6 @@ export function createBackendPool({ origin }: URL, limits: GatewayServer['limits
     if (wasClosed) await closeAll(pools);
     return pools;
   }
-}
-
-function dispatchTo(
-  { calls, streams }: Pools,
-  options: Dispatcher.DispatchOptions,
-  handler: Dispatcher.DispatchHandler,
-): void {
-  (options.method === 'GET' ? streams : calls).dispatch(options, handler);
 }
 
 async function closeAll(pools: Pools | null): Promise<void> {

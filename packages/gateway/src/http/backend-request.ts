@@ -20,22 +20,25 @@ class Dropped extends Error {
 
 export class BackendRequest implements Dispatcher.DispatchHandler {
   readonly address: Address;
+  readonly #isLasting: boolean;
   /** `null`: it was dropped. */
   #listener: BackendRequestListener | null;
   /** `null`: there is no connection yet. */
   #controller: Dispatcher.DispatchController | null = null;
 
-  constructor(address: Address, listener: BackendRequestListener) {
+  /** @param isLasting whether its response is a stream that stays open until one side ends it */
+  constructor(address: Address, isLasting: boolean, listener: BackendRequestListener) {
     this.address = address;
+    this.#isLasting = isLasting;
     this.#listener = listener;
   }
 
   dispatch(method: Dispatcher.HttpMethod, headers: string[], body: Buffer | StreamedBody | null): void {
     if (this.#listener === null) return;
     const sent = body instanceof StreamedBody ? body.open() : body;
-    // Streams wait for events without a limit.
-    const timeouts = method === 'GET' ? { bodyTimeout: 0 } : {};
-    this.address.pool.dispatch({ path: this.address.target, method, headers, body: sent, ...timeouts }, this);
+    const { pool, target: path } = this.address;
+    if (this.#isLasting) pool.openStream({ path, method, headers, body: sent }, this);
+    else pool.dispatch({ path, method, headers, body: sent }, this);
   }
 
   pause(): void {

@@ -175,9 +175,10 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
       this.#fail(isDown(server, addresses.retryAfter(this.#sentAt)), 'unavailable');
       return;
     }
-    const method = (this.#request.incoming.method ?? 'GET') as Dispatcher.HttpMethod;
+    const { incoming } = this.#request;
+    const method = (incoming.method ?? 'GET') as Dispatcher.HttpMethod;
     const headers = withFields(message.headers, credential.headers);
-    const backendRequest = new BackendRequest(address, this);
+    const backendRequest = new BackendRequest(address, isLasting(incoming), this);
     this.#backendRequest = backendRequest;
     if (credential.sign === null) backendRequest.dispatch(method, headers, message.body);
     else
