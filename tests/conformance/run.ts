@@ -35,15 +35,9 @@ try {
       rows.push(row);
     }
   }
-  if ('gateway'.includes(wanted)) {
-    for (const result of await runGateway()) {
-      const row = { name: result.scenario, ...result };
-      report(row);
-      rows.push(row);
-    }
-  }
-  const comparisons = 'gateway'.includes(wanted) ? await runForeign() : [];
-  for (const result of comparisons) {
+  const isGateway = 'gateway'.includes(wanted);
+  const [own, comparisons] = isGateway ? await Promise.all([runGateway(), runForeign()]) : [[], []];
+  for (const result of [...own, ...comparisons]) {
     const row = { name: result.scenario, ...result };
     report(row);
     rows.push(row);
