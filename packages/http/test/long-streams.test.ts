@@ -1,9 +1,20 @@
 /** Event streams that stay open without the HTTP parser of their connection. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type ListeningServer, listen, onShutdown, releaseParser } from '../src/node/server.ts';
+import {
+  type ListeningServer,
+  listen,
+  onShutdown,
+  releaseParser,
+  type TlsCertificate,
+} from '../src/node/server.ts';
+
+const read = (name: string) => readFileSync(new URL(`fixtures/${name}.pem`, import.meta.url), 'utf8');
+const certificate: TlsCertificate = { cert: read('certificate'), key: read('key') };
 
 const EVENTS = { 'content-type': 'text/event-stream' };
 
@@ -15,7 +26,11 @@ afterEach(async () => {
 });
 
 /** Opens a stream: its response at the server, what the client has received, and the targets of all requests. */
-async function openStream(method: 'GET' | 'POST', prepare: (outgoing: ServerResponse) => void = () => {}) {
+async function openStream(
+  method: 'GET' | 'POST',
+  prepare: (outgoing: ServerResponse) => void = () => {},
+  tls?: TlsCertificate,
+) {
   const opened = Promise.withResolvers<ServerResponse>();
   const targets: (string | undefined)[] = [];
   server = await listen(
@@ -29,9 +44,11 @@ async function openStream(method: 'GET' | 'POST', prepare: (outgoing: ServerResp
         });
       },
     }),
-    { port: 0, host: '127.0.0.1' },
+    { port: 0, host: '127.0.0.1', ...(tls !== undefined && { certificate: tls }) },
   );
-  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+  const target = { port: server.port, host: '127.0.0.1', allowHalfOpen: true };
+  const socket: Socket =
+    tls === undefined ? connect(target) : connectSecurely({ ...target, rejectUnauthorized: false });
   client = socket;
   let received = '';
   socket.setEncoding('latin1').on('data', (text: string) => {
@@ -143,6 +160,29 @@ describe('an event stream whose parser was released', () => {
     });
     outgoing.end('data: two\n\n');
     await expect.poll(received).toContain('two');
+  });
+
+  it('delivers its events over TLS, closes its connection after the last one, and discards what its client sends', async () => {
+    const { socket, outgoing, received, targets } = await openStream('GET', releaseParser, certificate);
+    await expect.poll(() => hasParser(outgoing)).toBe(false);
+    await new Promise<void>((resolve) =>
+      socket.write('GET /second HTTP/1.1\r\nHost: a\r\n\r\n', () => resolve()),
+    );
+    const closed = once(socket, 'end');
+    outgoing.write('data: two\n\n');
+    await expect.poll(received).toContain('two');
+    outgoing.end('data: three\n\n');
+    await closed;
+    expect(received()).toMatch(/three.*\r\n0\r\n\r\n$/s);
+    expect(targets).toEqual(['/first']);
+  });
+
+  it('is closed when its client keeps sending over TLS', async () => {
+    const { socket, outgoing } = await openStream('GET', releaseParser, certificate);
+    await expect.poll(() => hasParser(outgoing)).toBe(false);
+    const closed = once(outgoing, 'close');
+    socket.on('error', () => {}).write('x'.repeat(65 * 1024));
+    await closed;
   });
 
   it('retains its parser while the body of its request arrives', async () => {
