@@ -22,7 +22,7 @@ function run(command: string): Promise<{ passed: boolean; output: string }> {
 }
 
 const named = process.argv.slice(2);
-const unknown = named.filter((name) => !(name in steps));
+const unknown = named.filter((name) => !Object.hasOwn(steps, name));
 if (unknown.length > 0)
   throw new Error(`There is no gate ${unknown.join(', ')}: ${Object.keys(steps).join(', ')}.`);
 const results = await Promise.all(

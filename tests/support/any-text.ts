@@ -4,15 +4,15 @@
  */
 import fc from 'fast-check';
 
-/** Where the halves of characters begin, and how many they are: they are none themselves. */
-const [HALVES, HALF_COUNT] = [0xd800, 0x800];
+/** The first surrogate, and how many there are: surrogates are not characters. */
+const [FIRST_SURROGATE, SURROGATES] = [0xd800, 0x800];
 
-const character = fc.nat(0x10ffff - HALF_COUNT).map(
-  (index) => String.fromCodePoint(index < HALVES ? index : index + HALF_COUNT),
+const character = fc.nat(0x10ffff - SURROGATES).map(
+  (index) => String.fromCodePoint(index < FIRST_SURROGATE ? index : index + SURROGATES),
   (text) => {
     const code = typeof text === 'string' ? text.codePointAt(0) : undefined;
     if (code === undefined || String.fromCodePoint(code) !== text) throw new Error('not one character');
-    return code < HALVES ? code : code - HALF_COUNT;
+    return code < FIRST_SURROGATE ? code : code - SURROGATES;
   },
 );
 

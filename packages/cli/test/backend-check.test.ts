@@ -57,6 +57,8 @@ it('says that a command is still starting when it takes long, as a download by n
     clearInterval(timer);
     ${SERVER}
   }, 20)`;
+  // Its import takes real time.
+  await import('@portcullis/gateway');
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const complaints: string[] = [];

@@ -312,7 +312,7 @@ function mergedFirst({ server: one }: ServedServer, { server: other }: ServedSer
   return Number(one.merges === null) - Number(other.merges === null);
 }
 
-/** Milliseconds in which each request ends, unless its backend never stops sending. */
+/** Milliseconds after which requests that are still open are cut off: each has ended by then, unless its backend never stops sending. */
 function drainLimit({ limits }: GatewayServer): number {
   return (limits.firstByte + limits.idle) * 1000;
 }

@@ -355,7 +355,7 @@ export class RequestHandling {
     this.#awaitEnd(span === null ? forward() : inBackendSpan(span, forward));
   }
 
-  /** A function of its own: what waits here for hours does not retain what was forwarded. */
+  /** A separate function, whose closure does not capture what was forwarded: an open stream would retain it. */
   #awaitEnd(forwarded: Promise<ExchangeSummary>): void {
     forwarded.then((end) => this.#on({ kind: 'ended', end, mayWait: this.#mayWait() }), this.#fail);
   }

@@ -1,6 +1,7 @@
 /** The connections to one address of a backend, which are opened with the first request. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { type BackendPool, createBackendPool } from '../src/addresses/backend-pool.ts';
 import { limitsSchema } from '../src/servers/options.ts';
@@ -39,6 +40,25 @@ it('a request that came before the pool was closed is finished, also while the c
   const ended = endOf(pool, 'dispatch');
   await pool.close();
   expect(await ended).toBe('finished');
+});
+
+it('a request does not use the connection that a stream has left, so that it never looks through those of streams', async () => {
+  const connections = new Set<unknown>();
+  const pool = await startPool(({ socket }, response) => {
+    connections.add(socket);
+    response.end('x');
+  });
+  for (const [send, count] of [
+    ['openStream', 1],
+    ['openStream', 1],
+    ['dispatch', 2],
+    ['dispatch', 2],
+  ] as const) {
+    expect([await endOf(pool, send), connections.size]).toEqual(['finished', count]);
+    // A connection is free once the end of its response has been handled.
+    await nextTurn();
+  }
+  await pool.close();
 });
 
 it.each([

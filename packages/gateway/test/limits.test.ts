@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
-import { callOf, INITIALIZE, startSession } from './support/client.ts';
+import { callOf, INITIALIZE, startSession, subscription } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -161,15 +161,16 @@ describe('a response that delivers nothing more', () => {
     await expect.poll(() => outcomes(gateway)).toEqual([{ outcome: 'unavailable', status: 503 }]);
   });
 
+  it('is an error after the idle time: a document instead of the stream of a subscription', async () => {
+    const { backend, gateway } = await behindSilence('application/json', '{"jsonrpc":"2.0",');
+    const response = await gateway.send('alice', subscription);
+    expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Files')]);
+    await expect.poll(() => backend.aborted()).toBe(1);
+  });
+
   it.each([
     ['the stream of a session', { method: 'GET' }],
-    [
-      'a subscription',
-      {
-        message: { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: {} },
-        headers: { 'mcp-method': 'subscriptions/listen' },
-      },
-    ],
+    ['a subscription', subscription],
   ])('stays open when it is %s, and when it delivers in time', async (_what, request) => {
     const { gateway } = await behind(
       (_received, response) => {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { answerAll, json, startBackend, type TestBackend } from './support/backend.ts';
+import { subscription } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 
 const open: { close(): Promise<void> }[] = [];
@@ -266,15 +267,22 @@ describe('an event stream', () => {
     expect(gateway.gateway.health()).toEqual([{ server: '/mcp', status: 'up' }]);
   });
 
-  it('of one user is refused beyond the limit, while other users still get theirs', async () => {
-    const { gateway } = await behind(streaming, { limits: { streamsPerUser: 2 } });
-    const responses: Response[] = [];
-    for (let count = 0; count < 3; count += 1) responses.push(await gateway.send('alice', { method: 'GET' }));
-    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect((await gateway.send('bob', { method: 'GET' })).status).toBe(200);
-    await responses[0]?.body?.cancel();
-    await expect.poll(async () => (await gateway.send('alice', { method: 'GET' })).status).toBe(200);
-  });
+  it.each([
+    ['GET', { method: 'GET' }],
+    ['subscriptions/listen', subscription],
+  ])(
+    'of one user by %s is refused beyond the limit, while other users still get theirs',
+    async (_what, request) => {
+      const { backend, gateway } = await behind(streaming, { limits: { streamsPerUser: 2 } });
+      const responses: Response[] = [];
+      for (let count = 0; count < 3; count += 1) responses.push(await gateway.send('alice', request));
+      expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
+      expect(backend.received).toHaveLength(2);
+      expect((await gateway.send('bob', request)).status).toBe(200);
+      await responses[0]?.body?.cancel();
+      await expect.poll(async () => (await gateway.send('alice', request)).status).toBe(200);
+    },
+  );
 
   it('does not run ahead of a client that reads slowly', async () => {
     let written = 0;

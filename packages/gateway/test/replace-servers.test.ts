@@ -1,7 +1,7 @@
 /** Servers that are added, changed and removed while others are in use. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { answerAll, startBackend } from './support/backend.ts';
-import { callOf, startSession } from './support/client.ts';
+import { callOf, startSession, subscription } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -103,20 +103,25 @@ describe('a change of servers', () => {
     expect((await client.post(callOf('echo'))).status).toBe(403);
   });
 
-  it('ends the event streams of a backend that is replaced, which their clients open again', async () => {
-    const backend = await started(
-      startBackend((received, response, request) => {
-        if (received.method !== 'GET') return answerAll(received, response, request);
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n');
-      }),
-    );
-    const other = await started(startBackend(answerAll));
-    const gateway = await started(startGateway([{ path: '/mcp', backend: { url: backend.url } }]));
-    const stream = await gateway.send('alice', { method: 'GET' });
-    gateway.replaceServers([{ path: '/mcp', backend: { url: other.url } }]);
-    expect(await stream.text()).toBe(': open\n\n');
-    await expect.poll(() => backend.aborted()).toBe(1);
-  });
+  it.each([
+    ['GET', { method: 'GET' }],
+    ['subscriptions/listen', subscription],
+  ])(
+    'ends the event streams by %s of a backend that is replaced, which their clients open again',
+    async (_what, request) => {
+      const backend = await started(
+        startBackend((_received, response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n');
+        }),
+      );
+      const other = await started(startBackend(answerAll));
+      const gateway = await started(startGateway([{ path: '/mcp', backend: { url: backend.url } }]));
+      const stream = await gateway.send('alice', request);
+      gateway.replaceServers([{ path: '/mcp', backend: { url: other.url } }]);
+      expect(await stream.text()).toBe(': open\n\n');
+      await expect.poll(() => backend.aborted()).toBe(1);
+    },
+  );
 
   it('keeps the limits of calls of a server that stays, also of a merged one', async () => {
     const backend = await started(startBackend(answerAll));

@@ -49,10 +49,10 @@ async function tryBackends(
       const { backend } = server;
       if (backend === null) return;
       const isCommand = backend.kind === 'stdio';
-      const test = () => testServer(server, backend, isCommand ? COMMAND_PATIENCE : URL_PATIENCE);
-      const patience = (isCommand ? COMMAND_PATIENCE : URL_PATIENCE) / 1000;
+      const patience = isCommand ? COMMAND_PATIENCE : URL_PATIENCE;
+      const test = () => testServer(server, backend, patience);
       const waiting = () =>
-        complain(`${describe(backend)} does not answer yet: waiting for ${patience} seconds`);
+        complain(`${describe(backend)} does not answer yet: waiting for ${patience / 1000} seconds`);
       const result = isCommand ? await reportSilence(test, waiting) : await untilAnswer(test, waiting);
       if (result.ok) return;
       const line = cleanLine(`${describe(backend)}: ${result.reason}`);

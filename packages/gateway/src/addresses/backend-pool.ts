@@ -8,7 +8,7 @@ export type BackendPool = ReturnType<typeof createBackendPool>;
 
 interface Pools {
   readonly calls: Pool;
-  /** Those that stay open for hours: to find a free connection, a pool looks at all before it. */
+  /** For responses that stay open: a pool searches its connections in order, so these would slow down each call. */
   readonly streams: Pool;
 }
 
@@ -23,7 +23,7 @@ export function createBackendPool({ origin }: URL, limits: GatewayServer['limits
       if (pools !== null) pools.calls.dispatch(options, handler);
       else void opened().then(({ calls }) => calls.dispatch(options, handler));
     },
-    /** The same for a response that stays open, and waits for events without a limit. */
+    /** Dispatches a request whose response stays open, without a timeout of its body. */
     openStream(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
       void opened().then(({ streams }) => streams.dispatch({ ...options, bodyTimeout: 0 }, handler));
     },

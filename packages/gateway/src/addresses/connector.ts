@@ -28,10 +28,10 @@ export function withoutContinue(connect: buildConnector.connector): buildConnect
   };
 }
 
-/** Removes the listeners of the attempt to connect, which retain its timer and its target: undici adds its own in the callback. */
+/** Removes the error listener of undici's connector, which retains its timer and options: undici adds another in the callback. */
 function releaseAttempt(socket: Socket): void {
   const attempts = socket.listeners('error') as (() => void)[];
-  // First: a moment without listeners would turn the table of all events of the socket into one of 400 bytes.
+  // Added first: removing the last listener of an event turns the table of all events into a dictionary.
   socket.on('error', ignore);
   for (const listener of attempts) socket.off('error', listener);
 }

@@ -69,11 +69,11 @@ export function exchange(services: ExchangeServices, sending: Sending): Promise<
   return new Promise((resolve) => new Exchange(services, sending, resolve).start());
 }
 
-/** The current exchange of a response, for listeners that all of them share: functions of its own would cost an open stream more. */
+/** The current exchange of a response. A property, so that all responses share their listeners: closures cost open streams memory. */
 const EXCHANGE: unique symbol = Symbol('exchange');
 
 interface ExchangedResponse extends ServerResponse {
-  [EXCHANGE]?: Exchange;
+  [EXCHANGE]?: Exchange | undefined;
 }
 
 function onClose(this: ExchangedResponse): void {
@@ -87,7 +87,7 @@ function onStreamShutdown(this: ExchangedResponse): void {
 class Exchange implements BackendRequestListener, EventStreamListener, EditedBodyListener {
   readonly #services: ExchangeServices;
   readonly #request: GatewayRequest;
-  /** `null` as well once an event stream is open. */
+  /** `null` also once an event stream is open, which would retain it for hours. */
   #session: OpenSession | null;
   readonly #edit: MessageEdit;
   readonly #expected: () => ExpectedResponses;
@@ -278,11 +278,22 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
     this.#sink = isEdited
       ? new EditedBody({ name, isStream, limit: limits.frame, edit, expected, listener: this })
       : new UneditedBody(this);
-    if (!isStream) return;
+    if (!isStream) {
+      if (isLasting(this.#request.incoming)) this.#limitDocument();
+      return;
+    }
     this.#takeStreamSlot();
     onShutdown(this.#request.outgoing, onStreamShutdown);
     this.#sink = new EventIdFilter(this, this.#sink);
     this.#session = null;
+  }
+
+  /** Instead of a stream, which has no time limit, the backend has begun a document. */
+  #limitDocument(): void {
+    const { server } = this.#services;
+    const end = () => this.#fail(isDown(server, 1, 'does not respond'), 'timeout');
+    const timer = setTimeout(end, server.limits.idle * 1000);
+    this.#request.outgoing.once('close', () => clearTimeout(timer));
   }
 
   sealEventId(id: string): string {
@@ -296,7 +307,7 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   /** An open stream counts against its user's streams, not against concurrent requests. */
   #takeStreamSlot(): void {
     const { owner, incoming } = this.#request;
-    if (incoming.method === 'GET') return;
+    if (isLasting(incoming)) return;
     const release = this.#services.slots.streams.take(userKey(owner));
     // A call whose response is a stream is not refused: the backend has executed it.
     if (release === null) return;
@@ -340,13 +351,16 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   }
 
   #end(end: ExchangeEnd): void {
-    const { outgoing } = this.#request;
+    const outgoing: ExchangedResponse = this.#request.outgoing;
     this.#release();
     const backendMs = performance.now() - this.#sentAt;
     this.#resolve({ ...end, backendMs, responseBytes: this.#responseBytes });
     if (end.kind === 'answered') outgoing.end();
     // Another exchange may follow.
-    else outgoing.off('close', onClose);
+    else {
+      outgoing.off('close', onClose);
+      outgoing[EXCHANGE] = undefined;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /** What is under way at one server, and its limits: slots for requests and streams at once, memory for long bodies, calls per minute. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isLasting } from '../backends/revisions.ts';
 import { BODY_MEMORY_OF_ALL, BODY_MEMORY_OF_USER, MAX_CALL_BUCKETS, SLOT_SHARE } from '../limits.ts';
 import { type Owner, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
@@ -69,7 +70,7 @@ export function createGauge(limit: () => number) {
   return {
     /** Acquires slots. @returns an idempotent release function; `null` at the limit */
     take(key: string, slots?: number): (() => void) | null {
-      // A default would give each function that is returned a second context.
+      // Not a default parameter: V8 would allocate a second context for each returned function.
       const amount = slots ?? 1;
       const count = counts.get(key) ?? 0;
       if (count + amount > limit()) return null;
@@ -154,20 +155,21 @@ export function createOpenRequests() {
     resolveIfDrained();
   }
   return {
-    add({ method }: IncomingMessage, outgoing: ServerResponse): void {
+    add(incoming: IncomingMessage, outgoing: ServerResponse): void {
       if (outgoing.destroyed) return;
       count += 1;
-      if (method === 'GET') streams.add(outgoing);
       outgoing.on('close', remove);
-      if (isDraining) endStream(method, outgoing);
+      if (!isLasting(incoming)) return;
+      streams.add(outgoing);
+      if (isDraining) endStream(outgoing);
     },
     /**
-     * Ends the event streams that were opened by GET, whose clients open them again. Resolves when no request is left.
+     * Ends the event streams that stay open, whose clients open them again. Resolves when no request is left.
      * @param limit milliseconds after which it resolves nevertheless
      */
     drain(limit: number): Promise<void> {
       isDraining = true;
-      for (const stream of streams) endStream('GET', stream);
+      for (const stream of streams) endStream(stream);
       resolveIfDrained();
       const timer = setTimeout(drained.resolve, limit).unref();
       return drained.promise.finally(() => clearTimeout(timer));
@@ -175,8 +177,7 @@ export function createOpenRequests() {
   };
 }
 
-function endStream(method: string | undefined, outgoing: ServerResponse): void {
-  if (method !== 'GET') return;
+function endStream(outgoing: ServerResponse): void {
   if (outgoing.headersSent) outgoing.end();
   else outgoing.destroy();
 }

@@ -46,6 +46,12 @@ export async function startSession(
 
 let lastId = 0;
 
+/** Opens the event stream of a stateless client. */
+export const subscription = {
+  message: { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: {} },
+  headers: { 'mcp-method': 'subscriptions/listen' },
+};
+
 export function callOf(name: string, input: Json = {}, meta?: Json): Json {
   lastId += 1;
   return {

@@ -43,7 +43,7 @@ export function releaseParser(outgoing: ServerResponse): void {
     parser.unconsume();
     parser.remove();
     parser.close();
-    // It stays reachable: it must not retain its callbacks.
+    // node:http still refers to it: it must not retain its callbacks.
     for (const name of Object.keys(parser)) Object.assign(parser, { [name]: null });
     replaceListeners(socket, 'data', discard);
     replaceListeners(socket, 'end', waitForDisconnect);
@@ -54,10 +54,10 @@ export function releaseParser(outgoing: ServerResponse): void {
 
 const NO_FIELDS: string[] = [];
 
-/** Those of node:http serve the parser, and `net` has one for connections that it ends when they are half-closed. */
+/** Removes those of node:http, which feed the parser, and that of `net`, which does nothing for half-open connections. */
 function replaceListeners(socket: Socket, event: 'data' | 'end', listener: (chunk: Buffer) => void): void {
   const replaced = socket.listeners(event) as (typeof listener)[];
-  // First: a moment without listeners would turn the table of all events of the socket into one of 800 bytes.
+  // Added first: removing the last listener of an event turns the table of all events into a dictionary of 800 bytes.
   socket.on(event, listener);
   for (const one of replaced) socket.off(event, one);
 }

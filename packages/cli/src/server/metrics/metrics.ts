@@ -149,7 +149,7 @@ function createRequestMeasurement(applicationPath: string | null) {
     };
   }
 
-  /** A function of its own: an open stream does not retain its delegate. */
+  /** A separate function, whose closure does not capture the delegate: an open stream would retain it. */
   function watchEnd(outgoing: ServerResponse, one: MeasuredRequest): void {
     outgoing.on('close', () => noteEnd(one, outgoing.headersSent ? outgoing.statusCode : null));
   }
