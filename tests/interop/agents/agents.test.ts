@@ -29,11 +29,11 @@ async function startSite(lifetimes: FileConfiguration['lifetimes'] = {}): Promis
   const publicUrl = `http://localhost:${port}`;
   const server = await startPortcullis({ publicUrl, metadataDocuments: false, lifetimes });
   const proxy = await startLossyProxy(port, server.port);
-  const stop = async () => {
+  const stopSite = async () => {
     await proxy[Symbol.asyncDispose]();
     expect(await server.stop()).toBe(0);
   };
-  return { server, proxy, stop };
+  return { server, proxy, stop: stopSite };
 }
 
 /** Of all agents. */
@@ -81,7 +81,7 @@ async function signIn(
   agent: Agent,
   { server }: Site,
 ): Promise<{ readonly sandbox: Sandbox; readonly model: MockModel }> {
-  const model = await startMockModel('whoami');
+  const model = await startMockModel('whoami', agent.connectsLate ?? false);
   const home = await mkdtemp(join(tmpdir(), 'portcullis-agent-'));
   onTestFinished(async () => {
     await model[Symbol.asyncDispose]();

@@ -28,6 +28,8 @@ export interface Agent {
   readonly ask: Command;
   /** It refreshes an access token in the last minute of its life, before a call. */
   readonly refreshesEarly?: true;
+  /** It knows the tools of an earlier session before it is connected, and sends its first request without the token that it has saved. */
+  readonly connectsLate?: true;
 }
 
 interface Command {
@@ -121,6 +123,7 @@ export const agents: readonly Agent[] = [
   },
   {
     name: 'Copilot CLI',
+    connectsLate: true,
     environment: ({ model }) => ({
       COPILOT_PROVIDER_BASE_URL: model,
       COPILOT_MODEL: 'mock',

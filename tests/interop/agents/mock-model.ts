@@ -18,14 +18,14 @@ interface ApiFormat {
   respond(turn: Turn): readonly object[];
 }
 
-/**
- * Copilot CLI knows the tools of an earlier session before it is connected, and sends its first request without the token that it has
- * saved; a call before the response to its second request fails.
- */
+/** The result of a call before its agent is connected. */
 const NOT_CONNECTED = /requires authentication/;
 
-/** Calls the tool whose name ends with `tool`, once per conversation, and again while its agent is not connected. */
-export async function startMockModel(tool: string): Promise<MockModel> {
+/**
+ * Calls the tool whose name ends with `tool`, once per conversation.
+ * @param connectsLate calls it again while the agent is not connected
+ */
+export async function startMockModel(tool: string, connectsLate: boolean): Promise<MockModel> {
   const toolResults: string[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -54,7 +54,7 @@ export async function startMockModel(tool: string): Promise<MockModel> {
   function nextTurn(body: string): Turn {
     const request = JSON.parse(body) as Readonly<Record<string, unknown>>;
     const result = readToolResult(request);
-    if (result !== undefined && !NOT_CONNECTED.test(result)) {
+    if (result !== undefined && !(connectsLate && NOT_CONNECTED.test(result))) {
       toolResults.push(result);
       return { text: 'I called the tool.' };
     }
