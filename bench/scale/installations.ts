@@ -26,7 +26,7 @@ export interface Needs {
 }
 
 const CALLS_BETWEEN_REFRESHES = 20;
-/** Microseconds. Threads of their own compute hashes of passwords, so the simulator leaves sign-ins out. */
+/** Microseconds; that of the database is assumed. Threads of their own compute hashes of passwords, so the simulator leaves sign-ins out. */
 const SIGN_IN = { own: 61_000, database: 2_000 };
 const MOST_BUSY = 0.5;
 /** A disk that keeps its promise, and a database in the same building, in microseconds. */
