@@ -2,7 +2,7 @@
 import { listen } from '@portcullis/http/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startBackend } from './support/backend.ts';
-import { callOf, startSession } from './support/client.ts';
+import { callOf, startSession, subscription } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -27,13 +27,28 @@ async function serve(backend: object) {
       },
       body: JSON.stringify(message),
     });
-  return { to, post, stop: () => listening.close(50) };
+  return { to, post, stop: (grace = 50) => listening.close(grace) };
 }
 
 const shutDown = (id: unknown) => ({
   jsonrpc: '2.0',
   id,
   error: { message: expect.stringContaining('shutting down') },
+});
+
+describe('a subscription that is open when a server stops', () => {
+  it('is ended at once with an error, and the server waits for nothing else', async () => {
+    const backend = await startBackend((_received, response) => {
+      response.writeHead(200, LIST).write(': open\n\n');
+    });
+    onTestFinished(() => backend.close());
+    const { post, stop } = await serve({ url: backend.url });
+    const response = await post(subscription.message, subscription.headers);
+    const stopped = stop(600_000);
+    const [event] = (await response.text()).match(/\{.*\}/) ?? [];
+    expect(JSON.parse(String(event))).toMatchObject(shutDown(subscription.message.id));
+    expect(await stopped).toBe(0);
+  });
 });
 
 describe('a call that is open when the time of a stopping server is over', () => {

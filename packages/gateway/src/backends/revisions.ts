@@ -1,5 +1,4 @@
 /** Differences between the revisions with sessions and the stateless one, as data. */
-import type { IncomingMessage } from 'node:http';
 import { errorCodes, isMembers, type JsonFields, type Message, parameter } from '@portcullis/http';
 import { LISTS } from '../messages/check-responses.ts';
 import type { InitializeParams, InitializeResult } from './backend.ts';
@@ -110,9 +109,4 @@ function withObjectSchema(tool: unknown): unknown {
     return tool;
   const { outputSchema: _, ...rest } = tool;
   return rest;
-}
-
-/** Whether an event stream that responds to a request stays open until one side ends it. */
-export function isLasting({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
 }

@@ -1,11 +1,10 @@
 /** One request to an HTTP backend and its response, streamed to the client: the effects of `exchange-phases.ts`. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { onShutdown, releaseParser } from '@portcullis/http/node';
+import { isLasting, onShutdown, releaseParser } from '@portcullis/http/node';
 import type { Dispatcher } from 'undici';
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import { connectionFailure } from '../addresses/connection-failure.ts';
-import { isLasting } from '../backends/revisions.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import { type ExpectedResponses, joinEventId } from '../messages/check-responses.ts';
 import { type GatewayRequest, userKey } from '../servers/request.ts';

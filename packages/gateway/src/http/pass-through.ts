@@ -1,7 +1,7 @@
 /** The pass-through path: forwards requests to an HTTP backend that speaks the client's transport, and streams the responses back. */
+import { isLasting } from '@portcullis/http/node';
 
 import type { Address, Addresses } from '../addresses/addresses.ts';
-import { isLasting } from '../backends/revisions.ts';
 import type { BackendCredential } from '../credentials/credential-source.ts';
 import { UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits.ts';
 import { type ExpectedResponses, splitEventId } from '../messages/check-responses.ts';

@@ -1,6 +1,6 @@
 /** What is under way at one server, and its limits: slots for requests and streams at once, memory for long bodies, calls per minute. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isLasting } from '../backends/revisions.ts';
+import { isLasting } from '@portcullis/http/node';
 import { BODY_MEMORY_OF_ALL, BODY_MEMORY_OF_USER, MAX_CALL_BUCKETS, SLOT_SHARE } from '../limits.ts';
 import { type Owner, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';

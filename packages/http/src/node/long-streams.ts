@@ -1,7 +1,12 @@
 /** Responses that stay open for hours: what node:http holds for further requests of their connections is freed. */
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { waitForDisconnect } from './connections.ts';
+
+/** Whether an event stream that responds to a request stays open until one side ends it. */
+export function isLasting({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
+}
 
 /** Bytes that were discarded. */
 const DISCARDED: unique symbol = Symbol('discarded');

@@ -12,14 +12,14 @@ import {
 import { createForwardedReader, type ForwardedReader } from './forwarded.ts';
 import { createIncomingRequest } from './incoming-request.ts';
 import { keepLongBodies } from './long-bodies.ts';
-import { allowParserRelease } from './long-streams.ts';
+import { allowParserRelease, isLasting } from './long-streams.ts';
 import { loadNodeHttps, nodeHttp } from './node-http.ts';
 import { createRequestTargetReader } from './request-target.ts';
 import { writeResponse } from './write-response.ts';
 
 export type { ConnectionInfo } from '../http-request.ts';
 export { allowLongBody } from './long-bodies.ts';
-export { releaseParser } from './long-streams.ts';
+export { isLasting, releaseParser } from './long-streams.ts';
 
 /** A TLS certificate and its key, in PEM. */
 export interface TlsCertificate {
@@ -301,7 +301,7 @@ function closeServer(
       for (const timer of [deadline, idle, last]) clearTimeout(timer);
       resolve(cut);
     });
-    for (const outgoing of openResponses.all()) if (isEndless(outgoing)) outgoing.destroy();
+    for (const outgoing of openResponses.all()) if (isLasting(outgoing.req)) endLasting(outgoing);
     closeAfterResponses(server, openResponses, keepsIdle);
   });
 }
@@ -336,9 +336,11 @@ function endByHandlers(outgoing: ServerResponse): void {
   outgoing.removeAllListeners(SHUTDOWN);
 }
 
-/** Whether it is an event stream opened by GET: waiting for its end would only delay the client's reconnection. */
-function isEndless({ req, headersSent }: ServerResponse): boolean {
-  return headersSent && req.method === 'GET' && req.headers.accept?.includes('text/event-stream') === true;
+/** Ends an event stream: waiting for its end would only delay the client's reconnection. A document opened by GET is finished. */
+function endLasting(outgoing: ServerResponse): void {
+  const { req, headersSent } = outgoing;
+  if (req.method !== 'GET') endByHandlers(outgoing);
+  else if (headersSent && req.headers.accept?.includes('text/event-stream') === true) outgoing.destroy();
 }
 
 function connectionOf({ socket, headers }: IncomingMessage, readForwarded: ForwardedReader): ConnectionInfo {

@@ -1,10 +1,9 @@
 /** The response to a client: JSON for one message, an event stream for more. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorCodes, errorResponse, type Message, type MessageId } from '@portcullis/http';
-import { releaseParser } from '@portcullis/http/node';
+import { isLasting, releaseParser } from '@portcullis/http/node';
 import { KEEP_ALIVE_INTERVAL, LATE_RESPONSE, MAX_UNREAD_RESPONSE } from '../../limits.ts';
 import { BackendError } from '../backend.ts';
-import { isLasting } from '../revisions.ts';
 
 export interface Reply {
   /** Sends a message before the last one: the response becomes an event stream. */
