@@ -29,7 +29,7 @@ afterEach(async () => {
 async function openStream(
   method: 'GET' | 'POST',
   prepare: (outgoing: ServerResponse) => void = () => {},
-  tls?: TlsCertificate,
+  { tls, pipelined = '' }: { readonly tls?: TlsCertificate; readonly pipelined?: string } = {},
 ) {
   const opened = Promise.withResolvers<ServerResponse>();
   const targets: (string | undefined)[] = [];
@@ -37,6 +37,7 @@ async function openStream(
     async () => ({
       node(incoming, outgoing) {
         targets.push(incoming.url);
+        if (incoming.url === '/pipelined') return void outgoing.end('x');
         incoming.resume().on('end', () => {
           prepare(outgoing);
           outgoing.writeHead(200, EVENTS).write('data: one\n\n');
@@ -55,7 +56,7 @@ async function openStream(
     received += text;
   });
   const accept = method === 'GET' ? 'Accept: text/event-stream\r\n' : '';
-  socket.write(`${method} /first HTTP/1.1\r\nHost: a\r\n${accept}Content-Length: 0\r\n\r\n`);
+  socket.write(`${method} /first HTTP/1.1\r\nHost: a\r\n${accept}Content-Length: 0\r\n\r\n${pipelined}`);
   const outgoing = await opened.promise;
   await expect.poll(() => received).toContain('one');
   return { server, socket, outgoing, targets, received: () => received };
@@ -132,6 +133,22 @@ describe('an event stream whose parser was released', () => {
     expect(outgoing.writableFinished).toBe(false);
   });
 
+  it.each([
+    ['released', releaseParser],
+    ['retained', () => {}],
+  ])(
+    'is closed when its client leaves behind a pipelined request, with a parser that is %s',
+    async (_what, prepare) => {
+      const pipelined = 'GET /pipelined HTTP/1.1\r\nHost: a\r\n\r\n';
+      const { socket, outgoing, targets } = await openStream('GET', prepare, { pipelined });
+      await expect.poll(() => targets).toEqual(['/first', '/pipelined']);
+      const closed = once(outgoing, 'close');
+      socket.end();
+      await closed;
+      expect(outgoing.writableFinished).toBe(false);
+    },
+  );
+
   it('is ended by its handler when the server closes, and cut off if that does not end it', async () => {
     const ended = await openStream('POST', (outgoing) => {
       releaseParser(outgoing);
@@ -163,7 +180,9 @@ describe('an event stream whose parser was released', () => {
   });
 
   it('delivers its events over TLS, closes its connection after the last one, and discards what its client sends', async () => {
-    const { socket, outgoing, received, targets } = await openStream('GET', releaseParser, certificate);
+    const { socket, outgoing, received, targets } = await openStream('GET', releaseParser, {
+      tls: certificate,
+    });
     await expect.poll(() => hasParser(outgoing)).toBe(false);
     await new Promise<void>((resolve) =>
       socket.write('GET /second HTTP/1.1\r\nHost: a\r\n\r\n', () => resolve()),
@@ -178,7 +197,7 @@ describe('an event stream whose parser was released', () => {
   });
 
   it('is closed when its client keeps sending over TLS', async () => {
-    const { socket, outgoing } = await openStream('GET', releaseParser, certificate);
+    const { socket, outgoing } = await openStream('GET', releaseParser, { tls: certificate });
     await expect.poll(() => hasParser(outgoing)).toBe(false);
     const closed = once(outgoing, 'close');
     socket.on('error', () => {}).write('x'.repeat(65 * 1024));

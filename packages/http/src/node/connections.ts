@@ -48,6 +48,8 @@ const CURRENT: unique symbol = Symbol('current response');
 
 interface ProbedSocket extends Socket {
   [CURRENT]?: ServerResponse;
+  /** The response that node:http writes to the connection: those of pipelined requests wait behind it. Omitted by its types. */
+  readonly _httpMessage?: ServerResponse | null;
 }
 
 /**
@@ -69,7 +71,8 @@ export function waitForDisconnect(this: Socket): void {
 }
 
 function probe(socket: Socket, written: number): void {
-  const outgoing = (socket as ProbedSocket)[CURRENT];
+  const { _httpMessage, [CURRENT]: newest } = socket as ProbedSocket;
+  const outgoing = _httpMessage ?? newest;
   if (outgoing === undefined || outgoing.writableEnded || outgoing.destroyed) return;
   if (!outgoing.headersSent && outgoing.req.httpVersion !== '1.0') outgoing.writeProcessing();
   else if (socket.bytesWritten === written && socket.writableLength === 0) return void socket.destroy();
