@@ -191,6 +191,26 @@ describe('a response that delivers nothing more', () => {
   });
 });
 
+describe('a document where a stream of a subscription was expected', () => {
+  it('passes while it delivers within the idle time, however long it takes', async () => {
+    const { gateway } = await behind(
+      (_received, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const pieces = ['{"jsonrpc":"2.0",', '"id":1,', '"result":', '{}', '}'];
+        const timer = setInterval(() => {
+          response.write(pieces.shift());
+          if (pieces.length > 0) return;
+          clearInterval(timer);
+          response.end();
+        }, 600);
+      },
+      { idle: 2 },
+    );
+    const response = await gateway.send('alice', subscription);
+    expect([response.status, await response.json()]).toEqual([200, { jsonrpc: '2.0', id: 1, result: {} }]);
+  });
+});
+
 describe('a credential that the backend rejects', () => {
   async function rejecting(accepted: string) {
     const backend = await started(

@@ -95,6 +95,8 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   readonly #resolve: (summary: ExchangeSummary) => void;
   #phase: ExchangePhase;
   #backendRequest: BackendRequest | null = null;
+  /** Of a document where a stream was expected. */
+  #documentTimer: NodeJS.Timeout | null = null;
   /** The first stage for the bytes of the response; the last one reports them. */
   #sink: ByteSink = NO_SINK;
   #release: () => void;
@@ -199,6 +201,7 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   }
 
   data(chunk: Buffer): void {
+    this.#documentTimer?.refresh();
     this.#sink.write(chunk);
   }
 
@@ -287,11 +290,12 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
     this.#session = null;
   }
 
-  /** Instead of a stream, which has no time limit, the backend has begun a document. */
+  /** The backend has begun a document instead of a stream: it was sent without a timeout of its body. */
   #limitDocument(): void {
     const { server } = this.#services;
-    const end = () => this.#fail(isDown(server, 1, 'does not respond'), 'timeout');
-    const timer = setTimeout(end, server.limits.idle * 1000);
+    const fail = () => this.#fail(isDown(server, 1, 'does not respond'), 'timeout');
+    const timer = setTimeout(fail, server.limits.idle * 1000);
+    this.#documentTimer = timer;
     this.#request.outgoing.once('close', () => clearTimeout(timer));
   }
 
