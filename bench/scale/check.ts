@@ -34,8 +34,7 @@ export async function check(flow: ScaledFlow): Promise<boolean> {
   const postgres = await startServer({});
   try {
     const installation = await startInstallation(postgres.url, flow);
-    const samples = await measureAll(installation, places);
-    await installation.stop();
+    const samples = await measureAll(installation, places).finally(() => installation.stop());
     return compare(flow, places, samples);
   } finally {
     await postgres.stop();

@@ -5,7 +5,7 @@
 import { beforeAll, describe, it } from 'vitest';
 import { expectBearable, expectInSight, expectReached, type Survey, survey } from './survey.ts';
 
-/** Its words are longer; colours are those of English. */
+/** German words are longer; the colours are those of English. */
 const WANTED = {
   looks: [
     { colorScheme: 'light', width: 1280, axe: false },

@@ -2,7 +2,7 @@
 import { beforeAll, describe, it } from 'vitest';
 import { expectBearable, expectInSight, type Survey, survey } from './survey.ts';
 
-/** Each width and each scheme once: colours know nothing of the width. */
+/** Each width and each scheme once: contrast does not depend on the width. */
 const WANTED = {
   looks: [
     { colorScheme: 'dark', width: 1280, axe: true },

@@ -20,7 +20,7 @@ export function readCases(file: string, text: string): readonly Citation[] {
   return readNames(file, text, /T\d{3}/, (value) => value.match(/\bT\d{3}\b/g) ?? []);
 }
 
-/** @param names found in the text of each file that names anything: others are not parsed */
+/** @param names files without a match are not parsed */
 function readNames(
   file: string,
   text: string,

@@ -5,8 +5,8 @@ import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /**
- * Minified, because each page parses it: half a check's time otherwise. With its few characters beyond ASCII escaped, because
- * Chromium would hold all of it in two bytes for each.
+ * Minified, because each page parses it: half a check's time otherwise. Non-ASCII characters are escaped: V8 stores a string with any
+ * character beyond Latin-1 in two bytes a character.
  */
 const source = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8').replaceAll(
   /[\u0080-\uffff]/g,

@@ -39,7 +39,7 @@ export async function launchChromium(): Promise<Browser> {
   });
   const newContext = browser.newContext.bind(browser);
   browser.newContext = async (options) => {
-    // What moves, above all from one page to the next, costs as much processor time as the pages.
+    // Transitions between pages cost as much processor time as the pages.
     const context = await newContext({ reducedMotion: 'reduce', ...options });
     context.setDefaultTimeout(PATIENCE);
     return context;

@@ -54,7 +54,10 @@ export async function startInstallation(
       return task(await store);
     },
     async stop() {
-      await (await store)?.close();
+      await store?.then(
+        (open) => open.close(),
+        () => undefined,
+      );
       await portcullis.stop();
     },
     async machineToken(id, scope, resource = api) {

@@ -268,7 +268,7 @@ async function storeCode(store: AuthorizationStore, issued: IssuedCode, now: num
 /** Tables that every request may write: rate limits and the audit log. */
 const BOOKKEEPING = ['rate_limits', 'audit_events'];
 
-/** Reads all rows of all other tables, through a separate connection, which stays open: to open it costs ten times as much as to read. */
+/** Reads all rows of all other tables, through a separate connection, which stays open: opening it takes ten times as long as reading. */
 function createReader(file: string): { dump(): string; close(): void } {
   let database: DatabaseSync | undefined;
   const statements = new Map<string, StatementSync>();

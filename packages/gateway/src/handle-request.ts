@@ -187,7 +187,7 @@ export class RequestHandling {
         this.#try(() => effect.body.upload.finish(effect.body.scanned));
         break;
       case 'wait':
-        setTimeout(() => this.#onDue(), USER_ACTION_PACE).unref();
+        setTimeout(() => this.#reportDue(), USER_ACTION_PACE).unref();
         break;
       case 'refuse':
         this.#refuse(effect.body, effect.error);
@@ -230,7 +230,7 @@ export class RequestHandling {
     return !outgoing.destroyed && !outgoing.headersSent && performance.now() - startedAt < USER_ACTION_WAIT;
   }
 
-  #onDue(): void {
+  #reportDue(): void {
     this.#on({ kind: this.#request.outgoing.destroyed ? 'gone' : 'due' });
   }
 

@@ -10,7 +10,7 @@ import { furnish, furnishedConfiguration, startBackends } from './furnished.ts';
 import { NO_PAGES, samplesFor } from './samples.ts';
 import { TWO_FACTORS_USED, visitConsole } from './visitor.ts';
 
-/** Each width and each scheme once: colours know nothing of the width. */
+/** Each width and each scheme once: contrast does not depend on the width. */
 const LOOKS = [
   { colorScheme: 'light', width: 360 },
   { colorScheme: 'dark', width: 1200 },

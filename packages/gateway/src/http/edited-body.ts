@@ -35,7 +35,7 @@ export type EditedEvent =
   /** The body cannot be parsed, or must not be forwarded. Nothing follows. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly outcome: 'too_long' | 'error' };
 
-/** An object: a function for each would be one for each of thousands of streams. */
+/** An interface, not a callback: the exchange is the listener, so no closure is allocated for each stream. */
 export interface EditedBodyListener {
   report(event: EditedEvent): void;
 }

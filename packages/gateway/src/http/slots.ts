@@ -69,9 +69,7 @@ export function createGauge(limit: () => number) {
   let total = 0;
   return {
     /** Acquires slots. @returns an idempotent release function; `null` at the limit */
-    take(key: string, slots?: number): (() => void) | null {
-      // Not a default parameter: V8 would allocate a second context for each returned function.
-      const amount = slots ?? 1;
+    take(key: string, amount = 1): (() => void) | null {
       const count = counts.get(key) ?? 0;
       if (count + amount > limit()) return null;
       counts.set(key, count + amount);

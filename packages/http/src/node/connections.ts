@@ -10,7 +10,7 @@ export interface ConnectionSet<T> {
   size(): number;
 }
 
-/** The index of a member of a connection set. A property: an entry and a function for each would cost open streams 130 bytes. */
+/** The index of a member in its set; an object is a member of one set at most. A property: an entry and a function for each would cost open streams 130 bytes. */
 const INDEX: unique symbol = Symbol('index');
 
 interface Member {
