@@ -6,8 +6,13 @@ import { limitMemoryGrowth } from './memory-limits.ts';
 import type { ProcessContext } from './process-context.ts';
 import { run } from './program.ts';
 
-// The same V8 options for every command: V8 rejects cached code that was compiled with others, and all commands share one cache.
-limitMemoryGrowth(process.env, process.execArgv);
+/** Commands that last, as in bin.js; others end before smaller generations would pay for their collections. */
+const LASTING: readonly (string | undefined)[] = ['up', 'protect', 'connect'];
+
+// A single executable that starts itself again as another process finds its own path there once more.
+const args = process.argv.slice(process.argv[2] === process.execPath ? 3 : 2);
+// Before anything else is loaded: V8 rejects cached code that was compiled with other options.
+if (LASTING.includes(args[0])) limitMemoryGrowth(process.env, process.execArgv);
 
 const isSource = import.meta.url.endsWith('.ts');
 
@@ -25,8 +30,6 @@ const processContext: ProcessContext = {
 endWithReader(process.stdout);
 endWithReader(process.stderr);
 
-// A single executable that starts itself again as another process finds its own path there once more.
-const args = process.argv.slice(process.argv[2] === process.execPath ? 3 : 2);
 const code = await run(args, processContext);
 if (code !== null) process.exit(code);
 

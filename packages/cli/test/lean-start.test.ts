@@ -79,7 +79,7 @@ it('a start loads no module that is needed only later, and keeps its compile cac
     ),
   ).toEqual([]);
   // Not in a shared or data folder: write access to the cache means control of the program.
-  expect(cache.startsWith(fileURLToPath(new URL('../.compile-cache', import.meta.url)))).toBe(true);
+  expect(cache.startsWith(fileURLToPath(new URL('../.compile-cache/lasting/', import.meta.url)))).toBe(true);
   expect(passing).toEqual([]);
 });
 
@@ -88,10 +88,11 @@ it('a call loads a client and nothing of the server', async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  const { loaded } = await run([main, 'call', `http://127.0.0.1:${port}/mcp`, 'echo']);
+  const { loaded, cache } = await run([main, 'call', `http://127.0.0.1:${port}/mcp`, 'echo']);
   expect(loaded.length).toBeGreaterThan(100);
   expect(loaded.length).toBeLessThan(330);
   expect(loaded.filter((url) => /\/packages\/(?!cli|client|protocol|http)|undici/.test(url))).toEqual([]);
+  expect(cache.startsWith(fileURLToPath(new URL('../.compile-cache/brief/', import.meta.url)))).toBe(true);
 });
 
 it('the guard loads the protocol, and neither schemas nor a library before the first token', async () => {
