@@ -1,5 +1,5 @@
 /** Navigation, search and Markdown of the site. */
-import { defineConfig } from 'vitepress';
+import { defineConfig, type MarkdownRenderer } from 'vitepress';
 import { findEntryPoints } from '../entry-points.ts';
 import { slugify } from '../links.ts';
 import { findPages, SECTIONS, titleOf } from '../pages.ts';
@@ -29,6 +29,18 @@ const api = [
   })),
 ];
 
+/** A page is rendered for itself and twice for the search, and highlighting is half of a build. */
+function highlightOnce({ options }: MarkdownRenderer): void {
+  const { highlight } = options;
+  const known = new Map<string, string>();
+  options.highlight = (...code) => {
+    const key = JSON.stringify(code);
+    const html = known.get(key) ?? highlight?.(...code) ?? '';
+    known.set(key, html);
+    return html;
+  };
+}
+
 export default defineConfig({
   base,
   srcDir: '.content',
@@ -40,7 +52,7 @@ export default defineConfig({
   description: 'Put authorization in front of any MCP server, without changing it.',
   head: [['link', { rel: 'icon', href: `${base}logo.svg`, type: 'image/svg+xml' }]],
   vite: { build: { chunkSizeWarningLimit: 4_000 } },
-  markdown: { anchor: { slugify }, toc: { slugify }, lineNumbers: false },
+  markdown: { anchor: { slugify }, toc: { slugify }, lineNumbers: false, config: highlightOnce },
   themeConfig: {
     logo: '/logo.svg',
     search: {
