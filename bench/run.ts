@@ -11,8 +11,9 @@
  * `npm run bench filled [--grants=10000000 --users=1000000 --events=70000000] [--flow=…] [--database=<URL>]`: a filled PostgreSQL, 100,000 grants, 10,000 users and a
  * million events by default. A grant needs 0.6 KB on disk and a user 1.8 KB with sessions and clients; an event 0.4 KB.
  */
+
+import { betterAuth } from './authorization/better-auth.ts';
 import { flowNames } from './authorization/flows.ts';
-import { mcpSdk } from './authorization/mcp-sdk.ts';
 import { measureCosts } from './authorization/measure-costs.ts';
 import { LARGE, measureFilled } from './authorization/measure-filled.ts';
 import { type Effort, measureFlows } from './authorization/measure-flows.ts';
@@ -20,6 +21,7 @@ import { measureGrowth } from './authorization/measure-growth.ts';
 import { measureMemory } from './authorization/measure-memory.ts';
 import { measurePostgres } from './authorization/measure-postgres.ts';
 import { measureStart } from './authorization/measure-start.ts';
+import { mcpSdk, workersOAuthProvider } from './authorization/memory-servers.ts';
 import { oidcProvider } from './authorization/oidc-provider.ts';
 import { portcullis } from './authorization/portcullis.ts';
 import { measureDimensions } from './flatness/measure-dimensions.ts';
@@ -38,9 +40,14 @@ const effort: Effort = flags.has('quick')
   ? { rounds: 1, seconds: 1, warmUp: 0.5, tries: 1 }
   : { rounds: 3, seconds: 2, warmUp: WARM, tries: Number(flags.get('tries') ?? 2) };
 const only = flags.get('only') ?? '';
-const contenders = [portcullis, oidcProvider, mcpSdk(false), mcpSdk(true)].filter(({ name }) =>
-  name.toLowerCase().includes(only.toLowerCase()),
-);
+const contenders = [
+  portcullis,
+  oidcProvider,
+  betterAuth,
+  workersOAuthProvider,
+  mcpSdk(false),
+  mcpSdk(true),
+].filter(({ name }) => name.toLowerCase().includes(only.toLowerCase()));
 const flows = flowNames.filter((name) => name.includes(flags.get('flow') ?? ''));
 
 const parts: Readonly<Record<string, () => Promise<Part>>> = {

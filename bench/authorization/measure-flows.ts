@@ -103,7 +103,7 @@ function describe({ contender, flow, bare, it }: Sample): string {
   const share = (it.perSecond / bare.perSecond).toFixed(3);
   const cpuShare = (bare.cost / it.cost).toFixed(3);
   const noise = `noise ${bare.noise.toFixed(2)}/${it.noise.toFixed(2)}`;
-  return `${contender} ${flow}: ${it.perSecond.toFixed(0)}/s, share ${share}, CPU share ${cpuShare} (${it.cost.toFixed(0)} µs against ${bare.cost.toFixed(1)}), bad ${it.bad}, ${noise}`;
+  return `${contender} ${flow}: ${it.perSecond.toFixed(0)}/s, share ${share}, CPU share ${cpuShare} (${it.cost.toFixed(0)} µs against ${bare.cost.toFixed(1)}), bad ${it.bad}, ${noise}${it.issue === null ? '' : `: ${it.issue}`}`;
 }
 
 function rowsOf(samples: readonly Sample[]): readonly (readonly string[])[] {

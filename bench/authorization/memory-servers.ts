@@ -1,4 +1,4 @@
-/** mcpAuthRouter of the official SDK 1.x. It has no client credentials grant, its codes need no consent, and its state is in memory. */
+/** mcpAuthRouter of the official SDK 1.x, which has no client credentials grant, and workers-oauth-provider. Their codes need no consent here, and their state is in memory. */
 import { type Begin, form, request, type Step, walk } from '../harness/load.ts';
 import { freePort, nodeCommand, start } from '../harness/server.ts';
 import {
@@ -59,6 +59,19 @@ async function tokensOf(port: number, clientId: string, jwt: boolean): Promise<r
   return tokens;
 }
 
+/** The flows of servers whose endpoints are at the root and whose users need not consent. */
+const flowsOf = (jwt: boolean) => ({
+  async refresh(port: number) {
+    const clientId = await register(port);
+    const chains = (await tokensOf(port, clientId, jwt)).map((tokens) => tokens.refresh_token ?? '');
+    return refreshFlow(chains, { jwt }, (refreshToken) =>
+      form('/token', { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }),
+    );
+  },
+  'authorization code': async (port: number) => codeFlow(await register(port), jwt),
+  registration: async () => registrationFlow('/register', registrationOf(SCOPE)),
+});
+
 export function mcpSdk(jwt: boolean): Contender {
   return {
     name: `MCP SDK 1.32.2 mcpAuthRouter, ${jwt ? 'JWT' : 'opaque'}`,
@@ -71,15 +84,7 @@ export function mcpSdk(jwt: boolean): Contender {
         environment: { MCP_DANGEROUSLY_ALLOW_INSECURE_ISSUER_URL: 'true', BENCH_JWT: jwt ? '1' : '0' },
       }),
     flows: {
-      async refresh(port) {
-        const clientId = await register(port);
-        const chains = (await tokensOf(port, clientId, jwt)).map((tokens) => tokens.refresh_token ?? '');
-        return refreshFlow(chains, { jwt }, (refreshToken) =>
-          form('/token', { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }),
-        );
-      },
-      'authorization code': async (port) => codeFlow(await register(port), jwt),
-      registration: async () => registrationFlow('/register', registrationOf(SCOPE)),
+      ...flowsOf(jwt),
       async introspection(port) {
         const tokens = await tokensOf(port, await register(port), jwt);
         return introspectionFlow(tokens.map(({ access_token: token }) => form('/introspect', { token })));
@@ -87,3 +92,16 @@ export function mcpSdk(jwt: boolean): Contender {
     },
   };
 }
+
+/** It has no client credentials and no introspection, and leaves the page of consent to the application. */
+export const workersOAuthProvider: Contender = {
+  name: 'workers-oauth-provider 1.2.3',
+  about: 'opaque tokens, grants encrypted; on Node, a map in memory; no limits, no events',
+  start: async () =>
+    start({
+      command: nodeCommand('bench/servers/workers-oauth-provider.ts'),
+      port: await freePort(),
+      ready: '/.well-known/oauth-authorization-server',
+    }),
+  flows: flowsOf(false),
+};
