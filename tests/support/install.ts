@@ -64,6 +64,9 @@ async function install(folder: string, cwd: string): Promise<Installation> {
   if (installed === wanted) return { modules, missing: undefined };
   await mkdir(cwd, { recursive: true });
   await cp(join(folder, 'package.json'), join(cwd, 'package.json'));
+  // What `overrides` replace by `file:none` is left out.
+  await mkdir(join(cwd, 'none'), { recursive: true });
+  await writeFile(join(cwd, 'none/package.json'), '{ "name": "none", "version": "0.0.0" }');
   const settings = join(folder, '.npmrc');
   if (existsSync(settings)) await cp(settings, join(cwd, '.npmrc'));
   try {
