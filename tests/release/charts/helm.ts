@@ -3,10 +3,12 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 
 const run = promisify(execFile);
+const TSC = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url));
 
 export interface KubernetesObject {
   readonly kind: string;
@@ -67,9 +69,9 @@ export async function checkTypes(modules: string, objects: readonly KubernetesOb
     'nodenext',
     '--allowImportingTsExtensions',
     '--skipLibCheck',
+    '--ignoreConfig',
   ];
-  const tsc = join(modules, '.bin/tsc');
-  return run(tsc, [...options, program]).then(
+  return run(process.execPath, [TSC, ...options, program]).then(
     () => '',
     (error: { stdout: string }) => error.stdout,
   );
