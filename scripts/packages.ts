@@ -12,6 +12,13 @@ export interface PublishedPackage {
   readonly bin: Readonly<Record<string, string>>;
 }
 
+/** Where `npm run build` leaves what npm would publish. */
+export const PACKS = 'node_modules/.cache/packs';
+
+export function packOf(root: string, { name, version }: PublishedPackage): string {
+  return `${root}/${PACKS}/${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
+}
+
 interface Manifest {
   readonly name: string;
   readonly version: string;

@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
-import { publishedPackages } from '../../scripts/packages.ts';
+import { packOf, publishedPackages } from '../../scripts/packages.ts';
 import { startRegistry } from './registry.ts';
 
 export const root: string = fileURLToPath(new URL('../..', import.meta.url));
@@ -43,7 +43,7 @@ const BESIDE = [
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const base = await mkdtemp(join(tmpdir(), 'portcullis-installed-'));
   const leave = () => rm(base, { recursive: true, force: true, maxRetries: 5 });
-  if (!publishedPackages(root).every(({ folder }) => existsSync(join(root, folder, 'dist')))) {
+  if (!publishedPackages(root).every((one) => existsSync(packOf(root, one)))) {
     provide('installed', 'run npm run build first');
     return leave;
   }

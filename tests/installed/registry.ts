@@ -2,13 +2,12 @@
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { publishedPackages } from '../../scripts/packages.ts';
+import { packOf, publishedPackages } from '../../scripts/packages.ts';
 
 const run = promisify(execFile);
 
@@ -23,7 +22,7 @@ interface Packed {
 
 /** @throws if npm is missing, or a package is not built (`npm run build`) */
 export async function startRegistry(root: string): Promise<Registry> {
-  const packages = await pack(root);
+  const packages = await readPacks(root);
   const upstream = await npm(root, 'config', 'get', 'registry');
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '/').slice(1);
@@ -59,24 +58,13 @@ function respondDocument(response: ServerResponse, { manifest, tarball }: Packed
   );
 }
 
-/** Every published package as `npm publish` would upload it: name → tarball. */
-async function pack(root: string): Promise<ReadonlyMap<string, Packed>> {
-  const packages = publishedPackages(root);
-  const folder = await mkdtemp(join(tmpdir(), 'portcullis-packed-'));
-  try {
-    const folders = packages.map((one) => `./${one.folder}`);
-    await npm(root, 'pack', '--ignore-scripts', '--pack-destination', folder, ...folders);
-    const packed = packages.map(async ({ name, version, folder: source }) => {
-      const tarball = await readFile(
-        join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`),
-      );
-      const manifest = JSON.parse(await readFile(join(root, source, 'package.json'), 'utf8'));
-      return [name, { manifest, tarball }] as const;
-    });
-    return new Map(await Promise.all(packed));
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+/** Every published package as `npm publish` would upload it. */
+async function readPacks(root: string): Promise<ReadonlyMap<string, Packed>> {
+  const packed = publishedPackages(root).map(async (one) => {
+    const manifest = JSON.parse(await readFile(join(root, one.folder, 'package.json'), 'utf8'));
+    return [one.name, { manifest, tarball: await readFile(packOf(root, one)) }] as const;
+  });
+  return new Map(await Promise.all(packed));
 }
 
 async function npm(cwd: string, ...args: readonly string[]): Promise<string> {
