@@ -56,7 +56,7 @@ describe.skipIf(missing).each(kinds)('the snippets as %s', (kind) => {
   });
 
   it('pass the compiler', async () => {
-    const { output } = await runProgram(project, ['npx', 'tsc', '--project', kind]);
+    const { output } = await runProgram(project, ['npx', 'tsc', '--singleThreaded', '--project', kind]);
     // Types of other packages may contradict each other.
     expect(output.split('\n').filter((line) => !/^node_modules\/(?!@portcullis\/)|^$/.test(line))).toEqual(
       [],
