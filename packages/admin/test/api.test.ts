@@ -294,6 +294,25 @@ describe('requests to the admin API', () => {
     expect((await call(t, token, 'GET /statistics?from=2020-01-01T00:00:00Z')).status).toBe(400);
   });
 
+  it('a reset link is never made for a federated account, although a local one is named like it', async () => {
+    const local = await invite();
+    const federated = { id: 'user_named', emailKey: 'federated:named', passwordHash: '$argon2id$none' };
+    await t.onStore((store) =>
+      store.linkIdentity(
+        { issuer: 'https://idp.example', subject: 'named', accountId: federated.id },
+        { ...federated, email: local, createdAt: 0, disabledAt: null, role: null },
+      ),
+    );
+    const before = await stateOf(t);
+    const refused = await call(t, token, `POST /users/${federated.id}/reset-link`);
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      409,
+      expect.stringContaining('signs in at an identity provider'),
+    ]);
+    expect(await stateOf(t)).toEqual(before);
+    expect((await call(t, token, `POST /users/${local}/reset-link`)).status).toBe(201);
+  });
+
   it('an invitation to the address of a federated user makes a local account with its role, and changes no other', async () => {
     const email = 'federated@example.com';
     const federated = 'user_federated';

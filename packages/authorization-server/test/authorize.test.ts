@@ -275,6 +275,7 @@ describe('parameters of an authorization request', () => {
     ['[AS-AUTHZ-70] T008: base64', { code_challenge: `${'a'.repeat(41)}+/` }, 'invalid_request'],
     ['[AS-AUTHZ-71] T013: an unknown scope', { scope: 'nonsense' }, 'invalid_scope'],
     ['[AS-AUTHZ-71] T013: a malformed scope', { scope: 'notes:read "x"' }, 'invalid_scope'],
+    ['a control character in acr_values', { acr_values: '2fa\u0000' }, 'invalid_request'],
     ['T013: a control character', { scope: 'notes:read\u0007' }, 'invalid_scope'],
     ['T013: a backslash', { scope: 'a\\b' }, 'invalid_scope'],
     ['T013: a wildcard', { scope: '*' }, 'invalid_scope'],

@@ -466,6 +466,18 @@ describe('the account of an ID-JAG', () => {
     },
   );
 
+  it('has a label by which no other account can be named', async () => {
+    const t = await setScene();
+    const { host } = new URL(t.idp.issuer);
+    for (const [claims, name] of [
+      [{ sub: 'one', ...email }, email.email],
+      [{ sub: ACCOUNT }, ACCOUNT],
+    ] as const) {
+      const id = String(subjectOf(await t.redeem(await t.idp.idJag(claims))));
+      expect((await t.store.findAccount(id))?.email).toBe(`${name} (${host})`);
+    }
+  });
+
   it('rejects an unknown user where accounts are not created', async () => {
     const t = await setScene({ createAccounts: false });
     const before = t.snapshot();

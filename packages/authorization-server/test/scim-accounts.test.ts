@@ -1,7 +1,7 @@
 /** What provisioning by SCIM does to accounts: sign-in, deactivation, removal, and what it must not touch. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
-import { createAccountAdministration } from '../src/index.ts';
+import { createAccountAdministration, type IdentityProviderOptions } from '../src/index.ts';
 import { startAssertionIssuer } from './assertion-issuer.ts';
 import {
   type FederationScene,
@@ -219,7 +219,11 @@ describe('provisioned groups', () => {
 });
 
 describe('an ID-JAG of a provider that provisions', () => {
-  async function setAssertionScene(scim: Scim = {}, entry: { readonly linkByEmail?: boolean } = {}) {
+  async function setAssertionScene(
+    scim: Scim | null = {},
+    entry: { readonly linkByEmail?: boolean } = {},
+    provider: Partial<IdentityProviderOptions> = {},
+  ) {
     const idp = await startAssertionIssuer();
     const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
     const t = await startServer({
@@ -234,7 +238,8 @@ describe('an ID-JAG of a provider that provisions', () => {
           clientId: 'portcullis',
           scopes: ['openid'],
           kind: { issuer: idp.issuer },
-          scim,
+          ...(scim !== null && { scim }),
+          ...provider,
         },
       ],
     });
@@ -269,6 +274,32 @@ describe('an ID-JAG of a provider that provisions', () => {
     expect(t.snapshot()).toBe(before);
     await service.addUser('ada@acme.example', { externalId: 'ada-at-acme' });
     expect(await redeem()).toBeNull();
+  });
+
+  it.each(['ada@bücher.example', 'ada@BÜCHER.example', 'ada@xn--bcher-kva.example'])(
+    'is refused for a user who was deactivated, found by an address of an international domain: %s',
+    async (userName) => {
+      const { t, redeem, service } = await setAssertionScene({ externalId: 'employee_number' });
+      const id = await service.addUser(userName);
+      for (const domain of ['bücher.example', 'xn--bcher-kva.example']) {
+        const claims = { email: `ada@${domain}`, email_verified: true };
+        await service.patch(`/Users/${id}`, activate);
+        expect(await redeem(claims)).toBeNull();
+        await service.patch(`/Users/${id}`, deactivate);
+        const before = t.snapshot();
+        expect(await redeem(claims)).toBe('invalid_grant');
+        expect(t.snapshot()).toBe(before);
+      }
+    },
+  );
+
+  it('is accepted for its allowed users, and for no others', async () => {
+    const allowedUsers = { subjects: ['bob-at-acme'] };
+    const { t, redeem } = await setAssertionScene(null, {}, { allowedUsers });
+    const before = t.snapshot();
+    expect(await redeem()).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+    expect(await redeem({ sub: 'bob-at-acme' })).toBeNull();
   });
 
   it('for a local account does not let the provider disable or remove it', async () => {

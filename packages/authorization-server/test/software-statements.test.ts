@@ -107,6 +107,19 @@ it('[AS-DCR-70] an update with a newer statement of a trusted issuer replaces th
   expect(updated).toMatchObject({ client_name: 'Renamed', software_statement });
 });
 
+it.each([[undefined], [null], ['']])(
+  '[AS-DCR-70] an update with the statement %j keeps that of the registration, and its values',
+  async (statement) => {
+    const t = await setScene();
+    const software_statement = await t.issuer.workload(claims);
+    const { body: registered } = await t.register(software_statement);
+    const changes = { client_name: 'Your bank', contacts: ['a@example.org'], software_statement: statement };
+    const { status, body } = await t.manage(registered, changes);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ ...claims, contacts: ['a@example.org'], software_statement });
+  },
+);
+
 it('[AS-DCR-70] an administrator can change a client that registered with a statement', async () => {
   const t = await setScene();
   const software_statement = await t.issuer.workload(claims);

@@ -15,8 +15,8 @@ const run = (...args: readonly string[]) => runHere(['approvals', ...args], { en
 const ONCE = 'approval-once'.padEnd(43, '0');
 const TIMED = 'approval-timed'.padEnd(43, '0');
 const DEFINITION = JSON.stringify({ name: 'delete_file', description: 'Deletes\na file.' });
-/** With an escape sequence, a direction override and a number that no double holds. */
-const ARGUMENTS = '{"path":"/a\\u001b[31m\\u202etxt","size":12345678901234567890}';
+/** With an escape sequence, a direction override, a number that no double holds, and a name of two lines. */
+const ARGUMENTS = '{"path":"/a\\u001b[31m\\u202etxt","size":12345678901234567890,"x\\n  arguments":1}';
 
 beforeEach(async () => {
   rmSync(join(folder, 'portcullis.db'), { force: true });
@@ -69,7 +69,7 @@ describe('`portcullis approvals`', () => {
   it('shows all arguments, with their digits and with what a terminal would hide', async () => {
     const { output } = await run('show', ONCE);
     expect(output).toContain('    path: "/a<U+001B>[31m<U+202E>txt"\n');
-    expect(output).toContain('    size: 12345678901234567890\n');
+    expect(output).toContain('    size: 12345678901234567890\n    x<U+000A>  arguments: 1\n');
     expect(output).toContain('  tool    Deletes a file.\n');
     expect((await run('show', TIMED)).output).toContain('  no arguments\n');
   });

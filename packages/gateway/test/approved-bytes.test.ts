@@ -285,7 +285,7 @@ describe('an approval', () => {
 
 describe('the page of an approval', () => {
   const HOSTILE = JSON.stringify({
-    'na\u200bme': '<script>alert(1)</script>\u202egnp.exe',
+    'na\u200bme\n': '<script>alert(1)</script>\u202egnp.exe',
     number: 0,
     text: 'x'.repeat(5000),
   }).replace(':0', ':9007199254740993');
@@ -295,7 +295,7 @@ describe('the page of an approval', () => {
     const { html } = await scene.ada.allow(await requested(scene.call(HOSTILE)));
     expect(html).not.toContain('<script>alert');
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;<span class="unseen">U+202E</span>gnp.exe');
-    expect(html).toContain('na<span class="unseen">U+200B</span>me');
+    expect(html).toContain('na<span class="unseen">U+200B</span>me<span class="unseen">U+000A</span><');
     expect(html).toContain('9007199254740993');
     expect(html).toContain('x'.repeat(5000));
     expect(html).toContain('5,002 characters');

@@ -132,7 +132,7 @@ export async function changeUserState(
 export async function createResetLink(request: AdminRequest, named: string): Promise<AccountLink> {
   const { admin } = request;
   const account = await findUser(admin, named);
-  const created = await admin.accounts.reset(account.email);
+  const created = await admin.accounts.reset(account.id);
   if ('refused' in created) {
     throw created.refused === 'disabled'
       ? new OperationError('conflict', 'The account is disabled: enable it first.')

@@ -63,7 +63,7 @@ export function createApprovalAdministration(context: StoreContext): ApprovalAdm
       ...{ arguments: given, approverGroups, reusableFor },
       account: account?.email ?? null,
       shownArguments: readShownArguments(given).map(
-        ({ name, text }) => [escapedText(name), escapedText(text)] as const,
+        ({ name, text }) => [escapedText(name, { isName: true }), escapedText(text)] as const,
       ),
       description: describeTool(approval).description,
     };

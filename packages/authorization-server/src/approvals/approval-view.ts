@@ -54,7 +54,7 @@ const MAX_TITLE = 60;
 function heading(layout: Layout, { approval, appName, serverName }: CallToApprove): Markup {
   return layout.say('approval.heading', {
     app: html`<strong><bdi>${appName}</bdi></strong>`,
-    tool: html`<code class="given">${visibleText(approval.tool)}</code>`,
+    tool: html`<code class="given">${visibleText(approval.tool, { isName: true })}</code>`,
     server: html`<bdi>${serverName}</bdi>`,
   });
 }
@@ -80,7 +80,7 @@ function argumentList(layout: Layout, approval: ApprovalRecord): Markup {
   return html`<section class="head">
 <h2>${layout.text('approval.arguments')}</h2>
 <dl class="arguments">
-${given.map(({ name, text }) => html`<div><dt><code class="given">${visibleText(name)}</code></dt><dd>${foldedText(layout, text)}</dd></div>`)}
+${given.map(({ name, text }) => html`<div><dt><code class="given">${visibleText(name, { isName: true })}</code></dt><dd>${foldedText(layout, text)}</dd></div>`)}
 </dl>
 </section>`;
 }

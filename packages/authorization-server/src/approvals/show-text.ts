@@ -6,12 +6,12 @@ import type { Markup } from '../ui/markup.ts';
 /** Characters without a glyph of their own: controls, formats and bidirectional marks, other spaces, fillers, unassigned ones. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** The text with each unseen character as its code point. Line ends remain. */
-export function visibleText(text: string): Markup {
+/** The text with each unseen character as its code point. Line ends remain, except in a name. */
+export function visibleText(text: string, { isName = false } = {}): Markup {
   const pieces: (Markup | string)[] = [];
   let end = 0;
   for (const { 0: character, index } of text.matchAll(UNSEEN)) {
-    if (character === '\n') continue;
+    if (character === '\n' && !isName) continue;
     pieces.push(text.slice(end, index), html`<span class="unseen">${nameOf(character)}</span>`);
     end = index + character.length;
   }
@@ -19,8 +19,10 @@ export function visibleText(text: string): Markup {
 }
 
 /** The same as plain text, for a terminal: `<U+202E>`. */
-export function escapedText(text: string): string {
-  return text.replace(UNSEEN, (character) => (character === '\n' ? character : `<${nameOf(character)}>`));
+export function escapedText(text: string, { isName = false } = {}): string {
+  return text.replace(UNSEEN, (character) =>
+    character === '\n' && !isName ? character : `<${nameOf(character)}>`,
+  );
 }
 
 /** `U+202E` */

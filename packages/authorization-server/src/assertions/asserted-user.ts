@@ -1,7 +1,8 @@
 /** Finds the account of an asserted user: by issuer and subject, then by verified email address if allowed, else a new one. */
 import { OAuthError } from '@portcullis/protocol';
 import { newFederatedAccount } from '../federation/linked-users.ts';
-import type { FederationContext } from '../federation/provider/identity-provider.ts';
+import { isUserAllowed } from '../federation/provider/federated-user.ts';
+import type { FederationContext, IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { checkProvisionedUser, resolveProvisionedUser } from '../federation/provisioned-users.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { emailKey } from '../users/accounts.ts';
@@ -28,11 +29,13 @@ export function createFindAssertedUser(context: FederationContext): FindAsserted
   const { identityProviders } = context.options;
   return async (claims, issuer) => {
     const { iss, sub } = claims;
-    const identityProvider = [...identityProviders.values()].find(
-      ({ provider, scim }) => scim !== null && provider.issuer === iss,
-    );
+    const identityProvider = providerOf(iss);
     if (identityProvider === undefined) return find(claims, issuer);
     const user = { issuer: iss, subject: sub, name: null, claims };
+    // As at each login: a user whom the operator excluded since has a linked account still.
+    if (!isUserAllowed(identityProvider.allowedUsers, user))
+      throw invalidAssertion('its user is not among the allowed users of the identity provider');
+    if (identityProvider.scim === null) return find(claims, issuer);
     await asAssertionError(checkProvisionedUser(store, identityProvider, user));
     const found = await find(claims, issuer);
     const { accountId, save } = found;
@@ -46,6 +49,10 @@ export function createFindAssertedUser(context: FederationContext): FindAsserted
         (await asAssertionError(resolveProvisionedUser(store, identityProvider, user, resolve))).id,
     };
   };
+
+  function providerOf(issuer: string): IdentityProvider | undefined {
+    return [...identityProviders.values()].find(({ provider }) => provider.issuer === issuer);
+  }
 
   async function find(
     claims: VerifiedAssertion['claims'],
@@ -85,7 +92,9 @@ export function createFindAssertedUser(context: FederationContext): FindAsserted
 
   async function create({ iss, sub, email, email_verified: verified }: VerifiedAssertion['claims']) {
     const name = verified === true && typeof email === 'string' && emailKey(email) !== null ? email : sub;
-    const created = newFederatedAccount(iss, sub, name, clock());
+    // Never an address or an identifier alone, by which another account could be named.
+    const label = `${name} (${providerOf(iss)?.name ?? new URL(iss).host})`;
+    const created = newFederatedAccount(iss, sub, label, clock());
     const accountId = await store.linkIdentity({ issuer: iss, subject: sub, accountId: created.id }, created);
     if (accountId === created.id) events({ type: 'account.created', accountId, identityProvider: iss });
     return accountId;

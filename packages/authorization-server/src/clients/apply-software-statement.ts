@@ -33,7 +33,9 @@ export function createReadStatedMetadata(
 ): ReadStatedMetadata {
   return async (json, registered) => {
     const { software_statement: sent, ...rest } = (json ?? {}) as Readonly<Record<string, unknown>>;
-    const statement = sent === undefined || sent === registered ? registered : isReadable(sent) ? sent : null;
+    // An empty member counts as absent, and `null` would remove it: neither ends what the issuer stated.
+    const isUnchanged = sent === undefined || sent === null || sent === '' || sent === registered;
+    const statement = isUnchanged ? registered : isReadable(sent) ? sent : null;
     if (statement === null) return { metadata: read(json), document: json };
     const stated = statement === registered ? statements.read(statement) : statements.verify(statement);
     const document = { ...rest, ...(await stated) };

@@ -4,7 +4,7 @@
  */
 import { OAuthError } from '@portcullis/protocol';
 import type { AccountRecord, AuthorizationStore, ProvisionedResource } from '../store/index.ts';
-import { emailKey } from '../users/accounts.ts';
+import { emailForms, emailKey, findAccountsByVerifiedEmail } from '../users/accounts.ts';
 import { claimAt, type FederatedUser, readProfile } from './provider/federated-user.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
 
@@ -31,7 +31,7 @@ export async function findProvisionedAccount(
   const keys = addresses.slice(0, MAX_ADDRESSES).flatMap((address) => emailKey(address) ?? []);
   const found = new Set<string>();
   for (const key of keys) {
-    for (const { id } of await store.findAccountsByVerifiedEmail(key)) {
+    for (const { id } of await findAccountsByVerifiedEmail(store, key)) {
       const linked = await store.findLinkedIdentityByAccount(id);
       if (linked?.issuer === provider.issuer) found.add(id);
     }
@@ -47,18 +47,24 @@ async function findProvisionedUser(
   user: FederatedUser,
 ): Promise<ProvisionedResource | null> {
   if (scim === null) return null;
-  const find = async (attribute: 'externalId' | 'userName' | 'emails', value: string) => {
-    const filter = { by: 'key', key: { attribute, value } } as const;
-    const found = await store.listProvisioned(id, 'User', filter, { after: '', skip: 0, limit: 2 });
-    return found.length === 1 ? (found[0] ?? null) : null;
+  const find = async (attribute: 'externalId' | 'userName' | 'emails', ...values: readonly string[]) => {
+    const all = new Map<string, ProvisionedResource>();
+    for (const value of values) {
+      const filter = { by: 'key', key: { attribute, value } } as const;
+      for (const one of await store.listProvisioned(id, 'User', filter, { after: '', skip: 0, limit: 2 }))
+        all.set(one.id, one);
+    }
+    const [found = null, another] = all.values();
+    return another === undefined ? found : null;
   };
   const claimed = scim.externalId === 'sub' ? user.subject : claimAt(user.claims, scim.externalId);
   const known = typeof claimed === 'string' ? await find('externalId', claimed) : null;
   if (known !== null) return known;
   const { email } = readProfile(user, userClaims);
-  const address = email === null ? null : emailKey(email);
-  if (address === null) return null;
-  const found = (await find('userName', address)) ?? (await find('emails', address));
+  const key = email === null ? null : emailKey(email);
+  if (key === null) return null;
+  const forms = emailForms(key);
+  const found = (await find('userName', ...forms)) ?? (await find('emails', ...forms));
   // Providers assign addresses again. Without the setting, `externalId` may be of their own making.
   const other = found?.attributes['externalId'];
   const isOther = scim.isExternalIdNamed && typeof claimed === 'string' && typeof other === 'string';

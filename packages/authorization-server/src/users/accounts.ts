@@ -1,7 +1,7 @@
 /** Account records and the e-mail key by which an account is found. */
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import { newIdentifier } from '../secrets.ts';
-import type { AccountRecord, AccountRole } from '../store/index.ts';
+import type { AccountRecord, AccountRole, AuthorizationStore } from '../store/index.ts';
 
 const MAX_EMAIL_LENGTH = 254;
 /** UTF-16 units before normalization, which takes quadratic time on long runs of accents. */
@@ -18,6 +18,21 @@ export function emailKey(text: string): string | null {
   const host = domainToASCII(domain ?? '');
   if (local === undefined || host === '') return null;
   return local.length + host.length < MAX_EMAIL_LENGTH ? `${local}@${host}` : null;
+}
+
+/** The forms in which an identity provider may write an address, lowercase: with its domain in ASCII, and in Unicode. */
+export function emailForms(key: string): readonly string[] {
+  const domain = key.lastIndexOf('@') + 1;
+  return [...new Set([key, key.slice(0, domain) + domainToUnicode(key.slice(domain))])];
+}
+
+/** Accounts whose identity provider verified an address, in any form. @param key from `emailKey` */
+export async function findAccountsByVerifiedEmail(
+  store: AuthorizationStore,
+  key: string,
+): Promise<readonly AccountRecord[]> {
+  const found = await Promise.all(emailForms(key).map((form) => store.findAccountsByVerifiedEmail(form)));
+  return found.flat();
 }
 
 /**

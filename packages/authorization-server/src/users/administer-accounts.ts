@@ -3,7 +3,7 @@ import { USER_CLAIMS } from '@portcullis/protocol';
 import type { ServerContext, StoreContext } from '../context.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord, AccountRole } from '../store/index.ts';
-import { createAccountRecord, emailKey } from './accounts.ts';
+import { createAccountRecord, emailKey, findAccountsByVerifiedEmail } from './accounts.ts';
 import { unusableHash } from './passwords.ts';
 import { claimGroups, claimText, type ReleasedClaims, readUserClaims } from './user-claims.ts';
 
@@ -217,7 +217,7 @@ export async function findNamedAccount(
   const key = emailKey(named);
   if (key === null) return findById(store, named);
   const local = await store.findAccountByEmail(key);
-  const federated = await store.findAccountsByVerifiedEmail(key);
+  const federated = await findAccountsByVerifiedEmail(store, key);
   const [found = null, another] = local === null ? federated : [local, ...federated];
   if (another === undefined) return found;
   const all = [...(local === null ? [] : [local]), ...federated].map(({ id, email }) => `${id} (${email})`);

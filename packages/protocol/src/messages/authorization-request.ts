@@ -71,7 +71,7 @@ export function checkAuthorizationRequest(parameters: Parameters): Authorization
     state,
     resources: parameters.all('resource'),
     prompt: checkPrompt(parameters),
-    acrValues: (parameters.one('acr_values') ?? '').split(' ').filter((value) => value !== ''),
+    acrValues: checkAcrValues(parameters),
     maxAge: checkMaxAge(parameters),
     keyThumbprint: checkThumbprint(parameters),
   };
@@ -116,6 +116,13 @@ function checkChallenge(parameters: Parameters): string {
     );
   }
   return challenge;
+}
+
+/** @see OpenID Connect Core 1.0 §3.1.2.1 */
+function checkAcrValues(parameters: Parameters): readonly string[] {
+  const text = parameters.one('acr_values') ?? '';
+  if (!/\p{Cc}/u.test(text)) return text.split(' ').filter((value) => value !== '');
+  throw new OAuthError('invalid_request', 'The acr_values must not contain control characters.');
 }
 
 /** @see OpenID Connect Core 1.0 §3.1.2.1 */

@@ -109,10 +109,15 @@ export function readProfile(
   { name = 'name', groups }: UserClaimNames,
 ): UserProfile {
   return {
-    email: claims['email_verified'] === true ? claimText(claims['email']) : null,
+    email: claims['email_verified'] === true ? foldBeyondAscii(claimText(claims['email'])) : null,
     name: claimText(claimAt(claims, name)),
     groups: groups === undefined ? [] : claimGroups(claimAt(claims, groups)),
   };
+}
+
+/** SQLite compares without case in ASCII only. */
+function foldBeyondAscii(email: string | null): string | null {
+  return email === null || /^\p{ASCII}*$/u.test(email) ? email : email.normalize('NFKC').toLowerCase();
 }
 
 /** Whether a user satisfies `allowedUsers`: all of its conditions must hold. */
