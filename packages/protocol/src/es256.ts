@@ -57,7 +57,8 @@ function copyInteger(der: Uint8Array, offset: number, jose: Uint8Array, to: numb
   let start = offset + 2;
   if (der[start] === 0) start += 1;
   if (end > der.length || end - start > INTEGER_LENGTH) throw new RangeError('not a 256-bit integer');
-  jose.set(der.subarray(start, end), to + INTEGER_LENGTH - (end - start));
+  const shift = to + INTEGER_LENGTH - end;
+  for (let index = start; index < end; index += 1) jose[index + shift] = der[index] ?? 0;
   return end;
 }
 

@@ -44,17 +44,14 @@ export function createLruCache<Value>({
   const hashed = (key: string): string => (characters === undefined ? key : key.slice(-HASHED_CHARACTERS));
 
   function add(index: string, entry: Entry<Value>): void {
-    const replaced = young.get(index);
-    if (replaced === undefined) evictFor(entry.key.length);
-    used += entry.key.length - (replaced?.key.length ?? 0);
+    if (young.size >= entries || used + entry.key.length > limit) {
+      old = young;
+      young = new Map();
+      used = 0;
+    }
+    // Only where characters are counted is it worth a look-up what is replaced.
+    if (characters !== undefined) used += entry.key.length - (young.get(index)?.key.length ?? 0);
     young.set(index, entry);
-  }
-
-  function evictFor(wanted: number): void {
-    if (young.size < entries && used + wanted <= limit) return;
-    old = young;
-    young = new Map();
-    used = 0;
   }
 
   return {
@@ -73,7 +70,7 @@ export function createLruCache<Value>({
       const entry = young.get(index);
       if (entry?.key === key) {
         young.delete(index);
-        used -= key.length;
+        if (characters !== undefined) used -= key.length;
       }
       if (old.get(index)?.key === key) old.delete(index);
     },
