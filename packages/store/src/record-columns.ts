@@ -1,6 +1,6 @@
 /** The columns of a record, declared once: the member `createdAt` is in the column `created_at`. */
 import { readFrozenJson, readJson, readList } from './json.ts';
-import { defineQuery, type Query, type Value } from './sql.ts';
+import { defineTemplate, type Query, type Value } from './sql.ts';
 
 /** How a member is stored, where its value is not the column's. `NULL` is `null`. */
 interface Kind {
@@ -62,7 +62,7 @@ export function defineRecordColumns<Stored extends object>(
   const read = (row: unknown): Stored => {
     const stored: Record<string, unknown> = {};
     for (const { name, alias, kind, isOptional } of columns) {
-      const value: Value = Reflect.get(row as object, alias);
+      const value = (row as Readonly<Record<string, Value>>)[alias] ?? null;
       if (value !== null || !isOptional)
         stored[name] = kind === null || value === null ? value : kind.read(value);
     }
@@ -70,7 +70,7 @@ export function defineRecordColumns<Stored extends object>(
   };
   const values = (stored: Stored | null): readonly Value[] =>
     columns.map(({ name, kind }) => {
-      const member: unknown = Reflect.get(stored ?? {}, name) ?? null;
+      const member = (stored as Readonly<Record<string, unknown>> | null)?.[name] ?? null;
       return kind === null || member === null ? (member as Value) : kind.write(member);
     });
   return {
@@ -82,8 +82,8 @@ export function defineRecordColumns<Stored extends object>(
     marks,
     values,
     insertInto(table, suffix = '') {
-      const insert = defineQuery(`INSERT INTO ${table} (${names}) VALUES (${marks}) ${suffix}`.trim());
-      return (stored) => insert(...values(stored));
+      const template = defineTemplate(`INSERT INTO ${table} (${names}) VALUES (${marks}) ${suffix}`.trim());
+      return (stored) => ({ template, values: values(stored) });
     },
   };
 }

@@ -48,8 +48,13 @@ function parse(strings: readonly string[]): Template {
 
 /** A query with `?` for each value: for text that is composed once. */
 export function defineQuery(text: string): (...values: readonly Value[]) => Query {
-  const template = parse(text.split('?'));
+  const template = defineTemplate(text);
   return (...values) => ({ template, values });
+}
+
+/** The same, for values that are a list already. */
+export function defineTemplate(text: string): Template {
+  return parse(text.split('?'));
 }
 
 /** A statement with the values of many rows between `before` and `after`. */

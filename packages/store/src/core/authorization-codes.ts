@@ -9,7 +9,7 @@ import type {
 } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns, type RecordColumns } from '../record-columns.ts';
-import { defineQuery, type Query, sql, type Value } from '../sql.ts';
+import { defineQuery, defineTemplate, type Query, sql, type Value } from '../sql.ts';
 import { grantColumns, tokenColumns } from './grant-columns.ts';
 
 const MEMBERS = `hash grantId clientId accountId redirectUri codeChallenge scopes:list resources:list workspace consentDigest issuedAt
@@ -47,7 +47,7 @@ function valuesOf(grant: GrantRecord, token: RefreshTokenRecord | null): readonl
 }
 
 // `OR ROLLBACK`: an error ends the transaction, so SQLite need not copy pages to undo the statement alone.
-const insertGrant = defineQuery(`INSERT OR ROLLBACK INTO grants (${names}) SELECT ${marks}
+const insertGrant = defineTemplate(`INSERT OR ROLLBACK INTO grants (${names}) SELECT ${marks}
   FROM accounts WHERE id = ? AND disabled_at IS NULL RETURNING 1 AS one`);
 
 function* redeem(
@@ -60,7 +60,7 @@ function* redeem(
   const consumed =
     yield sql`UPDATE authorization_codes SET consumed_at = ${at} WHERE hash = ${codeHash} AND consumed_at IS NULL RETURNING 1 AS one`;
   if (consumed.length === 0) return 'already_used';
-  const granted = yield insertGrant(...valuesOf(grant, token), grant.accountId);
+  const granted = yield { template: insertGrant, values: [...valuesOf(grant, token), grant.accountId] };
   return granted.length > 0 ? 'redeemed' : 'account_unavailable';
 }
 
