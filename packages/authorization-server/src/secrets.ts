@@ -63,10 +63,10 @@ function randomText(size: number): string {
     randomFillSync(stock);
     next = 0;
   }
-  const taken = stock.subarray(next, next + size);
-  next += size;
-  const text = taken.toString('base64url');
-  taken.fill(0);
+  const end = next + size;
+  const text = stock.toString('base64url', next, end);
+  stock.fill(0, next, end);
+  next = end;
   return text;
 }
 

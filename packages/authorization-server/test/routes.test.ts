@@ -101,6 +101,15 @@ describe('a server on this computer', () => {
     },
   );
 
+  it('T100 refuses a host that begins like a name of this computer that it answered before', async () => {
+    const { ask, snapshot } = await startLocal();
+    const before = snapshot();
+    const jwks = { method: 'GET', path: '/jwks' };
+    expect((await ask('http://127.0.0.1', jwks, '127.0.0.1')).status).toBe(200);
+    expect((await ask('http://127.0.0.1.nip.io', jwks, '127.0.0.1')).status).toBe(403);
+    expect(snapshot()).toBe(before);
+  });
+
   it('answers other computers under any name, such as containers beside it, and a public server any name', async () => {
     const { ask } = await startLocal();
     expect((await ask('http://issuer:8080', { method: 'GET', path: '/jwks' }, '172.18.0.3')).status).toBe(

@@ -201,7 +201,8 @@ function describe<Event extends ComponentEvent>(
 
 /** Epoch milliseconds, where the clock is that of this computer. @param now epoch seconds */
 function millisecondsOf(now: number): number {
-  return Math.floor(now) === Math.floor(Date.now() / 1000) ? Date.now() : now * 1000;
+  const actual = Date.now();
+  return Math.floor(now) === Math.floor(actual / 1000) ? actual : now * 1000;
 }
 
 /** The event with its texts cut to a readable length. */
@@ -215,8 +216,11 @@ function shorten<T extends object>(event: T): T {
   return Object.fromEntries(Object.entries(event).map(([name, value]) => [name, cut(value)])) as T;
 }
 
-/** Time, then a counter, then random: ids sort by time, and those of one process in the order of their events. */
+/** Random: no two processes have the same. */
+const PROCESS = newSuffix(3);
+
+/** Time, then a counter, then the process: ids sort by time, and those of one process in the order of their events. */
 function newId(at: number): string {
   counter = (counter + 1) >>> 0;
-  return `${sortableTime(at)}-${counter.toString(36).padStart(7, '0')}-${newSuffix(3)}`;
+  return `${sortableTime(at)}-${counter.toString(36).padStart(7, '0')}-${PROCESS}`;
 }

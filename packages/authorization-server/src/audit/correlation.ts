@@ -31,7 +31,7 @@ export type EventCorrelation = ReturnType<typeof createEventCorrelation>;
 /** Seconds between reading metadata and the authorization request it led to: a registration and the start of a browser. */
 const DISCOVERY_WINDOW = 120;
 
-/** A grant whose tokens have not been used yet. */
+/** What the first use of a grant's token has in common with the event of its issue. */
 type UnusedGrant = Pick<
   AuthorizationEvent,
   'clientId' | 'accountId' | 'grantId' | 'resource' | 'transactionId'
@@ -63,7 +63,7 @@ export function createEventCorrelation(clock: () => number) {
     if (type === 'authorization_code.issued' && transactionId !== undefined) {
       transactions.set(grantId, transactionId);
     }
-    if (type === 'token.issued') unusedGrants.set(grantId, describeGrant(event, grantId));
+    if (type === 'token.issued') unusedGrants.set(grantId, event);
   }
 
   function withTransaction<Event extends ComponentEvent>(event: Event): Event {
@@ -71,24 +71,12 @@ export function createEventCorrelation(clock: () => number) {
     return transactionId === undefined ? event : { ...event, transactionId };
   }
 
-  function describeGrant(event: AuthorizationEvent, grantId: string): UnusedGrant {
-    const { clientId, accountId, resource } = event;
-    const transactionId = event.transactionId ?? transactions.get(grantId);
-    return {
-      grantId,
-      ...(transactionId !== undefined && { transactionId }),
-      ...(clientId !== undefined && { clientId }),
-      ...(accountId !== undefined && { accountId }),
-      ...(resource !== undefined && { resource }),
-    };
-  }
-
   return {
     /** The event with the transaction and discovery it belongs to, as far as this process knows. */
     correlate(event: AuthorizationEvent): AuthorizationEvent {
-      learn(event);
       const { grantId } = event;
       const correlated = withTransaction(event);
+      learn(correlated);
       // The last event of its transaction: from here on, maybe for months, the grant id correlates.
       if (
         event.type === 'refresh_token.rotated' &&
@@ -116,9 +104,19 @@ export function createEventCorrelation(clock: () => number) {
           const grant = live ? unusedGrants.get(grantId) : undefined;
           if (grant === undefined) return live;
           unusedGrants.delete(grantId);
-          events({ type: 'token.first_used', ...grant });
+          events({ type: 'token.first_used', ...describeGrant(grant) });
           return live;
         });
       },
+  };
+}
+
+function describeGrant({ transactionId, clientId, accountId, grantId, resource }: UnusedGrant): UnusedGrant {
+  return {
+    ...(transactionId !== undefined && { transactionId }),
+    ...(clientId !== undefined && { clientId }),
+    ...(accountId !== undefined && { accountId }),
+    ...(grantId !== undefined && { grantId }),
+    ...(resource !== undefined && { resource }),
   };
 }

@@ -95,7 +95,7 @@ async function startTransaction(
   const { options, federation } = context;
   const { client, target, parameters, consume, user } = attempt;
   checkPushed(client, consume);
-  await consume?.();
+  if (consume !== null) await consume();
   const authorizationRequest = checkRequest(client, parameters);
   const { resource, scopes } = resolveScopes(options, client, authorizationRequest);
   const { identityProvider, isSatisfied } = await federation.resolveLoginMethod(null, user);

@@ -94,11 +94,12 @@ export function createTransactionQuota(context: ServerContext): SiteQuota {
 export async function openTransaction(
   context: PageContext,
   request: HttpRequest,
-  { client, target, identityProvider, decision, ...checked }: CheckedRequest,
+  checked: CheckedRequest,
 ): Promise<{ readonly transaction: AuthorizationTransaction; readonly cookies: readonly string[] }> {
   const { events, options, browserCookies, encryptor } = context;
+  const { client, target, identityProvider, decision } = checked;
   const secret = decision === null ? (browserCookies.read(request)[0] ?? newSecret()) : null;
-  const record = createRecord(context, { client, target, ...checked }, secret);
+  const record = createRecord(context, checked, secret);
   const { state } = checked.authorizationRequest;
   if (decision === null) {
     // Some clients put tokens or addresses into their state, so it is not stored in clear.

@@ -42,8 +42,10 @@ function uiLocaleOf(request: HttpRequest): Language | null {
 
 /** Stores the `ui_locales` of an authorization request for its pages, unless the user chose a language. @param seconds lifetime */
 export function uiLocaleCookies(request: HttpRequest, issuer: string, seconds: number): readonly string[] {
-  const language = chosenLanguage(request) === null ? uiLocaleOf(request) : null;
-  return language === null ? [] : [languageCookie(language, issuer, seconds)];
+  const language = uiLocaleOf(request);
+  return language === null || chosenLanguage(request) !== null
+    ? []
+    : [languageCookie(language, issuer, seconds)];
 }
 
 function languageCookie(language: Language, issuer: string, seconds: number): string {

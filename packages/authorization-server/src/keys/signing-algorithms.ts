@@ -34,7 +34,7 @@ const es256 = createEs256<KeyObject>({ sign, verify });
 const algorithms: Readonly<Record<SigningAlgorithm, Algorithm>> = {
   ES256: {
     generate: async () => (await generate('ec', { namedCurve: 'P-256' })).privateKey,
-    sign: (input, privateKey) => Buffer.from(es256.sign(Buffer.from(input), privateKey).buffer),
+    sign: (input, privateKey) => Buffer.from(es256.sign(Buffer.from(input), privateKey)),
     verify: (input, signature, publicKey) => es256.verify(Buffer.from(input), signature, publicKey),
     members: ['kty', 'crv', 'x', 'y'],
   },
