@@ -1,7 +1,7 @@
 /** Folders of a package import in one direction, so that a slice can be understood from those below it. */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { findFolderCircles } from './folders.ts';
+import { findFolderCycles } from './folders.ts';
 
 describe('the folders of each package', () => {
   const files = globSync('packages/*/src/**/*.ts').map((path) => ({
@@ -11,7 +11,7 @@ describe('the folders of each package', () => {
 
   it('import one way', () => {
     expect(files.length).toBeGreaterThan(300);
-    expect(findFolderCircles(files)).toEqual([]);
+    expect(findFolderCycles(files)).toEqual([]);
   });
 });
 
@@ -27,7 +27,7 @@ describe('the check of folders', () => {
       'b/two.ts': `import '../root.ts';`,
       'index.ts': `import './a/four.ts';`,
     });
-    expect(findFolderCircles(good)).toEqual([]);
+    expect(findFolderCycles(good)).toEqual([]);
   });
 
   it.each([
@@ -49,6 +49,6 @@ describe('the check of folders', () => {
     ['through a root file', { 'a/1.ts': `import '../root.ts';`, 'root.ts': `import './a/2.ts';` }, 2],
     ['from deep within', { 'a/d/1.ts': `import '../../b/1.ts';`, 'b/2.ts': `import '../a/2.ts';` }, 2],
   ])('finds folders that import each other %s', (_how, texts, count) => {
-    expect(findFolderCircles(files(texts))).toHaveLength(count);
+    expect(findFolderCycles(files(texts))).toHaveLength(count);
   });
 });

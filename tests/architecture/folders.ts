@@ -12,15 +12,15 @@ interface Link {
 }
 
 /**
- * Answers one line for each pair of units that import each other, by whatever way round. A unit is a folder right below the
+ * Returns one line for each pair of units in an import cycle. A unit is a folder right below the
  * sources, or a file there.
  */
-export function findFolderCircles(files: readonly SourceFile[]): readonly string[] {
+export function findFolderCycles(files: readonly SourceFile[]): readonly string[] {
   const links = files.flatMap(readLinks);
   const reaches = createReaches(links);
-  const round = links.filter(({ from, to }) => reaches(to, from));
+  const cyclic = links.filter(({ from, to }) => reaches(to, from));
   return [
-    ...new Set(round.map(({ from, to, file }) => `${from} and ${nameOf(to)} import each other: ${file}`)),
+    ...new Set(cyclic.map(({ from, to, file }) => `${from} and ${nameOf(to)} import each other: ${file}`)),
   ];
 }
 
@@ -41,7 +41,7 @@ function unitOf(path: string): string {
   return path.split('/').slice(0, 4).join('/');
 }
 
-/** Whether one folder imports another one, however far round. */
+/** Whether one folder imports another one, directly or through others. */
 function createReaches(links: readonly Link[]): (from: string, to: string) => boolean {
   return (from, to) => {
     const seen = new Set([from]);

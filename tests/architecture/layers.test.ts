@@ -186,7 +186,7 @@ describe('arrows between packages', () => {
   });
 });
 
-describe('circles between files', () => {
+describe('cycles between files', () => {
   it('reports each once, with its members', () => {
     const violations = check({
       'http/src/a.ts': `import './b.ts';`,
@@ -194,7 +194,7 @@ describe('circles between files', () => {
       'http/src/c.ts': `import { a } from './a.ts';`,
     });
     const [a, b, c] = ['a', 'b', 'c'].map((name) => `packages/http/src/${name}.ts`);
-    expect(violations).toEqual([`circle: ${a} → ${b} → ${c} → ${a}`]);
+    expect(violations).toEqual([`cycle: ${a} → ${b} → ${c} → ${a}`]);
   });
 
   it('lets types not go round either', () => {
@@ -203,7 +203,7 @@ describe('circles between files', () => {
       'http/src/b.ts': `import type { A } from './a.ts';`,
     };
     const [a, b] = ['a', 'b'].map((name) => `packages/http/src/${name}.ts`);
-    expect(check(files)).toEqual([`circle: ${a} → ${b} → ${a}`]);
+    expect(check(files)).toEqual([`cycle: ${a} → ${b} → ${a}`]);
     expect(check({ 'http/src/a.ts': `import './b.ts';`, 'http/src/b.ts': 'export type A = 1;' })).toEqual([]);
   });
 });

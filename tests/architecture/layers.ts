@@ -86,7 +86,7 @@ export function findViolations(files: readonly SourceFile[], manifests: Manifest
     ...links.flatMap((link) => wrongArrow(link)),
     ...links.flatMap((link) => unlisted(link, manifests)),
     ...links.flatMap((link) => platformBelow(link)),
-    ...circles(links),
+    ...cycles(links),
     ...browserSafe.flatMap((entry) => unsafeReach(entry, links, manifests)),
   ];
 }
@@ -195,15 +195,15 @@ function target({ to }: Link): string | undefined {
   return to.kind === 'file' || to.kind === 'package' ? to.path : undefined;
 }
 
-/** Circles between files, of types as well, each reported once, from its first file by name: what goes round can only be understood all at once. */
-function circles(links: readonly Link[]): readonly string[] {
+/** Import cycles between files, of types as well, each reported once, from its first file by name. */
+function cycles(links: readonly Link[]): readonly string[] {
   const next = followers(links);
   const reported = new Set<string>();
   const finished = new Set<string>();
   const walk = (file: string, trail: readonly string[]) => {
     const at = trail.indexOf(file);
     if (at >= 0) {
-      reported.add(`circle: ${fromFirst(trail.slice(at)).join(' → ')}`);
+      reported.add(`cycle: ${fromFirst(trail.slice(at)).join(' → ')}`);
       return;
     }
     if (finished.has(file)) return;
@@ -223,9 +223,9 @@ function followers(links: readonly Link[]): ReadonlyMap<string, readonly string[
   return next;
 }
 
-function fromFirst(circle: readonly string[]): readonly string[] {
-  const start = circle.indexOf(circle.toSorted()[0] ?? '');
-  return [...circle.slice(start), ...circle.slice(0, start), ...circle.slice(start, start + 1)];
+function fromFirst(cycle: readonly string[]): readonly string[] {
+  const start = cycle.indexOf(cycle.toSorted()[0] ?? '');
+  return [...cycle.slice(start), ...cycle.slice(0, start), ...cycle.slice(start, start + 1)];
 }
 
 /** Every way by which a browser entry comes to need Node, with the trail that leads there. */

@@ -235,5 +235,21 @@ export const MAX_NAME = 512;
 
 // Decision points (authzen/)
 
+/** Evaluations in one message. */
+export const MAX_EVALUATIONS = 100;
+/** Cached decisions, and characters of their keys. The least recently used are evicted first. */
+export const MAX_CACHED_DECISIONS = { entries: 10_000, characters: 16_000_000 } as const;
+/** Seconds of `Retry-After` when the decision point sends none. */
+export const POINT_RETRY_AFTER = 5;
 /** Seconds of `Retry-After` that a client gets at most, whatever the decision point sends. */
 export const MAX_RETRY_AFTER = 60;
+
+// URIs of resources (policy/)
+
+/** Times that a URI is decoded: programs decode a part again after each of several steps. */
+export const MAX_DECODINGS = 3;
+
+// Processes (backends/stdio/)
+
+/** Files of /proc read concurrently: one at a time takes four times as long, and three times the processor time. */
+export const PROC_FILES_AT_ONCE = 32;

@@ -14,7 +14,7 @@ import {
 } from '@portcullis/policy';
 import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { createConfiguredFetch } from '../credentials/token-request.ts';
-import { MAX_RETRY_AFTER } from '../limits.ts';
+import { MAX_CACHED_DECISIONS, MAX_EVALUATIONS, MAX_RETRY_AFTER, POINT_RETRY_AFTER } from '../limits.ts';
 import type { DecisionPointDefinition } from './options.ts';
 import { createPointAuthentication } from './point-credentials.ts';
 
@@ -28,13 +28,6 @@ export interface DecisionPoint {
   evaluate(evaluations: readonly Evaluation[]): Promise<readonly PolicyDecision[]>;
 }
 
-/** Evaluations in one message. */
-const BATCH = 100;
-/** Decisions in memory, and characters of their keys. */
-const CACHED = { entries: 10_000, characters: 16_000_000 };
-/** Seconds. */
-const RETRY_AFTER = 5;
-
 interface CachedDecision {
   readonly decision: PolicyDecision;
   /** Epoch milliseconds. */
@@ -47,7 +40,7 @@ export function createDecisionPoint(
   clock: () => number = Date.now,
 ): DecisionPoint {
   const ask = createSender(definition, clock);
-  const known = createLruCache<CachedDecision>(CACHED);
+  const known = createLruCache<CachedDecision>(MAX_CACHED_DECISIONS);
   /** Decisions under way: equal evaluations share one. */
   const pending = new Map<string, Promise<PolicyDecision>>();
   const lifetime = definition.cache * 1000;
@@ -100,7 +93,8 @@ type Ask = (evaluations: readonly Evaluation[]) => Promise<readonly PolicyDecisi
 
 async function askAll(ask: Ask, evaluations: readonly Evaluation[]): Promise<readonly PolicyDecision[]> {
   const batches: (readonly Evaluation[])[] = [];
-  for (let at = 0; at < evaluations.length; at += BATCH) batches.push(evaluations.slice(at, at + BATCH));
+  for (let at = 0; at < evaluations.length; at += MAX_EVALUATIONS)
+    batches.push(evaluations.slice(at, at + MAX_EVALUATIONS));
   return (await Promise.all(batches.map(ask))).flat();
 }
 
@@ -137,7 +131,7 @@ function createSender({ url, timeout, credentials }: DecisionPointDefinition, cl
       return readEvaluations(await send('evaluations', joinEvaluations(evaluations)), evaluations.length);
     } catch (error) {
       if (error instanceof OAuthError) throw error;
-      throw unavailable(error instanceof Error ? error.message : 'it failed', RETRY_AFTER, error);
+      throw unavailable(error instanceof Error ? error.message : 'it failed', POINT_RETRY_AFTER, error);
     }
   };
 }
@@ -147,6 +141,6 @@ function unavailable(reason: string, retryAfter: number, cause?: unknown): OAuth
 }
 
 function readRetryAfter(headers: Pick<Headers, 'get'>): number {
-  const seconds = Number(headers.get('retry-after') ?? RETRY_AFTER);
-  return Number.isInteger(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER) : RETRY_AFTER;
+  const seconds = Number(headers.get('retry-after') ?? POINT_RETRY_AFTER);
+  return Number.isInteger(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER) : POINT_RETRY_AFTER;
 }

@@ -1,4 +1,5 @@
 /** The readings of a resource's URI: a backend may take any of them for the URI, so that each has to be allowed. */
+import { MAX_DECODINGS } from '../limits.ts';
 
 /**
  * A name, and what it is after Unicode normalization and without invisible characters.
@@ -66,12 +67,9 @@ function normalSegments(path: string): readonly string[] {
   return segments;
 }
 
-/** Programs that decode a part again after each of several steps. */
-const MOST_DECODINGS = 3;
-
 function decodeAll(uri: string): string {
   let decoded = uri;
-  for (let count = 0; count < MOST_DECODINGS && decoded.includes('%'); count += 1) decoded = decode(decoded);
+  for (let count = 0; count < MAX_DECODINGS && decoded.includes('%'); count += 1) decoded = decode(decoded);
   return decoded;
 }
 
