@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type CredentialKey,
@@ -267,6 +268,33 @@ describe('the file', () => {
     expect(taken).toBe(false);
     now += 15_001;
     await (await waiting)();
+  });
+
+  it.each([
+    ['acquired', 'INSERT'],
+    ['released', 'DELETE'],
+  ])('keeps no lock after it could not be %s once', async (_what, write) => {
+    let now = Date.now();
+    const store = openStore({ clock: () => now });
+    const other = new DatabaseSync(path());
+    const breakWrites = () =>
+      other.exec(
+        `CREATE TRIGGER broken BEFORE ${write} ON leases BEGIN SELECT RAISE(ABORT, 'disk full'); END`,
+      );
+    if (write === 'INSERT') {
+      breakWrites();
+      await expect(store.lock('x')).rejects.toThrow('disk full');
+    } else {
+      const release = await store.lock('x');
+      breakWrites();
+      await release();
+      // The lease that remains expires.
+      now += 15_001;
+    }
+    other.exec('DROP TRIGGER broken');
+    other.close();
+    await (await store.lock('x'))();
+    await (await openStore({ clock: () => now }).lock('x'))();
   });
 
   it('T120 T124 T145 a session survives three processes that refresh it concurrently, also when a response is lost', async () => {

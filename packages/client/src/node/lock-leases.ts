@@ -19,7 +19,12 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
     async lock(name: string): Promise<Unlock> {
       const leaveQueue = await queue(name);
       const holder = randomUUID();
-      while (!acquire(name, holder)) await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
+      try {
+        while (!acquire(name, holder)) await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
+      } catch (error) {
+        await leaveQueue();
+        throw error;
+      }
       renewals.set(holder, setInterval(() => renew(name, holder), RENEWAL_INTERVAL).unref());
       return async () => {
         release(holder);
@@ -32,11 +37,16 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
     },
   };
 
+  /** A lease that cannot be deleted expires. */
   function release(holder: string): void {
     if (!renewals.has(holder)) return;
     clearInterval(renewals.get(holder));
     renewals.delete(holder);
-    statement('DELETE FROM leases WHERE holder = ?').run(holder);
+    try {
+      statement('DELETE FROM leases WHERE holder = ?').run(holder);
+    } catch {
+      return;
+    }
   }
 
   /** A failed renewal is harmless: the next one precedes the expiry of the lease. */
