@@ -185,6 +185,24 @@ describe.each(stores)('%s', (_name, create) => {
   });
 });
 
+it("deletes abandoned sign-ins from a browser's storage at the next sign-in, and nothing else", async () => {
+  const storage = createStorage();
+  storage.setItem('other:pending:x', '{}');
+  const store = createWebStore({ storage });
+  await store.save(record());
+  await store.savePending(pending('current'));
+  await store.savePending(pending('abandoned', Date.now() - 1));
+  await store.savePending(pending('new'));
+  const names = Array.from({ length: storage.length }, (_, index) => storage.key(index));
+  expect(names.toSorted()).toEqual([
+    'other:pending:x',
+    'portcullis:pending:current',
+    'portcullis:pending:new',
+    expect.stringMatching(/^portcullis:record:/),
+  ]);
+  expect(await store.takePending('current')).not.toBeNull();
+});
+
 describe('the file', () => {
   const path = () => join(folder, 'inner', 'credentials.db');
 

@@ -50,6 +50,7 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
       storage.removeItem(recordName(keyText(key)));
     },
     async savePending(pending) {
+      removeExpired();
       storage.setItem(pendingName(pending.state), JSON.stringify(pending));
     },
     async takePending(state) {
@@ -59,6 +60,15 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
     },
     lock: locks === undefined ? createLockQueue() : (name) => lockWith(locks, `${prefix}:${name}`),
   };
+
+  /** Abandoned sign-ins: a code verifier and a key must not outlive their use. */
+  function removeExpired(): void {
+    for (const name of names()) {
+      const isPending = name.startsWith(pendingName(''));
+      if (isPending && (read<PendingAuthorization>(name)?.expiresAt ?? 0) < Date.now())
+        storage.removeItem(name);
+    }
+  }
 
   function names(): readonly string[] {
     return Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? '');
