@@ -66,6 +66,24 @@ describe('where the token goes', () => {
     expect(manual.status).toBe(302);
   });
 
+  it.each([
+    [301, 'POST', 'GET'],
+    [301, 'DELETE', 'DELETE'],
+    [302, 'post', 'GET'],
+    [302, 'PUT', 'PUT'],
+    [302, 'HEAD', 'HEAD'],
+    [303, 'DELETE', 'GET'],
+    [303, 'HEAD', 'HEAD'],
+    [308, 'DELETE', 'DELETE'],
+  ])('after a redirect with status %d, a %s request continues as %s', async (status, method, then) => {
+    const world = await createWorld();
+    world.server.on('/mcp/moved', { status, headers: { location: '/mcp' } });
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    await client.fetch(`${world.serverUrl}/moved`, { method });
+    expect(calls(world).map((call) => call.method)).toEqual(['GET', 'GET', then]);
+  });
+
   const fields = { authorization: 'Bearer of-another-user', DPoP: 'old', 'x-other': 'kept', accept: 'a, b' };
   const pairs = Object.entries(fields);
   it.each([

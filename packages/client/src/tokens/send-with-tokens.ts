@@ -66,9 +66,7 @@ export function createSendWithTokens(
       if (redirects === MAX_REDIRECTS || request.init.redirect === 'error')
         throw redirected('too many times');
       href = next.href;
-      if (response.status < 307 && init.method !== 'GET' && init.method !== 'HEAD') {
-        init = { ...init, method: 'GET', body: null };
-      }
+      if (becomesGet(response.status, init.method ?? 'GET')) init = { ...init, method: 'GET', body: null };
     }
   }
 
@@ -89,6 +87,13 @@ export function createSendWithTokens(
       `${origin} redirects the request ${where}. It was not followed; check the server's URL.${advice}`,
     );
   }
+}
+
+/** @see Fetch Standard, HTTP-redirect fetch */
+function becomesGet(status: number, method: string): boolean {
+  const upper = method.toUpperCase();
+  if (status === 303) return upper !== 'GET' && upper !== 'HEAD';
+  return status < 303 && upper === 'POST';
 }
 
 /** The common case, without a promise. */
