@@ -13,7 +13,7 @@ import { startProtect } from '../support/portcullis.ts';
 import { runInLanes } from './lanes.ts';
 import { type EverythingServer, startEverythingServer } from './server/everything-server.ts';
 import { startSseServer } from './server/sse.ts';
-import { type Result, runSuite } from './suite.ts';
+import { LIMIT, type Result, runSuite } from './suite.ts';
 
 /** Each is run with all scenarios that it requires, on its transport. */
 const REVISIONS = ['2025-11-25', '2026-07-28'];
@@ -95,7 +95,7 @@ export async function runBehindGateway<Result>(
 
 /** Scenario → its line in the summary of the suite. */
 export async function runScenarios(url: string, revision: string): Promise<ReadonlyMap<string, string>> {
-  const { output } = await runSuite(['server', '--url', url, '--requirements', revision]);
+  const { output } = await runSuite(['server', '--url', url, '--timeout', LIMIT, '--requirements', revision]);
   const lines = output.matchAll(/^([✓✗]) (\S+): (\d+ passed, \d+ failed.*)$/gmu);
   return new Map([...lines].map(([, mark, scenario = '', counts]) => [scenario, `${mark} ${counts}`]));
 }

@@ -1,4 +1,5 @@
 /** Runs every authorization scenario of the official conformance suite, and those for servers through the gateway. `npm run conformance [-- part-of-a-name]`; a run of all writes docs/conformance.md. */
+import '../support/compile-cache.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
