@@ -44,6 +44,8 @@ interface Place {
   readonly small: ReplayStore;
   /** Number of stored proofs; `null` if the test cannot count them. */
   count(): Promise<number | null>;
+  /** Runs SQL on the table of the proofs; `null` without one. */
+  readonly run: ((sql: string) => unknown) | null;
 }
 
 const clock = (): number => now;
@@ -61,6 +63,7 @@ async function openSqlite(): Promise<Place> {
     stores: [sqliteReplayStore(one, { clock }), sqliteReplayStore(other, { clock })],
     small: sqliteReplayStore(one, { clock, maxProofsPerKey: 3 }),
     count: async () => Number(one.prepare('SELECT count(*) AS n FROM dpop_proofs').get()?.['n']),
+    run: (sql) => one.exec(sql),
   };
 }
 
@@ -75,6 +78,7 @@ async function openPostgres(): Promise<Place> {
     stores: [postgresReplayStore(one, { clock }), postgresReplayStore(other, { clock })],
     small: postgresReplayStore(one, { clock, maxProofsPerKey: 3 }),
     count: async () => Number((await one.query('SELECT count(*) AS n FROM dpop_proofs')).rows[0].n),
+    run: (sql) => one.query(sql),
   };
 }
 
@@ -84,6 +88,7 @@ async function openMemory(): Promise<Place> {
     stores: [memory, memory],
     small: createReplayCache(clock, { maxProofsPerKey: 3 }),
     count: async () => null,
+    run: null,
   };
 }
 
@@ -132,6 +137,35 @@ describe.each([
     expect(await store.remember('another', NOW + 400, 'key')).toBe(true);
     expect(await store.remember('long', NOW + 1000, 'key')).toBe(false);
     expect([2, null]).toContain(await count());
+    now = NOW;
+  });
+});
+
+describe.each([
+  ['SQLite', openSqlite],
+  ['PostgreSQL', openPostgres],
+])('many expired proofs in %s', (_name, open) => {
+  it('deletes expired proofs at each call until few are left, however many a minute brings', async () => {
+    const { stores, count, run } = await open();
+    const [store] = stores;
+    const fill = (name: string, proofs: number) =>
+      run?.(`INSERT INTO dpop_proofs WITH RECURSIVE n (i) AS
+        (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${proofs}) SELECT '${name}' || i, ${NOW} FROM n`);
+    const stored: (number | null)[] = [];
+    const remember = async (proof: string): Promise<void> => {
+      expect(await store.remember(proof, NOW + 1000, 'key')).toBe(true);
+      stored.push(await count());
+    };
+    await remember('a');
+    await fill('old-', 20_001);
+    await remember('b');
+    now = NOW + 60;
+    for (const proof of ['c', 'd', 'e']) await remember(proof);
+    await fill('few-', 3);
+    await remember('f');
+    now = NOW + 120;
+    await remember('g');
+    expect(stored).toEqual([1, 20_003, 10_004, 5, 5, 9, 7]);
     now = NOW;
   });
 });

@@ -44,11 +44,11 @@ export function sqliteReplayStore(database: SqliteDatabase, options: SqlReplayOp
      CREATE INDEX IF NOT EXISTS ${table}_until ON ${table} (until)`,
   );
   const insert = database.prepare(`INSERT INTO ${table} VALUES (?, ?) ON CONFLICT (proof) DO NOTHING`);
-  const sweep = database.prepare(deleteExpired(table, '?'));
-  const isDue = sweepTimer(options);
+  const deletion = database.prepare(deleteExpired(table, '?'));
+  const sweeps = createSweepTimer(options);
   return limitedReplayStore((proof, until) => {
-    const now = isDue();
-    if (now !== null) sweep.run(now);
+    const now = sweeps.due();
+    if (now !== null) sweeps.record(Number(deletion.run(now).changes));
     return Number(insert.run(proof, Math.ceil(until)).changes) === 1;
   }, options);
 }
@@ -60,7 +60,9 @@ export function sqliteReplayStore(database: SqliteDatabase, options: SqlReplayOp
 export function postgresReplayStore(database: PostgresDatabase, options: SqlReplayOptions = {}): ReplayStore {
   const table = tableName(options);
   const insert = `INSERT INTO ${table} VALUES ($1, $2) ON CONFLICT (proof) DO NOTHING`;
-  const isDue = sweepTimer(options);
+  // Processes that delete at the same time skip each other's rows, rather than wait or deadlock.
+  const deletion = deleteExpired(table, '$1', 'FOR UPDATE SKIP LOCKED');
+  const sweeps = createSweepTimer(options);
   let made: Promise<unknown> | null = null;
 
   async function make(): Promise<void> {
@@ -80,8 +82,8 @@ export function postgresReplayStore(database: PostgresDatabase, options: SqlRepl
       throw error;
     });
     await made;
-    const now = isDue();
-    if (now !== null) await database.query(deleteExpired(table, '$1'), [now]);
+    const now = sweeps.due();
+    if (now !== null) sweeps.record((await database.query(deletion, [now])).rowCount ?? 0);
     const { rowCount } = await database.query(insert, [proof, Math.ceil(until)]);
     return rowCount === 1;
   }, options);
@@ -92,9 +94,9 @@ function tableName({ table = 'dpop_proofs' }: SqlReplayOptions): string {
   throw new TypeError('The table of proofs must have a name of lowercase letters, digits and underscores.');
 }
 
-function deleteExpired(table: string, now: string): string {
+function deleteExpired(table: string, now: string, locking = ''): string {
   return `DELETE FROM ${table} WHERE proof IN
-    (SELECT proof FROM ${table} WHERE until < ${now} ORDER BY until LIMIT ${MAX_SWEPT})`;
+    (SELECT proof FROM ${table} WHERE until < ${now} ORDER BY until LIMIT ${MAX_SWEPT} ${locking})`;
 }
 
 /**
@@ -152,13 +154,22 @@ function createProofQuotas({
   };
 }
 
-/** Returns the current time if expired proofs are due for deletion, and `null` otherwise. */
-function sweepTimer({ clock = () => Math.floor(Date.now() / 1000) }: SqlReplayOptions): () => number | null {
-  let sweptAt = clock();
-  return () => {
-    const now = clock();
-    if (now < sweptAt + SWEEP_INTERVAL) return null;
-    sweptAt = now;
-    return now;
+/** When expired proofs are deleted: once per interval, and at each call while as many as possible were deleted by the last. */
+function createSweepTimer({ clock = () => Math.floor(Date.now() / 1000) }: SqlReplayOptions): {
+  /** Returns the current time if a deletion is due, and `null` otherwise. */
+  due(): number | null;
+  record(deleted: number): void;
+} {
+  let dueAt = clock() + SWEEP_INTERVAL;
+  return {
+    due() {
+      const now = clock();
+      if (now < dueAt) return null;
+      dueAt = now + SWEEP_INTERVAL;
+      return now;
+    },
+    record(deleted) {
+      if (deleted >= MAX_SWEPT) dueAt = Number.NEGATIVE_INFINITY;
+    },
   };
 }
