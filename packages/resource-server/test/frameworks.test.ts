@@ -234,6 +234,51 @@ describe('HTTP/2', () => {
   });
 });
 
+describe('node:http', () => {
+  it.each([
+    ['accepts', 'base', 200],
+    ['rejects', 'other', 403],
+  ])(
+    'leaves a response alone that the application sent before the guard %s',
+    async (_what, scope, status) => {
+      const unhandled: unknown[] = [];
+      const record = (error: unknown) => void unhandled.push(error);
+      process.on('unhandledRejection', record);
+      onTestFinished(() => void process.off('unhandledRejection', record));
+      let isLate = true;
+      let reached = 0;
+      const decisions: unknown[] = [];
+      const waiting: Guard = {
+        ...guard,
+        authorize(requestInfo) {
+          const decision = guard.authorize(requestInfo);
+          decisions.push(decision);
+          return decision;
+        },
+      };
+      const handler = forNode.protectNode(waiting, (_request, response) => {
+        reached += 1;
+        response.end('done');
+      });
+      started = await listen((request, response) => {
+        handler(request, response);
+        if (isLate) response.writeHead(503).end('late');
+      });
+      const get = async (): Promise<Sent> => ({
+        headers: [['authorization', `Bearer ${await issuer.token({ scope })}`]],
+      });
+      const late = await started.send(await get());
+      expect(await decisions[0]).toMatchObject({ authorized: status === 200 });
+      // Node reports unhandled rejections before the next turn of the event loop.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect([late.status, late.text, reached, unhandled]).toEqual([503, 'late', 0, []]);
+      isLate = false;
+      expect((await started.send(await get())).status).toBe(status);
+      expect(reached).toBe(status === 200 ? 1 : 0);
+    },
+  );
+});
+
 describe('Fastify', () => {
   it('may have parsed the body before the guard', async () => {
     const app = fastify();

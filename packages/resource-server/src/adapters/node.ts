@@ -4,6 +4,7 @@ import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 import { addHeaders, sendGuardResponse, takeNodeRequest } from './node-request.ts';
 import { nodeStreamWatcher } from './node-stream.ts';
+import { whenDecided } from './route.ts';
 
 export { nodeRequestInfo, takeNodeRequest } from './node-request.ts';
 export { nodeStreamWatcher } from './node-stream.ts';
@@ -27,9 +28,11 @@ export function protectNode(
   const attend = nodeStreamWatcher(guard);
   return (request, response) => {
     const requestInfo = takeNodeRequest(request);
-    const decision = guard.authorize(requestInfo);
-    if (!(decision instanceof Promise)) pass(decision, request, response, requestInfo);
-    else decision.then((later) => pass(later, request, response, requestInfo));
+    whenDecided(
+      guard.authorize(requestInfo),
+      (decision) => pass(decision, request, response, requestInfo),
+      (error) => fail(error, response, requestInfo),
+    );
   };
 
   function pass(
@@ -38,6 +41,8 @@ export function protectNode(
     response: ServerResponse,
     requestInfo: RequestInfo,
   ): void {
+    // By now the application may have sent a timeout, or the client may have disconnected.
+    if (response.headersSent || response.destroyed) return;
     if (!decision.authorized) {
       sendGuardResponse(response, decision.response);
       return;
