@@ -1,4 +1,5 @@
 /** Device authorization (RFC 8628): the endpoint, the pages where a user enters the code, and polling. */
+import { createHash } from 'node:crypto';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
@@ -46,6 +47,11 @@ async function enter(visitor: Visitor, userCode: unknown): Promise<Sight> {
 async function answer(visitor: Visitor, consent: Sight, decision: 'allow' | 'deny'): Promise<Sight> {
   const done = await visitor.submit(consent, { decision });
   return done.left === null ? done : visitor.open(`${done.left.pathname}${done.left.search}`);
+}
+
+/** The `state` of the authorization transaction of a device. */
+function stateOf(body: Readonly<Record<string, unknown>>): string {
+  return createHash('sha256').update(String(body['device_code'])).digest('base64url');
 }
 
 describe('device authorization', () => {
@@ -120,6 +126,29 @@ describe('device authorization', () => {
     const { status, body: refused } = await t.poll(body['device_code']);
     expect([status, refused['error']]).toEqual([400, 'access_denied']);
   });
+
+  it.each([
+    ['server_error', 500, 'Something went wrong on our side'],
+    ['temporarily_unavailable', 503, 'This server is busy'],
+    ['invalid_scope', 400, 'This request is not valid'],
+  ])(
+    'leaves a device pending after the error %s, so that its user can enter the code again',
+    async (error, status, heading) => {
+      const t = await setDeviceScene();
+      const { body } = await t.start();
+      await enter(t.visitor, body['user_code']);
+      const before = t.snapshot();
+      const failed = await t.visitor.open(`/device/done?error=${error}&state=${stateOf(body)}`);
+      expect([failed.status, textOf(failed).includes(heading)]).toEqual([status, true]);
+      expect(failed.html).toContain('href="/device"');
+      expect(t.snapshot()).toBe(before);
+      expect((await t.poll(body['device_code'])).body['error']).toBe('authorization_pending');
+      const approved = await answer(t.visitor, await enter(t.visitor, body['user_code']), 'allow');
+      expect(textOf(approved)).toContain('Your device is connected');
+      t.clock.now += 6;
+      expect((await t.poll(body['device_code'])).status).toBe(200);
+    },
+  );
 
   it.each<[string, (t: Scene) => Promise<unknown>]>([
     ['ended all access', (t) => t.store.revokeAccountGrants(ACCOUNT, null, t.clock.now)],
@@ -282,9 +311,7 @@ describe('device authorization', () => {
     const query = new URLSearchParams({ client_id: 'desktop', redirect_uri: `${ISSUER}/device/done` });
     expect((await t.visitor.open(`/authorize?${query}`)).status).toBe(400);
     const { code } = await t.issueCode();
-    const state = Buffer.from(
-      await crypto.subtle.digest('SHA-256', Buffer.from(String(body['device_code']))),
-    ).toString('base64url');
+    const state = stateOf(body);
     expect((await t.visitor.open(`/device/done?state=${state}&code=${code}`)).status).toBe(400);
     expect((await t.poll(body['device_code'])).body['error']).toBe('authorization_pending');
   });

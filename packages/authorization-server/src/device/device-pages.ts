@@ -124,12 +124,17 @@ async function authorizeDevice(
   return continueTransaction(context, transaction, cookies);
 }
 
-/** The end of the transaction: records the decision, unless another browser was faster or the code has expired. */
+/**
+ * The end of the transaction: records the decision, unless another browser was faster or the code has expired. An error is no
+ * decision, except for the user's denial: the user may enter the code again.
+ */
 async function complete(context: PageContext, request: HttpRequest): Promise<HttpResponse> {
   const { store, clock, layout, events } = context;
   const query = readParameters(queryOf(request));
   const device = await store.findDeviceAuthorization(query.one('state') ?? '');
   const code = query.one('code');
+  if (device !== null && code === undefined && query.one('error') !== 'access_denied')
+    return showFailure(context, query.one('error'));
   const codeHash = code === undefined ? null : lookupKeyOf(code);
   const issued = codeHash === null ? null : await store.findCode(codeHash);
   // A code of another transaction decides nothing.
@@ -141,7 +146,7 @@ async function complete(context: PageContext, request: HttpRequest): Promise<Htt
       messagePage(layout, {
         heading: layout.text('device.gone'),
         sentences: [layout.text('device.gone-why')],
-        action: { label: layout.text('device.again'), href: PATH },
+        action: enterAgain(layout),
       }),
       { status: 400 },
     );
@@ -159,4 +164,15 @@ async function complete(context: PageContext, request: HttpRequest): Promise<Htt
       sentences: [layout.text(`device.${outcome}-what`)],
     }),
   );
+}
+
+/** The page for an error of the transaction, which is in the audit log already. */
+function showFailure({ errors, layout }: PageContext, error: string | undefined): Promise<HttpResponse> {
+  const isOutage = error === 'temporarily_unavailable';
+  const page = isOutage ? 'busy' : error === 'server_error' ? 'failed' : 'bad-request';
+  return errors.show(PATH, page, { action: enterAgain(layout) });
+}
+
+function enterAgain(layout: PageContext['layout']) {
+  return { label: layout.text('device.again'), href: PATH };
 }
