@@ -9,7 +9,11 @@ import { isOpaqueToken } from './keys/opaque-tokens.ts';
 import type { ReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import type { IsLive } from './token/is-live.ts';
 import type { TokenContext } from './token/options.ts';
-import type { FoundRefreshToken, RefreshTokens } from './token/refresh-token-family.ts';
+import {
+  type FoundRefreshToken,
+  type RefreshTokens,
+  refreshTokenIssue,
+} from './token/refresh-token-family.ts';
 
 /** The response for a token that is not active, or that the caller may not introspect. @see RFC 7662 §2.2 */
 const INACTIVE = { active: false } as const;
@@ -113,11 +117,7 @@ function checkConfidential(client: AuthenticatedClient): AuthenticatedClient {
   throw new OAuthError('invalid_client', 'Introspection is for confidential clients.');
 }
 
-function isActive({ number, family, grant }: FoundRefreshToken, now: number): boolean {
-  return (
-    number >= family.generation &&
-    (family.expiresAt > now || number > family.generation) &&
-    grant.revokedAt === null &&
-    grant.expiresAt > now
-  );
+/** A token that was rotated is not active, even if a retry with it would succeed. */
+function isActive(found: FoundRefreshToken, now: number): boolean {
+  return found.number >= found.family.generation && refreshTokenIssue(found, now) === null;
 }

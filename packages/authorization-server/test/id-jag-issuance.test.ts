@@ -6,6 +6,7 @@ import { createProofHolder } from './proofs.ts';
 import { connectService } from './scim-scene.ts';
 import { ACCOUNT, basic, CLIENTS, claimsOf, ISSUER, startServer } from './server-under-test.ts';
 
+const DAY = 86_400;
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const TYPE = 'urn:ietf:params:oauth:token-type:';
 const ELSEWHERE = 'https://chat.example';
@@ -119,6 +120,30 @@ describe('issuing an ID-JAG', () => {
       { clientId: 'agent', accountId: ACCOUNT },
     ]);
     expect((await refresh(third.body['refresh_token'])).body['error']).toBe('invalid_grant');
+  });
+
+  it('a refresh token ahead of a restored store is active wherever it can be used, and one that was idle for too long nowhere', async () => {
+    const t = await setScene();
+    const headers = basic('agent', 'agent-secret');
+    const refresh = (token: unknown) =>
+      t.post('/token', { grant_type: 'refresh_token', refresh_token: String(token) }, headers);
+    /** Whether each endpoint accepts the token; the refresh comes last, since it rotates it. */
+    const use = async (token: unknown) => [
+      (await t.exchange({ subject_token: String(token) })).status,
+      (await t.post('/introspect', { token: String(token) }, headers)).body['active'],
+      (await refresh(token)).status,
+    ];
+    t.execute('CREATE TABLE backup AS SELECT * FROM grants');
+    t.clock.now += 20 * DAY;
+    const ahead = (await refresh(t.tokens['refresh_token'])).body['refresh_token'];
+    const columns = ['hash', 'generation', 'issued_at', 'expires_at', 'rotations'];
+    const names = columns.map((column) => `refresh_token_${column}`).join();
+    t.execute(`UPDATE grants SET (${names}) = (SELECT ${names} FROM backup)`, 'DROP TABLE backup');
+    t.clock.now += 20 * DAY;
+    const before = t.snapshot();
+    expect(await use(t.tokens['refresh_token'])).toEqual([400, false, 400]);
+    expect(t.snapshot()).toBe(before);
+    expect(await use(ahead)).toEqual([200, true, 200]);
   });
 
   it('[X-EMA-8] an access token of the client serves as well, and no scope means all that is allowed', async () => {

@@ -14,7 +14,7 @@ import { isUserAllowed, readOpenIdConnectUser } from '../federation/provider/fed
 import { checkProvisionedUser } from '../federation/provisioned-users.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import type { GrantServices } from './grant-handler.ts';
-import { isReusedWithoutKey, refreshTokenState } from './refresh-token-family.ts';
+import { isReusedWithoutKey, refreshTokenIssue, refreshTokenState } from './refresh-token-family.ts';
 
 /** The user of a subject token, and how the user signed in; `null`: not known. */
 interface Subject {
@@ -63,9 +63,8 @@ export function createFindSubject(services: GrantServices): FindSubject {
     const isReused = isReusedWithoutKey(found, proof);
     if (!isReused) checkProofKey(proof, grant.keyThumbprint ?? null, 'subject_token');
     const now = clock();
-    const isValid =
-      grant.revokedAt === null && grant.hasAccount && Math.min(grant.expiresAt, family.expiresAt) > now;
-    if (!isValid) throw invalidSubject('expired or revoked');
+    const issue = refreshTokenIssue(found, now);
+    if (issue !== null) throw invalidSubject(issue);
     if (isReused || refreshTokenState(number, family, now, lifetimes.refreshGrace) === 'reused') {
       await refreshTokens.revokeReused(found, now);
       throw invalidSubject('reused');

@@ -87,6 +87,20 @@ export interface FoundRefreshToken {
   readonly family: RefreshTokenRecord;
 }
 
+/** Why a refresh token cannot be used, apart from its state within the family; `null` if it can. */
+export function refreshTokenIssue(
+  { number, family, grant }: Pick<FoundRefreshToken, 'number' | 'family' | 'grant'>,
+  now: number,
+): string | null {
+  if (grant.revokedAt !== null) return 'grant revoked';
+  if (grant.expiresAt <= now) return 'grant expired';
+  // Disabling the account after this check revokes the grant too, so a rotation fails.
+  if (!grant.hasAccount) return 'account disabled or removed';
+  // When a token ahead of the store was issued is unknown: after its predecessor, whose idle timeout does not apply.
+  if (family.expiresAt <= now && number <= family.generation) return 'idle for too long';
+  return null;
+}
+
 /** A token for the client, and its stored record. */
 interface IssuedRefreshToken {
   readonly text: string;

@@ -16,6 +16,7 @@ import {
   type FoundRefreshToken,
   isReusedWithoutKey,
   type RefreshTokenState,
+  refreshTokenIssue,
   refreshTokenState,
 } from './refresh-token-family.ts';
 
@@ -172,14 +173,10 @@ function checkRefreshToken(
   now: number,
 ): FoundRefreshToken {
   if (found === null) throw invalid('unknown');
-  const { number, family, grant } = found;
-  if (grant.clientId !== client.id) throw invalid(`issued to ${grant.clientId}`);
-  if (grant.revokedAt !== null) throw invalid('grant revoked');
-  if (grant.expiresAt <= now) throw invalid('grant expired');
-  // Disabling the account after this check revokes the grant too, so the rotation fails.
-  if (!grant.hasAccount) throw invalid('account disabled or removed');
-  // When a token ahead of the store was issued is unknown: after its predecessor, whose idle timeout does not apply.
-  if (family.expiresAt <= now && number <= family.generation) throw invalid('idle for too long');
+  const { clientId } = found.grant;
+  if (clientId !== client.id) throw invalid(`issued to ${clientId}`);
+  const issue = refreshTokenIssue(found, now);
+  if (issue !== null) throw invalid(issue);
   return found;
 }
 
