@@ -8,8 +8,8 @@ import { publishedPackages } from '../../scripts/packages.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const CONDITION = 'portcullis-source';
 
-/** Every start loads their hundred modules. Other dependencies are loaded as they are installed. */
-const BUNDLED_DEPENDENCIES = /\/node_modules\/(?:zod|commander)\//;
+/** Starts load their hundred modules, and the client would load zod again. Other dependencies are loaded as they are installed. */
+const BUNDLED_DEPENDENCIES = /\/node_modules\/(?:zod|commander|@modelcontextprotocol\/(?:client|core))\//;
 
 /** Paths by condition, or one path. */
 type Targets = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
