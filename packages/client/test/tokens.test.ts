@@ -122,6 +122,45 @@ describe('refreshing', () => {
     expect(first).toBe(second);
   });
 
+  /** A client whose tokens were refreshed, but not saved, because the store failed. */
+  async function refreshedUnsaved() {
+    const store = createMemoryStore();
+    let fails = false;
+    const save: CredentialStore['save'] = async (record) => {
+      if (fails) throw new Error('database is locked');
+      await store.save(record);
+    };
+    const { world, client } = await signedIn({}, { ...store, save });
+    const records = () => store.list(client.server, 'default');
+    const before = await records();
+    world.advance(590_000);
+    fails = true;
+    await expect(client.fetch(world.serverUrl)).rejects.toThrow('database is locked');
+    expect(await records()).toEqual(before);
+    return { world, client, store, records, repair: () => (fails = false) };
+  }
+
+  it('[C-REF-60] keeps a new refresh token that could not be saved, and saves it at the next use', async () => {
+    const { world, client, records, repair } = await refreshedUnsaved();
+    await expect(client.fetch(world.serverUrl)).rejects.toThrow('database is locked');
+    repair();
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    const [saved] = await records();
+    expect(world.refreshTokens).toEqual(new Set([saved?.tokens?.refreshToken]));
+    expect(refreshes(world)).toHaveLength(1);
+    expect(world.user.opened).toHaveLength(1);
+  });
+
+  it('does not save refreshed tokens after another process has signed out', async () => {
+    const { world, client, store, records, repair } = await refreshedUnsaved();
+    repair();
+    await world.client({ store }).signOut();
+    const after = await records();
+    expect(after).toMatchObject([{ tokens: null }]);
+    expect(await client.accessToken()).toBeNull();
+    expect(await records()).toEqual(after);
+  });
+
   it.each([
     ['500', () => ({ status: 500 })],
     ['503 with Retry-After', () => ({ status: 503, headers: { 'retry-after': '0' } })],

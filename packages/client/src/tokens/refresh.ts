@@ -84,7 +84,7 @@ export function createRefresh(
       const request = refreshTokenRequest(tokens, record.key.issuer, registration, asBearer);
       const refreshed = await requestWithRetries(request);
       // Point of no return: the old refresh token may be invalid from here on.
-      await store.save({ ...record, tokens: refreshed });
+      await stored.saveRefreshed(record, tokens, refreshed);
       emit({ type: 'tokens.refreshed', issuer: record.key.issuer });
       return { kind: 'refreshed', tokens: refreshed };
     } catch (error) {

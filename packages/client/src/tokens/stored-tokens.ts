@@ -10,6 +10,11 @@ export interface KeyedTokens {
   readonly tokens: Tokens;
 }
 
+/** Refreshed tokens that could not be saved: their refresh token is nowhere else. */
+interface UnsavedTokens extends KeyedTokens {
+  readonly replaced: Tokens;
+}
+
 export type StoredTokens = ReturnType<typeof createStoredTokens>;
 
 /** Creates the tokens of a client; nothing is read yet. */
@@ -17,14 +22,16 @@ export function createStoredTokens(settings: ClientSettings) {
   const { store, server, account, clock, emit } = settings;
   let latest: KeyedTokens | null = null;
   let ended = false;
+  let unsaved: UnsavedTokens | null = null;
 
   return {
-    /** As last read or saved, without waiting; `null`: there were none, or nothing was read yet. */
-    cached: (): KeyedTokens | null => latest,
+    /** As last read or saved, without waiting; `null`: there were none, or `load` has to be called. */
+    cached: (): KeyedTokens | null => (unsaved === null ? latest : null),
     load,
     /** The newest record that this client may use. */
     record: newestRecord,
     save,
+    saveRefreshed,
     /** Caches tokens that a refresh has already saved. */
     cache(refreshed: KeyedTokens): void {
       latest = refreshed;
@@ -53,6 +60,7 @@ export function createStoredTokens(settings: ClientSettings) {
 
   /** All own records with tokens, the newest first. */
   async function ownRecords(): Promise<readonly CredentialRecord[]> {
+    if (unsaved !== null) await saveAgain(unsaved);
     const age = (record: CredentialRecord): number => record.tokens?.obtainedAt ?? 0;
     return (await store.list(server, account))
       .filter(({ key, tokens }) => tokens !== null && isOwn(key, settings))
@@ -74,6 +82,26 @@ export function createStoredTokens(settings: ClientSettings) {
     const { scopes, scheme } = tokens;
     emit({ type: 'tokens.obtained', issuer: key.issuer, scopes, scheme });
     return replaced?.tokens == null ? null : replaced;
+  }
+
+  /** Saves tokens in place of those they were refreshed from, under the lock of the record; if that fails, again at the next use. */
+  async function saveRefreshed(record: CredentialRecord, replaced: Tokens, tokens: Tokens): Promise<void> {
+    try {
+      await store.save({ ...record, tokens });
+    } catch (error) {
+      unsaved = { key: record.key, tokens, replaced };
+      throw error;
+    }
+  }
+
+  /** Another process may have replaced or removed the tokens meanwhile. */
+  function saveAgain(missing: UnsavedTokens): Promise<void> {
+    return withLockedRecord(store, missing.key, async (record) => {
+      if (unsaved !== missing) return;
+      if (record?.tokens?.accessToken === missing.replaced.accessToken)
+        await store.save({ ...record, tokens: missing.tokens });
+      unsaved = null;
+    });
   }
 
   /** Removes the tokens from the store, after a refresh in progress. Returns their record. */
