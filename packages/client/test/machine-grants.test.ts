@@ -455,6 +455,54 @@ describe('DPoP-bound tokens', () => {
     expect(first?.thumbprint).toBe(second?.thumbprint);
   });
 
+  /** A client with bound, stale tokens, whose server issues bearer tokens to hosts that send the token themselves. */
+  async function staleBoundClient() {
+    const world = await boundWorld();
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    let issued = 0;
+    world.as.on('POST /token', ({ form }) => {
+      const type = form.get('token_type') ?? 'DPoP';
+      issued += 1;
+      return {
+        body: {
+          access_token: world.issue(type),
+          token_type: type,
+          expires_in: 600,
+          refresh_token: `rt-${issued}`,
+        },
+      };
+    });
+    world.advance(590_000);
+    client.preferBearer();
+    const refreshed = () =>
+      world.as
+        .asked('/token')
+        .slice(1)
+        .map(({ form }) => [form.get('refresh_token'), form.get('token_type')]);
+    return { world, client, refreshed };
+  }
+
+  it('replaces a stale bound token by a bearer token with one refresh', async () => {
+    const { world, client, refreshed } = await staleBoundClient();
+    const token = await client.accessToken();
+    expect(world.tokens.get(token ?? '')).toBe('Bearer');
+    expect(refreshed()).toEqual([['rt', 'Bearer']]);
+    expect(await client.accessToken()).toBe(token);
+    expect(refreshed()).toHaveLength(1);
+  });
+
+  it('obtains a bearer token also while the bound one is being refreshed', async () => {
+    const { world, client, refreshed } = await staleBoundClient();
+    const [response, token] = await Promise.all([client.fetch(world.serverUrl), client.accessToken()]);
+    expect(await response.text()).toBe('DPoP');
+    expect(world.tokens.get(token ?? '')).toBe('Bearer');
+    expect(refreshed()).toEqual([
+      ['rt', null],
+      ['rt-1', 'Bearer'],
+    ]);
+  });
+
   it('uses a token without key binding as a bearer token', async () => {
     const world = await boundWorld();
     world.as.on('POST /token', () => ({ body: { access_token: world.issue(''), token_type: 'Bearer' } }));

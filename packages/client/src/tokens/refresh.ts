@@ -16,8 +16,8 @@ type RefreshResult =
   | { readonly kind: 'refreshed'; readonly tokens: Tokens }
   /** The session is over: the refresh token is gone or invalid. */
   | { readonly kind: 'ended' }
-  /** A temporary failure; the session continues. */
-  | { readonly kind: 'deferred'; readonly error: ClientError };
+  /** A temporary failure; the session continues with the tokens it has. */
+  | { readonly kind: 'deferred'; readonly tokens: Tokens; readonly error: ClientError };
 
 /** Longest `Retry-After` to wait for, in milliseconds. */
 const MAX_RETRY_AFTER = 5_000;
@@ -37,13 +37,17 @@ export function createRefresh(
   stored: StoredTokens,
 ): Refresh {
   const { store, limits, emit, clock } = settings;
-  let inFlight: Promise<Tokens | null> | null = null;
+  /** By `asBearer`: a refresh that keeps the key does not serve a host that requests a bearer token. */
+  const inFlight = new Map<boolean, Promise<Tokens | null>>();
 
   return (stale, asBearer = false) => {
-    inFlight ??= refreshAndCache(stale, asBearer).finally(() => {
-      inFlight = null;
-    });
-    return inFlight;
+    const refreshing =
+      inFlight.get(asBearer) ??
+      refreshAndCache(stale, asBearer).finally(() => {
+        inFlight.delete(asBearer);
+      });
+    inFlight.set(asBearer, refreshing);
+    return refreshing;
   };
 
   async function refreshAndCache({ key, tokens }: KeyedTokens, asBearer: boolean): Promise<Tokens | null> {
@@ -57,7 +61,7 @@ export function createRefresh(
         return null;
       case 'deferred':
         // The access token may outlive the outage.
-        if (!isExpired(tokens, clock())) return tokens;
+        if (!isExpired(result.tokens, clock())) return result.tokens;
         throw result.error;
     }
   }
@@ -66,9 +70,12 @@ export function createRefresh(
     return withLockedRecord(store, key, async (record) => {
       const tokens = record?.tokens ?? null;
       if (record === null || tokens === null) return { kind: 'ended' };
-      // Another process has refreshed: its tokens are the newest, unless another client signed in.
-      if (tokens.accessToken !== stale.accessToken)
-        return (await mayUseTokens(record, settings)) ? { kind: 'refreshed', tokens } : { kind: 'ended' };
+      // Another refresh has replaced them: its tokens are the newest, unless another client signed in.
+      if (tokens.accessToken !== stale.accessToken) {
+        if (!(await mayUseTokens(record, settings))) return { kind: 'ended' };
+        const isFinal = !asBearer || tokens.scheme !== 'DPoP' || tokens.refreshToken === null;
+        if (isFinal) return { kind: 'refreshed', tokens };
+      }
       return refreshAndSave(record, tokens, asBearer);
     });
   }
@@ -109,7 +116,7 @@ export function createRefresh(
 
   async function handleFailure(
     record: CredentialRecord,
-    { clientId }: Tokens,
+    tokens: Tokens,
     error: unknown,
   ): Promise<RefreshResult> {
     if (!(error instanceof ClientError)) throw error;
@@ -122,10 +129,10 @@ export function createRefresh(
     }
     if (isUnknownClientError(error) && record.registration?.method === 'dynamic') {
       await store.save({ ...record, registration: null });
-      emit({ type: 'client.registration_discarded', issuer, clientId, reason });
+      emit({ type: 'client.registration_discarded', issuer, clientId: tokens.clientId, reason });
       return { kind: 'ended' };
     }
     emit({ type: 'tokens.refresh_deferred', issuer, reason });
-    return { kind: 'deferred', error };
+    return { kind: 'deferred', tokens, error };
   }
 }

@@ -42,9 +42,8 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     current,
     /** As `current`, for a host that sends the token itself: a bound one is replaced where the server issues bearer tokens. */
     async unbound(): Promise<Tokens | null> {
-      const tokens = await current();
-      const latest = stored.cached();
-      if (tokens?.scheme !== 'DPoP' || tokens.refreshToken === null || latest === null) return tokens;
+      const latest = stored.cached() ?? (await stored.load());
+      if (latest?.tokens.scheme !== 'DPoP' || latest.tokens.refreshToken === null) return current();
       return refresh(latest, true);
     },
     renew,
