@@ -29,6 +29,7 @@ describe('an active token', () => {
     const { status, headers, body: answer } = await ask(t, body['access_token']);
     expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect(answer).toEqual({ active: true, token_type: 'Bearer', ...claimsOf(body['access_token']) });
+    expect((await ask(t, body['access_token'])).body).toEqual(answer);
     expect(answer).toMatchObject({
       iss: ISSUER,
       sub: ACCOUNT,

@@ -7,15 +7,40 @@ import { signJwt } from './signing-key.ts';
 
 /** Longer than any token that this server issues. */
 const MAX_TOKEN_LENGTH = 16_384;
-/** Tokens whose verified signature is cached: resource servers introspect the same ones over and over. */
-const CACHED_TOKENS = 2000;
+/** Tokens that are cached once their signature is verified: resource servers introspect the same ones over and over. */
+const CACHED_TOKENS = { entries: 2000, characters: 2_000_000 };
+
+/** A token whose signature is verified. */
+interface VerifiedToken {
+  /** Names the key. */
+  readonly header: string;
+  /** Frozen, because they are shared. */
+  readonly claims: AccessTokenClaims;
+}
 
 export type AccessTokenFormat = ReturnType<typeof createAccessTokenFormat>;
 
 export function createAccessTokenFormat(keys: KeyRing, options: EncryptionOptions) {
-  const signed = createLruCache<true>({ entries: CACHED_TOKENS });
+  const verified = createLruCache<VerifiedToken>(CACHED_TOKENS);
   const opaque = createOpaqueTokens(options);
   const runBatched = createBatch(setImmediate);
+  // Only headers that this server writes are accepted, so no other algorithm, type or key can be chosen by the token.
+  const findKey = (header: string) => keys.now().published.find((published) => published.header === header);
+
+  function verify(token: string): VerifiedToken | null {
+    const [header = '', payload = '', signature = '', ...rest] = token.split('.');
+    const key = findKey(header);
+    if (key === undefined || rest.length > 0) return null;
+    const bytes = Buffer.from(signature, 'base64url');
+    // Each token has one spelling only: the decoder ignores padding, blanks and the last bits.
+    const isSigned = bytes.toString('base64url') === signature && key.verify(`${header}.${payload}`, bytes);
+    if (!isSigned) return null;
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString(), freeze) as AccessTokenClaims;
+    const found = { header, claims };
+    verified.set(token, found);
+    return found;
+  }
+
   return {
     /** Signs a JWT with the current key. */
     sign: (claims: AccessTokenClaims): Promise<string> =>
@@ -32,18 +57,14 @@ export function createAccessTokenFormat(keys: KeyRing, options: EncryptionOption
     read(token: string): AccessTokenClaims | null {
       if (token.length > MAX_TOKEN_LENGTH) return null;
       if (isOpaqueToken(token)) return opaque.decrypt(token);
-      const [header = '', payload = '', signature = '', ...rest] = token.split('.');
-      // Only headers that this server writes are accepted, so no other algorithm, type or key can be chosen by the token.
-      const key = keys.now().published.find((published) => published.header === header);
-      if (key === undefined || rest.length > 0) return null;
-      const bytes = Buffer.from(signature, 'base64url');
-      // Each token has one spelling only: the decoder ignores padding, blanks and the last bits.
-      const isSigned =
-        signed.get(token) === true ||
-        (bytes.toString('base64url') === signature && key.verify(`${header}.${payload}`, bytes));
-      if (!isSigned) return null;
-      signed.set(token, true);
-      return JSON.parse(Buffer.from(payload, 'base64url').toString()) as AccessTokenClaims;
+      const known = verified.get(token);
+      // Its key may have been removed since.
+      if (known !== undefined) return findKey(known.header) === undefined ? null : known.claims;
+      return verify(token)?.claims ?? null;
     },
   };
+}
+
+function freeze(_name: string, value: unknown): unknown {
+  return Object.freeze(value);
 }
