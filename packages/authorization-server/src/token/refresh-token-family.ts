@@ -107,8 +107,11 @@ interface IssuedRefreshToken {
   readonly record: RefreshTokenRecord;
 }
 
-/** A grant that is being read. */
-export type ReadAhead = Promise<FoundGrant | null>;
+/** A token whose grant is being read. */
+export interface ReadAhead {
+  readonly number: number;
+  readonly grant: Promise<FoundGrant | null>;
+}
 
 export type RefreshTokens = ReturnType<typeof createRefreshTokens>;
 
@@ -131,26 +134,27 @@ export function createRefreshTokens({ store, events, options }: TokenContext) {
     return { text, record: { ...family, hash: hashSecret(text), issuedAt: now, expiresAt: idleUntil } };
   }
 
+  /** Starts reading the grant of a token; `undefined` if this server did not issue it. */
+  function readAhead(text: string): ReadAhead | undefined {
+    const [, name, digits] = TOKEN.exec(text) ?? [];
+    if (name === undefined || digits === undefined) return undefined;
+    const grant = store.findGrant(GRANT_PREFIX + name);
+    // A request that is rejected first does not await it.
+    grant.catch(() => {});
+    return { number: Number.parseInt(digits, 36), grant };
+  }
+
   return {
+    readAhead,
     /** The first token of a grant. It expires if it is not used, and never outlives the grant. */
     first: (grant: Pick<GrantRecord, 'id' | 'expiresAt'>, now: number): IssuedRefreshToken =>
       issue(grant, { generation: 0, seed: newSecret(), rotations: '' }, now),
-    /** Starts reading the grant of a token before `find` is called; `undefined` if it cannot be one. */
-    readAhead(text: string): ReadAhead | undefined {
-      const name = TOKEN.exec(text)?.[1];
-      if (name === undefined) return undefined;
-      const ahead = store.findGrant(GRANT_PREFIX + name);
-      // A request that is rejected first does not await it.
-      ahead.catch(() => {});
-      return ahead;
-    },
     /** Finds the family of a token; `null` for any text that this server did not issue. */
-    async find(text: string, ahead?: ReadAhead): Promise<FoundRefreshToken | null> {
-      const [, name, digits] = TOKEN.exec(text) ?? [];
-      if (name === undefined || digits === undefined) return null;
-      const stored = await (ahead ?? store.findGrant(GRANT_PREFIX + name));
+    async find(text: string, ahead = readAhead(text)): Promise<FoundRefreshToken | null> {
+      if (ahead === undefined) return null;
+      const stored = await ahead.grant;
       if (stored?.token == null) return null;
-      const number = Number.parseInt(digits, 36);
+      const { number } = ahead;
       const found = { text, number, grant: stored.grant, family: stored.token };
       if (number > stored.token.generation && !acceptNewerRefreshTokens) return null;
       return isGenuine(found, keys) ? found : null;
