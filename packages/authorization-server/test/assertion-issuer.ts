@@ -18,6 +18,8 @@ export interface AssertionIssuerUnderTest {
   workload(claims?: Changes, header?: Changes): Promise<string>;
   /** Replaces the key, under another identifier unless one is named. */
   rotate(kid?: string): Promise<void>;
+  /** Responds to discovery with this status from now on. */
+  failDiscovery(status: number): void;
 }
 
 export interface IssuerPaths {
@@ -35,6 +37,7 @@ export async function startAssertionIssuer(
 ): Promise<AssertionIssuerUnderTest> {
   let pair = await makePair(kid);
   const asked: string[] = [];
+  let discoveryStatus = 200;
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
     const documents: Readonly<Record<string, object>> = {
@@ -42,7 +45,8 @@ export async function startAssertionIssuer(
       [`${path}/keys`]: { keys: [pair.jwk] },
     };
     const document = documents[request.url ?? ''];
-    response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    const status = request.url?.includes('/.well-known/') ? discoveryStatus : 200;
+    response.writeHead(document === undefined ? 404 : status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(document ?? {}));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -68,6 +72,9 @@ export async function startAssertionIssuer(
       sign({ sub: 'repo:acme/app:ref:refs/heads/main', ...claims }, { typ: 'JWT', ...header }),
     async rotate(next = 'two') {
       pair = await makePair(next);
+    },
+    failDiscovery(status) {
+      discoveryStatus = status;
     },
   };
 }

@@ -638,6 +638,28 @@ describe('the token of a workload', () => {
     expect(registered.body).not.toHaveProperty('workload_identity');
   });
 
+  it.each([
+    [500, 86_399, 200],
+    [404, 86_399, 200],
+    [500, 86_400, 503],
+    [404, 86_400, 503],
+    [410, 3600, 503],
+  ])(
+    'responds to a token, when discovery has failed with %i until %i seconds after its fetch, with %i',
+    async (failure, age, expected) => {
+      const t = await setWorkloadScene();
+      expect((await t.redeem(await t.idp.workload())).status).toBe(200);
+      t.idp.failDiscovery(failure);
+      t.clock.now += age;
+      const times = { iat: t.clock.now, exp: t.clock.now + 300 };
+      const before = t.snapshot();
+      const { status } = await t.redeem(await t.idp.workload(times));
+      expect([status, t.snapshot() === before]).toEqual([expected, expected !== 200]);
+      t.idp.failDiscovery(200);
+      expect((await t.redeem(await t.idp.workload(times))).status).toBe(200);
+    },
+  );
+
   it('answers 503 while the keys of the issuer are unavailable, and uses no assertion up', async () => {
     const t = await startServer({
       clients,

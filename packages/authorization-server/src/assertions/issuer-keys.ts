@@ -17,6 +17,8 @@ import { createSingleFlight } from '../single-flight.ts';
 
 /** Seconds for which the URL of a key set is cached. */
 const MAX_AGE = 3600;
+/** Seconds after its fetch for which the URL is used while discovery fails: no longer does a withdrawn one work. */
+const LAST_GOOD_FOR = 86_400;
 /** Bytes of a discovery document and of a key set. */
 const LARGEST = 65_536;
 
@@ -66,7 +68,7 @@ export function createIssuerKeys({
     return service;
   }
 
-  /** While the issuer is down, a known URL stays in use: it rarely changes. */
+  /** While discovery fails, a known URL stays in use for a time: it rarely changes. */
   async function urlOf(issuer: string, fetchJson: FetchJson): Promise<string> {
     const known = urls.get(issuer);
     if (known !== undefined && clock() < known.at + MAX_AGE) return known.url;
@@ -75,7 +77,8 @@ export function createIssuerKeys({
       urls.set(issuer, { url, at: clock() });
       return url;
     } catch (error) {
-      if (known !== undefined) return known.url;
+      const isWithdrawn = error instanceof FetchJsonError && error.issue === 'gone';
+      if (known !== undefined && !isWithdrawn && clock() < known.at + LAST_GOOD_FOR) return known.url;
       if (!(error instanceof FetchJsonError)) throw error;
       throw new OAuthError('temporarily_unavailable', 'The keys of the issuer are unavailable.', {
         reason: `assertion issuer ${issuer}: ${error.reason}`,
