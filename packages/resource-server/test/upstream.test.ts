@@ -1,7 +1,7 @@
 /** Tokens of identity providers: the exchange with the authorization server, its cache, and its errors. */
 import { inspect } from 'node:util';
 import { exportJWK, generateKeyPair, jwtVerify } from 'jose';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { authInfoOf } from '../src/adapters/mcp.ts';
 import { ConfigurationError, createGuard, type Guard, type Principal } from '../src/index.ts';
 import {
@@ -120,6 +120,37 @@ describe('the exchange', () => {
     const deceived = createUpstreamTokens({ ...options, fetch: finding('https://other.example') });
     await expect(deceived.tokenFor(principal)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     expect(endpoint.asked).toHaveLength(1);
+  });
+
+  it.each([
+    ['status 404', failing(404)],
+    ['status 405', failing(405)],
+    ['status 410', failing(410)],
+    ['no connection', down],
+    ['a redirect', failing(308, '', { location: 'http://127.0.0.1:1/' })],
+  ])('discovers the token endpoint again after %s, and keeps a configured one', async (_what, manner) => {
+    const next = await startTokenEndpoint();
+    onTestFinished(() => next.close());
+    const urls: string[] = [];
+    let current = endpoint.url;
+    const finding = async (url: string, init: RequestInit) => {
+      urls.push(url);
+      if (!url.startsWith(ISSUER)) return fetch(url, init);
+      return Response.json({ issuer: ISSUER, token_endpoint: current });
+    };
+    const discovering = upstreamTokens({ tokenEndpoint: undefined, fetch: finding, freshness: 0 } as never);
+    const configured = upstreamTokens({ fetch: finding, freshness: 0 });
+    const principal = await admit(await issuer.token());
+    for (const upstream of [discovering, configured]) await upstream.tokenFor(principal);
+    endpoint.behave(manner);
+    current = next.url;
+    await expect(discovering.tokenFor(principal)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    await expect(configured.tokenFor(principal)).rejects.toThrow();
+    now += 60;
+    await expect(discovering.tokenFor(principal)).resolves.toBeDefined();
+    await expect(configured.tokenFor(principal)).rejects.toThrow();
+    expect(next.asked).toHaveLength(1);
+    expect(urls.filter((url) => url.startsWith(ISSUER))).toHaveLength(2);
   });
 
   it('rejects a forged principal, and never sends a token to a server that did not issue it', async () => {

@@ -12,6 +12,7 @@ import {
   type FetchLimits,
   fetchWithoutRedirect,
   readTextBody,
+  releaseBody,
   withDeadline,
 } from '../verifiers/fetch-json.ts';
 import type { createClientAuthentication } from './client-authentication.ts';
@@ -37,6 +38,9 @@ export interface TokenExchangeSettings {
   readonly clock: () => number;
 }
 
+/** Status codes by which a server no longer has a token endpoint at a URL: its metadata may name another. */
+const MOVED: readonly number[] = [404, 405, 410];
+
 /** Creates a token exchange. @see RFC 8693 §2 */
 export function createTokenExchange({
   issuer,
@@ -45,13 +49,20 @@ export function createTokenExchange({
   prove,
   clock,
 }: TokenExchangeSettings): TokenExchange {
+  /** The endpoint in use; `null`: to be found again. */
   let found: string | null = endpoint;
   return async (subjectToken, { identityProvider = null, scopes = [] }) => {
     const response = await send(subjectToken, { audience: identityProvider, scopes }).catch(
       (error: unknown) => {
+        found = endpoint;
         throw temporarilyUnavailable('the token endpoint cannot be reached', undefined, error);
       },
     );
+    if (endpoint === null && MOVED.includes(response.status)) {
+      found = null;
+      releaseBody(response);
+      throw temporarilyUnavailable(`status ${response.status}: the token endpoint has moved`);
+    }
     const body = await withDeadline(readTextBody(response), remote.timeout).then(parse, (error: unknown) => {
       throw temporarilyUnavailable('the response of the token endpoint cannot be read', undefined, error);
     });
