@@ -1,6 +1,7 @@
 /** The pages of docs/ that are generated from code, and plots. A test compares each. */
-import { configurationPage } from '../../packages/cli/src/settings/page.ts';
+
 import { benchmarkPlots, benchmarksPage } from './benchmarks.ts';
+import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';
 import { httpApiPage } from './http-api.ts';
 import { metricsPage } from './metrics.ts';

@@ -19,7 +19,6 @@ export {
   list,
   type OptionDefinition,
   type OptionMeta,
-  type OptionSection,
   type OutputOf,
   option,
   optional,

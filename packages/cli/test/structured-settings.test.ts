@@ -6,7 +6,6 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
 import { type CommandServerOptions, prepare } from '../src/server/prepare.ts';
 import type { FileConfiguration } from '../src/settings/config-file.ts';
-import { configurationPage } from '../src/settings/page.ts';
 import { resolveSettings } from '../src/settings/resolve.ts';
 import { type SettingName, settingNames, variableOf } from '../src/settings/schema.ts';
 
@@ -36,14 +35,11 @@ async function issuesOf(task: Promise<unknown>): Promise<readonly string[]> {
 
 const greeter = { resource: 'http://localhost:3000/mcp', name: 'Greeter', scopes: { greet: 'Greet you' } };
 
-describe('the page', () => {
-  it('docs/configuration.md is generated from the schema by npm run documents', () => {
-    const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
-    expect(page).toBe(configurationPage());
-  });
+const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
 
-  it('docs/configuration.md lists every setting', () => {
-    for (const name of settingNames) expect(configurationPage()).toContain(`\`${variableOf(name)}\``);
+describe('the settings', () => {
+  it('are all in docs/configuration.md', () => {
+    for (const name of settingNames) expect(page).toContain(`\`${variableOf(name)}\``);
   });
 
   it('every option of the library has a setting', () => {
@@ -103,7 +99,7 @@ describe('the page', () => {
   });
 
   it('the examples in docs/configuration.md are valid', async () => {
-    const [, json = ''] = /```json\n([\s\S]*?)```/.exec(configurationPage()) ?? [];
+    const [, json = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
     const secret = file('s'.repeat(64), 'txt');
     const logo = file('<svg xmlns="http://www.w3.org/2000/svg"/>', 'svg');
     const config = file(json.replace('/run/secrets/files-server', secret).replace('logo.svg', logo));

@@ -34,7 +34,7 @@ export const optionSections = [
 ] as const; // biome-ignore format: a list
 
 /** A section of docs/configuration.md. */
-export type OptionSection = (typeof optionSections)[number];
+type OptionSection = (typeof optionSections)[number];
 
 /** What is said of an option at the top level, beside its schema. */
 interface OptionAbout<T> {

@@ -1,6 +1,6 @@
-/** docs/configuration.md, generated from the schema of the settings. `npm run documents` writes it; a test compares it. */
-import { kindOf, type OptionSection, optionSections } from '@portcullis/authorization-server/options';
-import { describeMembers } from './describe.ts';
+/** docs/configuration.md, from the schema of the settings. */
+import { kindOf, optionSections } from '@portcullis/authorization-server/options';
+import { describeMembers } from '../../packages/cli/src/settings/describe.ts';
 import {
   defaultOf,
   fileVariableOf,
@@ -11,7 +11,7 @@ import {
   settingDefinitions,
   settingNames,
   variableOf,
-} from './schema.ts';
+} from '../../packages/cli/src/settings/schema.ts';
 
 /** The whole page, in Markdown. */
 export function configurationPage(): string {
@@ -30,7 +30,7 @@ All settings of \`portcullis up\` and the commands beside it. This page is gener
 * All issues are reported together before anything is opened, each under the name by which the value was set: the flag, the variable, or the key and its file. Unknown keys and variables \`PORTCULLIS_…\` are refused with a suggestion.
 * Keep secrets in variables or files: other users of a computer can read its command lines. In the file, a secret can be a reference: \`{ "file": "secrets/report" }\` or \`{ "variable": "REPORT_SECRET" }\`. A variable that ends with \`_FILE\` names a file with the secret.`;
 
-function group(section: OptionSection): string {
+function group(section: (typeof optionSections)[number]): string {
   const names = settingNames.filter((name) => settingDefinitions[name].section === section);
   const rows = names.map((name) => {
     const { description = '', schema } = settingDefinitions[name];
