@@ -125,7 +125,8 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
       } catch (error) {
         if (!signal.aborted) onStreamError?.(error);
       }
-      await sleep(position.retry ?? delay, signal).catch(() => undefined);
+      // A server that ends its streams at once and sends `retry: 0` would be called in a busy loop.
+      await sleep(Math.max(position.retry ?? delay, FIRST_DELAY), signal).catch(() => undefined);
     }
   }
 }
