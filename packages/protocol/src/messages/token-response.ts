@@ -36,12 +36,6 @@ const schema = z.object({
   scope: z.exactOptional(z.string()),
 });
 
-/** A token response, by the names in the RFC; `expires_in` in seconds. @see RFC 6749 §5.1 */
-export interface TokenResponse extends Readonly<z.infer<typeof schema>> {
-  /** The resource that the token is for; only in the response to an assertion. @see draft-ietf-oauth-identity-assertion-authz-grant §4.4 */
-  readonly resource?: string | readonly string[];
-}
-
 /** Parses a token response; unknown members are ignored. @see RFC 6749 §5.1 */
 export function readTokenResponse(json: unknown): ParseResult<TokenResponse> {
   return readDocument<TokenResponse>(schema, json);
