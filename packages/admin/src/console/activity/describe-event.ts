@@ -181,13 +181,6 @@ export function describeEvent(event: AuditEventRecord, names: EventNames): Event
   return { pieces: fill(sentence, event, names), tone };
 }
 
-/** The sentence as plain text. */
-export function textOfPieces(pieces: readonly Piece[]): string {
-  return pieces
-    .map((piece) => (typeof piece === 'string' ? piece : 'code' in piece ? piece.code : piece.name))
-    .join('');
-}
-
 function fill(sentence: string, event: AuditEventRecord, names: EventNames): readonly Piece[] {
   const pieces = sentence
     .split(/\{(\w+)\}/)

@@ -1,6 +1,6 @@
 /** What Activity says of events, in plain words. */
 import { describe, expect, it } from 'vitest';
-import { describeEvent, textOfPieces } from '../../../src/console/activity/describe-event.ts';
+import { describeEvent } from '../../../src/console/activity/describe-event.ts';
 import { allEventTypes } from '../../../src/operations/event-types.ts';
 import { eventOf } from './events.ts';
 
@@ -11,9 +11,14 @@ const names = {
   ]),
   apps: new Map([['notes', 'Notes']]),
 };
+/** The sentence as plain text. */
+const textOf = ({ pieces }: ReturnType<typeof describeEvent>) =>
+  pieces
+    .map((piece) => (typeof piece === 'string' ? piece : 'code' in piece ? piece.code : piece.name))
+    .join('');
 const say = (...about: Parameters<typeof eventOf>) => {
-  const { pieces, tone } = describeEvent(eventOf(...about), names);
-  return [textOfPieces(pieces), tone];
+  const words = describeEvent(eventOf(...about), names);
+  return [textOf(words), words.tone];
 };
 const call = (details: object) =>
   say('call.finished', 0, { details: { server: '/files', tool: 'delete_page', ...details } });
@@ -70,8 +75,7 @@ describe('an event in plain words', () => {
   });
 
   it.each(allEventTypes)('says something of %s, without a name that is missing', (type) => {
-    const { pieces } = describeEvent(eventOf(type, 0, { clientId: null, accountId: null }), names);
-    const sentence = textOfPieces(pieces);
+    const sentence = textOf(describeEvent(eventOf(type, 0, { clientId: null, accountId: null }), names));
     expect(sentence).toContain(' ');
     expect(sentence).not.toMatch(/[{}]|undefined|null/);
   });
