@@ -2,7 +2,7 @@
  * Caches status lists: single-flight refresh while they are needed, stale lists for a limited time during outages, no
  * rollback.
  */
-import { temporarilyUnavailable } from '@portcullis/protocol';
+import { createLruCache, temporarilyUnavailable } from '@portcullis/protocol';
 import { withDeadline } from '../fetch-json.ts';
 import type { StatusList } from './status-list.ts';
 
@@ -23,15 +23,13 @@ export interface StatusListCacheLimits {
 export const DELIVERY_DELAY = 2;
 /** Seconds before a retry after a failure. */
 const RETRY_AFTER = 1;
-/** The maximum number of cached lists: an issuer has few, of a hundred thousand grants each. */
-const MAX_LISTS = 64;
+/** Lists in use that stay cached, at most twice as many: an issuer has few, of a hundred thousand grants each. */
+const MIN_LISTS = 64;
 const NEVER: number = Number.NEGATIVE_INFINITY;
 
 /** A cached list. Times in epoch seconds. */
 interface CachedList {
   list: StatusList | null;
-  /** When a token referred to it last. */
-  usedAt: number;
   /** When the request for it was sent. */
   askedAt: number;
   triedAt: number;
@@ -46,7 +44,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
   const { freshness, staleIfError, timeout } = limits;
   const believed = freshness - DELIVERY_DELAY;
   const abandonedAfter = Math.ceil(timeout / 1000) + 1;
-  const cached = new Map<string, CachedList>();
+  const cached = createLruCache<CachedList>({ entries: MIN_LISTS });
 
   function refresh(uri: string, one: CachedList, now: number): Promise<void> {
     if (isInFlight(one, now) && one.inFlight !== null) return one.inFlight;
@@ -91,7 +89,6 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
   function findCached(uri: string, now: number): StatusList | null {
     const one = cached.get(uri);
     if (one === undefined) return null;
-    one.usedAt = now;
     if (!serves(one, now)) return null;
     const isGood = isFresh(one, now) || hasJustFailed(one, now);
     const isDue = now >= one.askedAt + believed / 2;
@@ -103,7 +100,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
   async function find(uri: string, now: number): Promise<StatusList> {
     const atOnce = findCached(uri, now);
     if (atOnce !== null) return atOnce;
-    const one = cached.get(uri) ?? addList(cached, uri, now);
+    const one = cached.get(uri) ?? addList(uri);
     if (mayRefresh(one, now)) await waitFor(uri, one, now);
     // A response that arrived too late does not include recent revocations.
     if (one.failure === null && now >= one.askedAt + believed) await waitFor(uri, one, now);
@@ -117,26 +114,20 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     });
   }
 
-  return { findCached, find };
-}
-
-/** Adds a list, in place of the least recently used one if the cache is full. */
-function addList(lists: Map<string, CachedList>, uri: string, now: number): CachedList {
-  if (lists.size >= MAX_LISTS) {
-    const [unneeded] = [...lists].toSorted(([, one], [, other]) => one.usedAt - other.usedAt);
-    if (unneeded !== undefined) lists.delete(unneeded[0]);
+  function addList(uri: string): CachedList {
+    const one: CachedList = {
+      list: null,
+      askedAt: NEVER,
+      triedAt: NEVER,
+      failure: null,
+      failedAt: NEVER,
+      inFlight: null,
+    };
+    cached.set(uri, one);
+    return one;
   }
-  const one: CachedList = {
-    list: null,
-    usedAt: now,
-    askedAt: NEVER,
-    triedAt: NEVER,
-    failure: null,
-    failedAt: NEVER,
-    inFlight: null,
-  };
-  lists.set(uri, one);
-  return one;
+
+  return { findCached, find };
 }
 
 /** Rejects a list that is older than the last one, which would undo a revocation. */
