@@ -47,7 +47,7 @@ class GuardPrincipal implements Principal {
   readonly name: string | null;
   readonly groups: readonly string[];
   readonly claims: VerifiedClaims;
-  readonly #grounds: object;
+  readonly #source: object;
 
   constructor(claims: VerifiedClaims, scopes: Scopes, resource: string, source: object) {
     this.issuer = claims.iss;
@@ -61,17 +61,17 @@ class GuardPrincipal implements Principal {
     this.name = textOrNull(claims.name);
     this.groups = groupsOf(claims.groups);
     this.claims = freezeDeep(claims);
-    this.#grounds = source;
+    this.#source = source;
     // Shared by all requests with the same token.
     Object.freeze(this);
   }
 
   static isInstance(value: unknown): value is GuardPrincipal {
-    return typeof value === 'object' && value !== null && #grounds in value;
+    return typeof value === 'object' && value !== null && #source in value;
   }
 
   static sourceOf(principal: Principal): object | undefined {
-    return GuardPrincipal.isInstance(principal) ? principal.#grounds : undefined;
+    return GuardPrincipal.isInstance(principal) ? principal.#source : undefined;
   }
 }
 

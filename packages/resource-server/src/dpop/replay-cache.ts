@@ -29,8 +29,7 @@ const SWEEP_INTERVAL = 60;
  * than forgotten, which would allow a replay. One client alone cannot fill it.
  */
 export function createReplayCache(clock: () => number, limits: ReplayCacheLimits = {}): ReplayStore {
-  const { maxProofs: most = 1_000_000, maxProofsPerKey: mostEach = Math.max(1, Math.floor(most / 10)) } =
-    limits;
+  const { maxProofs = 1_000_000, maxProofsPerKey = Math.max(1, Math.floor(maxProofs / 10)) } = limits;
   const proofsByKey = new Map<string, Map<string, number>>();
   let size = 0;
   let sweptAt = clock();
@@ -48,12 +47,13 @@ export function createReplayCache(clock: () => number, limits: ReplayCacheLimits
   return {
     remember(proof, until, key) {
       const now = clock();
-      if (now >= sweptAt + SWEEP_INTERVAL || (size >= most && now > sweptAt)) sweep(now);
+      if (now >= sweptAt + SWEEP_INTERVAL || (size >= maxProofs && now > sweptAt)) sweep(now);
       const proofs = proofsByKey.get(key) ?? new Map<string, number>();
       if (proofs.has(proof)) return false;
-      if (proofs.size >= mostEach)
+      if (proofs.size >= maxProofsPerKey)
         throw tooManyRequests('more proofs of one key than can be remembered', SWEEP_INTERVAL);
-      if (size >= most) throw temporarilyUnavailable('more proofs than can be remembered', SWEEP_INTERVAL);
+      if (size >= maxProofs)
+        throw temporarilyUnavailable('more proofs than can be remembered', SWEEP_INTERVAL);
       proofsByKey.set(key, proofs.set(proof, until));
       size += 1;
       return true;

@@ -37,11 +37,7 @@ export interface HandleTableOptions<Value> {
  * @see MCP security best practices, session hijacking
  */
 export function createHandleTable<Value>(options: HandleTableOptions<Value> = {}): HandleTable<Value> {
-  const {
-    maxHandles: most = 10_000,
-    maxHandlesPerPrincipal: maxPerPrincipal = 100,
-    onEvicted: onClosed = () => {},
-  } = options;
+  const { maxHandles = 10_000, maxHandlesPerPrincipal = 100, onEvicted = () => {} } = options;
   const owned = new Map<string, Map<string, Value>>();
   const owners = new Map<string, string>();
 
@@ -49,8 +45,8 @@ export function createHandleTable<Value>(options: HandleTableOptions<Value> = {}
     if (owners.has(handle)) return false;
     const owner = principalKey(principal);
     const values = owned.get(owner) ?? new Map<string, Value>();
-    if (values.size >= maxPerPrincipal) evictOldest(owner, values);
-    else if (owners.size >= most) throw temporarilyUnavailable('the handle table is full', 60);
+    if (values.size >= maxHandlesPerPrincipal) evictOldest(owner, values);
+    else if (owners.size >= maxHandles) throw temporarilyUnavailable('the handle table is full', 60);
     owned.set(owner, values.set(handle, value));
     owners.set(handle, owner);
     return true;
@@ -60,7 +56,7 @@ export function createHandleTable<Value>(options: HandleTableOptions<Value> = {}
     const [oldest] = values;
     if (oldest === undefined) return;
     forget(owner, oldest[0]);
-    onClosed(oldest[1]);
+    onEvicted(oldest[1]);
   }
 
   function forget(owner: string, handle: string): void {

@@ -7,13 +7,13 @@ import type { TokenExpectation } from './token-verifier.ts';
  * Accepts tokens with one of these audiences instead of this resource; `null` stands for a missing audience.
  * Dangerous: a token for another server of the issuer can be used here, also by that server (confused deputy).
  */
-export const dangerouslyAcceptAudiences: unique symbol = Symbol('dangerouslyTakeAudiences');
+export const dangerouslyAcceptAudiences: unique symbol = Symbol('dangerouslyAcceptAudiences');
 
 /**
  * Accepts tokens with these `typ` headers, such as `JWT`, besides access tokens; `\'\'` stands for a missing one.
  * Dangerous: if an issuer does not mark its access tokens, ID tokens may be accepted as such.
  */
-export const dangerouslyAcceptTypes: unique symbol = Symbol('dangerouslyTakeTypes');
+export const dangerouslyAcceptTypes: unique symbol = Symbol('dangerouslyAcceptTypes');
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -48,8 +48,8 @@ export function checkClaims(
 ): { readonly claims: VerifiedClaims; readonly checked: AccessTokenClaims } {
   const claims =
     compatibility.mapClaims === undefined ? given : withMappedClaims(given, compatibility.mapClaims(given));
-  const isTaken = isAcceptedAudience(claims['aud'], expectation.resource, compatibility);
-  const normalized = isTaken ? { ...claims, aud: expectation.resource } : claims;
+  const isAccepted = isAcceptedAudience(claims['aud'], expectation.resource, compatibility);
+  const normalized = isAccepted ? { ...claims, aud: expectation.resource } : claims;
   // The checked values are those of the claims themselves.
   const checked = checkAccessToken(normalized, { issuers, ...expectation });
   return { claims: claims as VerifiedClaims, checked };
@@ -69,6 +69,6 @@ function isAcceptedAudience(
 ): boolean {
   const named: readonly unknown[] = Array.isArray(audience) ? audience : [audience ?? null];
   if (compatibility.allowMultipleAudiences === true && named.includes(resource)) return true;
-  const taken = compatibility[dangerouslyAcceptAudiences];
-  return taken !== undefined && named.some((name) => (taken as readonly unknown[]).includes(name));
+  const accepted = compatibility[dangerouslyAcceptAudiences];
+  return accepted !== undefined && named.some((name) => (accepted as readonly unknown[]).includes(name));
 }

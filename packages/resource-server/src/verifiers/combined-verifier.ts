@@ -82,17 +82,17 @@ function validateVerifiers(verifiers: readonly TokenVerifier[]): readonly string
  * effect soon.
  * @throws ConfigurationError if they do not trust the same issuers
  */
-export function confirmVerifier(onTheSpot: TokenVerifier, asking: TokenVerifier): TokenVerifier {
-  const [one, other] = [onTheSpot, asking].map(({ issuers }) => issuers.toSorted().join(' '));
+export function confirmVerifier(verifier: TokenVerifier, confirming: TokenVerifier): TokenVerifier {
+  const [one, other] = [verifier, confirming].map(({ issuers }) => issuers.toSorted().join(' '));
   if (one !== other) throw new ConfigurationError(['both verifiers must trust the same issuers']);
-  const { isLive, isLiveNow } = onTheSpot;
+  const { isLive, isLiveNow } = verifier;
   return {
-    issuers: onTheSpot.issuers,
+    issuers: verifier.issuers,
     ...(isLive !== undefined && { isLive: (claims) => isLive(claims) }),
     ...(isLiveNow !== undefined && { isLiveNow: (claims) => isLiveNow(claims) }),
     async verify(token, expectation) {
-      const found = await onTheSpot.verify(token, expectation);
-      const confirmed = await asking.verify(token, expectation);
+      const found = await verifier.verify(token, expectation);
+      const confirmed = await confirming.verify(token, expectation);
       return { claims: found.claims, freshUntil: Math.min(found.freshUntil, confirmed.freshUntil) };
     },
   };

@@ -42,7 +42,8 @@ interface CachedList {
 /** Refreshes each list single-flight, not within a second of a failure, and only while it is needed. */
 export function createStatusListCache(load: LoadStatusList, limits: StatusListCacheLimits) {
   const { freshness, staleIfError, timeout } = limits;
-  const believed = freshness - DELIVERY_DELAY;
+  /** Seconds after its request for which a list is fresh. */
+  const freshFor = freshness - DELIVERY_DELAY;
   const abandonedAfter = Math.ceil(timeout / 1000) + 1;
   const cached = createLruCache<CachedList>({ entries: MIN_LISTS });
 
@@ -77,7 +78,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
   }
 
   function isFresh({ askedAt }: CachedList, now: number): boolean {
-    return now < askedAt + believed && now >= askedAt;
+    return now < askedAt + freshFor && now >= askedAt;
   }
 
   /** A stale list may be used for a limited time. */
@@ -91,7 +92,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     if (one === undefined) return null;
     if (!serves(one, now)) return null;
     const isGood = isFresh(one, now) || hasJustFailed(one, now);
-    const isDue = now >= one.askedAt + believed / 2;
+    const isDue = now >= one.askedAt + freshFor / 2;
     if (isDue && mayRefresh(one, now)) void refresh(uri, one, now);
     return isGood ? one.list : null;
   }
@@ -103,7 +104,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
     const one = cached.get(uri) ?? addList(uri);
     if (mayRefresh(one, now)) await waitFor(uri, one, now);
     // A response that arrived too late does not include recent revocations.
-    if (one.failure === null && now >= one.askedAt + believed) await waitFor(uri, one, now);
+    if (one.failure === null && now >= one.askedAt + freshFor) await waitFor(uri, one, now);
     if (one.list !== null && serves(one, now)) return one.list;
     throw temporarilyUnavailable('the status list of the issuer is unavailable', RETRY_AFTER, one.failure);
   }
