@@ -2,6 +2,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Fetch } from '@portcullis/client';
 import { type Message, mediaType } from '@portcullis/http';
+import { beforeAbort } from '@portcullis/protocol';
 import { isObject, parseJson } from '../json.ts';
 import { connectSse, maySpeakSse } from './transport/reconnecting-transport.ts';
 import {
@@ -63,6 +64,8 @@ const anyResult = {
 /** Milliseconds. Any request may include a sign-in, whose authorization request is valid for ten minutes. */
 const LONGEST_SIGN_IN = 600_000;
 const PATIENT = { timeout: LONGEST_SIGN_IN } as const;
+/** Timeout for ending a session at the server, in milliseconds. */
+const END_TIMEOUT = 2000;
 
 /** Connects. @throws errors of `fetch`, ServerError, or HttpResponseError for an HTTP error response. */
 export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
@@ -86,7 +89,9 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
     request: (method, params = {}) =>
       attempt(() => client.request({ method, params: { ...params } }, anyResult, PATIENT)),
     async close() {
-      await transport.terminateSession().catch(() => undefined);
+      const ending = transport.terminateSession();
+      await beforeAbort(ending, AbortSignal.timeout(END_TIMEOUT)).catch(() => undefined);
+      // Aborts a request that the server has not responded to.
       await client.close();
     },
   };
