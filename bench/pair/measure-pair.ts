@@ -122,9 +122,11 @@ async function measureAll(
 ): Promise<readonly Sample[]> {
   const flows = FLOWS.filter((flow) => wanted.length === 0 || wanted.some((text) => flow.includes(text)));
   const loaded = flows.filter((flow) => flow !== 'start');
-  const samples = loaded.length === 0 ? [] : [...(await measureInTurns(programs, loaded, turns))];
-  if (loaded.length < flows.length) samples.push(...(await measureStarts(programs, turns)));
-  return samples;
+  const samples = loaded.length === 0 ? [] : await measureInTurns(programs, loaded, turns);
+  if (loaded.length === flows.length) return samples;
+  // The first start of a program fills its compile cache.
+  if (loaded.length === 0) for (const program of programs) await measureStart(program);
+  return [...samples, ...(await measureStarts(programs, turns))];
 }
 
 /** Processes of the same program differ by chance, in what V8 compiles and when: each program gets several, in pairs of at least four rounds. */
@@ -184,18 +186,18 @@ async function measureFlow(
   return samples;
 }
 
-/** Processor time until the first response, with an empty data folder; the first round fills the compile cache. */
+/** Processor time until the first response, with an empty data folder and a filled compile cache. */
 async function measureStarts(
   programs: readonly [Program, Program],
   { rounds }: Turns,
 ): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
-  for (let round = 0; round <= rounds / 3; round += 1) {
+  for (let round = 0; round < Math.floor(rounds / 3); round += 1) {
     const before = await measureStart(programs[0]);
     samples.push({ flow: 'start', before, now: await measureStart(programs[1]), issue: null });
   }
-  console.log(rowsOf(samples.slice(1)).join(' | '));
-  return samples.slice(1);
+  console.log(rowsOf(samples).join(' | '));
+  return samples;
 }
 
 async function measureStart(program: Program): Promise<number> {
