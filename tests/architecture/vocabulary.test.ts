@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exportedNames, findNames, findWords, readGlossary, wordsOf } from './vocabulary.ts';
+import { errorNames, exportedNames, findNames, findWords, readGlossary, wordsOf } from './vocabulary.ts';
 
 const glossary = readGlossary(readFileSync('docs/glossary.md', 'utf8'));
 const replaced = new Set(glossary.flatMap((term) => term.replaced));
@@ -67,6 +67,12 @@ describe('the vocabulary', () => {
     expect(glossary.flatMap((term) => term.types).filter((type) => !names.has(type))).toEqual([]);
   });
 
+  it('gives each error the name of its class', () => {
+    const named = sources.flatMap(({ path, text }) => errorNames(text).map((error) => ({ path, ...error })));
+    expect(named.length).toBeGreaterThan(25);
+    expect(named.filter(({ className, name }) => name !== className)).toEqual([]);
+  });
+
   it('exports no name with two meanings', () => {
     const places = new Map<string, string[]>();
     for (const { path, text } of sources) {
@@ -117,6 +123,15 @@ describe('the check of the vocabulary', () => {
       'words',
       'key',
       'of',
+    ]);
+  });
+
+  it('reads the names of errors', () => {
+    const source =
+      "class A extends Error {\n  readonly code = 1;\n  override readonly name: string = 'B';\n}\n";
+    expect(errorNames(`${source}class C extends Error {}\n${source}`)).toEqual([
+      { className: 'A', name: 'B' },
+      { className: 'A', name: 'B' },
     ]);
   });
 

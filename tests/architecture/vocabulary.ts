@@ -83,3 +83,11 @@ const EXPORT =
 export function exportedNames(source: string): readonly string[] {
   return [...new Set([...source.matchAll(EXPORT)].map(([, name = '']) => name))];
 }
+
+const ERROR_NAME =
+  /^(?:export )?(?:abstract )?class (\w+) extends \w+ \{[^}]*?\bname(?:: string)? = '(\w+)'/gm;
+
+/** The value of `name` that each class of errors in a source declares. */
+export function errorNames(source: string): readonly { readonly className: string; readonly name: string }[] {
+  return [...source.matchAll(ERROR_NAME)].map(([, className = '', name = '']) => ({ className, name }));
+}

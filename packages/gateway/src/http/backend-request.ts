@@ -14,8 +14,8 @@ export interface BackendRequestListener {
   lost(address: Address, error: Error): void;
 }
 
-class Dropped extends Error {
-  override readonly name: string = 'Dropped';
+class BackendRequestAborted extends Error {
+  override readonly name: string = 'BackendRequestAborted';
 }
 
 export class BackendRequest implements Dispatcher.DispatchHandler {
@@ -51,12 +51,12 @@ export class BackendRequest implements Dispatcher.DispatchHandler {
 
   drop(): void {
     this.#listener = null;
-    this.#controller?.abort(new Dropped());
+    this.#controller?.abort(new BackendRequestAborted());
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#listener === null) controller.abort(new Dropped());
+    if (this.#listener === null) controller.abort(new BackendRequestAborted());
   }
 
   onResponseStart(

@@ -30,8 +30,8 @@ export interface StreamedBodyOptions {
   readonly report: (event: UploadEvent) => void;
 }
 
-class Cancelled extends Error {
-  override readonly name: string = 'Cancelled';
+class UploadCancelled extends Error {
+  override readonly name: string = 'UploadCancelled';
 }
 
 /**
@@ -95,7 +95,7 @@ export class StreamedBody {
         this.#drain();
       },
     });
-    if (this.#isCancelled) this.#readable.destroy(new Cancelled());
+    if (this.#isCancelled) this.#readable.destroy(new UploadCancelled());
     return this.#readable;
   }
 
@@ -154,7 +154,7 @@ export class StreamedBody {
   /** Stops, and aborts the incomplete request at the backend. */
   cancel(): void {
     this.#isCancelled = true;
-    this.#readable?.destroy(new Cancelled());
+    this.#readable?.destroy(new UploadCancelled());
     this.stop();
   }
 

@@ -40,7 +40,7 @@ interface PendingIntrospection extends SlotClaim {
 
 /** The endpoint failed to say whether a token is active. */
 class IntrospectionFailure extends Error {
-  override readonly name: string = 'NoAnswer';
+  override readonly name: string = 'IntrospectionFailure';
   /** Seconds of cool-down. */
   readonly pause: number;
 

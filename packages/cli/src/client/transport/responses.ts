@@ -14,7 +14,7 @@ import { isObject, parseJson } from '../../json.ts';
 
 /** The server responded with an HTTP error, or with something that is not a JSON-RPC message. */
 export class HttpResponseError extends Error {
-  override readonly name: string = 'Refusal';
+  override readonly name: string = 'HttpResponseError';
   readonly status: number;
   /** Scopes that the token lacks according to the server; empty for other errors. */
   readonly missing: Scopes;
