@@ -40,7 +40,7 @@ function outcomesOf(answers: readonly Answer[]): readonly string[] {
 
 describe.concurrent.each(kinds)('$name, three processes', (kind) => {
   it(
-    '[X-EMA-16] of concurrent requests with one ID-JAG, one is served, and the user has one grant',
+    '[X-EMA-16, X-DPOP-14] of concurrent requests with one ID-JAG or with one DPoP proof, one is served, and the user has one grant',
     async ({ onTestFinished: atEnd }) => {
       const { place, assertion, redeem, race } = await setScene(kind, atEnd);
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -56,17 +56,11 @@ describe.concurrent.each(kinds)('$name, three processes', (kind) => {
         const [row] = await place.ask(`SELECT count(*) AS count FROM ${table}`);
         expect(Number(row?.['count'])).toBe(count);
       }
-    },
-    TIMEOUT,
-  );
 
-  it(
-    '[X-DPOP-14] of concurrent requests with one DPoP proof, each with an ID-JAG of its own, one is served',
-    async ({ onTestFinished: atEnd }) => {
-      const { assertion, redeem, race } = await setScene(kind, atEnd);
       const { privateKey, publicKey } = await generateKeyPair('ES256');
       const jwk = await exportJWK(publicKey);
       for (let round = 0; round < ROUNDS; round += 1) {
+        // Each with an ID-JAG of its own.
         const texts = await Promise.all(Array.from({ length: RACERS }, assertion));
         const dpop = await new SignJWT({ htm: 'POST', htu: `${ISSUER}/token`, jti: crypto.randomUUID() })
           .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk })
