@@ -74,7 +74,7 @@ export function validateRedirectUri(
   if (url.search !== '' && RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name))) {
     return dangerous(`must have none of the parameters ${RESPONSE_PARAMETERS.join(', ')} in its query`);
   }
-  return validateScheme(uri, scheme, policy);
+  return validateScheme(uri, url, scheme, policy);
 }
 
 /** The scheme as a lenient parser would find it, one that drops spaces and control characters first. */
@@ -82,8 +82,13 @@ function schemeOf(uri: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(uri.replace(/[^\x21-\x7e]/g, ''))?.[1]?.toLowerCase();
 }
 
-function validateScheme(uri: string, scheme: string, policy: RedirectPolicy): RedirectUriValidation {
-  if (policy.ownOrigin !== undefined && isSameServer(new URL(uri), new URL(policy.ownOrigin))) {
+function validateScheme(
+  uri: string,
+  url: URL,
+  scheme: string,
+  policy: RedirectPolicy,
+): RedirectUriValidation {
+  if (policy.ownOrigin !== undefined && isAtOrigin(url, policy.ownOrigin)) {
     return dangerous('must not be on this authorization server');
   }
   if (scheme === 'https') return { kind: 'https' };
@@ -105,11 +110,12 @@ function equals(allowed: string | RegExp, uri: string): boolean {
   return typeof allowed === 'string' ? allowed === uri : allowed.exec(uri)?.[0] === uri;
 }
 
-/** Whether two URLs have one origin, where the loopback names are one host. */
-function isSameServer(one: URL, other: URL): boolean {
-  if (one.origin === other.origin && one.origin !== 'null') return true;
-  const areLoopback = isLoopbackHost(one.hostname) && isLoopbackHost(other.hostname);
-  return areLoopback && one.protocol === other.protocol && one.port === other.port;
+/** Whether a URL has this origin, where the loopback names are one host. */
+function isAtOrigin({ origin, protocol, hostname, port }: URL, expected: string): boolean {
+  if (origin === expected) return true;
+  if (!isLoopbackHost(hostname)) return false;
+  const own = new URL(expected);
+  return isLoopbackHost(own.hostname) && protocol === own.protocol && port === own.port;
 }
 
 function dangerous(reason: string): RedirectUriValidation {

@@ -42,10 +42,18 @@ export function createFindClient(
     const record = await store.findClient(id);
     if (record !== null) {
       if (record.disabledAt !== null || (purpose === 'start' && isExpired(record, clock()))) return null;
-      const { origin, metadata, secretHash, previousSecret, lastUsedAt, createdAt: registeredAt } = record;
-      const isVerified = record.verifiedAt !== null;
-      const use = { registeredAt, lastUsedAt, isVerified };
-      return { id: record.id, origin, metadata, secretHash, previousSecret, digest: null, ...use };
+      const { origin, metadata, secretHash, previousSecret, lastUsedAt } = record;
+      return {
+        id: record.id,
+        origin,
+        metadata,
+        secretHash,
+        previousSecret,
+        digest: null,
+        registeredAt: record.createdAt,
+        lastUsedAt,
+        isVerified: record.verifiedAt !== null,
+      };
     }
     return resolveDocumentClient === null || !looksLikeUrl(id)
       ? null
