@@ -6,8 +6,9 @@ import { asSqliteOutage, isSqliteBusy } from './outage.ts';
 export interface PendingOperation {
   /** When its busy timeout ends, on the clock of `performance.now()`. */
   readonly until: number;
-  /** Runs the operation. @returns resolves it with its outcome */
-  run(): () => void;
+  /** @returns its outcome, which counts once it is committed */
+  run(): unknown;
+  resolve(outcome: unknown): void;
   reject(error: unknown): void;
 }
 
@@ -31,7 +32,7 @@ export function createBatchCommit(
       const outcomes = batch.map((one) => one.run());
       beforeCommit();
       end.run();
-      for (const resolve of outcomes) resolve();
+      for (const [index, one] of batch.entries()) one.resolve(outcomes[index]);
     } catch (error) {
       // SQLite itself rolls back when the disk is full.
       if (connection.isTransaction) connection.exec('ROLLBACK');

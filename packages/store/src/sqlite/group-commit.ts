@@ -36,11 +36,12 @@ export function createGroupCommit(connection: DatabaseSync, busyTimeout: number,
     /** Runs an operation, possibly more than once, in a transaction. @returns its outcome, once it is on the disk. In call order. */
     commit: <T>(operation: () => T): Promise<T> =>
       new Promise((resolve, reject) => {
-        const run = () => {
-          const outcome = operation();
-          return () => resolve(outcome);
-        };
-        pending.push({ until: performance.now() + busyTimeout * 1000, run, reject });
+        pending.push({
+          until: performance.now() + busyTimeout * 1000,
+          run: operation,
+          resolve: resolve as PendingOperation['resolve'],
+          reject,
+        });
         if (isScheduled) return;
         isScheduled = true;
         scheduleFlush();
