@@ -1,11 +1,12 @@
 /** A real, headless Chromium for tests, from the binary of `@sparticuz/chromium`: no system package. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
+import { exclusively } from './install.ts';
 
 const run = promisify(execFile);
 const cache = fileURLToPath(new URL('../../node_modules/.cache/chromium', import.meta.url));
@@ -47,14 +48,16 @@ export async function launchChromium(): Promise<Browser> {
   return browser;
 }
 
-/** Extracts once, beside the installed packages; a draft is renamed into place, so a parallel run does no harm. */
+/** Extracts once, beside the installed packages; a draft is renamed into place, so an interrupted run does no harm. */
 async function extract(): Promise<string> {
   if (existsSync(cache)) return cache;
-  await mkdir(join(cache, '..'), { recursive: true });
-  const draft = await mkdtemp(`${cache}-`);
-  await run(process.execPath, [extraction], { env: { ...process.env, TMPDIR: draft } });
-  for (const path of [draft, join(draft, 'chromium')]) await chmod(path, 0o755);
-  await writeFile(join(draft, 'fonts/fonts.conf'), FONTS);
-  await rename(draft, cache).catch(() => rm(draft, { recursive: true }));
-  return cache;
+  return exclusively(`${cache}.lock`, async () => {
+    if (existsSync(cache)) return cache;
+    const draft = await mkdtemp(`${cache}-`);
+    await run(process.execPath, [extraction], { env: { ...process.env, TMPDIR: draft } });
+    for (const path of [draft, join(draft, 'chromium')]) await chmod(path, 0o755);
+    await writeFile(join(draft, 'fonts/fonts.conf'), FONTS);
+    await rename(draft, cache);
+    return cache;
+  });
 }

@@ -22,11 +22,15 @@ export interface Installation {
  */
 export async function installPackages(folder: string): Promise<Installation> {
   const cwd = join(CACHE, basename(folder));
-  await mkdir(CACHE, { recursive: true });
-  const lock = `${cwd}.lock`;
+  return exclusively(`${cwd}.lock`, () => install(folder, cwd));
+}
+
+/** Runs an action while no other process runs one with the same lock file. */
+export async function exclusively<Result>(lock: string, act: () => Promise<Result>): Promise<Result> {
+  await mkdir(join(lock, '..'), { recursive: true });
   await acquire(lock);
   try {
-    return await install(folder, cwd);
+    return await act();
   } finally {
     await rm(lock, { force: true });
   }
