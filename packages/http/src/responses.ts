@@ -78,13 +78,9 @@ export function respondError(error: OAuthError, request?: Pick<HttpRequest, 'hea
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
   if (error.dpopNonce !== undefined) headers['dpop-nonce'] = error.dpopNonce;
   if (error.code === 'invalid_token') headers['www-authenticate'] = bearerChallenge(request);
-  else if (error.status === 401 && isBasic(request))
+  else if (error.status === 401 && /^basic(?:\s|$)/i.test(request?.headers.get('authorization') ?? ''))
     headers['www-authenticate'] = 'Basic realm="token", charset="UTF-8"';
   return respondJson(errorDocument(error), { status: error.status, headers });
-}
-
-function isBasic(request: Pick<HttpRequest, 'headers'> | undefined): boolean {
-  return /^basic(?:\s|$)/i.test(request?.headers.get('authorization') ?? '');
 }
 
 /** The challenge to a request without credentials SHOULD NOT contain an error code. @see RFC 6750 §3.1 */

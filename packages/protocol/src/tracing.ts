@@ -117,13 +117,9 @@ async function endAfter<T>(
     span.end(failureOf(result));
     return result;
   } catch (error) {
-    span.end(nameOf(error));
+    span.end(error instanceof Error ? error.name : typeof error);
     throw error;
   }
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }
 
 /** The trace context in the headers of a request; `null`: there is none. */

@@ -1,7 +1,7 @@
 /** Credential ownership: sessions of a user and of a program are never used for each other, nor one client's for another. */
 import { base64url } from '@portcullis/protocol';
 import { type GrantSettings, isMachineGrant } from '../authorization/grant-settings.ts';
-import type { CredentialKey, CredentialRecord, SessionKind, Tokens } from '../storage/credentials.ts';
+import type { CredentialKey, CredentialRecord, Tokens } from '../storage/credentials.ts';
 import { configuredClientAt, type PreregisteredClient, type RegistrationSettings } from './registration.ts';
 
 /** The settings that identify the owner of credentials. */
@@ -18,14 +18,10 @@ export function credentialKeyFor(
   { server, account, grant, registration }: CredentialOwner,
   issuer: string,
 ): CredentialKey {
-  const kind = sessionKindOf(grant);
+  const kind = grant.kind === 'device' ? 'user' : grant.kind;
   if (kind === 'user') return { server, issuer, account, kind };
   const clientId = configuredClientAt(registration, issuer)?.clientId ?? '';
   return { server, issuer, account, kind, clientId };
-}
-
-function sessionKindOf({ kind }: GrantSettings): SessionKind {
-  return kind === 'device' ? 'user' : kind;
 }
 
 /** Whether a key is the one under which this client stores its credentials. */

@@ -85,7 +85,7 @@ export interface PendingAuthorization {
 }
 
 /** On whose behalf a session acts: a user who signed in, or a program with its own credentials. */
-export type SessionKind = 'user' | 'application' | 'workload' | 'enterprise';
+type SessionKind = 'user' | 'application' | 'workload' | 'enterprise';
 
 /**
  * Credentials belong to one server, one issuer, one account, and one actor: the user, or one client acting for itself.

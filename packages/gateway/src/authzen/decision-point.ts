@@ -71,7 +71,7 @@ export function createDecisionPoint(
         open.map(({ evaluation }) => evaluation),
       );
       const answers = open.map(({ key }, index) => {
-        const decision = asked.then((decisions) => decisionAt(decisions, index));
+        const decision = asked.then((decisions) => decisions[index] ?? missingDecision());
         share(key, decision, until);
         return decision;
       });
@@ -79,10 +79,6 @@ export function createDecisionPoint(
       return Promise.all(keyed.map(({ found }) => found ?? next.next().value ?? missingDecision()));
     },
   };
-}
-
-function decisionAt(decisions: readonly PolicyDecision[], index: number): PolicyDecision {
-  return decisions[index] ?? missingDecision();
 }
 
 function missingDecision(): never {

@@ -197,12 +197,8 @@ function compileEntries(entries: readonly Entry[]): (name: string) => Entry | nu
   const patterns = entries
     .filter(({ pattern }) => pattern.includes('*'))
     .map((entry) => ({ parts: entry.pattern.split('*'), entry }))
-    .toSorted((one, other) => literalLength(other.parts) - literalLength(one.parts));
+    .toSorted((one, other) => other.parts.join('').length - one.parts.join('').length);
   return (name) => exact.get(name) ?? patterns.find(({ parts }) => matches(parts, name))?.entry ?? null;
-}
-
-function literalLength(parts: readonly string[]): number {
-  return parts.join('').length;
 }
 
 /** In linear time. @param parts what is between the asterisks of a pattern; at least two */

@@ -44,7 +44,7 @@ export function createForwardedReader(proxies: readonly string[]): ForwardedRead
     // itself.
     const at = hops.findLastIndex(({ address }) => !isTrusted(address));
     const hop = hops[Math.max(at, 0)];
-    const protocol = hop?.protocol ?? lastOf(headers['x-forwarded-proto']);
+    const protocol = hop?.protocol ?? elementsOf(headers['x-forwarded-proto']).at(-1)?.toLowerCase();
     return {
       address: hop !== undefined && parseCidrBlock(hop.address) !== null ? hop.address : remoteAddress,
       isProxied: true,
@@ -102,8 +102,4 @@ function elementsOf(header: string | readonly string[] | undefined): readonly st
 function addressOf(node: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(node)?.[1];
   return bracketed ?? (/^[\d.]+:\d+$/.test(node) ? (node.split(':', 1)[0] ?? '') : node);
-}
-
-function lastOf(header: string | readonly string[] | undefined): string | undefined {
-  return elementsOf(header).at(-1)?.toLowerCase();
 }

@@ -15,7 +15,7 @@ export interface Counts {
 }
 
 /** Calls of a server. */
-export interface ServerCounts {
+interface ServerCounts {
   readonly calls: number;
   readonly refused: number;
   /** Allowed, but without a response of the backend. */

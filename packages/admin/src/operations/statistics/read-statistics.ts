@@ -1,7 +1,7 @@
 /** Statistics as the API and the command line show them: counts, refusals, and calls of servers with their latencies, in steps. */
 import * as z from 'zod';
 import { OperationError } from '../errors.ts';
-import { type Counts, type ServerCounts, sumCounts } from './counts.ts';
+import { type Counts, sumCounts } from './counts.ts';
 import { DAY } from './event-time.ts';
 import { addHistograms, type Histogram, quantileOf } from './histogram.ts';
 import type { Statistics } from './statistics.ts';
@@ -122,12 +122,8 @@ function showCounts({ events, refusals, servers, gateway }: Counts): ShownCounts
       latency: latencyOf(backend),
     })),
     gateway: latencyOf(gateway),
-    backends: latencyOf(backendsOf(calls)),
+    backends: latencyOf(calls.map(({ backend }) => backend).reduce<Histogram>(addHistograms, {})),
   };
-}
-
-function backendsOf(servers: readonly ServerCounts[]): Histogram {
-  return servers.map(({ backend }) => backend).reduce<Histogram>(addHistograms, {});
 }
 
 function latencyOf(histogram: Histogram): ShownCounts['gateway'] {
