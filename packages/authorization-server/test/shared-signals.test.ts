@@ -155,7 +155,12 @@ describe('a security event of a transmitter that is not the identity provider it
   ] as const)(
     '%s %j ends the session of the user, and grants as it says: %j',
     async (type, details, expected) => {
-      const transmitter = await startTransmitter({ now: Math.floor(Date.now() / 1000) });
+      // The event has to be later than the sign-in.
+      const transmitter = await startTransmitter({
+        get now() {
+          return Math.floor(Date.now() / 1000);
+        },
+      });
       const sharedSignals = { transmitter: transmitter.issuer, audience: [AUDIENCE] };
       const files = await startProvider(() => startOidc(), 'files');
       const t = await setFederationScene([openId(files, { sharedSignals })]);
