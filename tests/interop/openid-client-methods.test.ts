@@ -2,7 +2,8 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { createUser } from '../support/user.ts';
 import { callTool } from './tools.ts';
 
@@ -28,7 +29,7 @@ const proofs = {
 type Method = keyof typeof proofs;
 const methods = Object.keys(proofs) as readonly Method[];
 
-let server: Portcullis;
+let server: PortcullisHere;
 beforeAll(async () => {
   const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }] };
   const clients = methods.map((method) => ({
@@ -43,7 +44,7 @@ beforeAll(async () => {
     ...(method.startsWith('client_secret') && { client_secret: secret }),
     ...(method === 'private_key_jwt' && { jwks }),
   }));
-  server = await startPortcullis({ clients });
+  server = await startPortcullisHere({ clients });
 });
 afterAll(() => server.stop());
 

@@ -1,21 +1,22 @@
 /** Rejections by the protected server over real HTTP: statuses, challenges, and no side effects. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../support/portcullis.ts';
+import { owner } from '../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 import { createUser } from '../support/user.ts';
 import { createMemoryProvider } from './memory-provider.ts';
 import { type Session, sdkTwo } from './sdks.ts';
 import { callTool } from './tools.ts';
 
-let server: Portcullis;
-let other: Portcullis;
+let server: PortcullisHere;
+let other: PortcullisHere;
 /** A user with access, to see that nothing has changed. */
 let session: Session;
 /** Tokens by description. */
 let tokens: Readonly<Record<'good' | 'foreign', string>>;
 
 beforeAll(async () => {
-  [server, other] = await Promise.all([startPortcullis(), startPortcullis()]);
+  [server, other] = await Promise.all([startPortcullisHere(), startPortcullisHere()]);
   const here = await signIn(server);
   session = await sdkTwo.connect(server.resource, here.provider);
   tokens = { good: here.token, foreign: (await signIn(other)).token };
@@ -26,7 +27,7 @@ afterAll(async () => {
   await Promise.all([server.stop(), other.stop()]);
 });
 
-async function signIn({ resource }: Portcullis) {
+async function signIn({ resource }: PortcullisHere) {
   const provider = createMemoryProvider({ redirectUrl: 'http://127.0.0.1:33418/callback' });
   await sdkTwo.signIn(resource, provider, createUser(owner));
   return { provider, token: provider.tokens()?.access_token ?? '' };

@@ -1,5 +1,5 @@
 /** A server of fastmcp, whose OAuth proxy is a client of our authorization server. */
-import { startPortcullis } from '../../support/portcullis.ts';
+import { startPortcullisHere } from '../../support/portcullis-here.ts';
 import { reservePort } from '../../support/ports.ts';
 import { closeAfterTest, importPeer } from './stage.ts';
 
@@ -21,7 +21,7 @@ const upstream = { client_id: 'fastmcp', client_secret: 'only for tests, and lon
 export async function startFastMcp(): Promise<string> {
   const port = await reservePort();
   const origin = `http://127.0.0.1:${port}`;
-  const portcullis = await startPortcullis({
+  const portcullis = await startPortcullisHere({
     clients: [
       {
         ...upstream,

@@ -1,7 +1,8 @@
 /** Authorization servers of others with our client, guard and command line, and a client of others with our authorization server. */
 import { describe, expect, it } from 'vitest';
 import { openStage } from '../../../packages/client/test/support/oidc-provider.ts';
-import { owner, startPortcullis } from '../../support/portcullis.ts';
+import { owner } from '../../support/portcullis.ts';
+import { startPortcullisHere } from '../../support/portcullis-here.ts';
 import { createUser } from '../../support/user.ts';
 import { visit } from '../../support/visit.ts';
 import { callTool } from '../tools.ts';
@@ -78,7 +79,7 @@ describe.skipIf(missing)('with packages that are installed on demand', () => {
   });
 
   it('simple-oauth2 signs a user in, calls, refreshes and revokes each token', async () => {
-    const server = await startPortcullis({ clients: [web] });
+    const server = await startPortcullisHere({ clients: [web] });
     closeAfterTest(() => server.stop());
     const call = async ({ token }: AccessToken) => {
       const { headers, body } = callTool('list_notes');

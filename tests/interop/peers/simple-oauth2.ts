@@ -1,6 +1,6 @@
 /** simple-oauth2 as a web application at our authorization server. */
 import { createHash, randomUUID } from 'node:crypto';
-import type { Portcullis } from '../../support/portcullis.ts';
+import type { PortcullisHere } from '../../support/portcullis-here.ts';
 import type { User } from '../../support/user.ts';
 import { importPeer } from './stage.ts';
 
@@ -35,7 +35,7 @@ export const web = {
 } as const;
 
 /** The user signs in, and the application redeems the code. */
-export async function signInWithSimpleOAuth2(server: Portcullis, user: User): Promise<AccessToken> {
+export async function signInWithSimpleOAuth2(server: PortcullisHere, user: User): Promise<AccessToken> {
   const peer = await importPeer<SimpleOAuth2>('simple-oauth2/index.js');
   const client = new peer.default.AuthorizationCode({
     client: { id: web.client_id, secret: web.client_secret },
