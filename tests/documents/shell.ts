@@ -12,8 +12,8 @@ import { promisify } from 'node:util';
 import { createComputer } from '../../packages/cli/test/support/command.ts';
 import { runHere } from '../../packages/cli/test/support/in-process.ts';
 import { owner } from '../support/portcullis.ts';
+import { serveCommand } from '../support/served-command.ts';
 import { createUser } from '../support/user.ts';
-import { serveCommand } from './served-command.ts';
 
 export interface Shell extends AsyncDisposable {
   readonly folder: string;

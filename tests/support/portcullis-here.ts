@@ -12,6 +12,7 @@ import { start } from '../../packages/cli/src/server/start.ts';
 import { createContext } from '../../packages/cli/test/support/in-process.ts';
 import { createInstallation, owner, type Portcullis } from './portcullis.ts';
 import { reservePort } from './ports.ts';
+import { serveCommand } from './served-command.ts';
 
 const NOTES = fileURLToPath(new URL('../../examples/notes/src/app.ts', import.meta.url));
 
@@ -60,6 +61,27 @@ export async function startPortcullisHere(
       between?.(database);
       running = await startHere(folder, settings);
     },
+    async stop() {
+      await running.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Runs `portcullis protect` here.
+ * @param words a URL, or `--` and a command
+ */
+export async function startProtectHere(
+  words: readonly string[],
+  configuration: FileConfiguration = {},
+): Promise<Pick<PortcullisHere, 'url' | 'resource' | 'stop'>> {
+  const { folder, environment } = await createInstallation(configuration);
+  const settings = { ...environment, PORTCULLIS_PORT: '0' };
+  const running = await serveCommand(['protect', ...words], { folder, environment: settings });
+  return {
+    url: running.url,
+    resource: `${running.url}/mcp`,
     async stop() {
       await running.stop();
       await rm(folder, { recursive: true, force: true });

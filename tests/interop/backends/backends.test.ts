@@ -13,7 +13,7 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { installPackages } from '../../support/install.ts';
 import { machineClient, requestMachineToken } from '../../support/machine-client.ts';
-import { startProtect } from '../../support/portcullis.ts';
+import { startProtectHere } from '../../support/portcullis-here.ts';
 import { backendPrograms, installPrograms } from './backends.ts';
 
 const { modules, missing } = await installPackages(fileURLToPath(new URL('.', import.meta.url)));
@@ -53,8 +53,8 @@ function readVariables(content: unknown): readonly string[] {
 
 /** @param folder the root of the client */
 async function connect(words: readonly string[], folder: string): Promise<Client> {
-  const portcullis = await startProtect(words, { clients: [machineClient] });
-  onTestFinished(async () => void (await portcullis.stop()));
+  const portcullis = await startProtectHere(words, { clients: [machineClient] });
+  onTestFinished(portcullis.stop);
   const token = await requestMachineToken(portcullis.url);
   const capabilities = { roots: {}, sampling: {}, elicitation: {} };
   const client = new Client({ name: 'backends', version: '1.0.0' }, { capabilities });

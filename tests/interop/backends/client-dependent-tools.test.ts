@@ -10,7 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { installPackages } from '../../support/install.ts';
 import { machineClient, requestMachineToken } from '../../support/machine-client.ts';
-import { startProtect } from '../../support/portcullis.ts';
+import { startProtectHere } from '../../support/portcullis-here.ts';
 import { reservePort } from '../../support/ports.ts';
 
 const { modules, missing } = await installPackages(fileURLToPath(new URL('.', import.meta.url)));
@@ -88,8 +88,8 @@ describe.skipIf(missing)('server-everything', () => {
     'over %s lists for each client of an open session what it lists without the gateway',
     async (_name, start) => {
       const { words, connectDirectly } = await start();
-      const portcullis = await startProtect(words, { clients: [machineClient] });
-      onTestFinished(async () => void (await portcullis.stop()));
+      const portcullis = await startProtectHere(words, { clients: [machineClient] });
+      onTestFinished(portcullis.stop);
       const headers = { authorization: `Bearer ${await requestMachineToken(portcullis.url)}` };
       const guarded: Client[] = [];
       const direct: (readonly string[])[] = [];

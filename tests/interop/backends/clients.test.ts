@@ -11,7 +11,7 @@ import { startEverythingServer } from '../../conformance/server/everything-serve
 import { startSseServer } from '../../conformance/server/sse.ts';
 import { installPackages } from '../../support/install.ts';
 import { machineClient, requestMachineToken } from '../../support/machine-client.ts';
-import { type Portcullis, startProtect } from '../../support/portcullis.ts';
+import { type PortcullisHere, startProtectHere } from '../../support/portcullis-here.ts';
 
 const { modules, missing } = await installPackages(fileURLToPath(new URL('.', import.meta.url)));
 if (missing !== undefined) console.warn(missing);
@@ -36,12 +36,12 @@ function viaUrl({ url, stop }: { readonly url: string; stop(): Promise<void> }):
 
 describe.each(Object.entries(backends))('at a backend over %s', (_transport, start) => {
   let backend: Backend;
-  let portcullis: Portcullis;
+  let portcullis: Pick<PortcullisHere, 'url' | 'resource' | 'stop'>;
   let token: string;
 
   beforeAll(async () => {
     backend = await start();
-    portcullis = await startProtect(backend.words, { clients: [machineClient] });
+    portcullis = await startProtectHere(backend.words, { clients: [machineClient] });
     token = await requestMachineToken(portcullis.url);
   });
   afterAll(async () => {
