@@ -36,16 +36,10 @@ export interface PromptStreams {
   readonly output: NodeJS.WriteStream;
 }
 
-interface Choice {
-  readonly value: string;
-  readonly label: string;
-  readonly hint?: string;
-}
-
 interface Prompt<T> {
   readonly text: string;
   /** What a terminal offers as a list; `OTHER` asks for text. */
-  readonly choices?: readonly Choice[];
+  readonly choices?: readonly { readonly value: string; readonly label: string; readonly hint?: string }[];
   /** Asks for the text of `OTHER`. */
   readonly other?: string;
   /** The flag that answers it. */

@@ -1,12 +1,7 @@
 /** Commit hooks: work that joins the next commit. */
 
-interface CommitHook {
-  readonly call: () => void;
-  readonly timer: NodeJS.Timeout;
-}
-
 export function createCommitHooks() {
-  let hooks: readonly CommitHook[] = [];
+  let hooks: readonly { readonly call: () => void; readonly timer: NodeJS.Timeout }[] = [];
 
   function runAlone(call: () => void): void {
     hooks = hooks.filter((hook) => hook.call !== call);

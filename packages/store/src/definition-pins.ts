@@ -40,10 +40,6 @@ const pendingPins = defineQuery(
     FROM definition_pins AS pending WHERE status = 'pending' ORDER BY server, backend, kind, name LIMIT ?`,
 );
 
-interface PendingRow {
-  readonly approved_definition: string | null;
-}
-
 /** Definitions of one name that wait for approval. A backend that never lists the same one twice would fill the table. */
 const MAX_PENDING = 8;
 
@@ -52,7 +48,7 @@ export function createDefinitionPinStore(database: Database): DefinitionPinStore
     findPins: async ({ server, backend, kind }) =>
       pinColumns.readAll(await database.read(pinsOf(server, backend, kind))),
     async listPendingPins(limit) {
-      const rows = await database.read<PendingRow>(pendingPins(limit));
+      const rows = await database.read<{ readonly approved_definition: string | null }>(pendingPins(limit));
       return rows.map((row) => ({
         ...pendingColumns.read(row),
         approvedDefinition: row.approved_definition,

@@ -30,8 +30,6 @@ interface ValidLink {
   readonly account: AccountRecord;
 }
 
-type ChosenCredential = { readonly passwordHash: string; readonly passkey: PasskeyRecord | null };
-
 /** What a passkey challenge of a link is bound to: the link works in any browser, but the passkey only for it. */
 function bindingOf({ record }: ValidLink): readonly string[] {
   return ['link', record.hash];
@@ -84,7 +82,7 @@ export function createAccountLinkRoutes(
     request: HttpRequest,
     connection: ConnectionInfo,
     link: ValidLink,
-    chosen: ChosenCredential,
+    chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
   ) => {
     const { token, record, account } = link;
     const redeemed = { ...chosen, keepsSecondFactor: isMailedLink(token) };

@@ -8,12 +8,6 @@ import { emailForms, emailKey, findAccountsByVerifiedEmail } from '../users/acco
 import { claimAt, type FederatedUser, readProfile } from './provider/federated-user.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
 
-/** What a provisioned user is known by. */
-interface KnownBy {
-  readonly externalId: string | null;
-  readonly addresses: readonly string[];
-}
-
 /** Addresses that are looked up for one user. */
 const MAX_ADDRESSES = 5;
 
@@ -21,7 +15,7 @@ const MAX_ADDRESSES = 5;
 export async function findProvisionedAccount(
   store: AuthorizationStore,
   { provider, scim }: IdentityProvider,
-  { externalId, addresses }: KnownBy,
+  { externalId, addresses }: { readonly externalId: string | null; readonly addresses: readonly string[] },
 ): Promise<string | null> {
   if (externalId !== null && scim?.externalId === 'sub') {
     const linked = await store.findLinkedIdentity(provider.issuer, externalId);

@@ -1,10 +1,5 @@
 /** The rotation schedule of signing keys: when each is published, signs, and is retired. */
 
-/** The time of a key, in epoch seconds. */
-interface Scheduled {
-  readonly signsFrom: number;
-}
-
 export interface RotationSchedule<Key> {
   readonly signing: Key;
   /** First the signing key, then future ones, then past ones. Never empty. */
@@ -17,10 +12,10 @@ export interface RotationSchedule<Key> {
 
 /**
  * The schedule at a moment. A key signs until the next one does, and stays published while tokens that it signed may be valid.
- * @param keys at least one
+ * @param keys at least one, with times in epoch seconds
  * @param publishedAfter seconds for which a key is published after the next one started to sign
  */
-export function rotationSchedule<Key extends Scheduled>(
+export function rotationSchedule<Key extends { readonly signsFrom: number }>(
   keys: readonly Key[],
   now: number,
   publishedAfter: number,

@@ -190,17 +190,11 @@ function orUnassigned(value: Attributes): Attributes | undefined {
   return Object.keys(value).length === 0 ? undefined : value;
 }
 
-/** Where in the values of a multi-valued attribute an operation applies. */
-interface Among {
-  readonly sub: Attribute | null;
-  readonly filter: Filter | null;
-}
-
 function patchValues(
   before: readonly Attributes[],
   attribute: Attribute,
   op: Op,
-  { sub, filter }: Among,
+  { sub, filter }: { readonly sub: Attribute | null; readonly filter: Filter | null },
   value: unknown,
 ): readonly Attributes[] {
   if (filter === null && sub === null) return patchWhole(before, attribute, op, value);

@@ -49,9 +49,7 @@ export function describeWait(seconds: number, language: string): string {
   return describeDuration(seconds < MINUTE ? seconds : Math.ceil(seconds / MINUTE) * MINUTE, language);
 }
 
-type Unit = 'second' | 'minute' | 'hour' | 'day';
-
-function inUnits(seconds: number): readonly [number, Unit] {
+function inUnits(seconds: number): readonly [number, 'second' | 'minute' | 'hour' | 'day'] {
   if (seconds < MINUTE) return [seconds, 'second'];
   if (seconds < HOUR) return [Math.floor(seconds / MINUTE), 'minute'];
   if (seconds < DAY) return [Math.floor(seconds / HOUR), 'hour'];

@@ -2,19 +2,13 @@
 
 import type { LaunchCommand } from '../process-context.ts';
 
-/** A server as a host lists it. */
-interface ListedServer {
-  readonly name: string;
-  readonly url: string;
-}
-
 /**
  * Formats the `mcpServers` member that Claude Desktop, Cursor, Windsurf and most other hosts read.
  * @returns a complete JSON document
  */
 export function hostConfiguration(
   [program, ...args]: LaunchCommand,
-  servers: readonly ListedServer[],
+  servers: readonly { readonly name: string; readonly url: string }[],
 ): string {
   const mcpServers: Record<string, object> = {};
   for (const { name, url } of servers)

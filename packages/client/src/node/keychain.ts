@@ -13,12 +13,6 @@ interface KeychainEntry {
 /** Opens an entry of the system's keychain. */
 export type OpenKeychainEntry = (service: string, account: string) => Promise<KeychainEntry>;
 
-/** A key, and where it is stored, as text for users. */
-interface StoredKey {
-  readonly key: Uint8Array;
-  readonly keyLocation: string;
-}
-
 /**
  * The key for a credential file, created on first use. `null`: there is no keychain, or access to it is denied.
  * @param service the name of the entry in the keychain
@@ -69,7 +63,7 @@ async function findKey(
   keyFile: string,
   service: string,
   openEntry: OpenKeychainEntry,
-): Promise<StoredKey> {
+): Promise<{ readonly key: Uint8Array; readonly keyLocation: string }> {
   const stored = readPrivateFile(keyFile);
   if (stored !== null) return { key: requireKey(keyFile, stored), keyLocation: locationOf(keyFile) };
   const key = await findKeychainKey(service, openEntry);

@@ -98,12 +98,6 @@ export function guarded<Context extends HonoContext>(
   }
 }
 
-/** Watches streams, on Node and elsewhere. */
-interface StreamWatching {
-  readonly guard: Guard;
-  readonly attend: WatchResponse | null;
-}
-
 /** Makes a response end with its token. */
 type Finish = (response: Response) => Response;
 
@@ -114,7 +108,7 @@ const unwatched: Finish = (response) => response;
  * wrapped once. `null`: nothing is left to do.
  */
 function watchStream(
-  { guard, attend }: StreamWatching,
+  { guard, attend }: { readonly guard: Guard; readonly attend: WatchResponse | null },
   principal: Principal,
   context: HonoContext,
   { method, principal: earlier }: RequestInfo,

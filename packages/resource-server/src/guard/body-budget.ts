@@ -22,11 +22,6 @@ const BURST_SECONDS = 4;
 /** Users with large bodies. */
 const CACHE_LIMITS = { entries: 5000, characters: 1_000_000 };
 
-interface Bucket {
-  readonly spent: number;
-  readonly at: number;
-}
-
 /**
  * Creates the budget of a guard.
  * @param rate bytes per second
@@ -34,7 +29,7 @@ interface Bucket {
  */
 export function createBodyBudget(rate: number, largest: number): ChargeBody {
   const capacity = Math.max(rate * BURST_SECONDS, largest);
-  const buckets = createLruCache<Bucket>(CACHE_LIMITS);
+  const buckets = createLruCache<{ readonly spent: number; readonly at: number }>(CACHE_LIMITS);
   return ({ issuer, subject }, bytes, now) => {
     if (bytes <= FREE_BYTES) return;
     const user = `${issuer} ${subject}`;
