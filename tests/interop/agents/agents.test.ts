@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import type { FileConfiguration } from '@portcullis/cli';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { installPackages } from '../../support/install.ts';
-import { owner, type Portcullis, startPortcullis } from '../../support/portcullis.ts';
+import { owner } from '../../support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../support/portcullis-here.ts';
 import { reservePort } from '../../support/ports.ts';
 import { createUser } from '../../support/user.ts';
 import { type Agent, agents, openedUrls, prepare, type Sandbox, start, stop, stopDaemons } from './agents.ts';
@@ -18,7 +19,7 @@ const { modules, missing } = await installPackages(folder);
 if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
 interface Site {
-  readonly server: Portcullis;
+  readonly server: PortcullisHere;
   readonly proxy: LossyProxy;
   stop(): Promise<void>;
 }
@@ -27,11 +28,11 @@ interface Site {
 async function startSite(lifetimes: FileConfiguration['lifetimes'] = {}): Promise<Site> {
   const port = await reservePort();
   const publicUrl = `http://localhost:${port}`;
-  const server = await startPortcullis({ publicUrl, metadataDocuments: false, lifetimes });
+  const server = await startPortcullisHere({ publicUrl, metadataDocuments: false, lifetimes });
   const proxy = await startLossyProxy(port, server.port);
   const stopSite = async () => {
     await proxy[Symbol.asyncDispose]();
-    expect(await server.stop()).toBe(0);
+    await server.stop();
   };
   return { server, proxy, stop: stopSite };
 }
