@@ -16,12 +16,13 @@ import {
   USER_CREDENTIALS,
 } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
-import { invalidRequest, shuttingDown, tooManyCalls, unavailable } from './http/error-response.ts';
+import { invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { checkHeaderAgreement, checkProtocolVersion, isPlainJson } from './http/headers.ts';
 import { RequestBody } from './http/request-body.ts';
+import { countCall } from './http/slots.ts';
 import { StreamedBody } from './http/streamed-body.ts';
-import { MAX_RECORDED_MESSAGES, MAX_TOOL_NAME, USER_ACTION_PACE, USER_ACTION_WAIT } from './limits.ts';
+import { MAX_RECORDED_MESSAGES, USER_ACTION_PACE, USER_ACTION_WAIT } from './limits.ts';
 import { createBodyScanner } from './messages/body-scanner.ts';
 import {
   type ExpectedResponses,
@@ -291,16 +292,9 @@ export class RequestHandling {
     this.#served.control.checkRules(this.#request, scanned);
   }
 
-  /** Counts the calls of tools by user, across clients. */
   #count({ messages }: ScannedBody): void {
-    const { rate, server } = this.#served;
-    if (rate === null) return;
-    const { issuer, subject } = this.#request.owner;
-    for (const { tool } of messages) {
-      if (tool === null) continue;
-      const wait = rate.take(`${issuer} ${subject} ${tool.slice(0, MAX_TOOL_NAME)}`, performance.now());
-      if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
-    }
+    if (this.#served.rate === null) return;
+    for (const { tool } of messages) if (tool !== null) countCall(this.#served, this.#request.owner, tool);
   }
 
   #authorize(body: DecidedBody | null): void {

@@ -1,6 +1,7 @@
 /** Merged servers: names, rules, approvals and failures of their parts. */
 import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { GatewayServerOptions } from '../src/options.ts';
 import { json, startBackend } from './support/backend.ts';
 import { callOf, startSession } from './support/client.ts';
 import { defineTestServers, startGateway } from './support/gateway.ts';
@@ -23,7 +24,7 @@ const tools = [
 ];
 
 /** `/all` merges a server over HTTP, whose tool `delete_file` is never allowed, and one over stdio. */
-async function setUp() {
+async function setUp(rules: Partial<GatewayServerOptions> = {}) {
   const state = { tools, isDown: false };
   const resultOf = (method: string, { name, uri }: { readonly name?: string; readonly uri?: string }) => {
     if (method === 'initialize')
@@ -58,6 +59,7 @@ async function setUp() {
         name: 'Files',
         backend: { url: backend.url, forward: ['X-Tenant'] },
         tools: { delete_file: false },
+        ...rules,
       },
       { path: '/tiny', name: 'Tiny', backend: { command: TINY } },
       { path: '/all', name: 'All', merges: { fs: '/files', tiny: '/tiny' } },
@@ -91,7 +93,9 @@ async function setUp() {
     return { ...client, ask, toolNames };
   };
   const calls = () => backend.received.filter(({ body }) => body.includes('tools/call')).length;
-  return { state, backend, gateway, open, calls };
+  /** The methods that the server over HTTP received. */
+  const methods = () => backend.received.flatMap(({ body }) => (body === '' ? [] : JSON.parse(body).method));
+  return { state, backend, gateway, open, calls, methods };
 }
 
 describe('a merged server', () => {
@@ -171,6 +175,67 @@ describe('a merged server', () => {
     expect((await ask('resources/read', { uri: 'file:///a' })).status).toBe(403);
     expect((await ask('tasks/get', { taskId: '1' })).error.code).toBe(-32_602);
     expect(calls()).toBe(0);
+  });
+
+  it.each([
+    'tasks/list',
+    'tasks/result',
+    'tasks/cancel',
+    'vendor/wipe',
+    'Tools/Call',
+    'tools/call ',
+    'Resources/Read',
+    'prompts/list/',
+  ])('forwards no request whose target the rules do not read, whatever it names: %s', async (method) => {
+    const { open, methods } = await setUp();
+    const { ask } = await open();
+    for (const params of [{ name: 'fs__delete_file' }, { uri: 'fs+file:///a' }, { ref: { name: 'fs__x' } }]) {
+      const { error } = await ask(method, { ...params, arguments: {} });
+      expect(error.code).toBeLessThan(-32_000);
+    }
+    expect(methods()).not.toContain(method);
+    await ask('tools/call', { name: 'fs__read_file', arguments: {} });
+    expect(methods()).toContain('tools/call');
+  });
+
+  it('sends a request to the part whose rules decided about it, whatever else it names', async () => {
+    const { open, backend } = await setUp();
+    const { ask } = await open();
+    const ref = { type: 'ref/resource', uri: 'fs+file:///a', name: 'tiny__x' };
+    await ask('resources/read', { uri: 'fs+file:///a', name: 'tiny__echo', ref });
+    await ask('prompts/get', { name: 'fs__hello', uri: 'tiny+file:///a' });
+    await ask('completion/complete', { ref, name: 'tiny__x', argument: { name: 'a', value: 'b' } });
+    const received = backend.received.flatMap(({ body }) => (body === '' ? [] : JSON.parse(body)));
+    expect(received.filter(({ method }) => /read|get|complete/.test(method))).toMatchObject([
+      { method: 'resources/read', params: { uri: 'file:///a', name: 'tiny__echo' } },
+      { method: 'prompts/get', params: { name: 'hello' } },
+      { method: 'completion/complete', params: { ref: { uri: 'file:///a' } } },
+    ]);
+  });
+
+  it('applies what a part allows of methods to messages that go to all parts', async () => {
+    const shared = ['resources/list', 'logging/setLevel', 'notifications/roots/list_changed'];
+    const received = async (rules: Partial<GatewayServerOptions>) => {
+      const { open, methods } = await setUp(rules);
+      const { ask, toolNames, post } = await open();
+      expect(await toolNames()).toContain('fs__read_file');
+      const { result } = await ask('resources/list');
+      await ask('logging/setLevel', { level: 'info' });
+      await post({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
+      return { resources: result.resources.length, methods: shared.filter((one) => methods().includes(one)) };
+    };
+    const none = Object.fromEntries(shared.map((method) => [method, false] as const));
+    expect(await received({ methods: none })).toEqual({ resources: 0, methods: [] });
+    expect(await received({})).toEqual({ resources: 1, methods: shared });
+  });
+
+  it('counts a call at its part as well', async () => {
+    const { open, calls } = await setUp({ limits: { callsPerMinute: 2 } });
+    const { ask } = await open();
+    const statuses: number[] = [];
+    for (let call = 0; call < 3; call += 1)
+      statuses.push((await ask('tools/call', { name: 'fs__read_file', arguments: {} })).status);
+    expect([statuses, calls()]).toEqual([[200, 200, 429], 2]);
   });
 
   it('leaves out a part that is down, and names it when it is called', async () => {

@@ -1,7 +1,13 @@
 /** What is under way at one server, and its limits: slots for requests and streams at once, memory for long bodies, calls per minute. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLasting } from '@portcullis/http/node';
-import { BODY_MEMORY_OF_ALL, BODY_MEMORY_OF_USER, MAX_CALL_BUCKETS, SLOT_SHARE } from '../limits.ts';
+import {
+  BODY_MEMORY_OF_ALL,
+  BODY_MEMORY_OF_USER,
+  MAX_CALL_BUCKETS,
+  MAX_TOOL_NAME,
+  SLOT_SHARE,
+} from '../limits.ts';
 import { type Owner, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { tooManyCalls, unavailable } from './error-response.ts';
@@ -93,6 +99,17 @@ export function createGauge(limit: () => number) {
 }
 
 export type CallRate = ReturnType<typeof createCallRate>;
+
+/** Counts a call of a tool by user, across clients. @param rate `null`: calls are not limited @throws GatewayError 429 */
+export function countCall(
+  { rate, server }: { readonly rate: CallRate | null; readonly server: Pick<GatewayServer, 'name'> },
+  { issuer, subject }: Owner,
+  tool: string,
+): void {
+  const key = `${issuer} ${subject} ${tool.slice(0, MAX_TOOL_NAME)}`;
+  const wait = rate?.take(key, performance.now()) ?? 0;
+  if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
+}
 
 interface Bucket {
   tokens: number;

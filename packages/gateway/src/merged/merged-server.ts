@@ -11,10 +11,19 @@ import {
   type MessageBackend,
 } from '../backends/backend.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
+import { countCall } from '../http/slots.ts';
 import { MAX_LIST_PAGES } from '../limits.ts';
 import { LISTS } from '../messages/check-responses.ts';
+import { MessageError } from '../messages/message-error.ts';
+import { WITHOUT_TARGET } from '../messages/read-message.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
-import { checkForbidden, forbidden, type UnapprovedCall, unknownTool } from '../policy/check-messages.ts';
+import {
+  checkForbidden,
+  forbidden,
+  PolicyError,
+  type UnapprovedCall,
+  unknownTool,
+} from '../policy/check-messages.ts';
 import { compilePolicy } from '../policy/compile-policy.ts';
 import type { RunningBackend, ServedControl } from '../served-server.ts';
 import {
@@ -111,7 +120,11 @@ function findPart(parts: MergedParts, message: ScannedMessage): PartMessages {
   return [[part, { ...message, ...own }]];
 }
 
-function requestOf({ server }: RunningBackend, principal: Principal, network = ''): OwnedRequest {
+function requestOf(
+  { server }: Pick<RunningBackend, 'server'>,
+  principal: Principal,
+  network = '',
+): OwnedRequest {
   return { principal, server, owner: ownerOf(principal, server, network), network };
 }
 
@@ -173,15 +186,16 @@ class MergedSession implements BackendSession {
     const list = LISTS.get(method);
     if (list !== undefined)
       return { jsonrpc: '2.0', id, result: await this.#list(method, list, call) } as const;
-    if (method === 'ping' || method === 'logging/setLevel') {
-      if (method !== 'ping')
-        await Promise.allSettled([...this.#opened.keys()].map((prefix) => this.#ask(prefix, message, call)));
+    if (method === 'ping') return { jsonrpc: '2.0', id, result: {} } as const;
+    if (method === 'logging/setLevel') {
+      await this.#eachAllowed(method, call, (prefix) => this.#ask(prefix, message, call));
       return { jsonrpc: '2.0', id, result: {} } as const;
     }
     const own = splitMessage(message);
     if (own === null || !this.#parts.has(own.prefix))
       return errorResponse(id, errorCodes.methodNotFound, `Merged servers do not know ${method}.`);
     const { prefix } = own;
+    this.#countCall(prefix, own.message, call);
     const { receive } = call;
     const response = await this.#ask(
       prefix,
@@ -197,7 +211,10 @@ class MergedSession implements BackendSession {
   }
 
   async notify(message: Message): Promise<void> {
-    if (message.method !== undefined) return this.#broadcast((session) => session.notify(message));
+    if (message.method !== undefined)
+      return this.#eachAllowed(message.method, {}, async (prefix) =>
+        (await this.#session(prefix)).notify(message),
+      );
     const prefix = this.#serverRequests.get(message.id);
     if (prefix === undefined) throw new BackendError('not_pending', 'No server request has this id.');
     this.#serverRequests.delete(message.id);
@@ -227,6 +244,7 @@ class MergedSession implements BackendSession {
   async #listPart(prefix: string, method: string, member: string, call: Call): Promise<readonly unknown[]> {
     const part = this.#partOf(prefix);
     if (isAnonymous(this.#principal) && !hasPublicOperations(part.server)) return [];
+    if (!(await this.#allows(prefix, method, call))) return [];
     const request = requestOf(part, this.#principal, call.network);
     const entries: unknown[] = [];
     let cursor: unknown;
@@ -242,6 +260,42 @@ class MergedSession implements BackendSession {
       if (typeof cursor !== 'string' || cursor === '') break;
     }
     return entries;
+  }
+
+  /** Whether the rules of a member allow a message that names nothing, and goes to all members. */
+  async #allows(prefix: string, method: string, { network }: Pick<Call, 'network'>): Promise<boolean> {
+    const { server, control } = this.#partOf(prefix);
+    const message = { ...WITHOUT_TARGET, kind: 'request', id: null, method, at: 0 } as const;
+    const body = { isBatch: false, messages: [message], length: 0, bytes: null };
+    const request = requestOf({ server }, this.#principal, network);
+    const credential = await this.#credentials.for(this.#principal, server);
+    try {
+      return (await control.decide(request, body, credential)) === null;
+    } catch (error) {
+      if (error instanceof MessageError || error instanceof PolicyError) return false;
+      throw error;
+    }
+  }
+
+  /** Sends to the open members whose rules allow it; a failing one does not affect the others. */
+  async #eachAllowed(
+    method: string,
+    call: Pick<Call, 'network'>,
+    send: (prefix: string) => Promise<unknown>,
+  ): Promise<void> {
+    await Promise.allSettled(
+      [...this.#opened.keys()].map(async (prefix) => {
+        if (await this.#allows(prefix, method, call)) await send(prefix);
+      }),
+    );
+  }
+
+  /** Calls count at the member too, as direct ones do. */
+  #countCall(prefix: string, { method, params }: Message, { network }: Call): void {
+    const tool = isMembers(params) ? params['name'] : null;
+    if (method !== 'tools/call' || typeof tool !== 'string') return;
+    const part = this.#partOf(prefix);
+    countCall(part, requestOf(part, this.#principal, network).owner, tool);
   }
 
   /** A request occupies a slot of the member, as a direct one does. */
@@ -286,10 +340,5 @@ class MergedSession implements BackendSession {
     if (message.method === undefined) return message;
     if (message.id !== undefined) this.#serverRequests.set(message.id, prefix);
     return message.id === undefined ? prefixNotification(prefix, message) : message;
-  }
-
-  /** Sends to the open members; a failing one does not affect the others. */
-  async #broadcast(send: (session: BackendSession) => Promise<unknown>): Promise<void> {
-    await Promise.allSettled([...this.#opened.values()].map(async (one) => send(await one)));
   }
 }

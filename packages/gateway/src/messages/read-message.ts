@@ -71,7 +71,8 @@ export function holdsHandles({ messages }: ScannedBody): boolean {
   );
 }
 
-const nothing = {
+/** A message that names WITHOUT_TARGET. */
+export const WITHOUT_TARGET = {
   tool: null,
   prompt: null,
   resource: null,
@@ -92,7 +93,7 @@ const nothing = {
 function readResponse(node: JsonNode, id: string | null): ScannedMessage {
   const relatedTask = readRelatedTask(node.members.get('result'), id);
   return {
-    ...nothing,
+    ...WITHOUT_TARGET,
     kind: 'response',
     id,
     at: node.start,
@@ -127,7 +128,7 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
     prompt,
     resource,
     subscriptions:
-      method.text === 'subscriptions/listen' ? readSubscriptions(found, id) : nothing.subscriptions,
+      method.text === 'subscriptions/listen' ? readSubscriptions(found, id) : WITHOUT_TARGET.subscriptions,
     arguments: rangeOf(found.members.get('arguments')),
     task: readHandle(found, 'taskId', id),
     asksForTask: found.members.has('task'),

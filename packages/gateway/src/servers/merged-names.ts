@@ -80,25 +80,41 @@ export interface PartMessage {
   readonly message: Message;
 }
 
-/** Finds the member that a request's parameters name; `null` if they name none. */
+/** Requests and the parameter by which they name their target. */
+const TARGETS: ReadonlyMap<string, 'name' | 'uri'> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['resources/subscribe', 'uri'],
+  ['resources/unsubscribe', 'uri'],
+]);
+
+/**
+ * Finds the member that a request's target names, by the same parameter as `readOperationTarget`, by which the rules decide; `null` for a
+ * request without a target.
+ */
 export function splitMessage(message: Message): PartMessage | null {
-  const { params } = message;
+  const { method = '', params } = message;
   if (!isMembers(params)) return null;
-  const { name, uri, ref } = params;
-  if (typeof name === 'string') return renamed(message, splitName(name), (one) => ({ ...params, name: one }));
-  if (typeof uri === 'string') return renamed(message, splitUri(uri), (one) => ({ ...params, uri: one }));
-  if (!isMembers(ref)) return null;
-  const { name: prompt, uri: template } = ref;
-  if (typeof prompt === 'string')
-    return renamed(message, splitName(prompt), (one) => ({ ...params, ref: { ...ref, name: one } }));
-  if (typeof template !== 'string') return null;
-  return renamed(message, splitUri(template), (one) => ({ ...params, ref: { ...ref, uri: one } }));
+  const member = TARGETS.get(method);
+  if (member !== undefined) return renamed(message, member, params, (own) => own);
+  const { ref } = params;
+  if (method !== 'completion/complete' || !isMembers(ref)) return null;
+  const { type } = ref;
+  if (type !== 'ref/prompt' && type !== 'ref/resource') return null;
+  return renamed(message, type === 'ref/prompt' ? 'name' : 'uri', ref, (own) => ({ ...params, ref: own }));
 }
 
 function renamed(
   message: Message,
-  part: PartName | null,
-  paramsWith: (name: string) => JsonFields,
+  member: 'name' | 'uri',
+  target: JsonFields,
+  paramsWith: (target: JsonFields) => JsonFields,
 ): PartMessage | null {
-  return part && { prefix: part.prefix, message: { ...message, params: paramsWith(part.name) } };
+  const written = target[member];
+  if (typeof written !== 'string') return null;
+  const part = member === 'uri' ? splitUri(written) : splitName(written);
+  if (part === null) return null;
+  const params = paramsWith({ ...target, [member]: part.name });
+  return { prefix: part.prefix, message: { ...message, params } };
 }
