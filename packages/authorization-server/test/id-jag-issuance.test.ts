@@ -238,20 +238,18 @@ describe('issuing an ID-JAG', () => {
 });
 
 describe('an ID token of a federated login', () => {
-  async function setFederatedScene(changes: object = {}) {
+  async function setFederatedScene(...entries: readonly object[]) {
     const idp = await startAssertionIssuer();
     const evil = await startAssertionIssuer();
-    const identityProviders = [
-      {
-        id: 'acme',
-        name: 'Acme',
-        clientId: 'portcullis',
-        clientSecret: 's',
-        scopes: ['openid'],
-        kind: { issuer: idp.issuer },
-        ...changes,
-      },
-    ];
+    const acme = {
+      id: 'acme',
+      name: 'Acme',
+      clientId: 'portcullis',
+      clientSecret: 's',
+      scopes: ['openid'],
+      kind: { issuer: idp.issuer },
+    };
+    const identityProviders = entries.map((changes) => ({ ...acme, ...changes }));
     const t = await setScene({ identityProviders });
     await t.store.linkIdentity(
       { issuer: idp.issuer, subject: 'ada-at-acme', accountId: 'user_acme' },
@@ -273,7 +271,7 @@ describe('an ID token of a federated login', () => {
   const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
 
   it('[X-EMA-8] a client exchanges its ID token of an identity provider', async () => {
-    const t = await setFederatedScene();
+    const t = await setFederatedScene({});
     const { status, body } = await t.exchange(await t.idp.workload(own));
     expect([status, body['issued_token_type']]).toEqual([200, `${TYPE}id-jag`]);
   });
@@ -291,7 +289,7 @@ describe('an ID token of a federated login', () => {
     ['whose subject is empty', { sub: '' }, {}],
     ['whose subject PostgreSQL cannot store', { sub: 'ada\0' }, {}],
   ])('[X-EMA-6] rejects an ID token %s', async (_what, claims, header) => {
-    const t = await setFederatedScene();
+    const t = await setFederatedScene({});
     const before = t.snapshot();
     const { status, body } = await t.exchange(await t.idp.workload({ ...own, ...claims }, { ...header }));
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
@@ -311,26 +309,44 @@ describe('an ID token of a federated login', () => {
     expect((await t.exchange(await t.idp.workload({ ...own, ...email }))).status).toBe(200);
   });
 
-  it('[X-EMA-6] rejects an ID token of a user whom the provider deactivated, or does not provision', async () => {
-    const t = await setFederatedScene({ scim: { provisionedOnly: true } });
-    const service = await connectService(t, 'acme');
-    const refused = async () => {
-      const before = t.snapshot();
-      const { status, body } = await t.exchange(await t.idp.workload(own));
-      expect([status, body['error']]).toEqual([400, 'invalid_grant']);
-      expect(t.snapshot()).toBe(before);
-    };
-    await refused();
-    const id = await service.addUser('ada', { externalId: 'ada-at-acme', active: false });
-    // As an operator may have enabled it.
-    await t.store.enableAccount('user_acme');
-    await refused();
-    await service.patch(`/Users/${id}`, { op: 'replace', path: 'active', value: true });
-    expect((await t.exchange(await t.idp.workload(own))).status).toBe(200);
+  it('[X-EMA-6] rejects an ID token of a user whom neither of two entries with its issuer allows', async () => {
+    const only = (subject: string) => ({ allowedUsers: { subjects: [subject] } });
+    const partners = { ...only('bob-at-acme'), id: 'partners' };
+    const t = await setFederatedScene(partners, only('eve-at-acme'));
+    const before = t.snapshot();
+    const { status, body } = await t.exchange(await t.idp.workload(own));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    expect(t.snapshot()).toBe(before);
+    const allowing = await setFederatedScene(partners, only('ada-at-acme'));
+    expect((await allowing.exchange(await allowing.idp.workload(own))).status).toBe(200);
   });
 
+  it.each<[string, readonly object[]]>([
+    ['by its entry', []],
+    ['by the second entry with its issuer', [{ id: 'partners' }]],
+  ])(
+    '[X-EMA-6] rejects an ID token of a user whom the provider deactivated, or does not provision, %s',
+    async (_by, others) => {
+      const t = await setFederatedScene(...others, { scim: { provisionedOnly: true } });
+      const service = await connectService(t, 'acme');
+      const refused = async () => {
+        const before = t.snapshot();
+        const { status, body } = await t.exchange(await t.idp.workload(own));
+        expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+        expect(t.snapshot()).toBe(before);
+      };
+      await refused();
+      const id = await service.addUser('ada', { externalId: 'ada-at-acme', active: false });
+      // As an operator may have enabled it.
+      await t.store.enableAccount('user_acme');
+      await refused();
+      await service.patch(`/Users/${id}`, { op: 'replace', path: 'active', value: true });
+      expect((await t.exchange(await t.idp.workload(own))).status).toBe(200);
+    },
+  );
+
   it('[X-EMA-6] rejects an ID token that another issuer signed', async () => {
-    const t = await setFederatedScene();
+    const t = await setFederatedScene({});
     for (const claims of [own, { ...own, iss: t.idp.issuer }]) {
       expect((await t.exchange(await t.evil.workload(claims))).body['error']).toBe('invalid_grant');
     }

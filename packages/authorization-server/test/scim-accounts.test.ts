@@ -223,8 +223,10 @@ describe('an ID-JAG of a provider that provisions', () => {
     scim: Scim | null = {},
     entry: { readonly linkByEmail?: boolean } = {},
     provider: Partial<IdentityProviderOptions> = {},
+    shared: Partial<IdentityProviderOptions> | null = null,
   ) {
     const idp = await startAssertionIssuer();
+    const base = { clientId: 'portcullis', scopes: ['openid'], kind: { issuer: idp.issuer } };
     const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
     const t = await startServer({
       clients: [...CLIENTS, { client_id: 'agent', client_secret: 'agent-secret', grant_types: [grant] }],
@@ -232,15 +234,8 @@ describe('an ID-JAG of a provider that provisions', () => {
         { issuer: idp.issuer, use: 'id-jag', clients: ['agent'], scopes: ['notes:read'], ...entry },
       ],
       identityProviders: [
-        {
-          id: 'acme',
-          name: 'Acme',
-          clientId: 'portcullis',
-          scopes: ['openid'],
-          kind: { issuer: idp.issuer },
-          ...(scim !== null && { scim }),
-          ...provider,
-        },
+        ...(shared === null ? [] : [{ ...base, id: 'partners', name: 'Partners', ...shared }]),
+        { ...base, id: 'acme', name: 'Acme', ...(scim !== null && { scim }), ...provider },
       ],
     });
     const redeem = async (claims: object = {}) => {
@@ -252,7 +247,7 @@ describe('an ID-JAG of a provider that provisions', () => {
       );
       return body['error'] ?? null;
     };
-    return { t, redeem, service: await connectService(t, 'acme') };
+    return { t, issuer: idp.issuer, redeem, service: await connectService(t, 'acme') };
   }
 
   it('is refused for a user who was deactivated before there was an account', async () => {
@@ -300,6 +295,33 @@ describe('an ID-JAG of a provider that provisions', () => {
     expect(await redeem()).toBe('invalid_grant');
     expect(t.snapshot()).toBe(before);
     expect(await redeem({ sub: 'bob-at-acme' })).toBeNull();
+  });
+
+  it('is accepted for users whom one of two entries with its issuer allows, and for no others', async () => {
+    const only = (subject: string) => ({ allowedUsers: { subjects: [subject] } });
+    const { t, redeem } = await setAssertionScene(null, {}, only('ada-at-acme'), only('bob-at-acme'));
+    const before = t.snapshot();
+    expect(await redeem({ sub: 'eve-at-acme' })).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+    for (const sub of ['ada-at-acme', 'bob-at-acme']) expect(await redeem({ sub })).toBeNull();
+  });
+
+  it.each<[string, Partial<IdentityProviderOptions>]>([
+    ['without SCIM', {}],
+    ['with SCIM', { scim: {} }],
+  ])('is refused for a user whom the second entry deactivated, after one %s', async (_what, shared) => {
+    const { t, issuer, redeem, service } = await setAssertionScene({}, {}, {}, shared);
+    const id = await service.addUser('ada@acme.example', { externalId: 'ada-at-acme', active: false });
+    const before = t.snapshot();
+    expect(await redeem()).toBe('invalid_grant');
+    expect(t.snapshot()).toBe(before);
+    await service.patch(`/Users/${id}`, activate);
+    expect(await redeem()).toBeNull();
+    await service.patch(`/Users/${id}`, deactivate);
+    expect(await redeem()).toBe('invalid_grant');
+    const linked = await t.store.findLinkedIdentity(issuer, 'ada-at-acme');
+    const account = await t.store.findAccount(linked?.accountId ?? '');
+    expect(account).toMatchObject({ disabledAt: expect.any(Number) });
   });
 
   it('for a local account does not let the provider disable or remove it', async () => {

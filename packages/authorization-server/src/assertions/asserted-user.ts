@@ -1,9 +1,8 @@
 /** Finds the account of an asserted user: by issuer and subject, then by verified email address if allowed, else a new one. */
 import { OAuthError } from '@portcullis/protocol';
 import { newFederatedAccount } from '../federation/linked-users.ts';
-import { isUserAllowed } from '../federation/provider/federated-user.ts';
-import type { FederationContext, IdentityProvider } from '../federation/provider/identity-provider.ts';
-import { checkProvisionedUser, resolveProvisionedUser } from '../federation/provisioned-users.ts';
+import type { FederationContext } from '../federation/provider/identity-provider.ts';
+import { checkUserOfIssuer, resolveProvisionedUser } from '../federation/provisioned-users.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { emailKey } from '../users/accounts.ts';
 import { invalidAssertion } from './assertion-error.ts';
@@ -29,15 +28,11 @@ export function createFindAssertedUser(context: FederationContext): FindAsserted
   const { identityProviders } = context.options;
   return async (claims, issuer) => {
     const { iss, sub } = claims;
-    const identityProvider = providerOf(iss);
-    if (identityProvider === undefined) return find(claims, issuer);
     const user = { issuer: iss, subject: sub, name: null, claims };
-    // As at each login: a user whom the operator excluded since has a linked account still.
-    if (!isUserAllowed(identityProvider.allowedUsers, user))
-      throw invalidAssertion('its user is not among the allowed users of the identity provider');
-    if (identityProvider.scim === null) return find(claims, issuer);
-    await asAssertionError(checkProvisionedUser(store, identityProvider, user));
+    // Checked at each assertion: an excluded user may still have a linked account.
+    const identityProvider = await asAssertionError(checkUserOfIssuer(store, identityProviders, user));
     const found = await find(claims, issuer);
+    if (identityProvider === null) return found;
     const { accountId, save } = found;
     const isLocal = accountId !== null && (await store.findLinkedIdentity(iss, sub)) === null;
     // Else the provider could disable or remove a local account.
@@ -49,10 +44,6 @@ export function createFindAssertedUser(context: FederationContext): FindAsserted
         (await asAssertionError(resolveProvisionedUser(store, identityProvider, user, resolve))).id,
     };
   };
-
-  function providerOf(issuer: string): IdentityProvider | undefined {
-    return [...identityProviders.values()].find(({ provider }) => provider.issuer === issuer);
-  }
 
   async function find(
     claims: VerifiedAssertion['claims'],
@@ -93,7 +84,8 @@ export function createFindAssertedUser(context: FederationContext): FindAsserted
   async function create({ iss, sub, email, email_verified: verified }: VerifiedAssertion['claims']) {
     const name = verified === true && typeof email === 'string' && emailKey(email) !== null ? email : sub;
     // Never an address or an identifier alone, by which another account could be named.
-    const label = `${name} (${providerOf(iss)?.name ?? new URL(iss).host})`;
+    const known = [...identityProviders.values()].find(({ provider }) => provider.issuer === iss);
+    const label = `${name} (${known?.name ?? new URL(iss).host})`;
     const created = newFederatedAccount(iss, sub, label, clock());
     const accountId = await store.linkIdentity({ issuer: iss, subject: sub, accountId: created.id }, created);
     if (accountId === created.id) events({ type: 'account.created', accountId, identityProvider: iss });

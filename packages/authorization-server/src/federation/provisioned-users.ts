@@ -5,7 +5,7 @@
 import { OAuthError } from '@portcullis/protocol';
 import type { AccountRecord, AuthorizationStore, ProvisionedResource } from '../store/index.ts';
 import { emailForms, emailKey, findAccountsByVerifiedEmail } from '../users/accounts.ts';
-import { claimAt, type FederatedUser, readProfile } from './provider/federated-user.ts';
+import { claimAt, type FederatedUser, isUserAllowed, readProfile } from './provider/federated-user.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
 
 /** Addresses that are looked up for one user. */
@@ -69,7 +69,7 @@ async function findProvisionedUser(
  * Finds the provisioned user, whom the provider must not have deactivated; `null`: there is none.
  * @throws OAuthError `access_denied` for a deactivated user, and for one who is not provisioned where only those are allowed
  */
-export async function checkProvisionedUser(
+async function checkProvisionedUser(
   store: AuthorizationStore,
   identityProvider: IdentityProvider,
   user: FederatedUser,
@@ -79,6 +79,27 @@ export async function checkProvisionedUser(
   if (provisioned?.isActive === false) throw notAllowed('the provisioned user is not active');
   if (provisioned === null && isRequired) throw notAllowed('the user is not provisioned');
   return provisioned;
+}
+
+/**
+ * Checks a user of an issuer, which several identity providers may share: one must allow the user, and none may have
+ * deactivated the user.
+ * @returns the identity provider that provisions the user, else the first with SCIM
+ * @throws OAuthError `access_denied`, as there
+ */
+export async function checkUserOfIssuer(
+  store: AuthorizationStore,
+  identityProviders: ReadonlyMap<string, IdentityProvider>,
+  user: FederatedUser,
+): Promise<IdentityProvider | null> {
+  const all = [...identityProviders.values()].filter(({ provider }) => provider.issuer === user.issuer);
+  if (all.length > 0 && !all.some(({ allowedUsers }) => isUserAllowed(allowedUsers, user)))
+    throw notAllowed('the user is not among the allowed users of the identity provider');
+  const withScim = all.filter(({ scim }) => scim !== null);
+  const provisioned: IdentityProvider[] = [];
+  for (const one of withScim)
+    if ((await checkProvisionedUser(store, one, user)) !== null) provisioned.push(one);
+  return provisioned[0] ?? withScim[0] ?? null;
 }
 
 /**

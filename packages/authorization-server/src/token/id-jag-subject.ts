@@ -10,8 +10,8 @@ import {
 import { createIssuerKeys } from '../assertions/issuer-keys.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { checkProofKey } from '../dpop/dpop-proofs.ts';
-import { isUserAllowed, readOpenIdConnectUser } from '../federation/provider/federated-user.ts';
-import { checkProvisionedUser } from '../federation/provisioned-users.ts';
+import { readOpenIdConnectUser } from '../federation/provider/federated-user.ts';
+import { checkUserOfIssuer } from '../federation/provisioned-users.ts';
 import { readFederatedAuthentication } from '../users/federated-authentication.ts';
 import type { GrantServices } from './grant-handler.ts';
 import { isReusedWithoutKey, refreshTokenIssue, refreshTokenState } from './refresh-token-family.ts';
@@ -100,18 +100,15 @@ export function createFindSubject(services: GrantServices): FindSubject {
     const issuers = providers.map(({ provider }) => provider.issuer);
     const now = clock();
     const claims = await verifyIdToken(token, { issuers, audience: client.id, now }, findKeys);
-    const identityProvider = providers.find(({ provider }) => provider.issuer === claims.iss);
-    const { allowedUsers = {}, twoFactorValues = [] } = identityProvider ?? {};
     const user = readOpenIdConnectUser(claims.iss, claims);
-    // As at each login: a user whom the operator excluded since has a linked account still.
-    if (!isUserAllowed(allowedUsers, user)) throw invalidSubject('its user is not among the allowed ones');
-    if (identityProvider !== undefined)
-      await checkProvisionedUser(store, identityProvider, user).catch((error: unknown) => {
-        const isRefusal = error instanceof OAuthError && error.code === 'access_denied';
-        throw isRefusal ? invalidSubject(error.reason ?? 'its user is not allowed') : error;
-      });
+    // Checked at each exchange: an excluded user may still have a linked account.
+    await checkUserOfIssuer(store, identityProviders, user).catch((error: unknown) => {
+      const isRefusal = error instanceof OAuthError && error.code === 'access_denied';
+      throw isRefusal ? invalidSubject(error.reason ?? 'its user is not allowed') : error;
+    });
     const linked = await store.findLinkedIdentity(claims.iss, claims.sub);
     if (linked === null) throw invalidSubject('its user has no account');
+    const { twoFactorValues = [] } = providers.find(({ provider }) => provider.issuer === claims.iss) ?? {};
     return {
       accountId: linked.accountId,
       authentication: readFederatedAuthentication(claims, twoFactorValues, now),
