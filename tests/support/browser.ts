@@ -1,7 +1,7 @@
 /** A real, headless Chromium for tests, from the binary of `@sparticuz/chromium`: no system package. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -57,7 +57,7 @@ async function extract(): Promise<string> {
     await run(process.execPath, [extraction], { env: { ...process.env, TMPDIR: draft } });
     for (const path of [draft, join(draft, 'chromium')]) await chmod(path, 0o755);
     await writeFile(join(draft, 'fonts/fonts.conf'), FONTS);
-    await rename(draft, cache);
+    await rename(draft, cache).catch(() => rm(draft, { recursive: true }));
     return cache;
   });
 }

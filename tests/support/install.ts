@@ -1,8 +1,8 @@
 /** Packages that only one exhaustive test needs: installed on demand, in the exact versions of a package.json beside that test. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,7 +17,8 @@ export interface Installation {
 }
 
 /**
- * Installs what the package.json of a test folder names, unless exactly that is installed. Test files of one folder wait for each other.
+ * Installs what the package.json of a test folder names, as its .npmrc says, unless exactly that is installed. Test files of one
+ * folder wait for each other.
  * @param folder the name of a cache folder is its last segment
  */
 export async function installPackages(folder: string): Promise<Installation> {
@@ -25,45 +26,38 @@ export async function installPackages(folder: string): Promise<Installation> {
   return exclusively(`${cwd}.lock`, () => install(folder, cwd));
 }
 
-/** Runs an action while no other process runs one with the same lock file. */
-export async function exclusively<Result>(lock: string, act: () => Promise<Result>): Promise<Result> {
-  await mkdir(join(lock, '..'), { recursive: true });
-  await acquire(lock);
-  try {
-    return await act();
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
 /** Milliseconds between attempts. */
 const PACE = 200;
 
-/** A lock file with the id of the process that holds it; that of a process that ended is removed. */
-async function acquire(lock: string): Promise<void> {
-  const held = await writeFile(lock, String(process.pid), { flag: 'wx' }).then(
-    () => true,
-    () => false,
-  );
-  if (held) return;
-  const holder = Number(await readFile(lock, 'utf8').catch(() => ''));
-  if (holder > 0 && !isAlive(holder)) await rm(lock, { force: true });
-  else await setTimeout(PACE);
-  await acquire(lock);
+/** Runs an action while no other process runs one with the same lock: a transaction of an empty database, which ends with its process. */
+export async function exclusively<Result>(lock: string, act: () => Promise<Result>): Promise<Result> {
+  await mkdir(dirname(lock), { recursive: true });
+  const database = new DatabaseSync(`${lock}.db`, { timeout: 0 });
+  try {
+    while (!begins(database)) await setTimeout(PACE);
+    return await act();
+  } finally {
+    database.close();
+  }
 }
 
-function isAlive(pid: number): boolean {
+const SQLITE_BUSY = 5;
+
+function begins(database: DatabaseSync): boolean {
   try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
+    database.exec('BEGIN EXCLUSIVE');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false;
+    throw error;
   }
 }
 
 async function install(folder: string, cwd: string): Promise<Installation> {
   const modules = join(cwd, 'node_modules');
   const marker = join(modules, '.installed.json');
-  const wanted = await readFile(join(folder, 'package.json'), 'utf8');
+  const settings = await readFile(join(folder, '.npmrc'), 'utf8').catch(() => '');
+  const wanted = (await readFile(join(folder, 'package.json'), 'utf8')) + settings;
   const installed = await readFile(marker, 'utf8').catch(() => undefined);
   if (installed === wanted) return { modules, missing: undefined };
   await mkdir(cwd, { recursive: true });
@@ -71,8 +65,7 @@ async function install(folder: string, cwd: string): Promise<Installation> {
   // What `overrides` replace by `file:none` is left out.
   await mkdir(join(cwd, 'none'), { recursive: true });
   await writeFile(join(cwd, 'none/package.json'), '{ "name": "none", "version": "0.0.0" }');
-  const settings = join(folder, '.npmrc');
-  if (existsSync(settings)) await cp(settings, join(cwd, '.npmrc'));
+  await writeFile(join(cwd, '.npmrc'), settings);
   try {
     await promisify(execFile)('npm', INSTALL, { cwd, timeout: 300_000 });
   } catch (error) {
