@@ -151,6 +151,18 @@ describe('a merged server', () => {
     expect(calls()).toBe(1);
   });
 
+  it('lists what the token of the request allows, in a session that another one has opened', async () => {
+    const { gateway, open } = await setUp();
+    const { session } = await open('alice_inspector_files.read_files.write');
+    const list = async (user: string) => {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+      const headers = { 'mcp-session-id': session };
+      return (await gateway.send(user, { path: '/all', message, headers })).text();
+    };
+    expect(await list('alice_inspector_files.read')).not.toContain('fs__write_file');
+    expect(await list('alice_inspector_files.read_files.write')).toContain('fs__write_file');
+  });
+
   it('hides and refuses a tool of a part that has changed since it was approved', async () => {
     const { open, state, gateway, calls } = await setUp();
     const client = await open();

@@ -83,6 +83,8 @@ export interface Call {
   readonly receive?: (message: Message) => void;
   /** The client's network address; absent for requests of the gateway itself. */
   readonly network?: string;
+  /** Of this request: its token may allow less than the one with which the session was opened. */
+  readonly principal?: Principal;
 }
 
 /** The reason why a backend did not respond. */

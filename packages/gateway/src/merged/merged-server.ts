@@ -148,6 +148,9 @@ export function createMergedBackend(
   };
 }
 
+/** Who sends a message, from where. */
+type Sender = Pick<Call, 'network' | 'principal'>;
+
 type Request = Parameters<BackendSession['request']>[0];
 
 class MergedSession implements BackendSession {
@@ -243,16 +246,17 @@ class MergedSession implements BackendSession {
 
   async #listPart(prefix: string, method: string, member: string, call: Call): Promise<readonly unknown[]> {
     const part = this.#partOf(prefix);
-    if (isAnonymous(this.#principal) && !hasPublicOperations(part.server)) return [];
+    const { principal = this.#principal } = call;
+    if (isAnonymous(principal) && !hasPublicOperations(part.server)) return [];
     if (!(await this.#allows(prefix, method, call))) return [];
-    const request = requestOf(part, this.#principal, call.network);
+    const request = requestOf(part, principal, call.network);
     const entries: unknown[] = [];
     let cursor: unknown;
     for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
       const { result } = await this.#ask(prefix, { jsonrpc: '2.0', id: page + 1, method, params }, call);
       if (!isMembers(result)) break;
-      const credential = await this.#credentials.for(this.#principal, part.server);
+      const credential = await this.#credentials.for(principal, part.server);
       const allowed = await part.control.filter(result, request, credential.key);
       const list = isMembers(allowed) ? prefixResult(prefix, allowed)[member] : null;
       if (Array.isArray(list)) entries.push(...list);
@@ -263,12 +267,16 @@ class MergedSession implements BackendSession {
   }
 
   /** Whether the rules of a member allow a message that names nothing, and goes to all members. */
-  async #allows(prefix: string, method: string, { network }: Pick<Call, 'network'>): Promise<boolean> {
+  async #allows(
+    prefix: string,
+    method: string,
+    { network, principal = this.#principal }: Sender,
+  ): Promise<boolean> {
     const { server, control } = this.#partOf(prefix);
     const message = { ...WITHOUT_TARGET, kind: 'request', id: null, method, at: 0 } as const;
     const body = { isBatch: false, messages: [message], length: 0, bytes: null };
-    const request = requestOf({ server }, this.#principal, network);
-    const credential = await this.#credentials.for(this.#principal, server);
+    const request = requestOf({ server }, principal, network);
+    const credential = await this.#credentials.for(principal, server);
     try {
       return (await control.decide(request, body, credential)) === null;
     } catch (error) {
@@ -280,7 +288,7 @@ class MergedSession implements BackendSession {
   /** Sends to the open members whose rules allow it; a failing one does not affect the others. */
   async #eachAllowed(
     method: string,
-    call: Pick<Call, 'network'>,
+    call: Sender,
     send: (prefix: string) => Promise<unknown>,
   ): Promise<void> {
     await Promise.allSettled(

@@ -72,7 +72,8 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
   try {
     const connection = await session.connect();
     const receive = (received: Message): void => current().send(received);
-    const response = await connection.request(message, { signal, receive, network: request.network });
+    const { network, principal } = request;
+    const response = await connection.request(message, { signal, receive, network, principal });
     finish(await edit(response, request));
   } catch (failure) {
     const isEnded = signal.reason instanceof BackendError;

@@ -156,7 +156,7 @@ async function exchange(
   { request, session, message, reply }: StatelessRequest,
 ): Promise<void> {
   const controller = new AbortController();
-  const { outgoing, owner, network } = request;
+  const { outgoing, owner, network, principal } = request;
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) controller.abort();
   });
@@ -167,7 +167,7 @@ async function exchange(
   const stopWaiting = openWhenLate(request.incoming, () => reply);
   const outcome = await calls
     .exchange({
-      ...{ owner, network, session },
+      ...{ owner, network, principal, session },
       message: IN_BOTH.has(message.method) ? withoutRequestMeta(message) : message,
       signal: controller.signal,
       send(received) {

@@ -11,6 +11,7 @@ import {
   parameter,
   type RequestMessage,
 } from '@portcullis/http';
+import type { Principal } from '@portcullis/resource-server';
 import {
   INPUT_PATIENCE,
   MAX_WAITING_CALLS,
@@ -26,6 +27,7 @@ interface WaitingExchange {
   readonly owner: Owner;
   /** The client's network address. */
   readonly network: string;
+  readonly principal: Principal;
   readonly session: BackendSession;
   readonly message: RequestMessage;
   /** Aborts when the client has disappeared. */
@@ -112,7 +114,7 @@ export function createWaitingCalls(sealer: Sealer) {
   }
 }
 
-function start({ owner, network, session, message }: WaitingExchange): WaitingCall {
+function start({ owner, network, principal, session, message }: WaitingExchange): WaitingCall {
   const controller = new AbortController();
   const call: WaitingCall = {
     owner: ownerKey(owner),
@@ -140,10 +142,12 @@ function start({ owner, network, session, message }: WaitingExchange): WaitingCa
     call.serverRequests.set(String(received.id), received);
     call.wake();
   };
-  session.request(message, { signal: controller.signal, receive, network }).then(finish, (error: unknown) => {
-    const unknown = new BackendError('unavailable', 'The server did not answer.');
-    finish(error instanceof Error ? error : unknown);
-  });
+  session
+    .request(message, { signal: controller.signal, receive, network, principal })
+    .then(finish, (error: unknown) => {
+      const unknown = new BackendError('unavailable', 'The server did not answer.');
+      finish(error instanceof Error ? error : unknown);
+    });
   return call;
 }
 
