@@ -3,6 +3,7 @@ import type { GatewayServerOptions } from '../src/options.ts';
 import { testServer } from '../src/test-server.ts';
 import {
   callOf,
+  INITIALIZE,
   lastMessage,
   type SessionClient,
   sendStateless,
@@ -281,6 +282,19 @@ describe('a shared process', () => {
     const { call } = await startSession(to, 'alice');
     expect(JSON.parse(await call('capabilities'))).toEqual({});
     expect(await call('ask')).toBe('error -32601');
+  });
+
+  it('is initialized once: no session initializes it again, in a batch or alone', async () => {
+    const to = await start({ process: 'shared' });
+    const [alice, bob] = await Promise.all(
+      ['alice', 'bob'].map((user) => startSession(to, user, '/mcp', { protocolVersion: '2025-03-26' })),
+    );
+    const again = { ...INITIALIZE, params: { ...INITIALIZE.params, capabilities: { sampling: {} } } };
+    for (const body of [[again], [again, callOf('pid')], again]) {
+      const response = await bob?.post(body);
+      expect([response?.status, await response?.json()]).toMatchObject([400, { error: { code: -32_600 } }]);
+    }
+    expect(JSON.parse((await alice?.call('capabilities')) ?? '')).toEqual({});
   });
 
   it('reports to each user what they want to know, whatever level another sets', async () => {

@@ -151,13 +151,13 @@ const LAST_WITH_BATCHES = '2025-03-26';
 
 /**
  * A stateless request that names a version in the body, too, is left to the backend, whose error lists what it supports.
- * @throws MessageError for a version that does not exist, or has no batches
+ * @throws MessageError for a version that does not exist, or has no batches, and for an `initialize` in a batch or in a session
  * @see MCP 2025-06-18, basic/transports, protocol version header
  */
-export function checkProtocolVersion(
-  { isBatch, messages: [message] }: ScannedBody,
-  headers: IncomingHttpHeaders,
-): void {
+export function checkProtocolVersion(body: ScannedBody, headers: IncomingHttpHeaders): void {
+  checkInitialize(body, headers);
+  const { isBatch, messages } = body;
+  const [message] = messages;
   const header = headers['mcp-protocol-version'];
   if (header === undefined || message === undefined) return;
   const version = String(header);
@@ -169,6 +169,17 @@ export function checkProtocolVersion(
   }
   if (isBatch && version > LAST_WITH_BATCHES)
     throw new MessageError('invalidRequest', `MCP ${version} has no batches: send one message.`, { id });
+}
+
+/**
+ * A process that users share is initialized once, for all of them.
+ * @see MCP 2025-03-26, lifecycle: `initialize` MUST NOT be part of a batch; transports: it is sent without a session ID
+ */
+function checkInitialize({ isBatch, messages }: ScannedBody, headers: IncomingHttpHeaders): void {
+  const found = messages.find(({ method }) => method === 'initialize');
+  if (found === undefined || !(isBatch || headers['mcp-session-id'] !== undefined)) return;
+  const text = 'Send initialize as the only message, without a session.';
+  throw new MessageError('invalidRequest', text, { id: found.id });
 }
 
 /** Connections that are closed after a response. */

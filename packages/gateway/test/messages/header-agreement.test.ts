@@ -67,6 +67,18 @@ describe('checkHeaderAgreement', () => {
     else expect(check).toThrow(expect.objectContaining({ status: 400, code: -32_600 }));
   });
 
+  it.each([
+    ['alone', (message: object) => message, {}, true],
+    ['in a batch', (message: object) => [message], {}, false],
+    ['in a batch with others', (message: object) => [list, message], {}, false],
+    ['in a session', (message: object) => message, { 'mcp-session-id': 'known' }, false],
+  ])('decides about an initialize %s', (_what, wrap, headers, isAccepted) => {
+    const body = wrap({ jsonrpc: '2.0', id: 2, method: 'initialize', params: {} });
+    const check = () => checkProtocolVersion(scanBody(Buffer.from(JSON.stringify(body))), headers);
+    if (isAccepted) expect(check).not.toThrow();
+    else expect(check).toThrow(expect.objectContaining({ status: 400, code: -32_600, id: '2' }));
+  });
+
   it.each(table)('decides about $what', ({ body, headers, isAccepted }) => {
     const check = () => checkHeaderAgreement(scanBody(Buffer.from(JSON.stringify(body))), headers);
     if (isAccepted) expect(check).not.toThrow();
