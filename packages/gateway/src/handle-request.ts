@@ -7,6 +7,7 @@ import { allowLongBody, onShutdown } from '@portcullis/http/node';
 import type { Span } from '@portcullis/http/tracing';
 import type { Explanation } from '@portcullis/policy';
 import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.ts';
+import type { CallBody } from './approvals/bound-call.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { hasFailed } from './backends/clients/reply.ts';
 import { STATELESS } from './backends/revisions.ts';
@@ -305,15 +306,19 @@ export class RequestHandling {
       this.#then(checked, (call) => {
         const bytes = body?.bytes ?? null;
         if (call === null || bytes === null) allow();
-        else this.#useApprovals(call, bytes).then((isUsed) => isUsed && this.#try(allow), this.#fail);
+        else
+          this.#useApprovals(call, { bytes, sent: this.#sentOf(bytes) }).then(
+            (isUsed) => isUsed && this.#try(allow),
+            this.#fail,
+          );
       });
     });
   }
 
   /** Uses the approvals of a call. Other calls may be faster, so that it has to be approved again. */
-  async #useApprovals(call: UnapprovedCall, bytes: Buffer): Promise<boolean> {
+  async #useApprovals(call: UnapprovedCall, body: CallBody): Promise<boolean> {
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      const use = await this.#services.approvals.find(this.#request, call, bytes);
+      const use = await this.#services.approvals.find(this.#request, call, body);
       if (this.#request.outgoing.destroyed) this.#on({ kind: 'gone' });
       // It was refused meanwhile, since this process shuts down.
       if (this.#phase.kind !== 'checking') return false;
@@ -324,6 +329,11 @@ export class RequestHandling {
       }
     }
     throw unavailable('The approval was used by another call. Send the request again.', 1);
+  }
+
+  #sentOf(bytes: Buffer): Buffer {
+    const known = 'body' in this.#phase ? this.#phase.body : null;
+    return known?.kind === 'whole' ? known.sent : bytes;
   }
 
   /** Checks everything once more, while the request at the backend is still incomplete. */

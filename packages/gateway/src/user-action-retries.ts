@@ -1,8 +1,9 @@
 /** Asks clients of the stateless revision to let their user act on a page: a result with a URL to open, and a wait for the outcome. */
 import { randomUUID } from 'node:crypto';
-import { isMembers, type Message, parameter } from '@portcullis/http';
+import { isMembers, type JsonFields, type Message, parameter } from '@portcullis/http';
 import { MAY_ASK, metaKeys, STATELESS } from './backends/revisions.ts';
 import { GatewayError, InputRequired } from './http/error-response.ts';
+import { parseExactly } from './messages/parse-exactly.ts';
 import type { ByteRange, ScannedBody } from './messages/scanned-message.ts';
 import type { UserActionRequired } from './messages/user-action.ts';
 import type { Owner } from './servers/request.ts';
@@ -12,8 +13,10 @@ import type { Sealer } from './sessions/sealer.ts';
 export interface UserActionRetry {
   /** The user does not want to open the URL. */
   readonly isDeclined: boolean;
-  /** The body without what is for the gateway. */
+  /** The body without what is for the gateway, with the input for the backend that the request had before. */
   readonly body: Buffer;
+  /** The opened state of the request. */
+  readonly state: string;
 }
 
 export type UserActionRetries = ReturnType<typeof createUserActionRetries>;
@@ -21,17 +24,23 @@ export type UserActionRetries = ReturnType<typeof createUserActionRetries>;
 /** The key of the input request in the result. */
 const KEY = 'open';
 
+/** The state: the input for the backend that the request had, as JSON. */
+const STATE = /^open (\{.*\})$/s;
+
 export function createUserActionRetries(sealer: Sealer) {
   return {
     /** `null` for a request that is no retry of one. */
     readRetry(owner: Owner, { messages, isBatch }: ScannedBody, body: Buffer): UserActionRetry | null {
-      const state = messages[0]?.requestState ?? null;
-      if (state === null || isBatch || sealer.open('request', owner, state.value) !== KEY) return null;
-      const message = JSON.parse(body.toString()) as Message;
+      const sealed = messages[0]?.requestState ?? null;
+      const state = sealed === null || isBatch ? null : sealer.open('request', owner, sealed.value);
+      const [, input] = STATE.exec(state ?? '') ?? [];
+      if (state === null || input === undefined) return null;
+      const message = parseExactly(body.toString()) as Message;
       const action = parameter(message, 'inputResponses', KEY, 'action') ?? 'accept';
       return {
         isDeclined: action !== 'accept',
-        body: withoutInput(message, messages[0]?.arguments ?? null, body),
+        body: withInput(message, parseExactly(input) as JsonFields, messages[0]?.arguments ?? null, body),
+        state,
       };
     },
     /**
@@ -39,7 +48,7 @@ export function createUserActionRetries(sealer: Sealer) {
      * @see MCP 2026-07-28, base protocol: the error code -32042 MUST NOT be used
      */
     answer(required: UserActionRequired, owner: Owner, body: Buffer, retry: UserActionRetry | null): Error {
-      const message = JSON.parse(body.toString()) as Message;
+      const message = parseExactly(body.toString()) as Message;
       if (parameter(message, '_meta', metaKeys.version) !== STATELESS) return required;
       const { message: text, url } = required;
       const mayAsk = MAY_ASK.has(message.method ?? '');
@@ -49,7 +58,8 @@ export function createUserActionRetries(sealer: Sealer) {
         return new GatewayError(400, 'missingClientCapability', text, {
           details: { requiredCapabilities: { elicitation: { url: {} } }, url },
         });
-      const requestState = sealer.seal('request', owner, KEY);
+      const state = retry?.state ?? `${KEY} ${JSON.stringify(inputOf(message, sealer, owner))}`;
+      const requestState = sealer.seal('request', owner, state);
       // Who has opened the URL is not asked again.
       if (retry !== null) return new InputRequired({ requestState });
       const params = { mode: 'url', message: text, url };
@@ -61,9 +71,17 @@ export function createUserActionRetries(sealer: Sealer) {
   };
 }
 
+/** The input that a request has for the backend: the client does not send it again with its next response. */
+function inputOf({ params }: Message, sealer: Sealer, owner: Owner): JsonFields {
+  const { inputResponses, requestState } = params as JsonFields;
+  const state = typeof requestState === 'string' ? sealer.open('request', owner, requestState) : null;
+  return { inputResponses, ...(state !== null && { requestState: state }) };
+}
+
 /** The arguments stay as they were written, byte for byte: rules and approvals are about these bytes. */
-function withoutInput(message: Message, given: ByteRange | null, body: Buffer): Buffer {
-  const { inputResponses: _, requestState: __, ...params } = message.params as Record<string, unknown>;
+function withInput(message: Message, input: JsonFields, given: ByteRange | null, body: Buffer): Buffer {
+  const { inputResponses: _, requestState: __, ...others } = message.params as JsonFields;
+  const params = { ...others, ...input };
   if (given === null) return Buffer.from(JSON.stringify({ ...message, params }));
   const marker = randomUUID();
   const text = JSON.stringify({ ...message, params: { ...params, arguments: marker } });

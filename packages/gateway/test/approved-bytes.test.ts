@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newApproval } from '../../store/testing/approvals.ts';
 import type { GatewayServerOptions } from '../src/options.ts';
-import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
+import { answerAll, json, startBackend, type TestBackend } from './support/backend.ts';
 import type { Page, TestBrowser } from './support/browser.ts';
 import {
   browserOf,
@@ -184,6 +184,47 @@ describe('an approval', () => {
     await decide(scene.ada, await firstRequested(scene));
     expect((await pending).status).toBe(200);
     expect(scene.executed()).toEqual([given]);
+  });
+
+  it('serves no call with input that its approver did not see, and the call with the input that was shown', async () => {
+    const scene = await setScene(BY_USER, ({ body }, response) => {
+      const { id, params } = JSON.parse(body);
+      const elicitation = {
+        mode: 'form',
+        message: 'To?',
+        requestedSchema: { type: 'object', properties: {} },
+      };
+      const asked = {
+        resultType: 'input_required',
+        inputRequests: { to: { method: 'elicitation/create', params: elicitation } },
+        requestState: 'step',
+      };
+      json(response, { jsonrpc: '2.0', id, result: params.inputResponses === undefined ? asked : {} });
+    });
+    const inputsOf = () =>
+      scene.backend.received
+        .filter(({ body }) => body.includes('tools/call'))
+        .map(({ body }) => JSON.parse(body).params)
+        .map(({ inputResponses, requestState }) => ({ inputResponses, requestState }));
+    const withInput = (to: string, state: string) => ({
+      more: `,"inputResponses":{"to":{"action":"accept","content":{"to":"${to}","n":1.0}}},"requestState":"${state}"`,
+    });
+    await decide(scene.ada, await requested(scene.call(APPROVED)));
+    const other = ',"inputResponses":{"to":{"action":"accept","content":{"to":"mallory"}}}';
+    await requested(scene.call(APPROVED, { more: other }));
+    expect(inputsOf()).toEqual([]);
+    const asked = (await (await scene.call(APPROVED)).json()) as { result: { requestState: string } };
+    const response = await scene.call(APPROVED, withInput('bob', asked.result.requestState));
+    const url = await requested(Promise.resolve(response.clone()));
+    expect((await scene.ada.allow(url)).html).toContain('bob');
+    expect(inputsOf()).toEqual([{}]);
+    await decide(scene.ada, url);
+    const own = (await response.json()) as { result: { requestState: string } };
+    const retry = `,"inputResponses":{"open":{"action":"accept"}},"requestState":"${own.result.requestState}"`;
+    expect((await scene.call(APPROVED, { more: retry })).status).toBe(200);
+    const inputResponses = { to: { action: 'accept', content: { to: 'bob', n: 1 } } };
+    expect(inputsOf()).toEqual([{}, { inputResponses, requestState: 'step' }]);
+    expect(scene.backend.received.at(-1)?.body).toContain('"n":1.0');
   });
 
   it('serves one of many equal calls at once', async () => {

@@ -8,7 +8,7 @@ import { UserActionRequired } from '../messages/user-action.ts';
 import { forbidden, type UnapprovedCall } from '../policy/check-messages.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
-import { readBoundCall } from './bound-call.ts';
+import { type CallBody, readBoundCall } from './bound-call.ts';
 
 /** The call waits for a decision. */
 export class ApprovalRequired extends UserActionRequired {
@@ -27,7 +27,7 @@ export interface ApprovalGate {
    * @throws ApprovalRequired while one is pending, MessageError if one was denied or the call cannot be approved, GatewayError 429 when
    * too many are pending
    */
-  find(sender: Pick<OwnedRequest, 'principal'>, call: UnapprovedCall, body: Buffer): Promise<ApprovedUse>;
+  find(sender: Pick<OwnedRequest, 'principal'>, call: UnapprovedCall, body: CallBody): Promise<ApprovedUse>;
 }
 
 /** @param pins the approved definitions of the tools; `null`: there are none */

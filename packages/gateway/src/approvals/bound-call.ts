@@ -4,6 +4,7 @@ import { isMembers, type JsonFields } from '@portcullis/http';
 import { createCallArguments } from '@portcullis/policy';
 import { MAX_APPROVAL_ARGUMENTS } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
+import { parseExactly } from '../messages/parse-exactly.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
 
 interface BoundCall {
@@ -16,16 +17,24 @@ interface BoundCall {
   readonly hash: string;
 }
 
+/** The body of a call. */
+export interface CallBody {
+  /** As the client sent it. */
+  readonly bytes: Buffer;
+  /** As sent to the backend, with the same bytes of the arguments. */
+  readonly sent: Buffer;
+}
+
 /**
  * Reads the parts of a call that an approval binds. Every JSON parser reads them with the same result.
  * @throws MessageError
  */
-export function readBoundCall(message: ScannedMessage, body: Buffer): BoundCall {
+export function readBoundCall(message: ScannedMessage, body: CallBody): BoundCall {
   const { arguments: range, id } = message;
-  const bytes = range === null ? Buffer.alloc(0) : body.subarray(range.start, range.end);
+  const bytes = range === null ? Buffer.alloc(0) : body.bytes.subarray(range.start, range.end);
   const text = bytes.toString();
   if (range !== null) readStrictly(text, 'arguments', id);
-  const others = readOthers(body.toString(), id);
+  const others = readOthers(body.sent.toString(), id);
   if (bytes.length + Buffer.byteLength(others) > MAX_APPROVAL_ARGUMENTS)
     throw new MessageError('invalidParams', 'The arguments are too long to be shown for approval.', { id });
   if (others === '{}') return { arguments: text, hash: sha256(bytes) };
@@ -44,8 +53,8 @@ function readStrictly(text: string, what: string, id: string | null): void {
   }
 }
 
-/** Parameters that are bound separately, and those that a client adds when it retries the call after an approval. */
-const APART: readonly string[] = ['name', 'arguments', 'requestState', 'inputResponses'];
+/** Parameters that are bound separately. What a client adds for the gateway's own elicitation is not sent. */
+const APART: readonly string[] = ['name', 'arguments'];
 /** Metadata of the transport and the sender: its values do not change what the call does. */
 const WITHOUT_EFFECT: readonly string[] = [
   'progressToken',
@@ -58,12 +67,16 @@ const WITHOUT_EFFECT: readonly string[] = [
   'baggage',
 ];
 
-/** The other parameters as JSON, such as `task`, and members of `_meta`. Numbers are as they are written. */
+/**
+ * The other parameters as JSON, such as `task` and the input that a backend requested, and members of `_meta`. Numbers are as they are
+ * written: `1.0` is another value than `1` for some servers.
+ */
 function readOthers(text: string, id: string | null): string {
   const { params } = parseExactly(text) as { readonly params: JsonFields };
   const { _meta: meta, ...others } = params;
   const left = {
-    ...without(others, APART),
+    // In one order: a request that is sent again may have another.
+    ...sorted(without(others, APART)),
     ...(isMembers(meta) ? metaOf(without(meta, WITHOUT_EFFECT)) : meta !== undefined && { _meta: meta }),
   };
   const found = JSON.stringify(left);
@@ -74,17 +87,10 @@ function readOthers(text: string, id: string | null): string {
 
 const metaOf = (meta: JsonFields) => (Object.keys(meta).length === 0 ? {} : { _meta: meta });
 
-function without(members: JsonFields, names: readonly string[]): JsonFields {
-  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
+function sorted(members: JsonFields): JsonFields {
+  return Object.fromEntries(Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** With each number as it is written: `1.0` is another value than `1` for some servers. */
-function parseExactly(text: string): unknown {
-  const { parse, rawJSON } = JSON as unknown as {
-    parse(text: string, revive: unknown): unknown;
-    rawJSON(text: string): unknown;
-  };
-  return parse(text, (_name: string, value: unknown, { source }: { readonly source?: string }) =>
-    typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
-  );
+function without(members: JsonFields, names: readonly string[]): JsonFields {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
