@@ -297,6 +297,41 @@ describe('a shared process', () => {
     expect(JSON.parse((await alice?.call('capabilities')) ?? '')).toEqual({});
   });
 
+  it('reports a resource to those who subscribed to it or to one above it, not to a beginning of its name', async () => {
+    const to = await start({ process: 'shared' });
+    const subscribers = ['file:///notes', 'file:///no', 'file:', 'f', 'file:///notes/a', 'file:///notes/'];
+    const sessions = await Promise.all(
+      subscribers.map(async (uri, index) => {
+        const { session, post, call } = await startSession(to, `user${index}`);
+        const subscribe = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } };
+        expect((await post(subscribe)).status).toBe(200);
+        return { call, session, uri, index };
+      }),
+    );
+    const streams = await Promise.all(
+      sessions.map(async ({ session, index }) => {
+        const headers = { 'mcp-session-id': session };
+        const response = await to.send(`user${index}`, { method: 'GET', headers });
+        return (response.body as ReadableStream<Uint8Array>).getReader();
+      }),
+    );
+    await sessions[0]?.call('touch', { uri: 'file:///notes/a' });
+    await sessions[0]?.call('change');
+    const reported = await Promise.all(
+      streams.map(async (reader) => {
+        let text = '';
+        while (!text.includes('list_changed')) text += new TextDecoder().decode((await reader.read()).value);
+        await reader.cancel();
+        return text.includes('file:///notes/a');
+      }),
+    );
+    expect(sessions.filter((_one, index) => reported[index]).map(({ uri }) => uri)).toEqual([
+      'file:///notes',
+      'file:///notes/a',
+      'file:///notes/',
+    ]);
+  });
+
   it('reports to each user what they want to know, whatever level another sets', async () => {
     const to = await start({ process: 'shared' });
     const [alice, bob] = [await startSession(to, 'alice'), await startSession(to, 'bob')];
@@ -490,8 +525,10 @@ describe('a client of revision 2026-07-28', () => {
     );
     await sendStateless(to, 'alice', 'tools/call', { name: 'change' });
     expect(await next()).toContain('notifications/tools/list_changed');
-    await sendStateless(to, 'alice', 'tools/call', { name: 'touch', arguments: { uri: 'file:///a' } });
-    expect(await next()).toContain('file:///a');
+    await sendStateless(to, 'alice', 'tools/call', { name: 'touch', arguments: { uri: 'file:///ab' } });
+    await sendStateless(to, 'alice', 'tools/call', { name: 'touch', arguments: { uri: 'file:///a/b' } });
+    const reported = await next();
+    expect([reported.includes('file:///a/b'), reported.includes('file:///ab')]).toEqual([true, false]);
     await reader.cancel();
   });
 

@@ -12,6 +12,7 @@ import {
 } from '@portcullis/http';
 import type { GatewayRequest } from '../../servers/request.ts';
 import type { BackendSession } from '../backend.ts';
+import { isWithin } from '../exchange/subscriptions.ts';
 import { hasCapability, metaKeys, reportedLists } from '../revisions.ts';
 import type { Reply } from './reply.ts';
 
@@ -62,7 +63,7 @@ async function grant(session: BackendSession, wanted: JsonFields): Promise<JsonF
 function isWanted(message: Message, granted: JsonFields): boolean {
   if (message.method === 'notifications/resources/updated') {
     const uri = parameter(message, 'uri');
-    return typeof uri === 'string' && urisOf(granted).some((subscribed) => uri.startsWith(subscribed));
+    return typeof uri === 'string' && urisOf(granted).some((subscribed) => isWithin(uri, subscribed));
   }
   const [, kind = ''] =
     /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(message.method ?? '') ?? [];

@@ -4,6 +4,14 @@ import type { ExchangeSession } from './pending-requests.ts';
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
+/** Whether a resource is one, or below one: `file:///notes/a` is below `file:///notes`, and nothing is below `file:`. */
+export function isWithin(uri: string, above: string): boolean {
+  if (uri === above) return true;
+  const folder = above.endsWith('/') ? above : `${above}/`;
+  const [root = ''] = /^[^/]*(?:\/\/[^/]*)?/.exec(uri) ?? [];
+  return folder.length > root.length && uri.startsWith(folder);
+}
+
 /** Closing one session does not affect the subscriptions of another. */
 export function createSubscriptions() {
   const subscribers = new Map<string, Set<ExchangeSession>>();
@@ -32,7 +40,7 @@ export function createSubscriptions() {
     /** Whether a session has subscribed to a resource, or to one above it. */
     includes: (session: ExchangeSession, uri: unknown): boolean =>
       typeof uri === 'string' &&
-      [...subscribers].some(([subscribed, known]) => known.has(session) && uri.startsWith(subscribed)),
+      [...subscribers].some(([subscribed, known]) => known.has(session) && isWithin(uri, subscribed)),
     /** Removes a session. @returns the resources that no session is subscribed to any more */
     release: (session: ExchangeSession): readonly string[] =>
       [...subscribers].flatMap(([uri, known]) => (known.has(session) && leave(session, uri) ? [uri] : [])),
