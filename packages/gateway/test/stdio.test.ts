@@ -532,6 +532,23 @@ describe('a client of revision 2026-07-28', () => {
     await reader.cancel();
   });
 
+  it('has tasks under ids of its own, which are unknown to others', async () => {
+    const to = await start();
+    const started = await (await sendStateless(to, 'alice', 'tools/call', { name: 'task' })).text();
+    expect(started).not.toContain('task-1');
+    const [, taskId = ''] = /"task":\{"taskId":"([^"]+)"/.exec(started) ?? [];
+    const get = async (user: string, id: string) =>
+      lastMessage(await sendStateless(to, user, 'tasks/get', { taskId: id }));
+    for (const [user, id] of [
+      ['bob', taskId],
+      ['alice', 'task-1'],
+    ] as const)
+      expect(await get(user, id)).toMatchObject({ error: { code: -32_602 } });
+    const found = await get('alice', taskId);
+    expect(found).toMatchObject({ result: { taskId: expect.any(String), status: 'working' } });
+    expect(JSON.stringify(found)).not.toContain('task-1');
+  });
+
   it('refuses what the revision does not have', async () => {
     const to = await start();
     const ping = await sendStateless(to, 'alice', 'ping');

@@ -20,6 +20,7 @@ import {
   SHARED_SESSION_SWEEP,
 } from '../../limits.ts';
 import { type GatewayRequest, ownerKey, userKey } from '../../servers/request.ts';
+import { MessageHandles } from '../../sessions/message-handles.ts';
 import type { BackendSession } from '../backend.ts';
 import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
@@ -53,13 +54,14 @@ interface StatelessRequest {
 }
 
 export function createStatelessClients(options: ClientsOptions): RevisionClients {
-  const calls = createWaitingCalls(options.sealer);
+  const calls = createWaitingCalls();
   const connect = createConnections(options);
 
   return {
     async post(request, messages) {
       const [message] = messages;
-      const reply = createReply(request.outgoing);
+      const handles = new MessageHandles(options.sealer, request.owner);
+      const reply = createReply(request.outgoing, null, (one) => handles.seal(one));
       if (messages.length !== 1 || message === undefined) {
         const text = 'Revision 2026-07-28 has no batches.';
         return reply.end(errorResponse(null, errorCodes.invalidRequest, text), 400);

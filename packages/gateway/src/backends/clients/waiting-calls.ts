@@ -19,7 +19,6 @@ import {
   SERVER_REQUEST_DELAY,
 } from '../../limits.ts';
 import { type Owner, ownerKey, userKey } from '../../servers/request.ts';
-import type { Sealer } from '../../sessions/sealer.ts';
 import { BackendError, type BackendSession } from '../backend.ts';
 import { INPUT_METHODS, MAY_ASK } from '../revisions.ts';
 
@@ -54,7 +53,7 @@ interface WaitingCall {
   timer: NodeJS.Timeout | undefined;
 }
 
-export function createWaitingCalls(sealer: Sealer) {
+export function createWaitingCalls() {
   /** Calls wait in this process: other processes cannot respond to the backend. */
   const process = randomUUID();
   const calls = new Map<string, WaitingCall>();
@@ -62,7 +61,7 @@ export function createWaitingCalls(sealer: Sealer) {
   return {
     /** The response, or a result that asks for input; `null` if the client has disappeared. @throws BackendError */
     async exchange(exchange: WaitingExchange): Promise<Message | null> {
-      const { owner, message } = exchange;
+      const { message } = exchange;
       const state = parameter(message, 'requestState');
       const found = state === undefined ? ([randomUUID(), start(exchange)] as const) : find(exchange, state);
       if (typeof found === 'string') return errorResponse(message.id, errorCodes.invalidParams, found);
@@ -74,7 +73,8 @@ export function createWaitingCalls(sealer: Sealer) {
       if (call.outcome instanceof Error) throw call.outcome;
       if (call.outcome !== null) return { ...call.outcome, jsonrpc: '2.0', id: message.id };
       retain(call, id);
-      const requestState = sealer.seal('request', owner, `${process} ${id}`);
+      // Sealed with the other identifiers of the response.
+      const requestState = `${process} ${id}`;
       const result = { resultType: 'input_required', inputRequests: inputsOf(call), requestState };
       return { jsonrpc: '2.0', id: message.id, result };
     },
