@@ -45,22 +45,36 @@ function readArguments(text: string): ReadArguments {
   return { value: value as ReadArguments['value'], size: measure(value, names), names };
 }
 
-/** Shorter numbers are exact, or have a fraction; an exponent makes any number large. */
-const LONG_NUMBER = /\d{16}|\d[eE]\+?\d/;
+/** Shorter numbers are exact; an exponent makes any number large, or too small to be represented. */
+const LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
 
 const INT64_MAX = 2n ** 63n - 1n;
 
 /** A server with other number types might read another value than the condition. */
 function readExactly(text: string): unknown {
   const revive = (_name: string, value: unknown, { source }: { readonly source?: string }): unknown => {
-    if (typeof value !== 'number' || (Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER))
-      return value;
+    if (typeof value !== 'number') return value;
+    if (Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER) {
+      if (digitsOf(source ?? '') === digitsOf(String(value))) return value;
+      throw new SyntaxError('the arguments have a number with too many digits to compare exactly');
+    }
     const integer = /^-?\d{1,19}$/.test(source ?? '') ? BigInt(source ?? '') : null;
     if (integer === null || integer > INT64_MAX || integer < -INT64_MAX)
       throw new SyntaxError('the arguments have a number that is too large to compare exactly');
     return integer;
   };
   return (JSON.parse as (text: string, revive: unknown) => unknown)(text, revive);
+}
+
+/** A number in one form: sign, digits without zeros around them, and exponent. */
+function digitsOf(number: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  const scale = Number(exponent) - fraction.length + digits.length - end;
+  return end === 0 ? '0' : `${sign}${digits.slice(0, end)}e${scale}`;
 }
 
 /** Counts values, and collects names. Nesting is limited. */

@@ -28,6 +28,23 @@ describe('the arguments of a call', () => {
   );
 
   it.each([
+    '100.000000000000000000001',
+    '99.99999999999999999999',
+    '1234567890.12345678901',
+    '0.12345678901234567',
+    '1e-400',
+  ])('are refused with %s, which a double does not represent', (text) => {
+    expect(() => read(`{"a":[${text}]}`)).toThrow('too many digits to compare exactly');
+  });
+
+  it.each(['1.00e2', '100.00000000000000000000', '-0.0', '0e99', '-1.5E-3', '0.1234567890123456', '5e-324'])(
+    'have the number %s, which a double represents, in any form',
+    (text) => {
+      expect(read(`{"a":${text}}`).value).toEqual({ a: Number(text) });
+    },
+  );
+
+  it.each([
     ['{}', 1],
     ['{"a":1,"b":null,"c":false}', 4],
     ['{"a":[1,2,3]}', 5],
