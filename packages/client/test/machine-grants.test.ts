@@ -11,6 +11,7 @@ import {
 } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { type ClientOptions, readSigningKey } from '../src/index.ts';
+import { createFailingStore } from './support/failing-store.ts';
 import type { Asked } from './support/stub-server.ts';
 import {
   calls,
@@ -458,7 +459,8 @@ describe('DPoP-bound tokens', () => {
   /** A client with bound, stale tokens, whose server issues bearer tokens to hosts that send the token themselves. */
   async function staleBoundClient() {
     const world = await boundWorld();
-    const client = world.client();
+    const store = createFailingStore();
+    const client = world.client({ store });
     await client.fetch(world.serverUrl);
     let issued = 0;
     world.as.on('POST /token', ({ form }) => {
@@ -480,7 +482,7 @@ describe('DPoP-bound tokens', () => {
         .asked('/token')
         .slice(1)
         .map(({ form }) => [form.get('refresh_token'), form.get('token_type')]);
-    return { world, client, refreshed };
+    return { world, client, store, refreshed };
   }
 
   it('replaces a stale bound token by a bearer token with one refresh', async () => {
@@ -501,6 +503,20 @@ describe('DPoP-bound tokens', () => {
       ['rt', null],
       ['rt-1', 'Bearer'],
     ]);
+  });
+
+  it('sends a refresh token once whose replacement could not be saved, also while a bearer token is requested', async () => {
+    const { world, client, store, refreshed } = await staleBoundClient();
+    store.failures = 1;
+    const calling = client.fetch(world.serverUrl);
+    const token = client.accessToken();
+    await expect(calling).rejects.toThrow('database is locked');
+    expect(world.tokens.get((await token) ?? '')).toBe('Bearer');
+    expect(refreshed()).toEqual([
+      ['rt', null],
+      ['rt-1', 'Bearer'],
+    ]);
+    expect(await store.list(client.server, 'default')).toMatchObject([{ tokens: { refreshToken: 'rt-2' } }]);
   });
 
   it('uses a token without key binding as a bearer token', async () => {

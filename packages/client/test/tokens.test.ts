@@ -1,6 +1,7 @@
 /** Tokens: single-flight refresh ahead of expiry, outages, token responses, and sign-out. */
 import { describe, expect, it } from 'vitest';
 import { type CredentialStore, createMemoryStore } from '../src/index.ts';
+import { createFailingStore } from './support/failing-store.ts';
 import { calls, codeOf, createWorld, grant, refusal, type World } from './support/world.ts';
 
 const refreshes = ({ as }: World) =>
@@ -124,20 +125,15 @@ describe('refreshing', () => {
 
   /** A client whose tokens were refreshed, but not saved, because the store failed. */
   async function refreshedUnsaved() {
-    const store = createMemoryStore();
-    let fails = false;
-    const save: CredentialStore['save'] = async (record) => {
-      if (fails) throw new Error('database is locked');
-      await store.save(record);
-    };
-    const { world, client } = await signedIn({}, { ...store, save });
+    const store = createFailingStore();
+    const { world, client } = await signedIn({}, store);
     const records = () => store.list(client.server, 'default');
     const before = await records();
     world.advance(590_000);
-    fails = true;
+    store.failures = Number.POSITIVE_INFINITY;
     await expect(client.fetch(world.serverUrl)).rejects.toThrow('database is locked');
     expect(await records()).toEqual(before);
-    return { world, client, store, records, repair: () => (fails = false) };
+    return { world, client, store, records, repair: () => (store.failures = 0) };
   }
 
   it('[C-REF-60] keeps a new refresh token that could not be saved, and saves it at the next use', async () => {
@@ -317,7 +313,8 @@ describe('the token response', () => {
 });
 
 describe('signing out', () => {
-  it('signing out revokes and deletes the tokens', async () => {
+  /** A world whose server revokes. */
+  async function revokingWorld(): Promise<World> {
     const world = await createWorld();
     world.as.on('GET /.well-known/oauth-authorization-server', {
       body: {
@@ -330,6 +327,11 @@ describe('signing out', () => {
       },
     });
     world.as.on('POST /revoke', { body: '' });
+    return world;
+  }
+
+  it('signing out revokes and deletes the tokens', async () => {
+    const world = await revokingWorld();
     const client = world.client();
     await client.fetch(world.serverUrl);
     const accessToken = await client.accessToken();
@@ -360,6 +362,23 @@ describe('signing out', () => {
     may.resolve();
     expect((await calling).status).toBe(200);
     expect(await leaving).toBe('forgotten');
+    expect(await store.list(world.serverUrl, 'default')).toMatchObject([{ tokens: null }]);
+    expect([await client.session(), await client.accessToken()]).toEqual([null, null]);
+  });
+
+  it('signing out revokes the tokens that a pending refresh could not save', async () => {
+    const world = await revokingWorld();
+    const store = createFailingStore();
+    const client = world.client({ store });
+    await client.fetch(world.serverUrl);
+    world.advance(590_000);
+    store.failures = 1;
+    const calling = client.fetch(world.serverUrl);
+    const leaving = client.signOut();
+    await expect(calling).rejects.toThrow('database is locked');
+    expect(await leaving).toBe('revoked');
+    expect(refreshes(world)).toHaveLength(1);
+    expect(world.refreshTokens).toEqual(new Set([world.as.asked('/revoke')[0]?.form.get('token')]));
     expect(await store.list(world.serverUrl, 'default')).toMatchObject([{ tokens: null }]);
     expect([await client.session(), await client.accessToken()]).toEqual([null, null]);
   });

@@ -4,7 +4,6 @@ import { mayUseTokens } from '../registration/credential-owner.ts';
 import { isUnknownClientError } from '../registration/registration-status.ts';
 import type { StoredRegistrations } from '../registration/stored-registrations.ts';
 import type { ClientSettings } from '../settings.ts';
-import { withLockedRecord } from '../storage/credential-store.ts';
 import type { CredentialKey, CredentialRecord, Tokens } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 import { refreshTokenRequest, requestTokens, type TokenRequest } from '../token-endpoint/token-request.ts';
@@ -67,7 +66,7 @@ export function createRefresh(
   }
 
   function refreshStored(key: CredentialKey, stale: Tokens, asBearer: boolean): Promise<RefreshResult> {
-    return withLockedRecord(store, key, async (record) => {
+    return stored.withRecord(key, async (record) => {
       const tokens = record?.tokens ?? null;
       if (record === null || tokens === null) return { kind: 'ended' };
       // Another refresh has replaced them: its tokens are the newest, unless another client signed in.

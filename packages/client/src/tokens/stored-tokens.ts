@@ -1,7 +1,7 @@
 /** The tokens of one session: cached in this process, read from a store that other processes share, and written back to it. */
 import { fingerprintCredential, isOwn, mayUseTokens } from '../registration/credential-owner.ts';
 import type { ClientSettings } from '../settings.ts';
-import { withLockedRecord } from '../storage/credential-store.ts';
+import { type CredentialStore, keyText, withLockedRecord } from '../storage/credential-store.ts';
 import type { CredentialKey, CredentialRecord, Tokens } from '../storage/credentials.ts';
 
 /** Tokens with the key they are stored under. */
@@ -22,14 +22,15 @@ export function createStoredTokens(settings: ClientSettings) {
   const { store, server, account, clock, emit } = settings;
   let latest: KeyedTokens | null = null;
   let ended = false;
-  let unsaved: UnsavedTokens | null = null;
+  const { hasUnsaved, saveAgain, saveRefreshed, withRecord } = createTokenWriter(store);
 
   return {
     /** As last read or saved, without waiting; `null`: there were none, or `load` has to be called. */
-    cached: (): KeyedTokens | null => (unsaved === null ? latest : null),
+    cached: (): KeyedTokens | null => (hasUnsaved() ? null : latest),
     load,
     /** The newest record that this client may use. */
     record: newestRecord,
+    withRecord,
     save,
     saveRefreshed,
     /** Caches tokens that a refresh has already saved. */
@@ -60,7 +61,7 @@ export function createStoredTokens(settings: ClientSettings) {
 
   /** All own records with tokens, the newest first. */
   async function ownRecords(): Promise<readonly CredentialRecord[]> {
-    if (unsaved !== null) await saveAgain(unsaved);
+    await saveAgain();
     const age = (record: CredentialRecord): number => record.tokens?.obtainedAt ?? 0;
     return (await store.list(server, account))
       .filter(({ key, tokens }) => tokens !== null && isOwn(key, settings))
@@ -69,7 +70,7 @@ export function createStoredTokens(settings: ClientSettings) {
 
   /** Saves new tokens. Returns the record they replace; `null`: none. */
   async function save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
-    const replaced = await withLockedRecord(store, key, async (record) => {
+    const replaced = await withRecord(key, async (record) => {
       const credentialFingerprint = await fingerprintCredential(tokens, settings, key.issuer);
       const registration = record?.registration ?? null;
       const saved = { key, registration, tokens, since: clock() };
@@ -84,33 +85,13 @@ export function createStoredTokens(settings: ClientSettings) {
     return replaced?.tokens == null ? null : replaced;
   }
 
-  /** Saves tokens in place of those they were refreshed from, under the lock of the record; if that fails, again at the next use. */
-  async function saveRefreshed(record: CredentialRecord, replaced: Tokens, tokens: Tokens): Promise<void> {
-    try {
-      await store.save({ ...record, tokens });
-    } catch (error) {
-      unsaved = { key: record.key, tokens, replaced };
-      throw error;
-    }
-  }
-
-  /** Another process may have replaced or removed the tokens meanwhile. */
-  function saveAgain(missing: UnsavedTokens): Promise<void> {
-    return withLockedRecord(store, missing.key, async (record) => {
-      if (unsaved !== missing) return;
-      if (record?.tokens?.accessToken === missing.replaced.accessToken)
-        await store.save({ ...record, tokens: missing.tokens });
-      unsaved = null;
-    });
-  }
-
   /** Removes the tokens from the store, after a refresh in progress. Returns their record. */
   async function remove(): Promise<CredentialRecord | null> {
     const [newest = null] = await ownRecords();
     const removed =
       newest === null
         ? null
-        : await withLockedRecord(store, newest.key, async (record) => {
+        : await withRecord(newest.key, async (record) => {
             if (record === null || record.tokens === null) return null;
             await store.save({ ...record, tokens: null });
             return record;
@@ -125,7 +106,7 @@ export function createStoredTokens(settings: ClientSettings) {
    */
   async function removeOtherIssuers({ issuer }: CredentialKey): Promise<void> {
     const others = (await ownRecords()).filter(({ key }) => key.issuer !== issuer);
-    for (const { key } of others) await withLockedRecord(store, key, removeTokens);
+    for (const { key } of others) await withRecord(key, removeTokens);
   }
 
   async function removeTokens(record: CredentialRecord | null): Promise<void> {
@@ -133,5 +114,51 @@ export function createStoredTokens(settings: ClientSettings) {
     await store.save({ ...record, tokens: null });
     const reason = 'the server has another authorization server now';
     emit({ type: 'session.ended', issuer: record.key.issuer, reason });
+  }
+}
+
+/** Changes records under their locks. */
+function createTokenWriter(store: CredentialStore) {
+  let unsaved: UnsavedTokens | null = null;
+
+  return {
+    hasUnsaved: (): boolean => unsaved !== null,
+    /** Saves tokens that could not be saved before. */
+    async saveAgain(): Promise<void> {
+      if (unsaved !== null) await withRecord(unsaved.key, async () => {});
+    },
+    saveRefreshed,
+    withRecord,
+  };
+
+  /** Saves tokens in place of those they were refreshed from, under the lock of the record; if that fails, again at the next use. */
+  async function saveRefreshed(record: CredentialRecord, replaced: Tokens, tokens: Tokens): Promise<void> {
+    try {
+      await store.save({ ...record, tokens });
+    } catch (error) {
+      unsaved = { key: record.key, tokens, replaced };
+      throw error;
+    }
+  }
+
+  /** Reads the record of a key and holds its lock until the change is done. Tokens that could not be saved are saved before. */
+  function withRecord<T>(
+    key: CredentialKey,
+    change: (record: CredentialRecord | null) => Promise<T>,
+  ): Promise<T> {
+    return withLockedRecord(store, key, async (record) => change(await saveUnsaved(key, record)));
+  }
+
+  /** Returns the newest record: another process may have replaced or removed the tokens meanwhile. */
+  async function saveUnsaved(
+    key: CredentialKey,
+    record: CredentialRecord | null,
+  ): Promise<CredentialRecord | null> {
+    if (unsaved === null || keyText(unsaved.key) !== keyText(key)) return record;
+    const { tokens, replaced } = unsaved;
+    const saved = record?.tokens?.accessToken === replaced.accessToken ? { ...record, tokens } : null;
+    if (saved !== null) await store.save(saved);
+    unsaved = null;
+    return saved ?? record;
   }
 }
