@@ -188,6 +188,7 @@ describe.each(stores)('%s', (_name, create) => {
 it("deletes abandoned sign-ins from a browser's storage at the next sign-in, and nothing else", async () => {
   const storage = createStorage();
   storage.setItem('other:pending:x', '{}');
+  storage.setItem('portcullis:pending:unreadable', '{');
   const store = createWebStore({ storage });
   await store.save(record());
   await store.savePending(pending('current'));

@@ -64,9 +64,16 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
   /** Abandoned sign-ins: a code verifier and a key must not outlive their use. */
   function removeExpired(): void {
     for (const name of names()) {
-      const isPending = name.startsWith(pendingName(''));
-      if (isPending && (read<PendingAuthorization>(name)?.expiresAt ?? 0) < Date.now())
-        storage.removeItem(name);
+      if (name.startsWith(pendingName('')) && isExpired(name)) storage.removeItem(name);
+    }
+  }
+
+  /** One that cannot be read has no use left. */
+  function isExpired(name: string): boolean {
+    try {
+      return (read<PendingAuthorization>(name)?.expiresAt ?? 0) < Date.now();
+    } catch {
+      return true;
     }
   }
 
