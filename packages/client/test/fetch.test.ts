@@ -84,6 +84,27 @@ describe('where the token goes', () => {
     expect(calls(world).map((call) => call.method)).toEqual(['GET', 'GET', then]);
   });
 
+  it.each([
+    [302, { accept: 'a' }],
+    [307, { accept: 'a', 'content-type': 'text/plain', 'content-language': 'en' }],
+  ])(
+    'after a redirect with status %d, a POST request continues with the headers %j',
+    async (status, then) => {
+      const world = await createWorld();
+      world.server.on('/mcp/moved', { status, headers: { location: '/mcp' } });
+      const client = world.client();
+      await client.fetch(world.serverUrl);
+      const headers = { accept: 'a', 'Content-Type': 'text/plain', 'content-language': 'en' };
+      await client.fetch(`${world.serverUrl}/moved`, { method: 'POST', body: 'text', headers });
+      const sent = calls(world).at(-1)?.headers;
+      const names = ['accept', 'content-type', 'content-language'];
+      expect(
+        Object.fromEntries(names.flatMap((name) => (sent?.has(name) ? [[name, sent.get(name)]] : []))),
+      ).toEqual(then);
+      expect(sent?.get('authorization')).toMatch(/^Bearer /);
+    },
+  );
+
   const fields = { authorization: 'Bearer of-another-user', DPoP: 'old', 'x-other': 'kept', accept: 'a, b' };
   const pairs = Object.entries(fields);
   it.each([

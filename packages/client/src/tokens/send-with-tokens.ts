@@ -66,7 +66,10 @@ export function createSendWithTokens(
       if (redirects === MAX_REDIRECTS || request.init.redirect === 'error')
         throw redirected('too many times');
       href = next.href;
-      if (becomesGet(response.status, init.method ?? 'GET')) init = { ...init, method: 'GET', body: null };
+      if (becomesGet(response.status, init.method ?? 'GET')) {
+        const headers = mergeHeaders(init.headers, {}, BODY_HEADERS);
+        init = { ...init, method: 'GET', body: null, headers };
+      }
     }
   }
 
@@ -104,19 +107,29 @@ function bearerHeader(tokens: Tokens | null): Readonly<Record<string, string>> {
 /** Headers that authorize a request. */
 const AUTHORIZATION_HEADERS = ['authorization', 'dpop'];
 
+/** Headers of a body, which a redirect to a GET request drops with it. @see Fetch Standard, HTTP-redirect fetch */
+const BODY_HEADERS = [
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-location',
+  'content-type',
+];
+
 /**
- * The caller's headers, with the client's own authorization headers. Always a plain record: iterating `Headers` is ten
+ * The caller's headers without those to drop, and the client's own headers. Always a plain record: iterating `Headers` is ten
  * times as fast as copying them.
  */
 function mergeHeaders(
   headers: RequestInit['headers'],
   own: Readonly<Record<string, string>>,
+  dropped: readonly string[] = AUTHORIZATION_HEADERS,
 ): Record<string, string> {
   const merged: Record<string, string> = { ...own };
   const given = Array.isArray(headers) ? new Headers(headers) : (headers ?? {});
   // Any iterable of pairs is accepted: a host may use another implementation of `Headers`.
   for (const [name, value] of isIterable(given) ? given : Object.entries(given)) {
-    if (!AUTHORIZATION_HEADERS.includes(name.toLowerCase())) merged[name] = String(value);
+    if (!dropped.includes(name.toLowerCase())) merged[name] = String(value);
   }
   return merged;
 }
