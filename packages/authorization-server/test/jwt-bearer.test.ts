@@ -638,16 +638,22 @@ describe('the token of a workload', () => {
     expect(registered.body).not.toHaveProperty('workload_identity');
   });
 
+  const OAUTH = '/.well-known/oauth-authorization-server';
+  const OIDC = '/.well-known/openid-configuration';
+
   it.each([
-    [500, 86_399, 200],
-    [404, 86_399, 200],
-    [500, 86_400, 503],
-    [404, 86_400, 503],
-    [410, 3600, 503],
+    [500, 86_399, 200, OIDC],
+    [404, 86_399, 200, OIDC],
+    [500, 86_400, 503, OIDC],
+    [404, 86_400, 503, OIDC],
+    [410, 3600, 503, OIDC],
+    [500, 86_399, 200, OAUTH],
+    [404, 86_399, 200, OAUTH],
+    [410, 3600, 503, OAUTH],
   ])(
-    'responds to a token, when discovery has failed with %i until %i seconds after its fetch, with %i',
-    async (failure, age, expected) => {
-      const t = await setWorkloadScene();
+    'responds to a token, when discovery has failed with %i until %i seconds after its fetch, with %i (%s)',
+    async (failure, age, expected, documentAt) => {
+      const t = await setWorkloadScene({}, {}, { documentAt });
       expect((await t.redeem(await t.idp.workload())).status).toBe(200);
       t.idp.failDiscovery(failure);
       t.clock.now += age;
@@ -673,8 +679,6 @@ describe('the token of a workload', () => {
     expect(status).toBe(503);
   });
 
-  const OAUTH = '/.well-known/oauth-authorization-server';
-  const OIDC = '/.well-known/openid-configuration';
   it.each<[string, string, string, readonly string[]]>([
     ['of OAuth', '', OAUTH, [OAUTH]],
     ['of OpenID Connect', '', OIDC, [OAUTH, OIDC]],

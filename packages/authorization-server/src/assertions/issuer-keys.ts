@@ -9,7 +9,7 @@ import {
 } from '@portcullis/protocol';
 import { type ClientKeys, createClientKeys, type FoundKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
-import { FetchJsonError } from '../clients/metadata-document/fetch-json-error.ts';
+import { FetchJsonError, type RemoteIssue } from '../clients/metadata-document/fetch-json-error.ts';
 import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
 import { createLimitRegistry } from '../rate-limit/limit-registry.ts';
@@ -17,7 +17,7 @@ import { createSingleFlight } from '../single-flight.ts';
 
 /** Seconds for which the URL of a key set is cached. */
 const MAX_AGE = 3600;
-/** Seconds after its fetch for which the URL is used while discovery fails: no longer does a withdrawn one work. */
+/** Seconds after its fetch for which a URL is used while discovery fails, so that a withdrawn one stops working. */
 const LAST_GOOD_FOR = 86_400;
 /** Bytes of a discovery document and of a key set. */
 const LARGEST = 65_536;
@@ -88,19 +88,26 @@ export function createIssuerKeys({
   }
 }
 
+/** Failures that say more than that a document is missing, the last one most: most issuers have one of the documents. */
+const DECISIVE: readonly RemoteIssue[] = ['gone', 'outage'];
+
 /** The `issuer` of the document MUST be identical to the configured one. @see OpenID Connect Discovery 1.0 §4.3, RFC 8414 §3.3 */
 async function discover(issuer: string, fetchJson: FetchJson): Promise<string> {
-  let failure: unknown = null;
+  let failure: FetchJsonError | null = null;
   for (const url of serverMetadataUrls(issuer, ['oauth', 'oidc'])) {
     try {
       const result = await fetchJson({ url, limit: LARGEST, site: null, isRenewal: false });
       return readKeySetUrl(issuer, result.kind === 'found' ? result.json : null);
     } catch (error) {
-      // Most issuers have one of the documents: that the others are missing says less than an outage.
-      if (!(failure instanceof FetchJsonError && failure.issue === 'outage')) failure = error;
+      if (!(error instanceof FetchJsonError)) throw error;
+      if (failure === null || rank(error) >= rank(failure)) failure = error;
     }
   }
   throw failure;
+}
+
+function rank({ issue }: FetchJsonError): number {
+  return DECISIVE.indexOf(issue);
 }
 
 function readKeySetUrl(issuer: string, json: unknown): string {
