@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { createServer as createHttp1Server, request as httpRequest, type RequestListener } from 'node:http';
 import { connect, createServer } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import fastify from 'fastify';
@@ -275,6 +276,73 @@ describe('node:http', () => {
       isLate = false;
       expect((await started.send(await get())).status).toBe(status);
       expect(reached).toBe(status === 200 ? 1 : 0);
+    },
+  );
+});
+
+describe('a decision that comes late', () => {
+  /** How a server is started, and a request sent that can be cut. */
+  const versions: readonly [
+    string,
+    (listener: RequestListener) => Server,
+    (origin: string, headers: Readonly<Record<string, string>>) => () => void,
+  ][] = [
+    [
+      'HTTP/1',
+      createHttp1Server,
+      (origin, headers) => {
+        const request = httpRequest(`${origin}/mcp`, { headers }).on('error', () => {});
+        request.end();
+        return () => request.destroy();
+      },
+    ],
+    [
+      'HTTP/2',
+      (listener) => createServer(listener as never),
+      (origin, headers) => {
+        const session = connect(origin);
+        session.request({ ':path': '/mcp', ...headers }).on('error', () => {});
+        return () => session.destroy();
+      },
+    ],
+  ];
+
+  it.each(versions)(
+    'starts no handler for a client that has left (%s), but for one that stays',
+    async (_version, create, send) => {
+      const [arrived, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const [may, handled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let reached = 0;
+      const authorize: Guard['authorize'] = async (requestInfo) => {
+        const decision = await guard.authorize(requestInfo);
+        arrived.resolve();
+        await may.promise;
+        return decision;
+      };
+      const handler = forNode.protectNode({ ...guard, authorize }, (_request, response) => {
+        reached += 1;
+        response.on('finish', () => handled.resolve()).end();
+      });
+      const server = create((request, response) => {
+        response.on('close', () => left.resolve());
+        handler(request, response);
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      onTestFinished(() => void server.close());
+      const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const headers = { authorization: `Bearer ${await issuer.token({ scope: 'base' })}` };
+      const leave = send(origin, headers);
+      await arrived.promise;
+      leave();
+      await left.promise;
+      may.resolve();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(reached).toBe(0);
+      const end = send(origin, headers);
+      await handled.promise;
+      end();
+      expect(reached).toBe(1);
     },
   );
 });

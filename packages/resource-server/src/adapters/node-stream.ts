@@ -79,8 +79,13 @@ function watchIfStream(watch: StreamWatch, { principal, response }: OpenResponse
 /** A response of HTTP/1 or HTTP/2. */
 type AnyResponse = ServerResponse & { readonly stream?: { readonly destroyed: boolean } | null };
 
-function hasEnded({ writableEnded, destroyed, stream }: AnyResponse): boolean {
-  return writableEnded || destroyed || stream?.destroyed === true;
+/** Whether the client has disconnected, or the response was sent as a whole. */
+export function isClosed({ destroyed, stream }: AnyResponse): boolean {
+  return destroyed || stream?.destroyed === true;
+}
+
+function hasEnded(response: ServerResponse): boolean {
+  return response.writableEnded || isClosed(response);
 }
 
 /** Headers passed to `writeHead` directly are only found in the head that was sent. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Guard, GuardDecision, RequestInfo } from '../guard.ts';
 import type { Principal } from '../principal.ts';
 import { addHeaders, sendGuardResponse, takeNodeRequest } from './node-request.ts';
-import { nodeStreamWatcher } from './node-stream.ts';
+import { isClosed, nodeStreamWatcher } from './node-stream.ts';
 import { whenDecided } from './route.ts';
 
 export { nodeRequestInfo, takeNodeRequest } from './node-request.ts';
@@ -42,7 +42,7 @@ export function protectNode(
     requestInfo: RequestInfo,
   ): void {
     // By now the application may have sent a timeout, or the client may have disconnected.
-    if (response.headersSent || response.destroyed) return;
+    if (response.headersSent || isClosed(response)) return;
     if (!decision.authorized) {
       sendGuardResponse(response, decision.response);
       return;
