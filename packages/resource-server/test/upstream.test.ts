@@ -4,6 +4,7 @@ import { exportJWK, generateKeyPair, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { authInfoOf } from '../src/adapters/mcp.ts';
 import { ConfigurationError, createGuard, type Guard, type Principal } from '../src/index.ts';
+import { createTokenExchange } from '../src/upstream/token-exchange.ts';
 import {
   createUpstreamTokens,
   localUpstreamTokens,
@@ -151,6 +152,42 @@ describe('the exchange', () => {
     await expect(configured.tokenFor(principal)).rejects.toThrow();
     expect(next.asked).toHaveLength(1);
     expect(urls.filter((url) => url.startsWith(ISSUER))).toHaveLength(2);
+  });
+
+  it('sends an exchange to the discovered endpoint while another one fails', async () => {
+    const [sent, outage, proof] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<Response>(),
+      Promise.withResolvers<void>(),
+    ];
+    const urls: string[] = [];
+    const exchange = createTokenExchange({
+      issuer: ISSUER,
+      endpoint: null,
+      remote: {
+        fetch: async (url, init) => {
+          urls.push(url);
+          if (url.startsWith(ISSUER)) return Response.json({ issuer: ISSUER, token_endpoint: endpoint.url });
+          if (urls.length > 2) return fetch(url, init);
+          sent.resolve();
+          return outage.promise;
+        },
+        timeout: 5000,
+      },
+      prove: async () => {
+        if (urls.length > 1) await proof.promise;
+        return { parameters: {}, headers: {} };
+      },
+      clock: () => now,
+    });
+    const first = exchange('one', {});
+    await sent.promise;
+    const second = exchange('two', {});
+    outage.reject(new Error('reset'));
+    await expect(first).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    proof.resolve();
+    await expect(second).resolves.toMatchObject({ tokenType: 'Bearer' });
+    expect(urls.slice(1)).toEqual([endpoint.url, endpoint.url]);
   });
 
   it('rejects a forged principal, and never sends a token to a server that did not issue it', async () => {

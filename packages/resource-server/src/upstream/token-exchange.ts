@@ -74,11 +74,12 @@ export function createTokenExchange({
     subjectToken: string,
     target: Pick<Parameters<typeof tokenExchangeForm>[0], 'audience' | 'scopes'>,
   ): Promise<Response> {
-    found ??= await discoverEndpoint(issuer, 'token_endpoint', remote);
+    const url = found ?? (await discoverEndpoint(issuer, 'token_endpoint', remote));
+    found = url;
     const { parameters, headers } = await prove();
     const form = tokenExchangeForm({ subjectToken, ...target });
     for (const [name, value] of Object.entries(parameters)) form.set(name, value);
-    return fetchWithoutRedirect(found, remote, {
+    return fetchWithoutRedirect(url, remote, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
       body: form.toString(),
