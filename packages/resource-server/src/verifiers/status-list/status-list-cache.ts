@@ -24,7 +24,7 @@ export const DELIVERY_DELAY = 2;
 /** Seconds before a retry after a failure. */
 const RETRY_AFTER = 1;
 /** Lists in use that stay cached, at most twice as many: an issuer has few, of a hundred thousand grants each. */
-const MIN_LISTS = 64;
+const MIN_LISTS = 32;
 const NEVER: number = Number.NEGATIVE_INFINITY;
 
 /** A cached list. Times in epoch seconds. */
