@@ -49,7 +49,7 @@ export function createLruCache<Value>({
       young = new Map();
       used = 0;
     }
-    // Only where characters are counted is it worth a look-up what is replaced.
+    // Without a limit on characters, no look-up of the replaced entry is needed.
     if (characters !== undefined) used += entry.key.length - (young.get(index)?.key.length ?? 0);
     young.set(index, entry);
   }

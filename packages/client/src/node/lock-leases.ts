@@ -37,7 +37,7 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
     },
   };
 
-  /** A lease that cannot be deleted expires. */
+  /** If the lease cannot be deleted, it expires after 15 seconds; until then others wait. */
   function release(holder: string): void {
     if (!renewals.has(holder)) return;
     clearInterval(renewals.get(holder));
