@@ -12,10 +12,7 @@ export interface RedirectPolicy {
   readonly privateUseSchemes: readonly string[];
   /** Single private-use redirect URIs, whatever their schemes; a pattern must match the whole URI. None by default. */
   readonly privateUseUris?: readonly (string | RegExp)[];
-  /**
-   * The origin of the authorization server, as the URL parser writes it. No client has an endpoint there: its code would
-   * be sent to our own pages.
-   */
+  /** The origin of the authorization server. No client has an endpoint there: its code would be sent to our own pages. */
   readonly ownOrigin?: string;
 }
 
@@ -88,7 +85,7 @@ function validateScheme(
   scheme: string,
   policy: RedirectPolicy,
 ): RedirectUriValidation {
-  if (policy.ownOrigin !== undefined && isAtOrigin(url, policy.ownOrigin)) {
+  if (isAtOwnOrigin(url, policy)) {
     return dangerous('must not be on this authorization server');
   }
   if (scheme === 'https') return { kind: 'https' };
@@ -110,12 +107,17 @@ function equals(allowed: string | RegExp, uri: string): boolean {
   return typeof allowed === 'string' ? allowed === uri : allowed.exec(uri)?.[0] === uri;
 }
 
-/** Whether a URL has this origin, where the loopback names are one host. */
-function isAtOrigin({ origin, protocol, hostname, port }: URL, expected: string): boolean {
-  if (origin === expected) return true;
-  if (!isLoopbackHost(hostname)) return false;
-  const own = new URL(expected);
-  return isLoopbackHost(own.hostname) && protocol === own.protocol && port === own.port;
+/** The origins of the authorization servers, parsed once for each policy. */
+const ownOrigins = new WeakMap<RedirectPolicy, URL>();
+
+/** Whether a URL is on the authorization server, where the loopback names are one host. */
+function isAtOwnOrigin({ origin, protocol, hostname, port }: URL, policy: RedirectPolicy): boolean {
+  if (policy.ownOrigin === undefined) return false;
+  const own = ownOrigins.get(policy) ?? new URL(policy.ownOrigin);
+  ownOrigins.set(policy, own);
+  if (origin === own.origin) return true;
+  const areLoopback = isLoopbackHost(hostname) && isLoopbackHost(own.hostname);
+  return areLoopback && protocol === own.protocol && port === own.port;
 }
 
 function dangerous(reason: string): RedirectUriValidation {

@@ -54,6 +54,10 @@ describe('validateRedirectUri', () => {
   it.each([
     ['https://as.example', 'https://as.example/callback', 'dangerous'],
     ['https://as.example', 'https://as.example:443/callback', 'dangerous'],
+    ['https://as.example/', 'https://as.example/callback', 'dangerous'],
+    ['https://AS.example', 'https://as.example/callback', 'dangerous'],
+    ['https://as.example:443', 'https://as.example/callback', 'dangerous'],
+    ['https://as.example/', 'https://app.example/callback', 'https'],
     ['https://as.example', 'https://as.example:8443/callback', 'https'],
     ['https://as.example', 'https://app.as.example/callback', 'https'],
     ['http://127.0.0.1:8484', 'http://127.0.0.1:8484/callback', 'dangerous'],
