@@ -181,8 +181,7 @@ async function runCommand(
   try {
     const environment = { PORTCULLIS_PORT: '0', ...context.environment };
     const server = await serveCommand(words, { ...context, environment });
-    await server.stop();
-    return { code: 0, output: server.output(), errors: '' };
+    return { code: await server.stop(), output: server.output(), errors: '' };
   } catch (error) {
     return { code: 1, output: '', errors: String(error) };
   }

@@ -30,7 +30,7 @@ interface ServerHere {
 export type PortcullisHere = Omit<Portcullis, 'processorTime' | 'residentMemory' | 'restart' | 'stop'> & {
   /** Stops the server and starts another on the same port and data; `between` runs in the meantime. */
   restart(between?: (database: string) => void): Promise<void>;
-  /** Stops the server and removes its data. */
+  /** Stops the server and removes its data. Rejects where its process would not exit with 0. */
   stop(): Promise<void>;
 };
 

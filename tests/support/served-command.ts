@@ -7,8 +7,12 @@ export interface ServedCommand {
   /** Origin and issuer. */
   readonly url: string;
   output(): string;
-  stop(): Promise<void>;
+  /** @returns the exit code */
+  stop(): Promise<number | null>;
 }
+
+/** What the error of `process.exit` in a worker of Vitest says. */
+const EXIT = /process\.exit unexpectedly called with "(\d+)"/;
 
 const READY = /^ready (\S+)$/m;
 
@@ -16,6 +20,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
  * Starts a command that serves until it is stopped. At its end it calls `process.exit`, which throws in a worker of Vitest.
+ * Two that start at once in one process would stop each other: each takes the signal handlers that were added meanwhile for its own.
  * @throws Error with its output if it ends before it is ready
  */
 export async function serveCommand(
@@ -40,10 +45,12 @@ export async function serveCommand(
     output: () => written.output,
     async stop() {
       for (const listener of interrupt) listener('SIGINT');
-      await ended;
+      const code = await ended;
       // A server adds them for the rest of its process.
       for (const listener of interrupt) process.off('SIGINT', listener);
       for (const listener of terminate) process.off('SIGTERM', listener);
+      const [, exit = code] = EXIT.exec(written.errors) ?? [];
+      return exit === null ? null : Number(exit);
     },
   };
 }
