@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { packOf, publishedPackages } from '../../scripts/packages.ts';
 
@@ -61,8 +60,9 @@ function respondDocument(response: ServerResponse, { manifest, tarball }: Packed
 /** Every published package as `npm publish` would upload it. */
 async function readPacks(root: string): Promise<ReadonlyMap<string, Packed>> {
   const packed = publishedPackages(root).map(async (one) => {
-    const manifest = JSON.parse(await readFile(join(root, one.folder, 'package.json'), 'utf8'));
-    return [one.name, { manifest, tarball: await readFile(packOf(root, one)) }] as const;
+    const file = packOf(root, one);
+    const { stdout } = await run('tar', ['-xzOf', file, 'package/package.json']);
+    return [one.name, { manifest: JSON.parse(stdout), tarball: await readFile(file) }] as const;
   });
   return new Map(await Promise.all(packed));
 }
