@@ -11,7 +11,6 @@
  * `npm run bench filled [--grants=10000000 --users=1000000 --events=70000000] [--flow=…] [--database=<URL>]`: a filled PostgreSQL, 100,000 grants, 10,000 users and a
  * million events by default. A grant needs 0.6 KB on disk and a user 1.8 KB with sessions and clients; an event 0.4 KB.
  */
-
 import { betterAuth } from './authorization/better-auth.ts';
 import { flowNames } from './authorization/flows.ts';
 import { measureCosts } from './authorization/measure-costs.ts';

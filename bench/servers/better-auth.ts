@@ -1,4 +1,4 @@
-/** better-auth with its OAuth provider over SQLite in memory: ES256 JWTs for its resource, opaque tokens without one. No consent is asked for. */
+/** better-auth with its OAuth provider over SQLite in memory: ES256 JWTs for its resource, opaque tokens without one. Its consent page is answered once for each user, before the measurement. */
 import { createServer, type RequestListener } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { importPeer } from '../authorization/peers.ts';

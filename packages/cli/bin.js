@@ -19,7 +19,8 @@ if (given[0] < needed[0] || (given[0] === needed[0] && given[1] < needed[1])) {
 }
 
 // Halves the time to the first response. Beside the program: only users who can change the program can write there. If the folder is
-// read-only, there is no cache. Commands that last have one of their own: V8 rejects code that was compiled with other options.
+// read-only, there is no cache. Long-running commands set V8 options, and V8 rejects code compiled with other options, so they have a
+// cache of their own.
 const { enableCompileCache } = await import('node:module');
 const kind = ['up', 'protect', 'connect'].includes(process.argv[2]) ? 'lasting' : 'brief';
 enableCompileCache(fileURLToPath(new URL(`.compile-cache/${kind}`, import.meta.url)));

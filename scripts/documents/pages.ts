@@ -1,5 +1,4 @@
 /** The pages of docs/ that are generated from code, and plots. A test compares each. */
-
 import { benchmarkPlots, benchmarksPage } from './benchmarks.ts';
 import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';

@@ -197,7 +197,7 @@ describe('cycles between files', () => {
     expect(violations).toEqual([`cycle: ${a} → ${b} → ${c} → ${a}`]);
   });
 
-  it('lets types not go round either', () => {
+  it('counts imports of types as well', () => {
     const files = {
       'http/src/a.ts': `import './b.ts';`,
       'http/src/b.ts': `import type { A } from './a.ts';`,

@@ -145,6 +145,8 @@ export const MAX_LAST_ERROR = 300;
 export const MAX_PROCESSES_OF_USER = 8;
 /** Milliseconds between sweeps for processes that are idle or over their memory limit. */
 export const PROCESS_SWEEP = 1000;
+/** Files of /proc read concurrently: one at a time takes four times as long, and three times the processor time. */
+export const PROC_FILES_AT_ONCE = 32;
 /** Uptime in milliseconds after which an exit no longer counts as a failed start. */
 export const STABLE_AFTER = 10_000;
 /** Milliseconds before a failed start is retried; doubled with each failure. */
@@ -248,8 +250,3 @@ export const MAX_RETRY_AFTER = 60;
 
 /** Times that a URI is decoded: programs decode a part again after each of several steps. */
 export const MAX_DECODINGS = 3;
-
-// Processes (backends/stdio/)
-
-/** Files of /proc read concurrently: one at a time takes four times as long, and three times the processor time. */
-export const PROC_FILES_AT_ONCE = 32;

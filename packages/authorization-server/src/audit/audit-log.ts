@@ -216,7 +216,7 @@ function shorten<T extends object>(event: T): T {
   return Object.fromEntries(Object.entries(event).map(([name, value]) => [name, cut(value)])) as T;
 }
 
-/** Random: no two processes have the same. */
+/** Distinguishes processes: 24 random bits, beside a counter with a random start. */
 const PROCESS = newSuffix(3);
 
 /** Time, then a counter, then the process: ids sort by time, and those of one process in the order of their events. */

@@ -31,7 +31,7 @@ export type EventCorrelation = ReturnType<typeof createEventCorrelation>;
 /** Seconds between reading metadata and the authorization request it led to: a registration and the start of a browser. */
 const DISCOVERY_WINDOW = 120;
 
-/** What the first use of a grant's token has in common with the event of its issue. */
+/** The members of `token.issued` that `token.first_used` repeats. */
 type UnusedGrant = Pick<
   AuthorizationEvent,
   'clientId' | 'accountId' | 'grantId' | 'resource' | 'transactionId'

@@ -125,8 +125,8 @@ async function authorizeDevice(
 }
 
 /**
- * The end of the transaction: records the decision, unless another browser was faster or the code has expired. An error is no
- * decision, except for the user's denial: the user may enter the code again.
+ * The end of the transaction: records the decision, unless another browser was faster or the code has expired. Only `access_denied`
+ * ends a device authorization: the user denied, or may not log in here.
  */
 async function complete(context: PageContext, request: HttpRequest): Promise<HttpResponse> {
   const { store, clock, layout, events } = context;
