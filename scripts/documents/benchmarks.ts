@@ -139,7 +139,7 @@ Whole calls with a condition, a public tool or an approval in the rules cost wha
 
 ## Starting
 
-Processor time from the start of the built command to its first response, with a compile cache, on a busy computer: 230 to 260 ms for \`portcullis up\`, 330 with 300 configured clients, 420 to 460 for \`portcullis protect\`, which tries its backend first; 220 ms for \`portcullis call\` until its first request, 18 ms for the import of the guard. Node alone takes 20 to 30.
+Processor time from the start of the built command to its first response, with a compile cache, on a busy computer: 230 to 260 ms for \`portcullis up\`, 350 with 300 configured clients, 345 for \`portcullis protect\`, which tries its backend meanwhile; 185 ms for \`portcullis call\` until its first request, 18 ms for the import of the guard. Node alone takes 20 to 30.
 
 ## Repeat it
 
