@@ -19,6 +19,7 @@ import type { ExchangeSummary } from './http/exchange.ts';
 import { createPassThrough, type Forwarding } from './http/pass-through.ts';
 import { StreamedBody } from './http/streamed-body.ts';
 import { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
+import { createParameterHeaders, hasParameterHeaders } from './parameter-headers.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { BackendDefinition, GatewayServer, HttpBackendDefinition } from './servers/server.ts';
 
@@ -79,13 +80,20 @@ function createHttpPath(
   const passThrough = createPassThrough(server, definition, addresses, options);
   const detection = createProtocolDetection(server, addresses);
   const translations = createTranslations(server, addresses, definition.forward, options);
+  const readParameters = createParameterHeaders((request) =>
+    translations.of('stateless').listSessions(request, 'newest'),
+  );
 
   async function forwardDetected(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary> {
     const protocols = detection.known() ?? (await detection.detect(forwarding.credential));
     const own = isStateless(request) ? 'stateless' : 'sessions';
     const other = protocols?.[own] === false ? protocolOf(protocols) : undefined;
-    // The response of a backend that refuses everything shows the reason.
-    if (other === undefined) return passThrough.forward(request, forwarding, false);
+    if (other === undefined) {
+      const mayRead = own === 'stateless' && protocols?.stateless === true;
+      const parameters = mayRead ? await readParameters(request, forwarding.body) : {};
+      // The response of a backend that refuses everything shows the reason.
+      return passThrough.forward(request, { ...forwarding, parameters }, false);
+    }
     return translations.of(other).forward(request, forwarding);
   }
 
@@ -105,7 +113,8 @@ function createHttpPath(
     },
     takeUpload(request) {
       const isOwn = !isStateless(request) || detection.known()?.stateless === true;
-      return isOwn && !translations.has(request) ? passThrough.takeUpload(request) : null;
+      const mayPass = isOwn && !hasParameterHeaders(request.incoming.headers);
+      return mayPass && !translations.has(request) ? passThrough.takeUpload(request) : null;
     },
     forward(request, forwarding) {
       const { body } = forwarding;

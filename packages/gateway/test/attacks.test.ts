@@ -139,6 +139,7 @@ describe('a request header', () => {
     ['another address', 'x-forwarded-for', '127.0.0.1'],
     ['another user', 'remote-user', 'root'],
     ['an upgrade', 'http2-settings', 'AAMAAABkAAQAAP__'],
+    ['an argument, of a client whose revision repeats none', 'mcp-param-amount', '1'],
   ])('that claims %s does not reach the backend', async (_name, name, value) => {
     const { backend, gateway } = await behind(answerAll);
     expect((await gateway.send('alice', { headers: { [name]: value, traceparent: '00-1' } })).status).toBe(

@@ -6,6 +6,9 @@ import type { InitializeParams, InitializeResult } from './backend.ts';
 /** The stateless revision. */
 export const STATELESS = '2026-07-28';
 
+/** The beginning of headers that repeat arguments in the stateless revision. */
+export const PARAMETER_HEADER = 'mcp-param-';
+
 /** The newest revision with sessions. */
 export const LAST_WITH_SESSIONS = '2025-11-25';
 

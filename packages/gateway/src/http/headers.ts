@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { decodeHeaderValue } from '@portcullis/http';
 import { currentTracer } from '@portcullis/http/tracing';
-import { STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
+import { PARAMETER_HEADER, STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
 import { LINGERING_CLOSE } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
@@ -34,12 +34,16 @@ export function forwardedHeaders(headers: IncomingHttpHeaders, more: readonly st
   const fields: string[] = trace === null ? [] : Object.entries(trace).flat();
   for (const name in headers) {
     if (trace !== null && (name === 'traceparent' || name === 'tracestate')) continue;
-    if (!(FORWARDED.has(name) || (name.startsWith('mcp-') && !TRANSLATED.has(name)) || more.includes(name)))
-      continue;
+    if (!(FORWARDED.has(name) || isOfMcp(name) || more.includes(name))) continue;
     const value = headers[name];
     if (typeof value === 'string') fields.push(name, value);
   }
   return fields;
+}
+
+/** Headers that repeat arguments are forwarded only after they were compared with them. */
+function isOfMcp(name: string): boolean {
+  return name.startsWith('mcp-') && !TRANSLATED.has(name) && !name.startsWith(PARAMETER_HEADER);
 }
 
 /** Headers with others in place of those of the same names. */

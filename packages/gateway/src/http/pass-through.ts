@@ -23,6 +23,8 @@ export interface Forwarding {
   readonly body: Buffer | StreamedBody | null;
   /** The value of the header `Mcp-Name`; `null`: there is none. */
   readonly name: string | null;
+  /** The headers `Mcp-Param-*`, as the body has the arguments. */
+  readonly parameters?: Readonly<Record<string, string>>;
   /** Filters lists, seals identifiers. */
   readonly edit: MessageEdit;
   /** The requests of the body, as far as they have arrived. */
@@ -72,11 +74,12 @@ export function createPassThrough(
       const most = Math.max(1, server.limits.concurrency * UPLOADS_OF_ALL);
       return uploads.total < most ? uploads.take(userKey(owner)) : null;
     },
-    forward(request, { credential, body, name, edit, expected }, mayTranslate) {
+    forward(request, { credential, body, name, parameters = {}, edit, expected }, mayTranslate) {
       const { incoming, owner } = request;
       const session = openSession(services, request);
       const headers = forwardedHeaders(incoming.headers, forward);
       if (name !== null) headers.push('mcp-name', name);
+      headers.push(...Object.entries(parameters).flat());
       if (session !== null) headers.push('mcp-session-id', session.id);
       const event = openEventId(services, request);
       if (event !== null) headers.push('last-event-id', event.id);
