@@ -1,20 +1,29 @@
 /** The stream for messages of an MCP server: when the client opens it again. */
-import { afterEach, expect, it, vi } from 'vitest';
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createStreamableHttp } from '../src/mcp/streamable-http.ts';
 import type { McpTransport } from '../src/mcp/transport.ts';
 
-const clock = vi.hoisted(() => ({ sleeps: [] as { readonly delay: number; wake(): void }[] }));
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (delay: number) =>
-    new Promise<void>((resolve) => {
-      clock.sleeps.push({ delay, wake: resolve });
-    }),
-}));
+interface Sleep {
+  readonly delay: number | undefined;
+  wake(): void;
+}
+
+let sleeps: Sleep[] = [];
+// Not `vi.mock`: files share modules, and another one may have loaded the client before.
+beforeEach(() => {
+  sleeps = [];
+  const sleep = (delay?: number) => new Promise<void>((wake) => void sleeps.push({ delay, wake }));
+  vi.spyOn(timers, 'setTimeout').mockImplementation(sleep as typeof timers.setTimeout);
+  syncBuiltinESMExports();
+});
 
 let transport: McpTransport | undefined;
 afterEach(async () => {
   await transport?.close();
-  clock.sleeps = [];
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
 });
 
 /** Opens a session whose server ends every stream after `event`. Returns the number of streams so far. */
@@ -42,8 +51,8 @@ it.each([
   ['retry: 5000', 'id: 1\nretry: 5000\ndata: \n\n', 5000],
 ])('opens a stream again after a pause when the server sends %s', async (_what, event, delay) => {
   const streams = await openSession(event);
-  await expect.poll(() => clock.sleeps.length).toBe(1);
-  clock.sleeps[0]?.wake();
-  await expect.poll(() => clock.sleeps.length).toBe(2);
-  expect([streams(), clock.sleeps.map((sleep) => sleep.delay)]).toEqual([2, [delay, delay]]);
+  await expect.poll(() => sleeps.length).toBe(1);
+  sleeps[0]?.wake();
+  await expect.poll(() => sleeps.length).toBe(2);
+  expect([streams(), sleeps.map((sleep) => sleep.delay)]).toEqual([2, [delay, delay]]);
 });
