@@ -18,7 +18,7 @@ export const aims: Readonly<Record<FlowName, number | null>> = {
   'authorization code': 0.1,
   'authorization code, asked': null,
   registration: 0.24,
-  introspection: 0.3,
+  introspection: 0.5,
 };
 
 export const flowNames: readonly FlowName[] = Object.keys(aims) as FlowName[];
