@@ -1,10 +1,10 @@
 /** better-auth with its OAuth provider over SQLite in memory: ES256 JWTs for its resource, opaque tokens without one. Its consent page is answered once for each user, before the measurement. */
 import { createServer, type RequestListener } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
+import { baseOptions, providerOptions } from '../../tests/interop/peers/better-auth-options.ts';
 import { importPeer } from '../authorization/peers.ts';
 
 const port = Number(process.env['PORT']);
-const origin = `http://localhost:${port}`;
 const scopes = ['notes:read', 'notes:write', 'offline_access'];
 
 interface Auth {
@@ -30,27 +30,11 @@ const { getMigrations } = await importPeer<{
 }>('better-auth/dist/db/get-migration.mjs');
 
 const options = {
+  ...baseOptions(`http://localhost:${port}`),
   database: new DatabaseSync(':memory:'),
-  secret: 'only for measurements, and long enough: 0123456789',
-  baseURL: origin,
-  emailAndPassword: { enabled: true },
-  rateLimit: { enabled: false },
-  telemetry: { enabled: false },
   plugins: [
     jwt({ jwks: { keyPairConfig: { alg: 'ES256' } } }),
-    oauthProvider({
-      loginPage: '/login',
-      consentPage: '/consent',
-      scopes,
-      resources: [{ identifier: 'https://api.example/mcp', allowedScopes: scopes }],
-      enforcePerClientResources: false,
-      allowDynamicClientRegistration: true,
-      allowUnauthenticatedClientRegistration: true,
-      clientRegistrationAllowedScopes: scopes,
-      clientRegistrationDefaultScopes: scopes,
-      clientPrivileges: () => true,
-      silenceWarnings: { oauthAuthServerConfig: true },
-    }),
+    oauthProvider({ ...providerOptions('https://api.example/mcp', scopes), clientPrivileges: () => true }),
   ],
 };
 await (await getMigrations(options)).runMigrations();

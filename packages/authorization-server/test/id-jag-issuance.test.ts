@@ -310,14 +310,14 @@ describe('an ID token of a federated login', () => {
   });
 
   it('[X-EMA-6] rejects an ID token of a user whom neither of two entries with its issuer allows', async () => {
-    const only = (subject: string) => ({ allowedUsers: { subjects: [subject] } });
-    const partners = { ...only('bob-at-acme'), id: 'partners' };
-    const t = await setFederatedScene(partners, only('eve-at-acme'));
+    const usersOf = (subject: string) => ({ allowedUsers: { subjects: [subject] } });
+    const partners = { ...usersOf('bob-at-acme'), id: 'partners' };
+    const t = await setFederatedScene(partners, usersOf('eve-at-acme'));
     const before = t.snapshot();
     const { status, body } = await t.exchange(await t.idp.workload(own));
     expect([status, body['error']]).toEqual([400, 'invalid_grant']);
     expect(t.snapshot()).toBe(before);
-    const allowing = await setFederatedScene(partners, only('ada-at-acme'));
+    const allowing = await setFederatedScene(partners, usersOf('ada-at-acme'));
     expect((await allowing.exchange(await allowing.idp.workload(own))).status).toBe(200);
   });
 

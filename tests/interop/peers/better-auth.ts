@@ -1,6 +1,7 @@
 /** better-auth with its OAuth provider, its device grant and minimal pages, and a guard of ours that takes its tokens. */
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
+import { baseOptions, providerOptions } from './better-auth-options.ts';
 import { importPeer, listen } from './stage.ts';
 
 /** The account of its user. */
@@ -54,26 +55,11 @@ export async function startBetterAuth(seen: string[] = []): Promise<string> {
 function optionsOf(url: string, packages: Awaited<ReturnType<typeof loadPackages>>): object {
   const { memoryAdapter, jwt, oauthProvider, oauthDeviceAuthorization } = packages;
   return {
+    ...baseOptions(url),
     database: memoryAdapter(Object.fromEntries(TABLES.map((name) => [name, []]))),
-    secret: 'only for tests, and long enough: 0123456789',
-    baseURL: url,
-    emailAndPassword: { enabled: true },
-    rateLimit: { enabled: false },
-    telemetry: { enabled: false },
     plugins: [
       jwt({ jwks: { keyPairConfig: { alg: 'ES256' } } }),
-      oauthProvider({
-        loginPage: '/login',
-        consentPage: '/consent',
-        scopes: SCOPES,
-        resources: [{ identifier: `${url}/mcp`, allowedScopes: SCOPES }],
-        enforcePerClientResources: false,
-        allowDynamicClientRegistration: true,
-        allowUnauthenticatedClientRegistration: true,
-        clientRegistrationAllowedScopes: SCOPES,
-        clientRegistrationDefaultScopes: SCOPES,
-        silenceWarnings: { oauthAuthServerConfig: true },
-      }),
+      oauthProvider(providerOptions(`${url}/mcp`, SCOPES)),
       oauthDeviceAuthorization({ verificationUri: `${url}/device` }),
     ],
   };
