@@ -197,3 +197,16 @@ export {
   type Scopes,
   unionScopes,
 } from './scopes.ts';
+export {
+  currentTracer,
+  inHttpSpan,
+  inSpan,
+  readTraceContext,
+  registerTracer,
+  type Span,
+  type SpanStart,
+  startEndpointSpan,
+  startSpan,
+  type TraceContext,
+  type Tracer,
+} from './tracing.ts';

@@ -1,6 +1,5 @@
 /** Reading options by their schema: one map from zod's issues to our messages, and a report of every issue at once. */
-import { ConfigurationError } from '@portcullis/protocol';
-import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
+import { ConfigurationError, findSimilarName, suggestName } from '@portcullis/protocol';
 import type * as z from 'zod';
 import { kindOf, optionMeta } from './fields.ts';
 

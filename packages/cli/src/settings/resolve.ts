@@ -7,7 +7,7 @@ import {
   type OptionReport,
   readOption,
 } from '@portcullis/authorization-server/options';
-import { findSimilarName, suggestName } from '@portcullis/protocol/option-names';
+import { findSimilarName, suggestName } from '@portcullis/protocol';
 import type * as z from 'zod';
 import { SettingsError } from '../errors.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';

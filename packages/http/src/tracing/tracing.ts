@@ -11,4 +11,4 @@ export {
   startSpan,
   type TraceContext,
   type Tracer,
-} from '@portcullis/protocol/tracing';
+} from '@portcullis/protocol';

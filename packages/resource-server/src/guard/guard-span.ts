@@ -1,5 +1,5 @@
 /** The span of an authorization, in that of its request: how long the token took to check, and what was refused. */
-import { currentTracer, type Span, startSpan } from '@portcullis/protocol/tracing';
+import { currentTracer, type Span, startSpan } from '@portcullis/protocol';
 
 /** @returns `null`: nothing is traced, or the request has no span that this one could be a part of */
 export function startGuardSpan(): Span | null {

@@ -1,6 +1,5 @@
 /** Options of identity providers: plain data, as in the configuration file. */
-import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
-import { suggestName } from '@portcullis/protocol/option-names';
+import { isSecureUrl, readWebUrl, suggestName } from '@portcullis/protocol';
 import * as z from 'zod';
 import {
   checkedText,

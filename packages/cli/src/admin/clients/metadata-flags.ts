@@ -1,8 +1,7 @@
 /** Client metadata for `portcullis clients add` and `update` from flags and files, with errors that name the flags. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { DEVICE_CODE, JWT_BEARER, OAuthError, TOKEN_EXCHANGE } from '@portcullis/protocol';
-import { suggestName } from '@portcullis/protocol/option-names';
+import { DEVICE_CODE, JWT_BEARER, OAuthError, suggestName, TOKEN_EXCHANGE } from '@portcullis/protocol';
 import { type Command, InvalidArgumentError } from 'commander';
 import { reasonOf } from '../../errors.ts';
 import { isObject, parseJson } from '../../json.ts';

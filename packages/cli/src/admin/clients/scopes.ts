@@ -1,5 +1,5 @@
 /** Warns about scopes of a new client: none for an application, or ones that no protected server defines. */
-import { findSimilarName } from '@portcullis/protocol/option-names';
+import { findSimilarName } from '@portcullis/protocol';
 import { isObject, parseJson } from '../../json.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { cleanLine } from '../../terminal/clean.ts';
