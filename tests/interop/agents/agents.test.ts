@@ -46,8 +46,8 @@ afterAll(() => shared?.stop());
 
 it.skipIf(missing).each(agents)('$name signs a user in by itself and calls a tool', async (agent) => {
   const { sandbox, model } = await signIn(agent, shared);
-  await callTool(agent, sandbox, model);
-  expect(model.toolResults.join()).toContain(shared.server.url);
+  const output = await callTool(agent, sandbox, model);
+  expect(model.toolResults.join(), output).toContain(shared.server.url);
 });
 
 it.skipIf(missing).each(agents.filter(({ refreshesEarly }) => refreshesEarly))(
@@ -61,20 +61,26 @@ it.skipIf(missing).each(agents.filter(({ refreshesEarly }) => refreshesEarly))(
     await lost;
     stop(interrupted, 'SIGTERM');
     await interrupted.ended();
-    await callTool(agent, sandbox, model);
-    expect(model.toolResults.join()).toContain(site.server.url);
+    const output = await callTool(agent, sandbox, model);
+    expect(model.toolResults.join(), output).toContain(site.server.url);
     await expect.poll(site.server.output).toContain('refresh_token.retried');
     expect(await openedUrls(sandbox)).toHaveLength(1);
   },
   240_000,
 );
 
-/** Some agents send the first prompt before they have listed the tools of a slow server, so they are asked again. */
-async function callTool(agent: Agent, sandbox: Sandbox, model: MockModel): Promise<void> {
+/**
+ * Some agents send the first prompt before they have listed the tools of a slow server, so they are asked again.
+ * @returns what the agent wrote
+ */
+async function callTool(agent: Agent, sandbox: Sandbox, model: MockModel): Promise<string> {
+  let output = '';
   for (let asks = 0; asks < 3 && model.toolResults.length === 0; asks += 1) {
     const ask = start(agent, sandbox, agent.ask);
     expect(await ask.ended(), ask.output()).toBe(0);
+    output += ask.output();
   }
+  return output;
 }
 
 /** Signs the first user in with a new home folder. */

@@ -55,6 +55,9 @@ export const agents: readonly Agent[] = [
       ANTHROPIC_API_KEY: 'none',
       DISABLE_AUTOUPDATER: '1',
       ENABLE_TOOL_SEARCH: 'false',
+      // Otherwise it sends the prompt without the tools of a server that has not listed them after five seconds.
+      MCP_TIMEOUT: '200000',
+      MCP_CONNECT_TIMEOUT_MS: '200000',
     }),
     files: ({ resource }) => ({ '.claude.json': { mcpServers: { notes: { type: 'http', url: resource } } } }),
     signIn: { command: ['claude', 'mcp', 'login', 'notes'], terminal: true },
