@@ -77,20 +77,6 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
     return { email: session.email, role, operator, csrfToken: pages.csrfToken(session) };
   };
 
-  const readForm = async (request: Request, session: ComponentSession, { fields }: ConsoleRoute) => {
-    const parameters = await readFormBody(request);
-    if (!pages.isOwnForm(request, session, parameters.one('token')))
-      throw new PageError(
-        403,
-        'This form cannot be used',
-        'It was sent by another site, or from a page of a session that has ended. Nothing was changed: open the page again.',
-      );
-    const unknown = parameters.names().find((name) => name !== 'token' && !fields.includes(name));
-    if (unknown !== undefined)
-      throw new PageError(400, 'This form cannot be used', `The form has no field ${unknown}.`);
-    return Object.fromEntries(fields.map((name) => [name, (parameters.one(name) ?? '').trim()]));
-  };
-
   const handle = async (
     request: Request,
     path: string,
@@ -104,7 +90,7 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
         'Only operators change something',
         'Your role is viewer: you see everything, and an operator can make the change or change your role.',
       );
-    const form = route.method === 'POST' ? await readForm(request, session, route) : {};
+    const form = route.method === 'POST' ? await readForm(request, session, route, pages) : {};
     const query = new URLSearchParams(queryOf(request));
     const result = await route.handle({
       ...visitor,
@@ -150,6 +136,26 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
       return toResponse(request.method === 'HEAD' ? { ...whole, body: null } : whole);
     },
   };
+}
+
+/** @throws PageError for a form of another site or session, or with an unknown field */
+async function readForm(
+  request: Request,
+  session: ComponentSession,
+  { fields }: ConsoleRoute,
+  pages: ConsoleOptions['pages'],
+): Promise<Readonly<Record<string, string>>> {
+  const parameters = await readFormBody(request);
+  if (!pages.isOwnForm(request, session, parameters.one('token')))
+    throw new PageError(
+      403,
+      'This form cannot be used',
+      'It was sent by another site, or from a page of a session that has ended. Nothing was changed: open the page again.',
+    );
+  const unknown = parameters.names().find((name) => name !== 'token' && !fields.includes(name));
+  if (unknown !== undefined)
+    throw new PageError(400, 'This form cannot be used', `The form has no field ${unknown}.`);
+  return Object.fromEntries(fields.map((name) => [name, (parameters.one(name) ?? '').trim()]));
 }
 
 /** `/admin/users/{userId}` → a pattern with named groups; a parameter has no slash. */

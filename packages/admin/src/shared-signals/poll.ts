@@ -107,24 +107,10 @@ export function createPoll({ store, readEvents, findTokens, events }: PollDepend
       const isWithin = last.position === position;
       const cursor = found.positions[end - 1] ?? found.stream.cursor;
       stream = await advance(found.stream, cursor, isWithin ? last.id : null);
-      report(stream, passed, errors);
+      for (const rejected of rejectedEvents(stream, passed, errors)) events(rejected);
       isMore = next < 0;
     }
     return stream;
-  }
-
-  /** Of tokens that are passed with it only: a receiver cannot fill the audit log with those that it makes up. */
-  function report(
-    { id, clientId }: EventStreamRecord,
-    passed: readonly StreamToken[],
-    errors: SetErrors,
-  ): void {
-    for (const { id: token } of passed) {
-      if (!Object.hasOwn(errors, token)) continue;
-      const { err = '', description = '' } = errors[token] ?? {};
-      const reason = `${err} ${description}`.trim().slice(0, 300);
-      events({ type: 'event_stream.event_rejected', clientId, streamId: id, token, reason });
-    }
   }
 
   return async (given, body, signal) => {
@@ -165,4 +151,18 @@ export function createPoll({ store, readEvents, findTokens, events }: PollDepend
       stream = current;
     }
   }
+}
+
+/** Of tokens that are passed only: a receiver cannot fill the audit log with those that it makes up. */
+function rejectedEvents(
+  { id, clientId }: EventStreamRecord,
+  passed: readonly StreamToken[],
+  errors: SetErrors,
+): readonly StreamEvent[] {
+  return passed.flatMap(({ id: token }) => {
+    if (!Object.hasOwn(errors, token)) return [];
+    const { err = '', description = '' } = errors[token] ?? {};
+    const reason = `${err} ${description}`.trim().slice(0, 300);
+    return [{ type: 'event_stream.event_rejected', clientId, streamId: id, token, reason }];
+  });
 }

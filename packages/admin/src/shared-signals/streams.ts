@@ -80,12 +80,6 @@ export function createStreams(context: StreamContext, clientId: string) {
     throw new StreamError(409, 'The stream was changed at the same time: try again.');
   }
 
-  /** Where delivery continues when its method changes. */
-  async function cursorOf({ id, cursor, endpoint }: EventStreamRecord): Promise<string> {
-    if (endpoint === null) return cursor;
-    return (await store.listWebhooks()).find(({ name }) => name === id)?.cursor ?? cursor;
-  }
-
   return {
     async create(body: object): Promise<Document> {
       const id = `stream_${randomBytes(12).toString('base64url')}`;
@@ -119,7 +113,7 @@ export function createStreams(context: StreamContext, clientId: string) {
           ...(supplied.delivery === undefined && !isWhole && pickDelivery(stream)),
         };
         if ((changed.endpoint === null) === (stream.endpoint === null)) return changed;
-        const cursor = await cursorOf(stream);
+        const cursor = await cursorOf(stream, store);
         await store.setWebhookCursor(id, cursor);
         return { ...changed, cursor, acknowledged: null };
       });
@@ -160,6 +154,15 @@ export function createStreams(context: StreamContext, clientId: string) {
       record('event_stream.verification_requested', id, state === undefined ? {} : { state });
     },
   };
+}
+
+/** Where delivery continues when its method changes. */
+async function cursorOf(
+  { id, cursor, endpoint }: EventStreamRecord,
+  store: StreamContext['store'],
+): Promise<string> {
+  if (endpoint === null) return cursor;
+  return (await store.listWebhooks()).find(({ name }) => name === id)?.cursor ?? cursor;
 }
 
 function withSubject(

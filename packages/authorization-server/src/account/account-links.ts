@@ -30,6 +30,25 @@ interface ValidLink {
   readonly account: AccountRecord;
 }
 
+/** A form of a link's page. */
+interface LinkUse {
+  readonly context: PageContext;
+  readonly request: HttpRequest;
+  readonly connection: ConnectionInfo;
+  readonly link: ValidLink;
+}
+
+/** @param token as it was sent; `null` unless it is that of a valid link */
+async function findLink(
+  { store, clock }: Pick<PageRouter, 'store' | 'clock'>,
+  token: string | undefined,
+): Promise<ValidLink | null> {
+  if (token === undefined) return null;
+  const record = await store.findAccountLink(hashSecret(token), clock());
+  const account = record === null ? null : await store.findAccount(record.accountId);
+  return record === null || account === null ? null : { token, record, account };
+}
+
 /** What a passkey challenge of a link is bound to: the link works in any browser, but the passkey only for it. */
 function bindingOf({ record }: ValidLink): readonly string[] {
   return ['link', record.hash];
@@ -44,13 +63,6 @@ export function createAccountLinkRoutes(
   { passwords, passkeys, factors, deviceCookies }: LocalLogin,
 ): readonly Route[] {
   const { options, store, clock, events, sessions } = pages;
-
-  const find = async (token: string | undefined): Promise<ValidLink | null> => {
-    if (token === undefined) return null;
-    const record = await store.findAccountLink(hashSecret(token), clock());
-    const account = record === null ? null : await store.findAccount(record.accountId);
-    return record === null || account === null ? null : { token, record, account };
-  };
 
   /** A mailbox alone does not replace the second factor; a link of an administrator does. */
   const needsCode = async ({ token, account }: ValidLink) =>
@@ -78,10 +90,7 @@ export function createAccountLinkRoutes(
   };
 
   const use = async (
-    { errors }: PageContext,
-    request: HttpRequest,
-    connection: ConnectionInfo,
-    link: ValidLink,
+    { context: { errors }, request, connection, link }: LinkUse,
     chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
   ) => {
     const { token, record, account } = link;
@@ -97,37 +106,27 @@ export function createAccountLinkRoutes(
     return respondRedirect(NEXT_PATHS[record.purpose], [cookie, known]);
   };
 
-  const usePassword = async (
-    context: PageContext,
-    request: HttpRequest,
-    connection: ConnectionInfo,
-    link: ValidLink,
-    form: Parameters,
-  ) => {
+  const usePassword = async (given: LinkUse, form: Parameters) => {
+    const { context, link } = given;
     const issues = validateNewPassword(form, link.account.emailKey);
     if (issues !== null) return show(context, link, issues);
     const passwordHash = await passwords.hash(form.required('password'), link.account.emailKey);
-    return use(context, request, connection, link, { passwordHash, passkey: null });
+    return use(given, { passwordHash, passkey: null });
   };
 
-  const usePasskey = async (
-    context: PageContext,
-    request: HttpRequest,
-    connection: ConnectionInfo,
-    link: ValidLink,
-    credential: string,
-  ) => {
+  const usePasskey = async (given: LinkUse, credential: string) => {
+    const { context, request, link } = given;
     const name = suggestedName(context.layout, request);
     const offered = (await needsCode(link)) ? null : passkeys;
     const passkey =
       (await offered?.verifyRegistration(link.account, credential, name, bindingOf(link))) ?? null;
     if (passkey === null) return show(context, link, null, context.layout.text('passkey.not-used'));
-    return use(context, request, connection, link, { passwordHash: unusableHash(), passkey });
+    return use(given, { passwordHash: unusableHash(), passkey });
   };
 
   const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
     pages.route('GET', `/${purpose}`, async (context, request) => {
-      const link = await find(readParameters(queryOf(request)).one('token'));
+      const link = await findLink(pages, readParameters(queryOf(request)).one('token'));
       return link?.record.purpose === purpose
         ? show(context, link, null)
         : context.errors.show(`/${purpose}`, 'used-link');
@@ -137,12 +136,11 @@ export function createAccountLinkRoutes(
       const { errors } = context;
       const form = await readFormBody(request);
       if (isCrossSiteForm(request, options.issuer)) return errors.show(`/${purpose}`, 'stale-form');
-      const link = await find(form.one('token'));
+      const link = await findLink(pages, form.one('token'));
       if (link?.record.purpose !== purpose) return errors.show(`/${purpose}`, 'used-link');
       const credential = form.one('credential');
-      return credential === undefined
-        ? usePassword(context, request, connection, link, form)
-        : usePasskey(context, request, connection, link, credential);
+      const given = { context, request, connection, link };
+      return credential === undefined ? usePassword(given, form) : usePasskey(given, credential);
     }),
   ];
   return [...routesOf('invitation'), ...routesOf('reset')];

@@ -78,12 +78,8 @@ export function createAuditLog(
   function recordEvent(event: AuthorizationEvent): void {
     if (isClosed || NOT_STORED.includes(event.type) || (level === 'summary' && isRoutine(event))) return;
     const isUntrusted = RATE_LIMITED.has(event.type);
-    if (isUntrusted && untrusted.take(event.type) > 0) {
-      dropped += 1;
-      return;
-    }
-    enqueue(queue, isUntrusted ? shorten(event) : event);
-    writeSoon();
+    if (isUntrusted && untrusted.take(event.type) > 0) dropped += 1;
+    else enqueue(queue, isUntrusted ? shorten(event) : event);
   }
 
   function recordOf<Event extends ComponentEvent>(
@@ -92,26 +88,23 @@ export function createAuditLog(
   ): void {
     if (isClosed || (level === 'summary' && events.isRoutine(event))) return;
     enqueue(events.isBulk(event) ? bulk : queue, event);
-    writeSoon();
   }
 
   function enqueue(waiting: AuditEventRecord[], event: ComponentEvent): void {
     waiting.push(describe(event, clock(), retention));
-    if (waiting.length <= MAX_QUEUED) return;
-    waiting.shift();
-    dropped += 1;
+    if (waiting.length > MAX_QUEUED) {
+      waiting.shift();
+      dropped += 1;
+    }
+    writeSoon();
   }
 
   /** Events are written with the next commit of the store, so that they need no disk flush of their own. */
-  function writeSoon(): void {
+  function writeSoon(after: 'commit' | 'failure' = 'commit'): void {
     if (isScheduled || pending !== null) return;
     isScheduled = true;
-    store.beforeCommit(writeNow, DELAY);
-  }
-
-  function writeLater(): void {
-    isScheduled = true;
-    setTimeout(writeNow, RETRY).unref();
+    if (after === 'commit') store.beforeCommit(writeNow, DELAY);
+    else setTimeout(writeNow, RETRY).unref();
   }
 
   function writeNow(): void {
@@ -123,7 +116,7 @@ export function createAuditLog(
   function write(): Promise<boolean> {
     pending ??= writeBatch().then((isWritten) => {
       pending = null;
-      if (!isWritten) writeLater();
+      if (!isWritten) writeSoon('failure');
       else if (queue.length + bulk.length >= BATCH) writeNow();
       else if (queue.length + bulk.length > 0) writeSoon();
       return isWritten;

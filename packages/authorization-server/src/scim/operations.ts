@@ -1,4 +1,5 @@
 /** Creates, changes and removes provisioned users and groups, and what that means for the accounts of users. */
+import type { AuthorizationEvent } from '../audit/events.ts';
 import type { ServerContext } from '../context.ts';
 import type { FederationOptions, IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { findProvisionedAccount } from '../federation/provisioned-users.ts';
@@ -70,14 +71,8 @@ export function createOperations(context: ScimContext, connection: Connection): 
       throw new ScimError(404, null, `There is no ${type.kind} ${JSON.stringify(id.slice(0, 100))}.`);
     return found;
   };
-  const record = (what: 'created' | 'changed' | 'removed', { kind, id, accountId }: ProvisionedResource) =>
-    events({
-      type: `scim.${kind === 'User' ? 'user' : 'group'}_${what}`,
-      identityProvider,
-      resourceId: id,
-      tokenId: connection.tokenId,
-      ...(accountId !== null && { accountId }),
-    });
+  const record = (what: 'created' | 'changed' | 'removed', resource: ProvisionedResource) =>
+    events(changeEvent(what, resource, connection));
   const change = (
     type: ResourceType,
     id: string,
@@ -160,6 +155,20 @@ export function createOperations(context: ScimContext, connection: Connection): 
     },
     related: (resource) =>
       resource.kind === 'User' ? store.listProvisionedGroups(resource) : listMembers(store, resource.id),
+  };
+}
+
+function changeEvent(
+  what: 'created' | 'changed' | 'removed',
+  { kind, id, accountId }: ProvisionedResource,
+  { identityProvider, tokenId }: Connection,
+): AuthorizationEvent {
+  return {
+    type: `scim.${kind === 'User' ? 'user' : 'group'}_${what}`,
+    identityProvider: identityProvider.id,
+    resourceId: id,
+    tokenId,
+    ...(accountId !== null && { accountId }),
   };
 }
 

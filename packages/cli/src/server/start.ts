@@ -124,7 +124,18 @@ export async function start(
   else if (started !== null) await announce(started, processContext, output.write, opened);
   if (isFirst) reportAddresses(parts, composition, processContext);
 
-  const everything = opened.move();
+  return {
+    ...createStop(listener, composition, opened.move()),
+    replaceServers: composition.replaceServers,
+    log,
+  };
+}
+
+function createStop(
+  listener: Awaited<ReturnType<typeof bind>>,
+  composition: Awaited<ReturnType<typeof compose>>,
+  everything: AsyncDisposableStack,
+) {
   return {
     /**
      * Stays unready for `milliseconds` while serving: load balancers notice. Immediate if none probes readiness. Each response closes
@@ -134,8 +145,6 @@ export async function start(
       listener.closeAfterResponses();
       return composition.drain(milliseconds);
     },
-    replaceServers: composition.replaceServers,
-    log,
     /** Accepts no new connections, lets requests finish within `grace` milliseconds, and closes everything. @see ListeningServer.close */
     async stop(grace: number, idle?: 'kept'): Promise<void> {
       await listener.close(grace, idle);

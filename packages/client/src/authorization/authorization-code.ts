@@ -62,9 +62,7 @@ export function createCodeGrant(
   context: TokenEndpointContext,
   registrations: RegistrationSource,
 ) {
-  const { store, browser, receiver, clock, random, account } = settings;
-  const { host, pathname } = new URL(settings.server);
-  const server = `${host}${pathname === '/' ? '' : pathname}`;
+  const { store, browser, receiver, clock, random, account, server } = settings;
 
   return {
     /** Signs in with the browser and receiver of the host. */
@@ -99,12 +97,7 @@ export function createCodeGrant(
 
     /** Second step: consumes the pending authorization of the redirect URL or its query. */
     take: (redirectedTo: string | URLSearchParams, binding: string | null): Promise<PendingAuthorization> =>
-      takePendingAuthorization(
-        store,
-        readRedirectQuery(redirectedTo),
-        { server: settings.server, account, binding },
-        clock(),
-      ),
+      takePendingAuthorization(store, readRedirectQuery(redirectedTo), { server, account, binding }, clock()),
     complete,
   };
 
@@ -137,14 +130,14 @@ export function createCodeGrant(
     const { clientName = 'The app' } = settings.registration;
     const app = typeof clientName === 'function' ? clientName() : clientName;
     try {
-      const presenter = { server: settings.server, account, binding: null };
+      const presenter = { server, account, binding: null };
       const tokens = await complete(await takePendingAuthorization(store, query, presenter, clock()), query);
-      const message = `${app} is connected to ${server}. You can close this page and return to ${app}.`;
+      const message = `${app} is connected to ${displayNameOf(server)}. You can close this page and return to ${app}.`;
       await respond({ ok: true, message });
       return tokens;
     } catch (error) {
       const cause = error instanceof ClientError ? error.message : 'An error occurred in the application.';
-      await respond({ ok: false, message: `${app} was not connected to ${server}. ${cause}` });
+      await respond({ ok: false, message: `${app} was not connected to ${displayNameOf(server)}. ${cause}` });
       throw error;
     }
   }
@@ -157,4 +150,10 @@ export function createCodeGrant(
     const code = validateAuthorizationResponse(readRedirectQuery(redirectedTo), pending);
     return requestTokens(context, codeTokenRequest(pending, code));
   }
+}
+
+/** The host and the path of a server. */
+function displayNameOf(server: string): string {
+  const { host, pathname } = new URL(server);
+  return `${host}${pathname === '/' ? '' : pathname}`;
 }

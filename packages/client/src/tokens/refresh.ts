@@ -35,7 +35,7 @@ export function createRefresh(
   registrations: StoredRegistrations,
   stored: StoredTokens,
 ): Refresh {
-  const { store, limits, emit, clock } = settings;
+  const { limits, emit, clock } = settings;
   /** By `asBearer`: a refresh that keeps the key does not serve a host that requests a bearer token. */
   const inFlight = new Map<boolean, Promise<Tokens | null>>();
 
@@ -94,7 +94,7 @@ export function createRefresh(
       emit({ type: 'tokens.refreshed', issuer: record.key.issuer });
       return { kind: 'refreshed', tokens: refreshed };
     } catch (error) {
-      return handleFailure(record, tokens, error);
+      return handleFailure(settings, record, tokens, error);
     }
   }
 
@@ -112,26 +112,27 @@ export function createRefresh(
     }
     throw new TypeError('The last attempt returns or throws.');
   }
+}
 
-  async function handleFailure(
-    record: CredentialRecord,
-    tokens: Tokens,
-    error: unknown,
-  ): Promise<RefreshResult> {
-    if (!(error instanceof ClientError)) throw error;
-    const { issuer } = record.key;
-    const reason = error.message;
-    if (error.oauthError === 'invalid_grant') {
-      await store.save({ ...record, tokens: null });
-      emit({ type: 'session.ended', issuer, reason });
-      return { kind: 'ended' };
-    }
-    if (isUnknownClientError(error) && record.registration?.method === 'dynamic') {
-      await store.save({ ...record, registration: null });
-      emit({ type: 'client.registration_discarded', issuer, clientId: tokens.clientId, reason });
-      return { kind: 'ended' };
-    }
-    emit({ type: 'tokens.refresh_deferred', issuer, reason });
-    return { kind: 'deferred', tokens, error };
+async function handleFailure(
+  { store, emit }: ClientSettings,
+  record: CredentialRecord,
+  tokens: Tokens,
+  error: unknown,
+): Promise<RefreshResult> {
+  if (!(error instanceof ClientError)) throw error;
+  const { issuer } = record.key;
+  const reason = error.message;
+  if (error.oauthError === 'invalid_grant') {
+    await store.save({ ...record, tokens: null });
+    emit({ type: 'session.ended', issuer, reason });
+    return { kind: 'ended' };
   }
+  if (isUnknownClientError(error) && record.registration?.method === 'dynamic') {
+    await store.save({ ...record, registration: null });
+    emit({ type: 'client.registration_discarded', issuer, clientId: tokens.clientId, reason });
+    return { kind: 'ended' };
+  }
+  emit({ type: 'tokens.refresh_deferred', issuer, reason });
+  return { kind: 'deferred', tokens, error };
 }

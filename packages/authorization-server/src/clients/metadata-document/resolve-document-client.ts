@@ -53,6 +53,7 @@ export function createResolveDocumentClient(
   });
   const isWithdrawn = (url: string) => failures.get(url)?.isWithdrawn === true;
   const singleFlight = createSingleFlight<ClientMetadataDocumentRecord>(outbound.timeout);
+  const rules = { redirects, loopback: trust.loopback };
 
   return async (id, purpose, site) => {
     const pinned = trust.pinned.get(id);
@@ -78,7 +79,7 @@ export function createResolveDocumentClient(
         isRenewal: copy !== null,
         validators: copy,
       });
-      const renewed = readResult(url, copy, result);
+      const renewed = readResult(url, copy, result, rules, clock());
       failures.delete(url);
       await store.saveClientMetadataDocument(renewed);
       if (copy !== null && copy.digest !== renewed.digest) {
@@ -113,34 +114,35 @@ export function createResolveDocumentClient(
     const issue = error instanceof FetchJsonError ? error.issue : 'unusable';
     return mayUseLastGoodCopy({ ...copy, askedAt }, issue, LAST_GOOD_FOR, clock());
   }
+}
 
-  function readResult(
-    url: string,
-    copy: ClientMetadataDocumentRecord | null,
-    result: FetchJsonResult,
-  ): ClientMetadataDocumentRecord {
-    const now = clock();
-    const times = {
-      fetchedAt: now,
-      freshUntil: now + freshnessLifetime(result.headers, FRESHNESS, now),
-      lastUsedAt: copy?.lastUsedAt ?? null,
-      expiresAt: now + UNUSED_LIFETIME,
-      verifiedAt: copy?.verifiedAt ?? null,
-    };
-    if (result.kind === 'unchanged' && copy !== null) return { ...copy, ...times };
-    const json = result.kind === 'found' ? result.json : null;
-    const metadata = readClientDocument(url, json, { redirects, loopback: trust.loopback });
-    const digest = digestOf(metadata);
-    const isSame = copy?.digest === digest;
-    return {
-      url,
-      metadata,
-      digest,
-      ...readValidators(result.headers),
-      ...times,
-      ...(!isSame && { verifiedAt: null }),
-    };
-  }
+/** The copy that a fetch results in. @throws OAuthError if the document is invalid */
+function readResult(
+  url: string,
+  copy: ClientMetadataDocumentRecord | null,
+  result: FetchJsonResult,
+  rules: Parameters<typeof readClientDocument>[2],
+  now: number,
+): ClientMetadataDocumentRecord {
+  const times = {
+    fetchedAt: now,
+    freshUntil: now + freshnessLifetime(result.headers, FRESHNESS, now),
+    lastUsedAt: copy?.lastUsedAt ?? null,
+    expiresAt: now + UNUSED_LIFETIME,
+    verifiedAt: copy?.verifiedAt ?? null,
+  };
+  if (result.kind === 'unchanged' && copy !== null) return { ...copy, ...times };
+  const metadata = readClientDocument(url, result.kind === 'found' ? result.json : null, rules);
+  const digest = digestOf(metadata);
+  const isSame = copy?.digest === digest;
+  return {
+    url,
+    metadata,
+    digest,
+    ...readValidators(result.headers),
+    ...times,
+    ...(!isSame && { verifiedAt: null }),
+  };
 }
 
 function isGone(error: unknown): boolean {

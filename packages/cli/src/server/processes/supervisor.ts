@@ -20,6 +20,9 @@ interface Member {
   isReady: boolean;
 }
 
+/** What the first process reports; `null` and its exit code if it exited instead. */
+type FirstReport = { readonly started: Started } | { readonly started: null; readonly code: number };
+
 /**
  * This process owns the listening socket and distributes connections round-robin: with one socket per process
  * (`SO_REUSEPORT`), connections queued for a process would be lost with it.
@@ -32,7 +35,7 @@ export function createSupervisor(count: number, port: number, log: Log) {
   /** The process in each slot, by number. */
   const slots = new Map<number, Member>();
   const at = createStartQueues();
-  const failures = new Map<number, number>();
+  const pauses = createPauses();
   const collected = collectMetrics(() => [...slots].filter(([, { isReady }]) => isReady));
   let isStopping = false;
   let restarting: Promise<void> = Promise.resolve();
@@ -69,9 +72,7 @@ export function createSupervisor(count: number, port: number, log: Log) {
   async function replaceEnded(number: number, ended: Member): Promise<void> {
     let last = ended;
     while (!isStopping && slots.get(number) === last) {
-      const failed = performance.now() - last.startedAt < STABLE ? (failures.get(number) ?? 0) + 1 : 0;
-      failures.set(number, failed);
-      if (failed > 1) await sleep(Math.min(FIRST_PAUSE * 2 ** (failed - 2), LONGEST_PAUSE));
+      await pauses.beforeRestart(number, last.startedAt);
       if (isStopping) return;
       last = launch(number);
       slots.set(number, last);
@@ -100,21 +101,15 @@ export function createSupervisor(count: number, port: number, log: Log) {
   }
 
   return {
-    /** Starts all processes. @returns the first one's report; `null` and the exit code if it exited instead */
-    async start(): Promise<
-      { readonly started: Started } | { readonly started: null; readonly code: number }
-    > {
+    /** Starts all processes. */
+    async start(): Promise<FirstReport> {
       const first = launch(1, true);
       const outcome = await first.ready;
       if ('code' in outcome || outcome.started === null)
         return { started: null, code: 'code' in outcome ? outcome.code : 1 };
       slots.set(1, first);
-      const others = Array.from({ length: count - 1 }, (_, index) => index + 2).map((number) => {
-        const member = launch(number);
-        slots.set(number, member);
-        return member.ready;
-      });
-      await Promise.all(others);
+      for (let number = 2; number <= count; number += 1) slots.set(number, launch(number));
+      await Promise.all([...slots.values()].map(({ ready }) => ready));
       return { started: outcome.started };
     },
     /** Replaces each process without downtime: the new one serves before the old one stops accepting. */
@@ -126,6 +121,19 @@ export function createSupervisor(count: number, port: number, log: Log) {
     stop(signal: StopSignal, limit: number): Promise<void> {
       isStopping = true;
       return stopAll(running, signal, limit);
+    },
+  };
+}
+
+/** Longer pauses between the starts of a process that fails again and again. */
+function createPauses() {
+  const failures = new Map<number, number>();
+  return {
+    /** @param startedAt of the process that ended */
+    async beforeRestart(number: number, startedAt: number): Promise<void> {
+      const failed = performance.now() - startedAt < STABLE ? (failures.get(number) ?? 0) + 1 : 0;
+      failures.set(number, failed);
+      if (failed > 1) await sleep(Math.min(FIRST_PAUSE * 2 ** (failed - 2), LONGEST_PAUSE));
     },
   };
 }
