@@ -83,6 +83,20 @@ describe('a condition on arguments', () => {
     });
   });
 
+  it.each([
+    ['Arguments', '{"name":"transfer","arguments":{"amount":1},"Arguments":{"amount":1000}}'],
+    ['arguments with the long s', '{"name":"transfer","arguments":{"amount":1},"argument\\u017f":{}}'],
+  ])('is not bypassed by %s, and nothing reaches the backend', async (_, params) => {
+    const { backend, gateway } = await behind(WHEN);
+    const message = (given: string) => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${given}}`;
+    const response = await gateway.send('alice', { message: message(params) });
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('The member arguments is written in other case.');
+    expect(backend.received).toEqual([]);
+    const plain = message('{"name":"transfer","arguments":{"amount":1,"note":"Arguments"}}');
+    expect((await gateway.send('alice', { message: plain })).status).toBe(200);
+  });
+
   describe('that is not met', () => {
     const rule = { transfer: { when: "call.arguments.to.iban == 'DE1' && user.id == 'alice'" } };
     const given = transfer('{"to":{"iban":"DE2"},"password":"s3cret"}');

@@ -116,6 +116,7 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
   if (kind === 'request' && id === null) throw invalid('The id of a request must not be null.');
   const params = readParameters(node, id);
   const found = params ?? NO_PARAMETERS;
+  if (found.variants.size > 0) for (const name of OF_EVERY_METHOD) rejectVariant(found, name, id);
   const { tool, prompt, resource } = readOperationTarget(method.text, parametersOf(found, id));
   const { traceparent, tracestate, metaAt } = readTrace(params);
   // Without spreads, which cost as much as the rest.
@@ -142,6 +143,9 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
     protocolVersion: readVersion(found, id),
   };
 }
+
+/** Parameters that are read whatever the method is: a backend may execute `Arguments`, while rules read `arguments`. */
+const OF_EVERY_METHOD = ['arguments', 'task', 'taskId', 'requestState', '_meta'];
 
 const NO_PARAMETERS: JsonNode = createContainer('object', 0);
 
@@ -202,13 +206,17 @@ function readSubscriptions(params: JsonNode, id: string | null): readonly string
 /** A handle that is no string was not issued here. */
 function readHandle(params: JsonNode, name: string, id: string | null): ScannedText | null {
   const value = params.members.get(name);
-  if (value === undefined && !params.variants.has(name)) return null;
-  return { value: readText(params, name, id), range: rangeOf(value) ?? { start: 0, end: 0 } };
+  if (value === undefined) return null;
+  return { value: readText(params, name, id), range: { start: value.start, end: value.end } };
 }
 
 /** A related task without a string `taskId` is ignored. */
 function readRelatedTask(holder: JsonNode | undefined, id: string | null): ScannedText | null {
-  const related = holder?.members.get('_meta')?.members.get(RELATED_TASK);
+  const meta = holder?.members.get('_meta');
+  const related = meta?.members.get(RELATED_TASK);
+  if (holder !== undefined) rejectVariant(holder, '_meta', id);
+  if (meta !== undefined) rejectVariant(meta, RELATED_TASK, id);
+  if (related !== undefined) rejectVariant(related, 'taskId', id);
   return related?.members.get('taskId')?.type === 'string' ? readHandle(related, 'taskId', id) : null;
 }
 
@@ -229,7 +237,6 @@ function readAnyText(node: JsonNode | undefined): ScannedText | null {
 }
 
 function readVersion(params: JsonNode, id: string | null): string | null {
-  rejectVariant(params, '_meta', id);
   const meta = params.members.get('_meta');
   if (meta?.type !== 'object') return null;
   rejectVariant(meta, VERSION, id);

@@ -125,6 +125,32 @@ describe('scanBody', () => {
     ['an empty method', '{"jsonrpc":"2.0","id":1,"method":""}'],
     ['a method in other case', '{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call"}'],
     ['a name in other case', call('a', ',"NAME":"b"')],
+    ['arguments also in other case', call('a', ',"Arguments":{"b":1}')],
+    [
+      'arguments in other case before them',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"ARGUMENTS":{"b":1},"arguments":{},"name":"a"}}',
+    ],
+    [
+      'arguments only in other case',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Arguments":{}}}',
+    ],
+    ['arguments that fold to the member', call('a', ',"argumentſ":{"b":1}')],
+    ['arguments that fold to the member by an escape', call('a', ',"argument\\u017f":{"b":1}')],
+    ['a task in other case', call('a', ',"Task":{}')],
+    ['a _meta in other case', call('a', ',"_META":{}')],
+    ['a request state in other case', call('a', ',"requeststate":"b"')],
+    [
+      'a related task in other case',
+      call('a', ',"_meta":{"io.modelcontextprotocol/Related-Task":{"taskId":"b"}}'),
+    ],
+    [
+      'the ID of a related task in other case',
+      call('a', ',"_meta":{"io.modelcontextprotocol/related-task":{"TaskId":"b"}}'),
+    ],
+    [
+      'a result with a related task in other case',
+      '{"jsonrpc":"2.0","id":1,"result":{"_Meta":{"io.modelcontextprotocol/related-task":{"taskId":"b"}}}}',
+    ],
     [
       'a name that folds to the member',
       '{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taſKId":"b"}}',
