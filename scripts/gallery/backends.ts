@@ -37,6 +37,7 @@ export function createGalleryBackends(issuer: () => string, outcome: () => Conne
           issuer: issuer(),
         };
       },
+      isIssuerOf: () => true,
       refresh: () => Promise.reject(new IdentityProviderError('outage', 'never refreshed')),
       revoke: async () => 'unsupported',
       clientDocument: () => ({}),

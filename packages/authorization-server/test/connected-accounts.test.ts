@@ -29,6 +29,7 @@ async function setScene(backend: Partial<UserBackend> = {}, isConfigured = true)
     hasConfiguredClient: false,
     begin: outage,
     complete: outage,
+    isIssuerOf: () => true,
     refresh: outage,
     revoke: async () => 'revoked',
     clientDocument: () => ({}),
@@ -157,5 +158,47 @@ describe('the tokens of a connected account', () => {
     expect(await lookUp()).toBeNull();
     expect(await t.server.connectedAccounts.replace(KEY.grantId, KEY.backend, 1)).toBeNull();
     expect(await t.store.findConnectedAccount(KEY)).toEqual(account);
+  });
+
+  it.each([
+    ['while they are valid', 0],
+    ['when they are about to expire', 3550],
+    ['when they have expired', 3700],
+  ])(
+    'are neither used nor refreshed nor ended while another server is configured at their path, %s',
+    async (_when, seconds) => {
+      let isSame = false;
+      let refreshes = 0;
+      const { t, account, lookUp } = await setScene({
+        isIssuerOf: () => isSame,
+        refresh: async () => {
+          refreshes += 1;
+          return { tokens: TOKENS, scopes: [], lifetime: 600 };
+        },
+      });
+      t.clock.now += seconds;
+      expect(await lookUp()).toBeNull();
+      expect(await t.server.connectedAccounts.replace(KEY.grantId, KEY.backend, 1)).toBeNull();
+      expect(await t.store.findConnectedAccount(KEY)).toEqual(account);
+      expect(refreshes).toBe(0);
+      isSame = true;
+      expect(await lookUp()).toMatchObject({ tokens: TOKENS });
+    },
+  );
+
+  it('are not used when another server is configured at their path during their refresh, and are stored', async () => {
+    let isSame = true;
+    const tokens = { ...TOKENS, accessToken: 'next' };
+    const { t, lookUp } = await setScene({
+      isIssuerOf: () => isSame,
+      refresh: async () => {
+        isSame = false;
+        return { tokens, scopes: [], lifetime: 600 };
+      },
+    });
+    t.clock.now += 3550;
+    expect(await lookUp()).toBeNull();
+    isSame = true;
+    expect(await lookUp()).toMatchObject({ tokens, version: 2 });
   });
 });

@@ -14,6 +14,8 @@ interface GatewayScene {
   readonly gateway: Side;
   readonly backend: Side;
   readonly server: GatewayServer;
+  /** Configures another backend at the same path. */
+  configure(backend: Side): GatewayServer;
 }
 
 async function setScene(): Promise<GatewayScene> {
@@ -24,27 +26,24 @@ async function setScene(): Promise<GatewayScene> {
   let servers: readonly GatewayServer[] = [];
   const gateway = await startSide({
     users: ['ada', 'bob'],
-    options: (origin) => {
-      servers = defineTestServers(
-        [
-          {
-            path: '/mcp',
-            name: 'Hub',
-            backend: { url: `${backend.origin}/mcp`, credentials: { as: 'user' } },
-          },
-        ],
-        origin,
-      );
-      return { backends: createUserBackends({ servers: () => servers, clientName: 'Gateway' }) };
-    },
+    options: () => ({ backends: createUserBackends({ servers: () => servers, clientName: 'Gateway' }) }),
   });
-  const [server] = servers;
-  if (server === undefined) throw new Error('no server');
-  return { gateway, backend, server };
+  const configure: GatewayScene['configure'] = ({ origin }) => {
+    const credentials = { as: 'user' } as const;
+    const definition = { path: '/mcp', name: 'Hub', backend: { url: `${origin}/mcp`, credentials } };
+    servers = defineTestServers([definition], gateway.origin);
+    const [server] = servers;
+    if (server === undefined) throw new Error('no server');
+    return server;
+  };
+  return { gateway, backend, server: configure(backend), configure };
 }
 
 /** Sends a request to the backend with a credential. */
-async function call({ backend }: GatewayScene, { headers, sign }: BackendCredential): Promise<Response> {
+async function call(
+  { backend }: Pick<GatewayScene, 'backend'>,
+  { headers, sign }: BackendCredential,
+): Promise<Response> {
   const url = `${backend.origin}/mcp`;
   const signed = sign === null ? {} : await sign('GET', url);
   return fetch(url, { headers: { ...headers, ...signed } });
@@ -120,6 +119,50 @@ describe('an account at a backend', () => {
     await expect
       .poll(() => gateway.events.find(({ type }) => type === 'provider_token.revocation_finished'))
       .toMatchObject({ backend: '/mcp', grantId: principal.grantId, outcome: 'revoked' });
+  });
+});
+
+describe('an account at a backend whose address has changed', () => {
+  async function moved() {
+    const scene = await setScene();
+    const { gateway, configure } = scene;
+    const [ada, client] = [browserOf('ada'), await registerClient(gateway, 'App')];
+    const { access_token: token } = await client.redeem(await ada.allow(client.authorizationUrl()));
+    const principal = await principalOfToken(gateway, token);
+    const key = { grantId: principal.grantId ?? '', backend: '/mcp' };
+    const other = await startSide({ users: ['ada'] });
+    other.events.length = 0;
+    return { ...scene, ada, principal, key, other, server: configure(other) };
+  }
+
+  it('is never used at the new one: the user gets a link, and connects another account there', async () => {
+    const { gateway, backend, other, server, principal, key, ada, configure } = await moved();
+    const source = createCredentialSource(gateway.server);
+    const before = await gateway.store.findConnectedAccount(key);
+    const required = await Promise.resolve(source.for(principal, server)).catch((error: unknown) => error);
+    if (!(required instanceof ConnectionRequired)) throw new Error(String(required));
+    expect(await gateway.server.connectedAccounts.replace(key.grantId, key.backend, 1)).toBeNull();
+    expect(await gateway.store.findConnectedAccount(key)).toEqual(before);
+    expect([other.tokens, other.events]).toEqual([[], []]);
+    // Back at the address, it is used as before.
+    const credential = await source.for(principal, configure(backend));
+    expect((await call({ backend }, credential)).status).toBe(200);
+    const current = configure(other);
+    expect((await ada.allow(required.url)).html).toContain('Hub is connected');
+    const response = await call({ backend: other }, await source.for(principal, current));
+    expect(await response.json()).toMatchObject({ result: { user: other.accounts['ada'] } });
+    expect(other.tokens).not.toContain(backend.tokens.at(-1));
+  });
+
+  it('is not revoked at the new one when its grant ends', async () => {
+    const { gateway, other, key, principal } = await moved();
+    const now = Math.floor(Date.now() / 1000);
+    await gateway.server.accounts.disable(principal.subject);
+    expect((await gateway.store.findGrant(key.grantId))?.grant.revokedAt).toBeGreaterThanOrEqual(now);
+    await expect
+      .poll(() => gateway.events.find(({ type }) => type === 'provider_token.revocation_finished'))
+      .toMatchObject({ ...key, outcome: 'unsupported' });
+    expect([other.tokens, other.events]).toEqual([[], []]);
   });
 });
 
@@ -345,7 +388,9 @@ describe('a credential that the backend rejects', () => {
 describe('through the gateway', () => {
   const PING = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'look', arguments: {} } };
 
-  async function setGateway(): Promise<Omit<GatewayScene, 'server'>> {
+  type ServedScene = Pick<GatewayScene, 'gateway' | 'backend'>;
+
+  async function setGateway(): Promise<ServedScene> {
     const backend = await startSide({ users: ['ada', 'bob'] });
     let servers: readonly GatewayServer[] = [];
     const define = (origin: string) => {
@@ -373,7 +418,7 @@ describe('through the gateway', () => {
     return { gateway, backend };
   }
 
-  const post = ({ gateway }: Omit<GatewayScene, 'server'>, token: unknown) =>
+  const post = ({ gateway }: ServedScene, token: unknown) =>
     fetch(`${gateway.origin}/mcp`, {
       method: 'POST',
       headers: {

@@ -84,22 +84,27 @@ export function createAccountTokens(context: BackendContext, vault: TokenVault, 
     account: ConnectedAccountRecord,
     until: number,
   ): Promise<ConnectedAccountTokens | null> {
-    const { encryptedTokens, scopes, version, checkedAt } = account;
-    if (encryptedTokens === null) return null;
-    const tokens = await vault.decrypt<BackendTokenSet>(encryptedTokens, accountContext(account));
-    return { tokens, scopes, version, until, issuedAt: checkedAt };
+    const { scopes, version, checkedAt } = account;
+    const tokens = await open(account);
+    return tokens && { tokens, scopes, version, until, issuedAt: checkedAt };
   }
 
-  /** `null`: none, or of a backend that was removed. It is not revoked: that may be a configuration mistake. */
-  async function findRecord(key: ConnectedAccountKey): Promise<ConnectedAccountRecord | null> {
-    const account = await store.findConnectedAccount(key);
-    return account === null || records.findIssuer(account) === undefined ? null : account;
+  /**
+   * The tokens, for the backend that they were issued for; `null`: it was removed, or is another server now. Nothing is revoked: that
+   * may be a configuration mistake.
+   */
+  async function open(account: ConnectedAccountRecord): Promise<BackendTokenSet | null> {
+    const { encryptedTokens } = account;
+    if (encryptedTokens === null) return null;
+    const tokens = await vault.decrypt<BackendTokenSet>(encryptedTokens, accountContext(account));
+    // After the last wait: the configuration may change meanwhile.
+    return records.findIssuer(account)?.isIssuerOf(tokens) === true ? tokens : null;
   }
 
   async function findUsable(key: ConnectedAccountKey): Promise<ConnectedAccountTokens | null> {
-    let account = await findRecord(key);
-    if (account === null) return null;
+    let account = await store.findConnectedAccount(key);
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
+      if (account === null || (await open(account)) === null) return null;
       const known: Known = await apply(account);
       if (known === null) return null;
       if (known.until !== null) return read(known.account, known.until);
@@ -120,8 +125,8 @@ export function createAccountTokens(context: BackendContext, vault: TokenVault, 
       finding.run(JSON.stringify([grantId, backend]), () => findUsable({ grantId, backend })),
     /** The tokens that take the place of rejected ones: refreshed, or `null` if they cannot be. @param version that was rejected */
     async replace(grantId: string, backend: string, version: number): Promise<ConnectedAccountTokens | null> {
-      const account = await findRecord({ grantId, backend });
-      if (account === null || account.endedAt !== null) return null;
+      const account = await store.findConnectedAccount({ grantId, backend });
+      if (account === null || account.endedAt !== null || (await open(account)) === null) return null;
       if (account.version !== version) return read(account, clock());
       const known = account.isRefreshable
         ? await refresh(account, false)
@@ -178,7 +183,9 @@ function createAccountStorage(context: BackendContext, vault: TokenVault) {
   };
 }
 
-type AccountRecords = TokenRecords<ConnectedAccountRecord, BackendTokenSet>;
+interface AccountRecords extends TokenRecords<ConnectedAccountRecord, BackendTokenSet> {
+  findIssuer(account: ConnectedAccountRecord): UserBackend | undefined;
+}
 
 /** The encryption context of an account's tokens. */
 function accountContext({ grantId, backend }: ConnectedAccountKey): string {

@@ -56,8 +56,10 @@ export interface UserBackend {
   begin(request: BackendConnectionRequest): Promise<BackendRedirect>;
   /** Validates the authorization response and redeems its code. */
   complete(secrets: object, response: URLSearchParams): Promise<BackendTokenResponse>;
+  /** Whether tokens were issued for this backend: what is configured at its path may have been another server. */
+  isIssuerOf(tokens: BackendTokenSet): boolean;
   refresh(tokens: BackendTokenSet): Promise<BackendTokenResponse>;
-  /** `unsupported`: its authorization server has no revocation endpoint. */
+  /** `unsupported`: its authorization server has no revocation endpoint, or the tokens are not of this backend. */
   revoke(tokens: BackendTokenSet): Promise<'revoked' | 'unsupported'>;
   /** The client metadata document of this server for this backend. */
   clientDocument(documentUrl: string, redirectUri: string): object;

@@ -50,7 +50,7 @@ export function createUserBackend(
     host: new URL(url).host,
     hasConfiguredClient: definition.client !== null,
     ...connecting(url, open, clock),
-    ...connected(open, clock),
+    ...connected(url, open, clock),
     clientDocument: (documentUrl, redirectUri) =>
       buildMetadataDocument({ url: documentUrl, clientName, redirectUris: [redirectUri] }),
   };
@@ -92,8 +92,15 @@ function connecting(
 }
 
 /** What happens to the tokens of a connected account. */
-function connected(open: OpenClient, clock: () => number): Pick<UserBackend, 'refresh' | 'revoke'> {
+function connected(
+  server: string,
+  open: OpenClient,
+  clock: () => number,
+): Pick<UserBackend, 'isIssuerOf' | 'refresh' | 'revoke'> {
+  const isIssuerOf: UserBackend['isIssuerOf'] = ({ session }) =>
+    (session as CredentialRecord).key.server === server;
   return {
+    isIssuerOf,
     refresh: ({ session }) =>
       classified(async () => {
         const record = session as CredentialRecord;
@@ -104,8 +111,10 @@ function connected(open: OpenClient, clock: () => number): Pick<UserBackend, 're
         if ((await client.accessToken()) === null) throw ended();
         return responseOf(store, clock());
       }),
-    revoke: ({ session }) =>
+    revoke: (tokens) =>
       classified(async () => {
+        const { session } = tokens;
+        if (!isIssuerOf(tokens)) return 'unsupported';
         const { client } = await open({ record: session as CredentialRecord });
         const { metadata } = await client.discover();
         if (metadata.revocation_endpoint === undefined) return 'unsupported';
