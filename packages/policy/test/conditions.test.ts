@@ -123,6 +123,24 @@ describe('a condition', () => {
       line: 1,
       column: 35,
     },
+    {
+      source: 'user.email.contains(call["arguments"].part)',
+      message: 'contains cannot search for a text of the arguments',
+      line: 1,
+      column: 1,
+    },
+    {
+      source: 'call.arguments[call.tool] == 1',
+      message: 'members of the arguments are named by a constant text or by the variable of a loop',
+      line: 1,
+      column: 16,
+    },
+    {
+      source: '!(call.tool in call.arguments)',
+      message: 'members of the arguments are named by a constant text or by the variable of a loop',
+      line: 1,
+      column: 3,
+    },
   ])('that is wrong does not compile, and says where: $source', ({ source, message, line, column }) => {
     const error = errorOf(() => compile(source));
     expect([error.message, error.position]).toEqual([message, { line, column }]);
@@ -164,7 +182,7 @@ describe('a condition', () => {
 describe('the error of an evaluation', () => {
   it.each([
     ["{'a': 1}[call.arguments.text] == 1", 'No such key'],
-    ['call.arguments[call.arguments.text] == 1', 'No such key'],
+    ["call.arguments.exists(name, {'a': 1}[call.arguments[name]] == 1)", 'No such key'],
     ['bool(call.arguments.text)', 'bool() conversion error'],
     ["duration(call.arguments.text) > duration('1s')", 'Invalid duration string'],
     ['request.time.getHours(call.arguments.text) > 1', 'Invalid time zone specified'],
@@ -267,6 +285,41 @@ describe('arguments', () => {
   it('of names that every object has are missing unless they are given', () => {
     expect(holds('has(call.arguments.constructor) || has(call.arguments.__proto__)', '{}')).toBe(false);
     expect(holds('call.arguments.__proto__.a == 1', '{"__proto__":{"a":1}}')).toBe(true);
+  });
+
+  it.each([
+    {
+      source: 'call.arguments.list[0].a == 1',
+      text: '{"list":[{"a":1}]}',
+      other: '{"list":[{"a":1,"A":2}]}',
+    },
+    {
+      source: 'call.arguments.list[size(call.arguments.list) - 1].a == 1',
+      text: '{"list":[{"a":1}]}',
+      other: '{"list":[{"a":1,"A":2}]}',
+    },
+    { source: '[call.arguments][0].a == 1', text: '{"a":1}', other: '{"a":1,"A":2}' },
+    { source: "{'of': call.arguments}.of.a == 1", text: '{"a":1}', other: '{"a":1,"A":2}' },
+    { source: '(user.authenticated ? call.arguments : {}).a == 1', text: '{"a":1}', other: '{"a":1,"A":2}' },
+    { source: "call.arguments['pa' + 'th'] == 'x'", text: '{"path":"x"}', other: '{"path":"x","Path":"y"}' },
+    { source: "!(('for' + 'ce') in call.arguments)", text: '{"a":1}', other: '{"Force":1}' },
+    { source: "!['force'].exists(name, name in call.arguments)", text: '{"a":1}', other: '{"Force":1}' },
+    { source: "!call.arguments.exists(name, name == 'force')", text: '{"a":1}', other: '{"Force":1}' },
+    { source: "call.arguments != {'force': true}", text: '{"a":1}', other: '{"Force":true}' },
+    {
+      source: "call.arguments.all(name, call.arguments[name] != 'x' || name == 'a')",
+      text: '{"a":"x"}',
+      other: '{"A":"x"}',
+    },
+  ])('in other case are refused however they are named: $source', ({ source, text, other }) => {
+    expect(holds(source, text)).toBe(true);
+    expect(errorOf(() => holds(source, other)).message).toContain('in other case or form');
+  });
+
+  it('may have names that the condition only has as texts in other case, beside that name, or as time zones', () => {
+    expect(holds("call.arguments.Kind == 'kind'", '{"Kind":"kind"}')).toBe(true);
+    expect(holds("request.time.getHours('UTC') == 8 && call.arguments.utc", '{"utc":true}')).toBe(true);
+    expect(holds("user.name == 'Ada' && call.arguments.Name == 'x'", '{"Name":"x"}')).toBe(true);
   });
 
   it('in other case may be beside a member that the condition does not read', () => {

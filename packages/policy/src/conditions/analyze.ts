@@ -1,5 +1,6 @@
 /** What an expression reads and costs, by its syntax tree; refuses what could cost more than its inputs. */
 import type { ASTNode } from '@marcbachmann/cel-js';
+import { foldName } from '../call-arguments.ts';
 import { VARIABLES } from './variables.ts';
 
 /** What is known of an expression before it is evaluated. */
@@ -10,7 +11,7 @@ export interface Analysis {
   readonly nesting: number;
   /** Paths of variables, by their members: `['call', 'arguments', 'amount']`. */
   readonly paths: readonly Path[];
-  /** Names of members of arguments. */
+  /** What the expression may take for names of members of arguments: every name and text in it that is not known to be of something else. */
   readonly argumentNames: ReadonlySet<string>;
 }
 
@@ -23,13 +24,19 @@ export type Refuse = (message: string, at: number) => never;
 /** Macros that evaluate an expression for each element of a list. */
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
+/** Their texts are times and time zones. */
+const OF_TIME: ReadonlySet<string> = new Set([
+  ...['timestamp', 'duration'],
+  ...['getFullYear', 'getMonth', 'getDate', 'getDayOfMonth', 'getDayOfWeek', 'getDayOfYear'],
+  ...['getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'],
+]);
+
 /** Functions that cost no more than reading their operands. Regular expressions are not among them: a long text could stall them. */
 const FUNCTIONS: ReadonlySet<string> = new Set([
   ...LOOPS,
+  ...OF_TIME,
   ...['has', 'size', 'startsWith', 'endsWith', 'contains', 'lowerAscii', 'upperAscii', 'trim'],
-  ...['int', 'uint', 'double', 'string', 'bool', 'type', 'dyn', 'timestamp', 'duration'],
-  ...['getFullYear', 'getMonth', 'getDate', 'getDayOfMonth', 'getDayOfWeek', 'getDayOfYear'],
-  ...['getHours', 'getMinutes', 'getSeconds', 'getMilliseconds'],
+  ...['int', 'uint', 'double', 'string', 'bool', 'type', 'dyn'],
 ]);
 
 interface Scope {
@@ -43,13 +50,18 @@ interface Findings {
   nesting: number;
   readonly paths: Path[];
   readonly argumentNames: Set<string>;
+  /** Texts. A loop may compare them with names. */
+  readonly constants: Set<string>;
   readonly refuse: Refuse;
 }
 
 export function analyze(root: ASTNode, refuse: Refuse): Analysis {
-  const findings: Findings = { nodes: 0, nesting: 0, paths: [], argumentNames: new Set(), refuse };
+  const [argumentNames, constants] = [new Set<string>(), new Set<string>()];
+  const findings: Findings = { nodes: 0, nesting: 0, paths: [], argumentNames, constants, refuse };
   visit(root, { bound: new Set(), depth: 0 }, findings);
-  return findings;
+  const folded = new Set([...argumentNames].map(foldName));
+  const others = [...constants].filter((text) => !folded.has(foldName(text)));
+  return { ...findings, argumentNames: new Set([...argumentNames, ...others]) };
 }
 
 function visit(node: ASTNode, scope: Scope, findings: Findings): void {
@@ -60,7 +72,16 @@ function visit(node: ASTNode, scope: Scope, findings: Findings): void {
     readPath(path, scope, findings);
     return;
   }
+  const constant = constantText(node);
+  if (constant !== null) findings.constants.add(constant);
   switch (node.op) {
+    case '.':
+      findings.argumentNames.add(node.args[1]);
+      visit(node.args[0], scope, findings);
+      return;
+    case '[]':
+      visitIndex(node, scope, findings);
+      return;
     case 'call':
     case 'rcall':
       visitCall(node, scope, findings);
@@ -71,6 +92,22 @@ function visit(node: ASTNode, scope: Scope, findings: Findings): void {
     default:
       for (const child of childrenOf(node)) visit(child, scope, findings);
   }
+}
+
+/** The name of a member has to be known before the arguments are. */
+function visitIndex(node: ASTNode & { readonly op: '[]' }, scope: Scope, findings: Findings): void {
+  const [object, key] = node.args;
+  if (readsInput(object, scope)) checkKey(key, scope, findings);
+  const name = constantText(key);
+  if (name !== null) findings.argumentNames.add(name);
+  visit(object, scope, findings);
+  visit(key, scope, findings);
+}
+
+function checkKey(key: ASTNode, { bound }: Scope, { refuse }: Findings): void {
+  const isOfLoop = key.op === 'id' && bound.has(key.args);
+  if (constantText(key) === null && !isNumber(key) && !isOfLoop)
+    refuse('members of the arguments are named by a constant text or by the variable of a loop', key.start);
 }
 
 type Call = ASTNode & { readonly op: 'call' | 'rcall' };
@@ -85,7 +122,10 @@ function visitCall(node: Call, scope: Scope, findings: Findings): void {
   const operands = node.op === 'call' ? node.args[1] : [node.args[1], ...node.args[2]];
   if (name === 'contains' && operands.slice(1).some((one) => readsInput(one, scope)))
     findings.refuse('contains cannot search for a text of the arguments', node.start);
-  for (const operand of operands) visit(operand, scope, findings);
+  for (const operand of operands) {
+    if (OF_TIME.has(name) && constantText(operand) !== null) findings.nodes += 1;
+    else visit(operand, scope, findings);
+  }
 }
 
 /** Loops over lists that exist, so that none is longer than what was read. */
@@ -106,8 +146,7 @@ function visitLoop(node: Call & { readonly op: 'rcall' }, scope: Scope, findings
 function visitIn(node: ASTNode & { readonly op: 'in' }, scope: Scope, findings: Findings): void {
   const [element, list] = node.args;
   const inner = isConstant(list) ? scope : { ...scope, depth: scope.depth + 1 };
-  if (element.op === 'value' && typeof element.args === 'string' && readsInput(list, scope))
-    findings.argumentNames.add(element.args);
+  if (pathOf(list)?.join('.') === 'call.arguments') checkKey(element, scope, findings);
   visit(element, scope, findings);
   visit(list, inner, findings);
 }
@@ -122,7 +161,24 @@ function pathOf(node: ASTNode): Path | null {
   if (node.op !== '[]') return null;
   const [object, key] = node.args;
   const before = pathOf(object);
-  return before && key.op === 'value' && typeof key.args === 'string' ? [...before, key.args] : null;
+  const name = constantText(key);
+  return before && name !== null ? [...before, name] : null;
+}
+
+/** A text, or texts that are joined; `null` for any other expression. */
+function constantText(node: ASTNode): string | null {
+  if (node.op === 'value') return typeof node.args === 'string' ? node.args : null;
+  if (node.op !== '+') return null;
+  const [one, other] = [constantText(node.args[0]), constantText(node.args[1])];
+  return one === null || other === null ? null : one + other;
+}
+
+/** Whether an expression is certainly an index of a list. */
+function isNumber(node: ASTNode): boolean {
+  if (node.op === 'value') return typeof node.args !== 'string';
+  if (node.op === '+') return node.args.some(isNumber);
+  if (node.op === 'call' || node.op === 'rcall') return ['size', 'int', 'uint'].includes(node.args[0]);
+  return ['-', '*', '/', '%'].includes(node.op);
 }
 
 function readPath(path: Path, { bound }: Scope, findings: Findings): void {
@@ -140,8 +196,11 @@ function readPath(path: Path, { bound }: Scope, findings: Findings): void {
 
 /** Whether an expression reads arguments, or what may be an element of them. */
 function readsInput(node: ASTNode, { bound }: Scope): boolean {
-  if (node.op === 'id') return bound.has(node.args);
-  if (node.op === '.' && node.args[1] === 'arguments') return true;
+  const path = pathOf(node);
+  if (path !== null) {
+    const [root = '', second = 'arguments'] = path;
+    return bound.has(root) || (root === 'call' && second === 'arguments');
+  }
   return childrenOf(node).some((child) => readsInput(child, { bound, depth: 0 }));
 }
 
