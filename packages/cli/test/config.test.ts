@@ -59,4 +59,34 @@ describe('config check', () => {
     expect(errors).toContain('"keyfile" (in bad.json): unknown key; did you mean keyFile?');
     expect(errors).toContain('port (in bad.json) must be a whole number from 0 to 65535');
   });
+
+  it.each([
+    {},
+    { port: 8799 },
+    { port: 0 },
+    { publicUrl: 'https://as.example', trustedProxies: ['127.0.0.1'] },
+  ])(
+    '[AS-REDIR-21] `config check` accepts loopback redirect URIs without a port, with %j',
+    async (settings) => {
+      const redirect_uris = ['http://127.0.0.1/cb', 'http://localhost/cb', 'http://[::1]/cb'];
+      const clients = [{ client_id: 'native', redirect_uris }];
+      writeFileSync(join(folder, 'loopback.json'), JSON.stringify({ resources, clients, ...settings }));
+      const result = await run(['check', 'loopback.json']);
+      expect(result).toMatchObject({ code: 0, output: 'loopback.json: no issues.\n' });
+    },
+  );
+
+  it.each([
+    [{}, 'http://127.0.0.1:8484/cb'],
+    [{ port: 8799 }, 'http://localhost:8799/cb'],
+    [{ port: 80 }, 'http://[::1]/cb'],
+  ])('`config check` with %j refuses the redirect URI %s on the server itself', async (settings, uri) => {
+    const clients = [{ client_id: 'native', redirect_uris: [uri] }];
+    writeFileSync(join(folder, 'own.json'), JSON.stringify({ resources, clients, ...settings }));
+    const { code, errors } = await run(['check', 'own.json']);
+    expect(code).toBe(1);
+    expect(errors).toContain(
+      'clients.0.redirect_uris.0 (in own.json) must not be on this authorization server',
+    );
+  });
 });

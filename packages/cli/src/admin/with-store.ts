@@ -3,8 +3,7 @@ import { type AuditLog, createAuditLog, type EventSink } from '@portcullis/autho
 import type { FullStore } from '@portcullis/store';
 import { SettingsError } from '../errors.ts';
 import { openBesideServers } from '../server/storage.ts';
-import type { Settings } from '../settings/schema.ts';
-import { titleOf } from '../settings/schema.ts';
+import { issuerAt, type Settings, titleOf } from '../settings/schema.ts';
 import type { Installation } from './installation.ts';
 
 export interface Tools {
@@ -47,9 +46,9 @@ export async function withStore<T>(
 }
 
 /** The public URL of the server, for links. */
-export function issuerOf({ publicUrl, port }: Settings): string {
-  if (publicUrl !== null) return publicUrl;
-  if (port !== 0) return `http://localhost:${port}`;
+export function issuerOf(settings: Settings): string {
+  const { publicUrl, port } = settings;
+  if (publicUrl !== null || port !== 0) return issuerAt(port, settings);
   throw new SettingsError([
     `${titleOf('publicUrl')} must be set: with port 0 the URL of the server is unknown`,
   ]);

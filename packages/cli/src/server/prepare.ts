@@ -25,7 +25,7 @@ import {
 import { collectIssues, SettingsError } from '../errors.ts';
 import { loadWorkspaces } from '../settings/modules.ts';
 import { formatIssues, type ResolvedSettings, readSettings, type Sources } from '../settings/resolve.ts';
-import { type NameOf, type Settings, serverOptionsOf, titleOf } from '../settings/schema.ts';
+import { issuerAt, type NameOf, type Settings, serverOptionsOf, titleOf } from '../settings/schema.ts';
 import { loadApplication, type ProtectedApplication } from './application.ts';
 import { withEgressProxy } from './egress.ts';
 import { findKeyIfAny, findPreviousKeys } from './master-key.ts';
@@ -74,7 +74,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
       report.add([name], 'must not be set while auditRetention is false: it is sent from the audit log');
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
-  serversAt('http://localhost', report);
+  serversAt(issuerAt(settings.port, settings), report);
   await checkConditions(settings.servers, report);
   defineDecisionPoint(settings.policy, report);
   const prepared = { settings, application, serversAt, findWorkspaces, nameOf, configFile };
@@ -120,8 +120,8 @@ function checkRules(
   folder: string,
 ) {
   const { settings, application } = prepared;
-  // The port is not known yet, and no rule depends on it.
-  const issuer = settings.publicUrl ?? 'http://localhost';
+  // Port 0, any free one, is not known yet: it is no other URL's port either.
+  const issuer = issuerAt(settings.port, settings);
   const locations = locationsOfResources(prepared, issuer);
   const isUnknown =
     report.isUnread('app') ||

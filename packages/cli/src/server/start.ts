@@ -2,7 +2,7 @@
 import { type HttpHandler, type ListeningServer, listen, type TlsCertificate } from '@portcullis/http/node';
 import { codeOf, reasonOf, SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { flagOf, type NameOf, type Settings } from '../settings/schema.ts';
+import { flagOf, issuerAt, type NameOf, type Settings } from '../settings/schema.ts';
 import { requireCommands, tryUrls } from './backend-check.ts';
 import { watchClock } from './clock-skew.ts';
 import { type Composition, compose } from './compose.ts';
@@ -82,7 +82,7 @@ export async function start(
   opened.defer(watchClock(opening.store, log, databaseMetrics.clockSkew));
   const key = await findMasterKey(settings, processContext, storage.store, nameOf);
 
-  const issuer = settings.publicUrl ?? `${certificate === null ? 'http' : 'https'}://localhost:${port}`;
+  const issuer = issuerAt(port, settings);
   const previousKeys = await findPreviousKeys(settings, processContext.folder, nameOf);
   const parts = {
     prepared,

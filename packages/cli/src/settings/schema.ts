@@ -401,6 +401,11 @@ export function serverOptionsOf(settings: Settings): Omit<Settings, keyof Progra
   return Object.fromEntries(entries) as unknown as Omit<Settings, keyof ProgramSettings>;
 }
 
+/** The issuer of a server that listens on this port: the public URL, or localhost. */
+export function issuerAt(port: number, { publicUrl, tlsCert }: Settings): string {
+  return publicUrl ?? `${tlsCert === null ? 'http' : 'https'}://localhost:${port}`;
+}
+
 /** The variable that names a file with a secret, as container platforms mount them; `null` if none exists or it is a separate setting. */
 export function fileVariableOf(name: SettingName): string | null {
   const isSecret = settingDefinitions[name].isSecret === true;
