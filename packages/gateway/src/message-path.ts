@@ -15,13 +15,7 @@ import { openSession } from './backends/clients/session-table.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
 import { STATELESS } from './backends/revisions.ts';
-import {
-  endStreamWithErrors,
-  invalidRequest,
-  sessionNotFound,
-  shuttingDown,
-  unavailable,
-} from './http/error-response.ts';
+import { endStreamAtShutdown, invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { Forwarding, PassThrough, PassThroughOptions } from './http/pass-through.ts';
 import type { ServerSlots } from './http/slots.ts';
@@ -112,7 +106,7 @@ function createDispatch(
     onShutdown(outgoing, () => {
       if (!outgoing.headersSent || outgoing.writableEnded) return;
       const ids = messages.filter(isRequest).map(({ id }) => JSON.stringify(id));
-      endStreamWithErrors(outgoing, ids, shuttingDown());
+      endStreamAtShutdown(outgoing, ids);
     });
     return clientsOf(request, messages).post(request, messages);
   }

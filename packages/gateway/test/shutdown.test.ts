@@ -36,8 +36,14 @@ const shutDown = (id: unknown) => ({
   error: { message: expect.stringContaining('shutting down') },
 });
 
+const completed = (id: unknown) => ({
+  jsonrpc: '2.0',
+  id,
+  result: { resultType: 'complete', _meta: { 'io.modelcontextprotocol/subscriptionId': id } },
+});
+
 describe('a subscription that is open when a server stops', () => {
-  it('is ended at once with an error, and the server waits for nothing else', async () => {
+  it('is ended at once with its response, and the server waits for nothing else', async () => {
     const backend = await startBackend((_received, response) => {
       response.writeHead(200, LIST).write(': open\n\n');
     });
@@ -46,7 +52,35 @@ describe('a subscription that is open when a server stops', () => {
     const response = await post(subscription.message, subscription.headers);
     const stopped = stop(600_000);
     const [event] = (await response.text()).match(/\{.*\}/) ?? [];
-    expect(JSON.parse(String(event))).toMatchObject(shutDown(subscription.message.id));
+    expect(JSON.parse(String(event))).toEqual(completed(subscription.message.id));
+    expect(await stopped).toBe(0);
+  });
+
+  it('of a process gets the same response after its acknowledgement', async () => {
+    const { post, stop } = await serve({ command: TINY });
+    const response = await post(
+      {
+        jsonrpc: '2.0',
+        id: 'changes',
+        method: 'subscriptions/listen',
+        params: {
+          notifications: { toolsListChanged: true },
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      },
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+    );
+    const stopped = stop(600_000);
+    const events = [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(([, data = '']) =>
+      JSON.parse(data),
+    );
+    expect(events).toMatchObject([
+      { method: 'notifications/subscriptions/acknowledged' },
+      completed('changes'),
+    ]);
     expect(await stopped).toBe(0);
   });
 });

@@ -2,7 +2,9 @@
 
 import type { ServerResponse } from 'node:http';
 import { errorCodes } from '@portcullis/http';
+import { isLasting } from '@portcullis/http/node';
 import { BackendError } from '../backends/backend.ts';
+import { metaKeys } from '../backends/revisions.ts';
 import { MessageError } from '../messages/message-error.ts';
 import { UserActionRequired } from '../messages/user-action.ts';
 import { closeUnread } from './headers.ts';
@@ -118,14 +120,22 @@ export function shuttingDown(): GatewayError {
 }
 
 /**
- * Ends an event stream between two events, with an error for each request that it may not have answered.
+ * Ends an event stream between two events because this process shuts down: a subscription with its response, and with an error each
+ * request that may not have been answered.
  * @param ids JSON texts
+ * @see MCP 2026-07-28, subscriptions, graceful closure
  */
-export function endStreamWithErrors(outgoing: ServerResponse, ids: Iterable<string>, error: unknown): void {
-  const { code, message } = toGatewayError(error);
+export function endStreamAtShutdown(outgoing: ServerResponse, ids: Iterable<string>): void {
+  const { code, message } = shuttingDown();
   const failure = JSON.stringify({ code, message });
+  const { req } = outgoing;
+  const isSubscription = req.method === 'POST' && isLasting(req);
+  const contentOf = (id: string) =>
+    isSubscription
+      ? `"result":{"resultType":"complete","_meta":{"${metaKeys.subscriptionId}":${id}}}`
+      : `"error":${failure}`;
   const events = [...ids].map(
-    (id) => `event: message\ndata: {"jsonrpc":"2.0","error":${failure},"id":${id}}\n\n`,
+    (id) => `event: message\ndata: {"jsonrpc":"2.0",${contentOf(id)},"id":${id}}\n\n`,
   );
   outgoing.end(events.join(''));
 }

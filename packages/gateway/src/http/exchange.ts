@@ -12,7 +12,7 @@ import type { GatewayServer } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
 import { type ByteSink, EditedBody, type EditedBodyListener, type MessageEdit } from './edited-body.ts';
-import { endStreamWithErrors, type GatewayError, shuttingDown, unavailable } from './error-response.ts';
+import { endStreamAtShutdown, type GatewayError, unavailable } from './error-response.ts';
 import { EventIdFilter, type EventStreamListener } from './event-ids.ts';
 import {
   type ExchangeEffect,
@@ -331,7 +331,7 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   /** The rest of an event that has begun is missing: an error behind it could not be read. */
   shutDown(): void {
     if (!this.#isBetweenEvents || this.#phase.kind !== 'streaming') return;
-    endStreamWithErrors(this.#request.outgoing, this.#expected().ids, shuttingDown());
+    endStreamAtShutdown(this.#request.outgoing, this.#expected().ids);
   }
 
   /** A client that reads nothing for too long loses its response. */
