@@ -52,6 +52,7 @@ const TOOLS = ['search', 'order', 'wipe'].map((name) => ({ name, inputSchema: { 
 
 interface ServerChanges {
   readonly tools?: NonNullable<GatewayServerOptions['tools']>;
+  readonly resources?: NonNullable<GatewayServerOptions['resources']>;
   readonly approvals?: CallApprovals | null;
   /** Whether it is also a member of a merged server at `/all`. */
   readonly merged?: boolean;
@@ -61,7 +62,7 @@ async function behind(
   point: { readonly url: string },
   options: Readonly<Record<string, unknown>> = {},
   clock?: () => number,
-  { tools, approvals = null, merged = false }: ServerChanges = {},
+  { tools, resources = {}, approvals = null, merged = false }: ServerChanges = {},
 ) {
   const backend = await startBackend(({ body }, response) => {
     const { id, method } = JSON.parse(body || '{}');
@@ -81,6 +82,7 @@ async function behind(
     backend: { url: backend.url },
     scopes: { 'mcp:read': 'Read' },
     tools: { search: ['mcp:read'], order: ['mcp:read'], wipe: false, ...tools },
+    resources,
     review: 'auto',
   };
   const all = merged ? [{ path: '/all', merges: { m: '/mcp' } }] : [];
@@ -122,6 +124,21 @@ describe('a call that the rules allow', () => {
       decision: 'denied',
       because: { rule: 'policy.authzen', reason: 'the decision point refused it: by the books' },
     });
+  });
+
+  it('is asked about by every reading of its URI, and refused where one is', async () => {
+    const point = await startPoint(permits((name) => name.startsWith('file:///public/')));
+    const { gateway, backend } = await behind(point, {}, undefined, {
+      resources: { '*': ['mcp:read'] },
+    });
+    const read = (uri: string) => ({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } });
+    expect((await post(gateway, read('file:///public/../etc/passwd'))).status).toBe(403);
+    expect(point.received[0]?.body).toContain('/mcp#file:///etc/passwd');
+    expect(backend.received).toEqual([]);
+    expect((await post(gateway, read('file:///public/b/../a'))).status).toBe(200);
+    expect((await post(gateway, read('file:///public/a'))).status).toBe(200);
+    // A URI that is written plainly has one reading, which is known.
+    expect(point.received).toHaveLength(2);
   });
 
   it('is not asked about when the rules refuse it, and methods without a target never are', async () => {

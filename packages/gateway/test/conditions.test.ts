@@ -51,6 +51,57 @@ async function eventOf(gateway: TestGateway) {
 
 const WHEN = { transfer: { scopes: [], when: 'call.arguments.amount <= 100' } };
 
+describe('a condition on the target of an operation', () => {
+  const IN_PUBLIC = { when: "call.resource.startsWith('file:///public/')" };
+  const read = (uri: string) => ({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } });
+
+  it.each([
+    ['of its resource', { resources: { '*': IN_PUBLIC } }],
+    ['of its method', { resources: { '*': [] }, methods: { 'resources/read': IN_PUBLIC } }],
+  ])('has to hold for every reading of a URI, in the rule %s', async (_, rules) => {
+    const { backend, gateway } = await behind({}, rules);
+    const escapes = [
+      'file:///etc/passwd',
+      'file:///public/../etc/passwd',
+      'file:///public/%2e%2e/etc/passwd',
+      'file:///public/%252e%252e/etc/passwd',
+      'file:///public/..\\etc/passwd',
+    ];
+    for (const uri of escapes) {
+      const response = await gateway.send('alice', { message: read(uri) });
+      expect([uri, response.status]).toEqual([uri, 403]);
+    }
+    expect(backend.received).toEqual([]);
+    for (const uri of ['file:///public/a', 'file:///public/b/../a', 'file:///public/%C3%BC?x#y'])
+      expect((await gateway.send('alice', { message: read(uri) })).status).toBe(200);
+    expect(backend.received).toHaveLength(3);
+  });
+
+  it('that a reading does not meet has an event with that reading', async () => {
+    const { gateway } = await behind({}, { resources: { '*': IN_PUBLIC } });
+    await gateway.send('alice', { message: read('file:///public/../etc/passwd') });
+    expect(await eventOf(gateway)).toMatchObject({
+      decision: 'denied',
+      rule: 'servers[0].resources["*"].when',
+      target: 'file:///public/../etc/passwd',
+      values: '{"call.resource":"file:///etc/passwd"}',
+    });
+  });
+
+  it.each([
+    ['tool', 'tools/call', 'tools'],
+    ['prompt', 'prompts/get', 'prompts'],
+  ])('has to hold for every reading of the name of a %s', async (kind, method, table) => {
+    const { backend, gateway } = await behind({}, { [table]: { '*': { when: `call.${kind} != 'delete'` } } });
+    const send = (name: string) =>
+      gateway.send('alice', { message: { jsonrpc: '2.0', id: 1, method, params: { name } } });
+    for (const name of ['delete', 'ｄelete', 'delete\u200b', 'dele\u00adte'])
+      expect((await send(name)).status).toBe(403);
+    expect(backend.received).toEqual([]);
+    expect((await send('lösche')).status).toBe(200);
+  });
+});
+
 describe('a condition on arguments', () => {
   it.each([
     ['as it is', '{"amount":100}'],

@@ -6,6 +6,8 @@ export interface Condition {
   readonly source: string;
   /** Whether it reads the arguments of the call. */
   readonly readsArguments: boolean;
+  /** Whether it reads the name of the tool or prompt, or the URI of the resource: it has to hold for every reading of these. */
+  readonly readsTarget: boolean;
   /** Whether it reads the user, the client or how the user signed in: with a token it may hold. */
   readonly readsCaller: boolean;
   /** @throws ConditionError if it cannot be evaluated: a missing member, types that do not fit, arguments that are too large */

@@ -156,11 +156,25 @@ describe('a condition', () => {
     expect(compile('call.arguments.a.all(x, x.b.all(y, y == 1))').readsArguments).toBe(true);
   });
 
-  it('says whether it reads arguments and the caller', () => {
+  it('says whether it reads arguments, the caller and the target', () => {
     const about = (source: string) => {
       const { readsArguments, readsCaller } = compile(source);
       return [readsArguments, readsCaller];
     };
+    const readTarget = [
+      "call.tool == 'a'",
+      "call.prompt == 'a'",
+      "call.resource == 'a'",
+      "dyn(call).tool == 'a'",
+    ];
+    expect(readTarget.map((source) => compile(source).readsTarget)).toEqual([true, true, true, true]);
+    const readNone = [
+      "call.server == 'a'",
+      "call.method == 'a'",
+      'call.arguments.tool == 1',
+      "user.id == 'a'",
+    ];
+    expect(readNone.map((source) => compile(source).readsTarget)).toEqual([false, false, false, false]);
     expect(about('call.arguments.a == 1')).toEqual([true, false]);
     expect(about("call.tool == 'a' && request.network == ''")).toEqual([false, false]);
     expect(about("client.id == 'a'")).toEqual([false, true]);

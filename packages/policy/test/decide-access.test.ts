@@ -329,6 +329,7 @@ describe('a condition that fails otherwise than by its evaluation', () => {
       condition: {
         source: 'true',
         readsArguments: false,
+        readsTarget: false,
         readsCaller: false,
         values: () => ({}),
         holds: () => {

@@ -10,6 +10,7 @@ import {
   type Sender,
 } from '../policy/check-messages.ts';
 import { filterLists } from '../policy/list-results.ts';
+import { readingsOf } from '../policy/resource-uris.ts';
 import type { DecisionPoint } from './decision-point.ts';
 
 export type ExternalPolicy = ReturnType<typeof createExternalPolicy>;
@@ -42,7 +43,9 @@ export function createExternalPolicy(point: DecisionPoint) {
       hintsOf: (tool: string) => ToolAnnotations | null,
     ): Promise<void> {
       // Methods without a target open a session or list: lists are filtered.
-      const asked = accessRequestsOf(body, sender, hintsOf).filter(({ request }) => hasTarget(request));
+      const asked = accessRequestsOf(body, sender, hintsOf)
+        .filter(({ request }) => hasTarget(request))
+        .flatMap(({ message, request }) => readingsOf(request).map((one) => ({ message, request: one })));
       const evaluations = asked.map(({ message, request }) => evaluate(message, request));
       const decisions = await point.evaluate(evaluations);
       for (const [index, { message }] of asked.entries()) {

@@ -2,6 +2,7 @@
 import {
   type AccessRequest,
   type CompileCondition,
+  type Condition,
   decideAccess,
   explainAccess,
   type LocatedRule,
@@ -15,7 +16,7 @@ import {
 import type { McpOperation, Scopes } from '@portcullis/protocol';
 import type { AccessRules, GatewayServer, RuleTable } from '../servers/server.ts';
 import { isKnownMethod, resemblesKnownMethod } from './methods.ts';
-import { nameVariants, uriReadings } from './resource-uris.ts';
+import { nameReadings, readingsOf, uriReadings } from './resource-uris.ts';
 
 /** The compiled rules of a server. Pure. */
 export interface Policy {
@@ -49,7 +50,7 @@ export function compilePolicy(
 ): Policy {
   const find = (table: keyof AccessRules, formsOf?: FormsOf) =>
     compileRules(locateRules(index, table, rules[table], compile), formsOf);
-  const [tools, prompts] = [find('tools', formsOfName), find('prompts', formsOfName)];
+  const [tools, prompts] = [find('tools', nameReadings), find('prompts', nameReadings)];
   const [resources, methods] = [find('resources', uriReadings), find('methods')];
   const at = `servers[${index}]`;
   const reading = locateRule(`${at}.scopes`, proposedScopes(`${id}:read`, offered), null);
@@ -107,10 +108,30 @@ function locateRules(
   compile: CompileCondition | null,
 ): Readonly<Record<string, LocatedRule>> | null {
   if (rules === null) return null;
+  const compileEach = compile && ((source: string) => ofEveryReading(compile(source)));
   const entries = Object.entries(rules).map(
-    ([pattern, rule]) => [pattern, locateRule(rulePath(index, table, pattern), rule, compile)] as const,
+    ([pattern, rule]) => [pattern, locateRule(rulePath(index, table, pattern), rule, compileEach)] as const,
   );
   return Object.fromEntries(entries);
+}
+
+/** A condition that holds only if it does for every reading of the name or URI that it reads. */
+function ofEveryReading(condition: Condition): Condition {
+  if (!condition.readsTarget) return condition;
+  return {
+    ...condition,
+    holds: (request) => readingsOf(request).every(condition.holds),
+    values: (request) =>
+      condition.values(readingsOf(request).find((one) => !isMet(condition, one)) ?? request),
+  };
+}
+
+function isMet(condition: Condition, request: AccessRequest): boolean {
+  try {
+    return condition.holds(request);
+  } catch {
+    return false;
+  }
 }
 
 /** Methods around public operations, which a client calls before it knows what it wants. */
@@ -143,12 +164,6 @@ function hasPublicRule(table: RuleTable | null): boolean {
 
 /** The rule for each form of a name; `null` where no pattern matches. */
 type FindRules = (name: string) => readonly (LocatedRule | null)[];
-
-const PLAIN = /^[\x21-\x7e]*$/;
-
-function formsOfName(name: string): readonly string[] {
-  return PLAIN.test(name) ? [name] : nameVariants(name);
-}
 
 /** The forms in which a name may be read; the first is the name itself. */
 type FormsOf = (name: string) => readonly string[];

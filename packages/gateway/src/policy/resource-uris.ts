@@ -1,11 +1,34 @@
-/** The readings of a resource's URI: a backend may take any of them for the URI, so that each has to be allowed. */
+/** The readings of a name and of a resource's URI: a backend may take any of them for it, so that each has to be allowed. */
+import type { AccessRequest } from '@portcullis/policy';
 import { MAX_DECODINGS } from '../limits.ts';
+
+/** A request for each reading of what its operation applies to; the first is the request itself. */
+export function readingsOf(request: AccessRequest): readonly AccessRequest[] {
+  const { operation } = request;
+  const { tool, prompt, resource } = operation;
+  const name = tool ?? prompt ?? resource ?? '';
+  const readings = new Set(resource === null ? nameReadings(name) : uriReadings(resource));
+  const kind = tool !== null ? 'tool' : prompt !== null ? 'prompt' : 'resource';
+  readings.delete(name);
+  const others = [...readings].map((reading) => ({
+    ...request,
+    operation: { ...operation, [kind]: reading },
+  }));
+  return [request, ...others];
+}
+
+const PLAIN = /^[\x21-\x7e]*$/;
+
+/** A name, and its other variant if there is one. */
+export function nameReadings(name: string): readonly string[] {
+  return PLAIN.test(name) ? [name] : nameVariants(name);
+}
 
 /**
  * A name, and what it is after Unicode normalization and without invisible characters.
  * @see UAX #15
  */
-export function nameVariants(name: string): readonly string[] {
+function nameVariants(name: string): readonly string[] {
   return [...new Set([name, name.normalize('NFKC').replace(/[\p{Cc}\p{Cf}\s]/gu, '')])];
 }
 

@@ -48,6 +48,7 @@ export function compileCondition(source: string): Condition {
   return {
     source,
     readsArguments,
+    readsTarget: analysis.paths.some(isTargetPath),
     readsCaller: analysis.paths.some(isCallerPath),
     holds(request) {
       try {
@@ -90,6 +91,10 @@ function positionOf(source: string, at: number): ConditionError['position'] {
 
 function isArgumentsPath([root, member]: readonly string[]): boolean {
   return root === 'call' && (member === undefined || member === 'arguments');
+}
+
+function isTargetPath([root, member]: readonly string[]): boolean {
+  return root === 'call' && (member === undefined || ['tool', 'prompt', 'resource'].includes(member));
 }
 
 /** How the user signed in is known with a token only. */
