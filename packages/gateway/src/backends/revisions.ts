@@ -1,5 +1,13 @@
 /** Differences between the revisions with sessions and the stateless one, as data. */
-import { errorCodes, isMembers, type JsonFields, type Message, parameter } from '@portcullis/http';
+import {
+  errorCodes,
+  errorResponse,
+  isMembers,
+  type JsonFields,
+  type Message,
+  type MessageId,
+  parameter,
+} from '@portcullis/http';
 import { LISTS } from '../messages/check-responses.ts';
 import type { InitializeParams, InitializeResult } from './backend.ts';
 
@@ -29,6 +37,24 @@ export const metaKeys = {
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
   logLevel: 'io.modelcontextprotocol/logLevel',
 } as const;
+
+/** From the most detailed one. @see RFC 5424 §6.2.1 */
+export const LOG_LEVELS: readonly unknown[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+];
+
+/** The error for a log level that does not exist. @see MCP 2025-11-25 and 2026-07-28, logging, error handling */
+export function unknownLogLevel(id: MessageId, level: unknown): Message {
+  const text = `Unknown log level ${JSON.stringify(level)}: ${LOG_LEVELS.join(', ')} are known.`;
+  return errorResponse(id, errorCodes.invalidParams, text);
+}
 
 /** Server requests that the stateless revision carries in results. */
 export const INPUT_METHODS: ReadonlySet<string> = new Set([

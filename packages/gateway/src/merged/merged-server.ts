@@ -1,6 +1,13 @@
 /** A merged server: offers the tools, prompts and resources of its members, by the rules, credentials and approvals of each. */
 
-import { errorCodes, errorResponse, isMembers, type JsonFields, type Message } from '@portcullis/http';
+import {
+  errorCodes,
+  errorResponse,
+  isMembers,
+  type JsonFields,
+  type Message,
+  parameter,
+} from '@portcullis/http';
 import { readRule } from '@portcullis/policy';
 import { isAnonymous, type Principal } from '@portcullis/resource-server';
 import {
@@ -10,6 +17,7 @@ import {
   type InitializeParams,
   type MessageBackend,
 } from '../backends/backend.ts';
+import { LOG_LEVELS, unknownLogLevel } from '../backends/revisions.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { countCall } from '../http/slots.ts';
 import { MAX_LIST_PAGES } from '../limits.ts';
@@ -191,6 +199,8 @@ class MergedSession implements BackendSession {
       return { jsonrpc: '2.0', id, result: await this.#list(method, list, call) } as const;
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} } as const;
     if (method === 'logging/setLevel') {
+      const level = parameter(message, 'level');
+      if (!LOG_LEVELS.includes(level)) return unknownLogLevel(id, level);
       await this.#eachAllowed(method, call, (prefix) => this.#ask(prefix, message, call));
       return { jsonrpc: '2.0', id, result: {} } as const;
     }

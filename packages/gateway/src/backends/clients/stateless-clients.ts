@@ -26,11 +26,13 @@ import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
   IN_BOTH,
   initializeParamsOf,
+  LOG_LEVELS,
   MAY_ASK,
   metaKeys,
   REMOVED,
   STATELESS,
   toStateless,
+  unknownLogLevel,
 } from '../revisions.ts';
 import { checkParameterHeaders } from './parameter-headers.ts';
 import { createReply, endWithError, openWhenLate, type Reply } from './reply.ts';
@@ -199,13 +201,12 @@ function checkStateless(message: RequestMessage, headers: IncomingHttpHeaders): 
     });
   }
   const lacksName = MAY_ASK.has(message.method) && headers['mcp-name'] === undefined;
-  if (headers['mcp-protocol-version'] !== undefined && headers['mcp-method'] !== undefined && !lacksName)
-    return null;
-  return errorResponse(
-    message.id,
-    errorCodes.headerMismatch,
-    'A standard header is missing: MCP-Protocol-Version, Mcp-Method or Mcp-Name.',
-  );
+  if (headers['mcp-protocol-version'] === undefined || headers['mcp-method'] === undefined || lacksName) {
+    const text = 'A standard header is missing: MCP-Protocol-Version, Mcp-Method or Mcp-Name.';
+    return errorResponse(message.id, errorCodes.headerMismatch, text);
+  }
+  const level = parameter(message, '_meta', metaKeys.logLevel);
+  return level === undefined || LOG_LEVELS.includes(level) ? null : unknownLogLevel(message.id, level);
 }
 
 function discover({ initialized }: BackendSession, { id }: RequestMessage): Message {

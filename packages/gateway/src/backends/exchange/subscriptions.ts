@@ -1,5 +1,6 @@
 /** Subscriptions of a backend's sessions: resource updates, and log messages, for which the backend has one level. */
 import { isMembers, type Message, parameter, type RequestMessage } from '@portcullis/http';
+import { LOG_LEVELS } from '../revisions.ts';
 import type { ExchangeSession } from './pending-requests.ts';
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>;
@@ -57,10 +58,8 @@ export function createSubscriptions() {
 
 export type LogLevels = ReturnType<typeof createLogLevels>;
 
-/** @see RFC 5424 §6.2.1 */
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 /** The level of sessions that have not set one, while others have. */
-const DEFAULT = LEVELS.indexOf('info');
+const DEFAULT = LOG_LEVELS.indexOf('info');
 
 export function createLogLevels(sessions: ReadonlySet<ExchangeSession>) {
   const levels = new Map<ExchangeSession, number>();
@@ -68,18 +67,18 @@ export function createLogLevels(sessions: ReadonlySet<ExchangeSession>) {
   return {
     /** Records the level of a session. @returns the request for the backend, with the most detailed level of any session */
     set(session: ExchangeSession, message: RequestMessage): RequestMessage {
-      const level = LEVELS.indexOf(String(parameter(message, 'level')));
+      const level = LOG_LEVELS.indexOf(parameter(message, 'level'));
       // The backend responds with the error.
       if (level === -1 || !isMembers(message.params)) return message;
       for (const one of levels.keys()) if (!sessions.has(one)) levels.delete(one);
       levels.set(session, level);
       const most = Math.min(...Array.from(sessions, levelOf));
-      return { ...message, params: { ...message.params, level: LEVELS[most] } };
+      return { ...message, params: { ...message.params, level: LOG_LEVELS[most] } };
     },
     /** Whether a session's level includes a message. */
     includes(session: ExchangeSession, message: Message): boolean {
       if (levels.size === 0 || message.method !== 'notifications/message') return true;
-      const level = LEVELS.indexOf(String(parameter(message, 'level')));
+      const level = LOG_LEVELS.indexOf(parameter(message, 'level'));
       return level === -1 || level >= levelOf(session);
     },
   };

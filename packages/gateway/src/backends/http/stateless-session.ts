@@ -1,12 +1,27 @@
 /** A stateless backend (revision 2026-07-28) as a session of the earlier revisions. */
-import { isMembers, isResponse, type JsonFields, type Message, type RequestMessage } from '@portcullis/http';
+import {
+  errorCodes,
+  errorResponse,
+  isMembers,
+  isResponse,
+  type JsonFields,
+  type Message,
+  type RequestMessage,
+} from '@portcullis/http';
 import {
   BackendError,
   type BackendSession,
   type InitializeParams,
   type InitializeResult,
 } from '../backend.ts';
-import { LAST_WITH_SESSIONS, metaKeys, WITH_SESSIONS } from '../revisions.ts';
+import {
+  hasCapability,
+  LAST_WITH_SESSIONS,
+  LOG_LEVELS,
+  metaKeys,
+  unknownLogLevel,
+  WITH_SESSIONS,
+} from '../revisions.ts';
 import { createInputRequests } from './stateless-input.ts';
 import {
   createStatelessRequests,
@@ -30,7 +45,9 @@ export async function openStateless(
     initialized,
     ended: closed.promise,
     async request(message, call) {
-      return respondLocally(message, requests, changes) ?? (await inputs.send(message, call));
+      return (
+        respondLocally(message, initialized, { requests, changes }) ?? (await inputs.send(message, call))
+      );
     },
     async notify(message) {
       if (isResponse(message)) inputs.resolve(message);
@@ -66,16 +83,27 @@ async function discover(
   };
 }
 
+/** The capabilities without which a server does not know a method. */
+const OPTIONAL: Readonly<Record<string, (capabilities: JsonFields) => boolean>> = {
+  'logging/setLevel': ({ logging }) => logging !== undefined,
+  'resources/subscribe': (capabilities) => hasCapability(capabilities, 'resources', 'subscribe'),
+  'resources/unsubscribe': (capabilities) => hasCapability(capabilities, 'resources', 'subscribe'),
+};
+
 /** Responds to requests that exist only in sessions. */
 function respondLocally(
   { id, method, params }: RequestMessage,
-  requests: StatelessRequests,
-  changes: Changes,
+  { capabilities }: InitializeResult,
+  { requests, changes }: { readonly requests: StatelessRequests; readonly changes: Changes },
 ): Message | null {
   const parameters = isMembers(params) ? params : {};
   const { uri, level } = parameters;
-  if (method === 'logging/setLevel') requests.setLogLevel(level);
-  else if (method === 'resources/subscribe' && typeof uri === 'string') changes.subscribe(uri);
+  if (OPTIONAL[method]?.(capabilities) === false)
+    return errorResponse(id, errorCodes.methodNotFound, `This server does not know ${method}.`);
+  if (method === 'logging/setLevel') {
+    if (!LOG_LEVELS.includes(level)) return unknownLogLevel(id, level);
+    requests.setLogLevel(level);
+  } else if (method === 'resources/subscribe' && typeof uri === 'string') changes.subscribe(uri);
   else if (method === 'resources/unsubscribe') changes.unsubscribe(uri);
   else if (method !== 'ping') return null;
   return { jsonrpc: '2.0', id, result: {} };
