@@ -76,6 +76,21 @@ describe('client_secret_basic', () => {
       expect(snapshot()).toBe(before);
     },
   );
+
+  it.each(['/token', '/par', '/revoke', '/introspect', '/device_authorization'])(
+    '[AS-TOK-72] the 401 of %s challenges a request with a bearer token, and none that used the form',
+    async (path) => {
+      const { post, snapshot } = await startServer({ deviceAuthorization: true });
+      const before = snapshot();
+      const bearer = await post(path, GRANT, { authorization: 'Bearer x' });
+      expect([bearer.status, bearer.body['error']]).toEqual([401, 'invalid_client']);
+      expect(bearer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+      const form = await post(path, { ...GRANT, client_id: 'nightly', client_secret: 'wrong' });
+      expect([form.status, form.body['error']]).toEqual([401, 'invalid_client']);
+      expect(form.headers.has('www-authenticate')).toBe(false);
+      expect(snapshot()).toBe(before);
+    },
+  );
 });
 
 describe('only the registered authentication method', () => {

@@ -165,9 +165,9 @@ describe('reading a registration', () => {
   it('returns no error code to a request without a token', async () => {
     const t = await startServer();
     const { path } = await register(t);
-    expect((await t.send(path)).headers.get('www-authenticate')).toBe('Bearer');
+    expect((await t.send(path)).headers.get('www-authenticate')).toBe('Bearer realm="registration"');
     const { headers } = await manage(t, 'GET', { path, token: 'x' });
-    expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+    expect(headers.get('www-authenticate')).toBe('Bearer realm="registration", error="invalid_token"');
   });
 
   it('[AS-DCRM-61] rejects other methods at the registration endpoint with 405', async () => {

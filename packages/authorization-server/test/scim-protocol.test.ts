@@ -11,10 +11,14 @@ const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse';
 
 describe('a SCIM request without authority', () => {
   it.each([
-    ['without a token', {}],
-    ['with an unknown token', { authorization: 'Bearer unknown' }],
-    ['with Basic', { authorization: 'Basic YWRhOmFkYQ==' }],
-  ])('[SCIM-AUTH-1] is refused %s', async (_case, headers) => {
+    ['without a token', {}, 'Bearer realm="scim"'],
+    [
+      'with an unknown token',
+      { authorization: 'Bearer unknown' },
+      'Bearer realm="scim", error="invalid_token"',
+    ],
+    ['with Basic', { authorization: 'Basic YWRhOmFkYQ==' }, 'Bearer realm="scim"'],
+  ])('[SCIM-AUTH-1] is refused %s', async (_case, headers, challenge) => {
     const t = await setScimScene();
     const before = t.snapshot();
     const schemas = [USER];
@@ -26,7 +30,7 @@ describe('a SCIM request without authority', () => {
       }),
     );
     expect(response.status).toBe(401);
-    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
+    expect(response.headers.get('www-authenticate')).toBe(challenge);
     expect(await response.json()).toMatchObject({ schemas: [ERROR], status: '401' });
     expect(t.snapshot()).toBe(before);
     expect((await t.service.send('POST', '/Users', { schemas, userName: 'ada' })).status).toBe(201);

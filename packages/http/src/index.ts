@@ -47,7 +47,7 @@ export {
   type TransportReceiver,
   type TransportRequest,
 } from './mcp/transport.ts';
-export { respondCorsJson, respondError, respondJson, respondSeeOther } from './responses.ts';
+export { bearerChallenge, respondCorsJson, respondError, respondJson, respondSeeOther } from './responses.ts';
 export {
   addSecurityHeaders,
   HTTPS_SECURITY_HEADERS,

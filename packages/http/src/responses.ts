@@ -1,5 +1,5 @@
 /** Responses of endpoints: JSON documents, OAuth errors and redirects. */
-import { errorDocument, type OAuthError } from '@portcullis/protocol';
+import { errorDocument, formatBearerChallenge, type OAuthError } from '@portcullis/protocol';
 import { CORS_HEADERS } from './cors.ts';
 import type { HttpRequest } from './http-request.ts';
 import { type HttpResponse, respond } from './http-response.ts';
@@ -67,23 +67,28 @@ const HTTPS_REDIRECT_HEADERS = { ...REDIRECT_HEADERS, ...HTTPS_SECURITY_HEADERS 
 
 /**
  * Responds with an OAuth error. If the client authenticated (or tried to) with the `Authorization` header, a 401 MUST
- * carry `WWW-Authenticate` with the same scheme. Clients that used the form get no challenge: client libraries treat
- * a challenge as another kind of failure and ignore the error in the body. A missing or invalid bearer token is
- * always challenged.
- * @param request the failed request, whose scheme is used for the challenge
+ * carry `WWW-Authenticate`; Basic is the only scheme by which clients authenticate. Clients that used the form get no
+ * challenge: client libraries treat a challenge as another kind of failure and ignore the error in the body. A missing
+ * or invalid bearer token is always challenged: it is one of registration.
+ * @param request the failed request
  * @see RFC 6749 §5.2, OAuth 2.1 draft 13 §3.2.4 and §5.3
  */
 export function respondError(error: OAuthError, request?: Pick<HttpRequest, 'headers'>): HttpResponse {
   const headers: Record<string, string> = {};
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
   if (error.dpopNonce !== undefined) headers['dpop-nonce'] = error.dpopNonce;
-  if (error.code === 'invalid_token') headers['www-authenticate'] = bearerChallenge(request);
-  else if (error.status === 401 && /^basic(?:\s|$)/i.test(request?.headers.get('authorization') ?? ''))
+  if (error.code === 'invalid_token') headers['www-authenticate'] = bearerChallenge('registration', request);
+  else if (error.status === 401 && request?.headers.has('authorization') === true)
     headers['www-authenticate'] = 'Basic realm="token", charset="UTF-8"';
   return respondJson(errorDocument(error), { status: error.status, headers });
 }
 
-/** The challenge to a request without credentials SHOULD NOT contain an error code. @see RFC 6750 §3.1 */
-function bearerChallenge(request: Pick<HttpRequest, 'headers'> | undefined): string {
-  return request?.headers.has('authorization') === true ? 'Bearer error="invalid_token"' : 'Bearer';
+/**
+ * Formats the challenge to a request without a valid bearer token. The scheme MUST be followed by a parameter, and a
+ * request without a token, or with another scheme, SHOULD NOT get an error code.
+ * @see RFC 6750 §3 and §3.1
+ */
+export function bearerChallenge(realm: string, request: Pick<HttpRequest, 'headers'> | undefined): string {
+  const isBearer = /^bearer(?:\s|$)/i.test(request?.headers.get('authorization') ?? '');
+  return formatBearerChallenge({ realm, error: isBearer ? 'invalid_token' : undefined });
 }

@@ -44,11 +44,23 @@ describe('respondError', () => {
   it.each([
     ['Basic was tried', basicRequest, 'Basic realm="token", charset="UTF-8"'],
     ['the form was used', new Request('https://as.example/token'), undefined],
-    ['a bearer token was sent', bearerRequest, undefined],
+    ['a bearer token was sent', bearerRequest, 'Basic realm="token", charset="UTF-8"'],
   ])(
-    '[AS-TOK-72] a 401 response challenges with the authentication scheme of the request: %s',
+    '[AS-TOK-72] a 401 response challenges a client that sent the Authorization header: %s',
     (_what, request, challenge) => {
       const { status, headers } = respondError(new OAuthError('invalid_client', 'No.'), request);
+      expect([status, headers['www-authenticate']]).toEqual([401, challenge]);
+    },
+  );
+
+  it.each([
+    ['no token', new Request('https://as.example/register'), 'Bearer realm="registration"'],
+    ['Basic credentials', basicRequest, 'Bearer realm="registration"'],
+    ['a wrong token', bearerRequest, 'Bearer realm="registration", error="invalid_token"'],
+  ])(
+    'the challenge to a request with %s has a realm, and an error code for tokens only',
+    (_what, request, challenge) => {
+      const { status, headers } = respondError(new OAuthError('invalid_token', 'No.'), request);
       expect([status, headers['www-authenticate']]).toEqual([401, challenge]);
     },
   );

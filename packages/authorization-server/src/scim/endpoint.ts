@@ -1,5 +1,6 @@
 /** The SCIM endpoint `/scim/v2`: authenticates a provisioning connection, and responds in SCIM's form. @see RFC 7644 */
 import {
+  bearerChallenge,
   type HttpRequest,
   type HttpResponse,
   pathOf,
@@ -49,7 +50,7 @@ export function createScimEndpoint(context: ScimContext): readonly Route[] {
       );
       return respondScim(outcome, type);
     } catch (error) {
-      return respondScimError(context, error, type);
+      return respondScimError(context, request, error, type);
     }
   };
   return METHODS.map((method) => ({ method, path: `${ENDPOINT}/*`, handle }));
@@ -102,7 +103,12 @@ function respondScim({ status, headers, document }: ScimOutcome, type: string): 
 }
 
 /** The rejection is recorded as at every endpoint; the service learns what it can fix. */
-function respondScimError({ events }: ScimContext, error: unknown, type: string): HttpResponse {
+function respondScimError(
+  { events }: ScimContext,
+  request: HttpRequest,
+  error: unknown,
+  type: string,
+): HttpResponse {
   const endpoint = ENDPOINT;
   const respondWith = (error: Parameters<typeof scimErrorDocument>[0], headers = {}) =>
     respondScim({ status: error.status, headers, document: scimErrorDocument(error) }, type);
@@ -116,7 +122,7 @@ function respondScimError({ events }: ScimContext, error: unknown, type: string)
     events({ type: 'request.rejected', endpoint, error: code, reason });
     const scimType = status === 400 ? 'invalidSyntax' : null;
     const headers = {
-      ...(code === 'invalid_token' && { 'www-authenticate': 'Bearer error="invalid_token"' }),
+      ...(code === 'invalid_token' && { 'www-authenticate': bearerChallenge('scim', request) }),
       ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
     };
     return respondWith({ status, scimType, detail: description }, headers);
