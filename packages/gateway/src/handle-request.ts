@@ -10,7 +10,7 @@ import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.t
 import type { CallBody } from './approvals/bound-call.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { hasFailed } from './backends/clients/reply.ts';
-import { STATELESS } from './backends/revisions.ts';
+import { CACHEABLE, STATELESS } from './backends/revisions.ts';
 import {
   type BackendCredential,
   type CredentialSource,
@@ -387,6 +387,7 @@ export class RequestHandling {
       apply: async (message) =>
         this.#identifiers.seal(await this.#served.control.editResponse(message, this.#request, credential)),
       mayPassLong: mayList ? isPlainNotification : isNoServerRequest,
+      mayBeCached: messages?.some(({ method }) => CACHEABLE.has(method)) === true,
     };
   }
 

@@ -19,14 +19,14 @@ import {
   unknownTool,
 } from './policy/check-messages.ts';
 import type { Policy } from './policy/compile-policy.ts';
-import { filterLists } from './policy/list-results.ts';
+import { filterLists, withPrivateScope } from './policy/list-results.ts';
 import { policyOfServer } from './server-policies.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { describeTools, mayBecomeCallable } from './tool-challenges/security-schemes.ts';
 
 export interface ServerControl extends OperationControl {
-  /** Filters the lists in a response. */
+  /** Filters the lists in a response, which only its user may cache. */
   editResponse(message: unknown, request: GatewayRequest, credential: BackendCredential): unknown;
 }
 
@@ -51,7 +51,7 @@ export function createServerControl(
     editResponse: (message: unknown, request: GatewayRequest, credential: BackendCredential) => {
       if (!isMembers(message) || !isMembers(message['result'])) return message;
       const { result } = message;
-      const filtered = control.filter(result, request, credential.key);
+      const filtered = control.filter(withPrivateScope(result), request, credential.key);
       if (filtered instanceof Promise) return filtered.then((later) => withResult(message, result, later));
       return withResult(message, result, filtered);
     },

@@ -165,6 +165,7 @@ describe('an event of enormous size', () => {
       edit: {
         apply: (message) => message,
         mayPassLong: () => true,
+        mayBeCached: false,
       },
       expected: () => NO_RESPONSES,
       listener: {
@@ -208,6 +209,7 @@ it('an event is edited wherever its bytes are divided', async () => {
           return message;
         },
         mayPassLong: () => false,
+        mayBeCached: false,
       },
       expected: () => NO_RESPONSES,
       listener: reportTo(finished),
@@ -233,6 +235,7 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
         return message;
       },
       mayPassLong: () => false,
+      mayBeCached: false,
     },
     expected: () => NO_RESPONSES,
     listener: reportTo(finished),

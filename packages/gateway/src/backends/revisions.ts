@@ -78,7 +78,8 @@ export const REMOVED: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ]);
 
-const CACHEABLE: ReadonlySet<string> = new Set([...LISTS.keys(), 'server/discover', 'resources/read']);
+/** Requests whose results clients of the stateless revision cache. @see MCP 2026-07-28, caching */
+export const CACHEABLE: ReadonlySet<string> = new Set([...LISTS.keys(), 'server/discover', 'resources/read']);
 
 /** The changes of lists that a backend reports, as `subscriptions/listen` names them: `toolsListChanged`, … */
 export function reportedLists(capabilities: JsonFields): JsonFields {
@@ -112,8 +113,8 @@ export function toStateless(response: Message, method: string, { serverInfo }: I
   if (!isMembers(result)) return response;
   const meta = isMembers(result['_meta']) ? result['_meta'] : {};
   const identified = serverInfo === undefined ? meta : { [metaKeys.serverInfo]: serverInfo, ...meta };
-  const cache = CACHEABLE.has(method) ? { ttlMs: 0, cacheScope: 'private' } : {};
-  return { ...response, result: { ...cache, resultType: 'complete', ...result, _meta: identified } };
+  const cache = CACHEABLE.has(method) ? { ttlMs: 0, ...result, cacheScope: 'private' } : result;
+  return { ...response, result: { resultType: 'complete', ...cache, _meta: identified } };
 }
 
 /** A response of a stateless backend, in the form of the revisions with sessions. */

@@ -9,8 +9,10 @@ import {
   mayHoldHandles,
   mayHoldLists,
   mayHoldResponse,
+  mayHoldScope,
 } from '../messages/check-responses.ts';
 import { badGateway } from './error-response.ts';
+import { createLongMessage, type LongMessage } from './long-message.ts';
 
 /** Changes the messages of a response. */
 export interface MessageEdit {
@@ -18,6 +20,8 @@ export interface MessageEdit {
   readonly apply: (message: unknown) => unknown;
   /** Whether a message that is too long to edit may pass unchanged. @param method found at its beginning, if any */
   readonly mayPassLong: (method: string | null) => boolean;
+  /** Whether clients may cache a response, so that its scope matters. */
+  readonly mayBeCached: boolean;
 }
 
 /** Bytes on their way to a client. */
@@ -75,8 +79,8 @@ export class EditedBody implements ByteSink {
   /** Settles when the previous message has been written; `null`: none is being edited. */
   #editing: Promise<void> | null = null;
   #hasFailed = false;
-  /** Inspects the rest of a message that was too long to edit; `null`: there is none. */
-  #watch: ((bytes: Buffer) => void) | null = null;
+  /** The rest of a message that was too long to edit; `null`: there is none. */
+  #long: LongMessage | null = null;
 
   constructor(options: EditedBodyOptions) {
     this.#options = options;
@@ -86,12 +90,12 @@ export class EditedBody implements ByteSink {
     const { isStream, limit } = this.#options;
     if (isStream) this.#takeEvents(this.#endBufferedEvent(chunk));
     else this.#buffered.add(chunk);
-    if (this.#buffered.length > (this.#watch === null ? limit : EVENT_END_BEGUN)) this.#takeLong();
+    if (this.#buffered.length > (this.#long === null ? limit : EVENT_END_BEGUN)) this.#takeLong();
   }
 
   end(): void {
     const rest = this.#buffered.bytes;
-    if (this.#options.isStream || this.#watch !== null) this.#send(rest);
+    if (this.#options.isStream || this.#long !== null) this.#send(rest);
     else this.#run(() => this.#sendDocument(rest));
     this.#run(() => this.#options.listener.report(ENDED));
   }
@@ -124,12 +128,12 @@ export class EditedBody implements ByteSink {
   }
 
   /** Sends an event, or a piece of a long message. */
-  #send(bytes: Buffer): void {
+  #send(bytes: Buffer, isLast = true): void {
     const { edit, expected } = this.#options;
-    const watch = this.#watch;
+    const long = this.#long;
     this.#run(() => {
-      watch?.(bytes);
-      if (watch !== null || !mayMatter(bytes)) return this.#report(bytes);
+      if (long !== null) return this.#report(long(bytes, isLast));
+      if (!mayMatter(bytes, edit)) return this.#report(bytes);
       return then(editEvent(bytes, edit, expected()), (changed) => this.#report(changed));
     });
   }
@@ -163,11 +167,12 @@ export class EditedBody implements ByteSink {
     if (bytes === null) return;
     let [sent, last] = [0, 0];
     // Unedited events are written together, however short they are.
-    if (!mayMatter(bytes)) last = lastEventEnd(bytes);
+    const { edit } = this.#options;
+    if (!mayMatter(bytes, edit)) last = lastEventEnd(bytes);
     else
       for (const end of eventEnds(bytes)) {
         const event = bytes.subarray(last, end);
-        if (mayMatter(event)) {
+        if (mayMatter(event, edit)) {
           this.#pass(bytes.subarray(sent, last));
           this.#takeEvent(event);
           sent = end;
@@ -182,7 +187,7 @@ export class EditedBody implements ByteSink {
 
   #takeEvent(event: Buffer): void {
     this.#send(event);
-    this.#watch = null;
+    this.#long = null;
   }
 
   #pass(bytes: Buffer): void {
@@ -191,16 +196,16 @@ export class EditedBody implements ByteSink {
 
   #takeLong(): void {
     const { isStream, limit, edit, expected } = this.#options;
-    if (this.#watch === null) {
+    if (this.#long === null) {
       if (!edit.mayPassLong(methodOf(this.#buffered.bytes))) {
         this.#run(() => Promise.reject(new MessageTooLong(`it is longer than ${limit} bytes`)));
         return;
       }
       const watch = createLongWatch(edit.mayPassLong, expected(), isStream);
-      this.#watch = isStream ? watchData(watch) : watch;
+      this.#long = createLongMessage(watch, isStream, edit.mayBeCached);
     }
     const bytes = isStream ? this.#buffered.bytes.subarray(0, -EVENT_END_BEGUN) : this.#buffered.bytes;
-    this.#send(bytes);
+    this.#send(bytes, false);
     this.#buffered.drop(bytes.length);
   }
 }
@@ -240,31 +245,17 @@ function afterEmptyLine(bytes: Buffer, at: number): number {
 const BEGINNING =
   /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"[^"]*"|\d+)\s*,\s*)*"method"\s*:\s*"([^"\\]*)"/;
 
-/** What precedes the data of an event. */
-const BEFORE_DATA = /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?/;
-
-/** Inspects the data of an event, which has to begin in its first piece. @throws SyntaxError otherwise */
-function watchData(watch: (bytes: Buffer) => void): (bytes: Buffer) => void {
-  let isFirst = true;
-  return (bytes) => {
-    const before = isFirst ? BEFORE_DATA.exec(bytes.toString('latin1', 0, EVENT_BEGINNING)) : [''];
-    if (before === null) throw new SyntaxError('its event does not begin with data');
-    isFirst = false;
-    watch(bytes.subarray(before[0]?.length));
-  };
-}
-
 function methodOf(event: Buffer): string | null {
   return BEGINNING.exec(event.toString('latin1', 0, EVENT_BEGINNING))?.[1] ?? null;
 }
 
 /** Whether an event may hold a response, or has to change. */
-function mayMatter(event: Buffer): boolean {
-  return mayHoldResponse(event) || mayChange(event);
+function mayMatter(event: Buffer, edit: MessageEdit): boolean {
+  return mayHoldResponse(event) || mayChange(event, edit);
 }
 
-function mayChange(bytes: Buffer): boolean {
-  return mayHoldLists(bytes) || mayHoldHandles(bytes);
+function mayChange(bytes: Buffer, { mayBeCached }: MessageEdit): boolean {
+  return mayHoldLists(bytes) || mayHoldHandles(bytes) || (mayBeCached && mayHoldScope(bytes));
 }
 
 /** Continues at once where nothing has to be awaited, which is so for most responses. */
@@ -275,7 +266,7 @@ function then<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<U
 /** A message, or a batch of them. */
 function editDocument(
   bytes: Buffer,
-  { apply }: MessageEdit,
+  edit: MessageEdit,
   expected: ExpectedResponses,
   isStream: boolean,
 ): Buffer | Promise<Buffer> {
@@ -283,7 +274,7 @@ function editDocument(
   // Where no request was sent, clients ignore what a backend answers, or take it for the response to another.
   if (!isStream && expected.ids.size === 0 && mayHoldResponse(bytes)) return NOTHING;
   checkResponses(bytes, expected, isStream);
-  return mayChange(bytes) ? applyTo(bytes, apply) : bytes;
+  return mayChange(bytes, edit) ? applyTo(bytes, edit.apply) : bytes;
 }
 
 async function applyTo(bytes: Buffer, apply: MessageEdit['apply']): Promise<Buffer> {

@@ -119,12 +119,22 @@ export const LISTS: ReadonlyMap<string, string> = new Map([
 ]);
 /** The members of a result that are lists. */
 export const LIST_NAMES: readonly string[] = [...LISTS.values()];
+/** The member of a result that says who may share it. */
+export const SCOPE = 'cacheScope';
 
 /**
  * The name of a list, in bytes: as it is, in other case (also with the long s, U+017F), or escaped; or a zero byte, which other
  * encodings than UTF-8 have.
  */
 const LIST_NAME = /(?:tool|prompt|re(?:s|\xc5\xbf)ource(?:template)?)(?:s|\xc5\xbf)"|\\u(?:00[4-7]|017f)|\0/i;
+
+/** The scope of a cached result, written as lists may be. */
+const SCOPE_NAME = /cache(?:s|\xc5\xbf)cope"|\\u(?:00[4-7]|017f)|\0/i;
+
+/** Whether bytes of a response may say who may share it. */
+export function mayHoldScope(bytes: Buffer): boolean {
+  return SCOPE_NAME.test(bytes.toString('latin1'));
+}
 
 /** Whether bytes of a response may hold a list. */
 export function mayHoldLists(bytes: Buffer): boolean {
@@ -137,8 +147,10 @@ const withBatches = (message: JsonShape): JsonShape => ({ ...message, elements: 
 const listShape: JsonShape = { elements: shapeOfAll(ELEMENT_MEMBERS, {}) };
 const messageShape = (result: JsonShape): JsonShape =>
   withBatches(shapeOf({ id: { text: true }, method: { text: true }, result, error: {} }));
-const responseShape = messageShape(shapeOfAll(LIST_NAMES, listShape));
-const longShape = messageShape(shapeOfAll(LIST_NAMES, {}));
+const resultShape = (list: JsonShape): JsonShape =>
+  shapeOf({ ...Object.fromEntries(LIST_NAMES.map((name) => [name, list])), [SCOPE]: { text: true } });
+const responseShape = messageShape(resultShape(listShape));
+const longShape = messageShape(resultShape({}));
 const limits: ScanLimits = { depth: 256, text: 256 * 1024, elements: 100_000 };
 /** No batch is longer. */
 const longLimits: ScanLimits = { ...limits, elements: 1000 };
@@ -184,14 +196,14 @@ function messagesIn(root: JsonNode | null): readonly JsonNode[] {
 /**
  * Watches a message that is too long to be edited, piece by piece.
  * @param mayPass whether a message with this method may pass as it is
- * @returns call it before a piece is passed on; @throws SyntaxError once the message has another method or a list, answers another
- * request, and where that cannot be known
+ * @returns call it before a piece is passed on; returns the scope of its result, once that is known. @throws SyntaxError once the
+ * message has another method or a list, answers another request, and where that cannot be known
  */
 export function createLongWatch(
   mayPass: (method: string) => boolean,
   expected: ExpectedResponses,
   isStream: boolean,
-): (bytes: Buffer) => void {
+): (bytes: Buffer) => JsonNode | null {
   const scanner = new JsonScanner(longShape, longLimits);
   return (bytes) => {
     try {
@@ -208,10 +220,12 @@ export function createLongWatch(
     if (method !== undefined) throw new SyntaxError('it is too long, and no result or notification');
     if (scanner.isDone && !isStream) checkDocument(scanner.found, expected);
     for (const message of messages) checkResponse(message, expected, scanner.isDone);
+    return messages[0]?.members.get('result')?.members.get(SCOPE) ?? null;
   };
 }
 
 function holdsList({ members, variants }: JsonNode): boolean {
   const result = members.get('result');
-  return variants.size > 0 || (result !== undefined && result.members.size + result.variants.size > 0);
+  if (result === undefined) return variants.size > 0;
+  return variants.size + result.variants.size > 0 || LIST_NAMES.some((name) => result.members.has(name));
 }

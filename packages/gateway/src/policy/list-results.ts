@@ -1,6 +1,6 @@
 /** The lists of MCP: which members of a result are definitions, and what operation each of them offers. */
 import type { McpOperation } from '@portcullis/protocol';
-import { ELEMENT_MEMBERS, LIST_NAMES } from '../messages/check-responses.ts';
+import { ELEMENT_MEMBERS, LIST_NAMES, SCOPE } from '../messages/check-responses.ts';
 import { fold } from '../messages/json-projection.ts';
 
 type Element = Readonly<Record<string, unknown>>;
@@ -52,4 +52,18 @@ export function filterLists(
     if (retained.length < elements.length) changed[name] = retained;
   }
   return Object.keys(changed).length === 0 ? result : { ...result, ...changed };
+}
+
+const foldedScope = foldedOf([SCOPE]);
+
+/**
+ * Every result of a server depends on the token of its request: it is not shared with other users of the same client or cache.
+ * @see MCP 2026-07-28, caching, security considerations
+ */
+export function withPrivateScope(result: Element): unknown {
+  const variants = variantsIn(result, foldedScope);
+  const isPublic = SCOPE in result && result[SCOPE] !== 'private';
+  if (!isPublic && variants.length === 0) return result;
+  const dropped = Object.fromEntries(variants.map((name) => [name, undefined]));
+  return { ...result, ...dropped, ...(isPublic && { [SCOPE]: 'private' }) };
 }
