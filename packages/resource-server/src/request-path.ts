@@ -34,39 +34,49 @@ interface HasPath {
   readonly path: string;
 }
 
-/** Whether a path as written is that of a resource, or below it. */
-export function isAtOrBelowResource(resource: HasPath, path: string): boolean {
-  return isAtOrBelow(resource, comparablePath(path) ?? path.toLowerCase());
+interface HasPaths extends HasPath {
+  /** As written, without a trailing slash. */
+  readonly exactPath: string;
 }
 
-function isAtOrBelow({ path: outer }: HasPath, comparable: string): boolean {
-  return `${comparable}/`.startsWith(`${outer}/`);
+/** Whether a path as written is that of a resource, or below it. */
+export function isAtOrBelowResource(resource: HasPath, path: string): boolean {
+  return isAtOrBelow(resource.path, comparablePath(path) ?? path.toLowerCase());
+}
+
+function isAtOrBelow(outer: string, path: string): boolean {
+  return `${path}/`.startsWith(`${outer}/`);
 }
 
 /**
  * Finds the resource of a path. A guard with one resource protects every path, so that none bypasses it. Among
  * several, the longest path that is a prefix in whole segments wins. `null` if there is none.
- * @throws OAuthError `invalid_request` for a path that routers read differently
+ * @throws OAuthError `invalid_request` for a path that routers read differently, also where only a router that heeds case would find
+ * another resource
  */
-export function findProtectedResource<Resource extends HasPath>(
+export function findProtectedResource<Resource extends HasPaths>(
   resources: readonly [Resource, ...Resource[]],
   path: string,
 ): Resource | null {
   if (resources.length === 1) return resources[0];
   const comparable = comparablePath(path);
-  if (comparable === null) {
-    throw new OAuthError(
-      'invalid_request',
-      'Write the path plainly: without dot segments, double slashes, semicolons, and percent-encoding of what needs none.',
-      { reason: 'routers read this path differently' },
-    );
-  }
+  if (comparable === null) throw unplainPath();
   let found: Resource | null = null;
   for (const resource of resources) {
-    if (isAtOrBelow(resource, comparable) && resource.path.length >= (found?.path.length ?? 0))
+    if (isAtOrBelow(resource.path, comparable) && resource.path.length >= (found?.path.length ?? 0))
       found = resource;
   }
+  if (found === null || isAtOrBelow(found.exactPath, path)) return found;
+  if (resources.some(({ exactPath }) => isAtOrBelow(exactPath, path))) throw unplainPath();
   return found;
+}
+
+function unplainPath(): OAuthError {
+  return new OAuthError(
+    'invalid_request',
+    'Write the path plainly: without dot segments, double slashes, semicolons, and percent-encoding of what needs none, and as the URL of its resource is written.',
+    { reason: 'routers read this path differently' },
+  );
 }
 
 /**

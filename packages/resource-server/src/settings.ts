@@ -59,6 +59,8 @@ export interface ProtectedResource {
   readonly origin: string;
   /** In comparable form, without a trailing slash. */
   readonly path: string;
+  /** As written, without a trailing slash. */
+  readonly exactPath: string;
   readonly scopes: Scopes;
   readonly hierarchy: ScopeHierarchy;
   readonly scopesFor: ((operation: McpOperation) => Scopes | 'public') | null;
@@ -197,6 +199,7 @@ function validateResource(
       resource,
       origin: url.origin,
       path: withoutSlash(comparablePath(url.pathname) ?? url.pathname.toLowerCase()),
+      exactPath: withoutSlash(url.pathname),
       scopes,
       hierarchy,
       scopesFor: options.scopesFor ?? null,

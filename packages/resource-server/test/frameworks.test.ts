@@ -593,6 +593,29 @@ describe('several resources behind one router', () => {
   );
 });
 
+describe('the handler of an outer resource', () => {
+  it.each([
+    ['/mcp/low', '/mcp/LOW'],
+    ['/mcp/Low', '/mcp/low'],
+    ['/mcp/l%C3%B6w', '/mcp/l%c3%b6w'],
+  ])('T087 never runs with a token for %s where a router heeds case', async (inner, spelling) => {
+    const ran: string[] = [];
+    const app = new Hono();
+    const resources = [{ resource: RESOURCE }, { resource: new URL(inner, RESOURCE).href }] as const;
+    const [verifier, clock] = [issuer.verifier(), () => NOW];
+    app.use(forHono.protect(createGuard({ resources: [...resources], verifier, clock, events: () => {} })));
+    app.get('/mcp/*', (context) => {
+      const { resource } = forHono.principalOf(context);
+      return context.text(String(ran.push(resource)));
+    });
+    started = await listen(getRequestListener(app.fetch));
+    const token = await issuer.token({ aud: resources[1].resource });
+    const send = (path: string) => started?.send({ path, headers: [['authorization', `Bearer ${token}`]] });
+    expect([(await send(spelling))?.status, ran]).toEqual([400, []]);
+    expect([(await send(inner))?.status, ran]).toEqual([200, [resources[1].resource]]);
+  });
+});
+
 describe('the paths of several resources', () => {
   const ADMIN = `${RESOURCE}/admin@keys`;
   const several = (): Guard =>
@@ -612,10 +635,7 @@ describe('the paths of several resources', () => {
   it.each([
     '/mcp/admin@keys',
     '/mcp/admin@keys/',
-    '/mcp/ADMIN@keys/x?y=;',
-    '/mcp/admin%40keys/x',
-    // A router that decodes and then lowers the case reads a Kelvin sign as k.
-    '/mcp/admin@%E2%84%AAeys/x',
+    '/mcp/admin@keys/X%40?y=;',
     'https://api.example/mcp/admin@keys',
     'https://other.example/mcp/admin@keys#x',
   ])('T087 belong to the inner resource in this spelling: %s', async (path) => {
@@ -623,6 +643,11 @@ describe('the paths of several resources', () => {
   });
 
   it.each([
+    // A router that heeds case, or does not decode, takes it for the outer resource.
+    '/mcp/ADMIN@keys/x?y=;',
+    '/mcp/admin%40keys/x',
+    // A router that decodes and then lowers the case reads a Kelvin sign as k.
+    '/mcp/admin@%E2%84%AAeys/x',
     '/mcp/admin@keys;x',
     '/mcp/admin@keys%3bx',
     '/mcp;x=/admin@keys',
