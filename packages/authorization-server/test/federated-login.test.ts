@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
 import { nextStep } from '../src/authorization/next-step.ts';
-import type { AuthorizationServerOptions } from '../src/index.ts';
+import type { AuthorizationServerOptions, IdentityProviderOptions } from '../src/index.ts';
 import { createAuthorizationServer } from '../src/index.ts';
 import {
   type FederationScene,
@@ -344,27 +344,50 @@ describe('a federated login', () => {
     expect(await t.server.setupLink()).toBeNull();
   });
 
-  it('[GW-3P-15 GW-CONS-42] a federated login continues after a restart in the middle', async () => {
-    const { files, t } = await setFilesScene();
-    const { left } = await startFederatedLogin(t.visitor);
-    const back = await signInAtProvider(t.visitor, left);
+  /** The same browser at a process that was started meanwhile. */
+  async function restart(t: FederationScene, identityProvider: IdentityProviderOptions): Promise<Visitor> {
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
       masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
-      identityProviders: [openId(files)],
+      identityProviders: [identityProvider],
       localAccounts: false,
       clock: () => t.clock.now,
     });
     onTestFinished(() => restarted.close());
     const visitor = createVisitor(restarted);
     for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
-    const end = await openCallback(visitor, back);
+    return visitor;
+  }
+
+  it('[GW-3P-15 GW-CONS-42] a federated login continues after a restart in the middle', async () => {
+    const { files, t } = await setFilesScene();
+    const { left } = await startFederatedLogin(t.visitor);
+    const back = await signInAtProvider(t.visitor, left);
+    const end = await openCallback(await restart(t, openId(files)), back);
     expect(end.left?.searchParams.get('code')).toBeTruthy();
     expect((await redeemAt(t, end)).status).toBe(200);
   });
+
+  it.each([
+    ['an OpenID Connect provider', 'files', startFiles, openId],
+    ['a plain OAuth provider, which does not name itself', 'hub', startHub, plain],
+  ] as const)(
+    'sends no code to another issuer that was configured during the login, at %s',
+    async (_kind, id, start, define) => {
+      const [before, after] = [await start(), await start()];
+      const t = await setFederationScene([define(before as never)]);
+      const back = await signInAtProvider(t.visitor, (await startFederatedLogin(t.visitor)).left);
+      const end = await openCallback(await restart(t, define(after as never)), back);
+      expect(end.left?.searchParams.get('error')).toBe('server_error');
+      expect(after.received()).not.toContain(back.searchParams.get('code'));
+      expect(after.given).toEqual([]);
+      expect(await t.store.hasProviderTokens()).toBe(false);
+      expect(back.pathname).toBe(`/callback/${id}`);
+    },
+  );
 });
 
 describe('a federated login that ends early or starts again', () => {

@@ -76,6 +76,14 @@ async function anotherProcess(
   return server;
 }
 
+const refreshAt = (server: AuthorizationServer, token: string) =>
+  server.handle(
+    new Request(`${ISSUER}/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...refreshing(token, 'web'), client_secret: 'web-secret' }),
+    }),
+  );
+
 const refresh = (t: FederationScene, token: string) =>
   t.post('/token', { ...refreshing(token, 'web'), client_secret: 'web-secret' });
 
@@ -330,6 +338,41 @@ describe('liveness of provider tokens', () => {
     onTestFinished(() => server.close());
     expect(await server.isLive(claims)).toBe(false);
     expect(await t.server.isLive(claims)).toBe(true);
+  });
+});
+
+describe('tokens of an identity provider whose issuer has changed', () => {
+  /** A user with tokens of the first issuer, and a process that is configured with another one under the same identifier. */
+  async function changed() {
+    const [files, other] = [await startFiles(), await startFiles()];
+    const signedIn = await signIn(openId(files));
+    const before = await signedIn.t.store.findProviderTokens(signedIn.claims.grant_id);
+    await signedIn.t.server.close();
+    return { ...signedIn, files, other, before, server: await anotherProcess(signedIn.t, openId(other)) };
+  }
+
+  it('are neither checked nor refreshed at the new one, and our tokens of their grant are rejected without ending it', async () => {
+    const { t, claims, refreshToken, files, other, before, server } = await changed();
+    for (const seconds of [0, 61, 3600]) {
+      t.clock.now += seconds;
+      expect(await server.isLive({ ...claims, exp: t.clock.now + 60 })).toBe(false);
+      expect((await refreshAt(server, refreshToken)).status).toBe(400);
+    }
+    expect(other.received()).toBe('');
+    expect(await t.store.findProviderTokens(claims.grant_id)).toEqual(before);
+    const back = await anotherProcess(t, openId(files));
+    expect((await refreshAt(back, refreshToken)).status).toBe(200);
+  });
+
+  it('are not revoked at the new one when their grant ends', async () => {
+    const { t, claims, other, server } = await changed();
+    await server.accounts.disable(claims.sub);
+    await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
+    expect(t.events.find(({ type }) => type === 'provider_token.revocation_finished')).toMatchObject({
+      grantId: claims.grant_id,
+      outcome: 'unsupported',
+    });
+    expect(other.received()).toBe('');
   });
 });
 

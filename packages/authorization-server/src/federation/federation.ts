@@ -11,7 +11,11 @@ import { createProviderTokenLiveness } from './liveness.ts';
 import { createFederatedLogins, type FederatedLogins } from './login-request.ts';
 import { createProviderClient, type ProviderClient } from './provider/client.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
-import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
+import {
+  type FederationContext,
+  findTokenIssuer,
+  type IdentityProvider,
+} from './provider/identity-provider.ts';
 import { type ProviderTokenResponse, providerTokensContext } from './provider/token-set.ts';
 import { createProviderTokenRecords } from './provider-token-records.ts';
 import { createProviderTokens, noProviderTokensInUse, type ProviderTokens } from './provider-tokens.ts';
@@ -114,7 +118,8 @@ function createLoginTokens(context: FederationContext, vault: TokenVault): Login
     discard,
     async hasTokens(grantId, { id }, accountId) {
       const record = grantId === null ? null : await store.findProviderTokens(grantId);
-      return record?.endedAt === null && record.identityProvider === id && record.accountId === accountId;
+      if (record?.endedAt !== null || record.accountId !== accountId) return false;
+      return findTokenIssuer(context.options.identityProviders, record)?.id === id;
     },
     async saveTokens(transactionId, accountId, loginResult) {
       const record = await createRecord(accountId, loginResult);

@@ -6,7 +6,11 @@ import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/ind
 import { nextLivenessAction } from './liveness-rule.ts';
 import type { ProviderClient } from './provider/client.ts';
 import { toIdentityProviderError } from './provider/error.ts';
-import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
+import {
+  type FederationContext,
+  findTokenIssuer,
+  type IdentityProvider,
+} from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import type { ProviderTokenRecords } from './provider-token-records.ts';
 import { createBackoff, createTokenRefresher, type TokenRefresher } from './refresh.ts';
@@ -72,8 +76,8 @@ export function createProviderTokenLiveness(
     });
   }
 
-  function findIssuer(id: string): Issuer | undefined {
-    const identityProvider = identityProviders.get(id);
+  function findIssuer(record: ProviderTokensRecord): Issuer | undefined {
+    const identityProvider = findTokenIssuer(identityProviders, record);
     return identityProvider && { ...identityProvider, client: clientFor(identityProvider) };
   }
 
@@ -81,8 +85,8 @@ export function createProviderTokenLiveness(
     let record = await store.findProviderTokens(grantId);
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
       if (record === null) return { record, until: clock() + NONE_CACHED_FOR };
-      const issuer = findIssuer(record.identityProvider);
-      // A provider that was removed is not trusted any more. Nothing is revoked: it may be a configuration mistake.
+      const issuer = findIssuer(record);
+      // A provider that was removed, or has another issuer, is not trusted any more. Nothing is revoked: it may be a configuration mistake.
       if (issuer === undefined) {
         throw new ProviderTokensEndedError('the identity provider is no longer configured');
       }
@@ -101,7 +105,7 @@ export function createProviderTokenLiveness(
    */
   async function replace(grantId: string, version: number): Promise<ProviderTokensRecord> {
     const record = await store.findProviderTokens(grantId);
-    const issuer = record === null ? undefined : findIssuer(record.identityProvider);
+    const issuer = record === null ? undefined : findIssuer(record);
     if (record === null || record.endedAt !== null || issuer === undefined) {
       throw new ProviderTokensEndedError('there are none');
     }

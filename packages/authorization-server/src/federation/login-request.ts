@@ -48,10 +48,14 @@ export function createFederatedLogins(
     ...logins,
     async start(identityProvider, { until, forceLogin, ...request }, cookies = []) {
       await checkRateLimit(request.accountId ?? request.transactionId);
-      const { id } = identityProvider;
+      const { id, provider } = identityProvider;
       const { transactionId } = request;
       const state = newSecret();
-      const secrets: FederatedLoginSecrets = { verifier: newSecret(), nonce: newSecret() };
+      const secrets: FederatedLoginSecrets = {
+        verifier: newSecret(),
+        nonce: newSecret(),
+        issuer: provider.issuer,
+      };
       const location = await clientFor(identityProvider)
         .authorizationUrl(request.approvedScopes, forceLogin, state, secrets)
         .catch(toIdentityProviderError);

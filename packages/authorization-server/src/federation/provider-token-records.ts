@@ -1,7 +1,11 @@
 /** Provider tokens as refresh and revocation see them. */
 import type { ProviderTokensRecord } from '../store/index.ts';
 import type { ProviderClient } from './provider/client.ts';
-import type { FederationContext, IdentityProvider } from './provider/identity-provider.ts';
+import {
+  type FederationContext,
+  findTokenIssuer,
+  type IdentityProvider,
+} from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
 import type { TokenRecords } from './token-records.ts';
 
@@ -16,7 +20,7 @@ export function createProviderTokenRecords(
     encryptionContext: ({ grantId }) => providerTokensContext(grantId),
     about: ({ grantId, accountId, identityProvider }) => ({ identityProvider, grantId, accountId }),
     findIssuer(tokens) {
-      const identityProvider = identityProviders.get(tokens.identityProvider);
+      const identityProvider = findTokenIssuer(identityProviders, tokens);
       return identityProvider === undefined ? undefined : clientFor(identityProvider);
     },
     find: ({ grantId }) => store.findProviderTokens(grantId),

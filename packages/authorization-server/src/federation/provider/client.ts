@@ -16,6 +16,8 @@ import { createProviderTransport, type ProviderTransport } from './transport.ts'
 export interface FederatedLoginSecrets {
   readonly verifier: string;
   readonly nonce: string;
+  /** The issuer that it was started at. */
+  readonly issuer: string;
 }
 
 /** Every method throws `IdentityProviderError`. */
@@ -73,8 +75,11 @@ export function createProviderClient(
         return url.href;
       }),
 
-    redeemCode: (parameters, approvedScopes, state, { verifier, nonce }) =>
+    redeemCode: (parameters, approvedScopes, state, { verifier, nonce, issuer }) =>
       withServer(async (server) => {
+        // A code of the issuer that was configured before.
+        if (issuer !== identityProvider.provider.issuer)
+          throw new IdentityProviderError('misbehaved', 'the login was started at another issuer');
         const comparable = withComparableIssuer(parameters, identityProvider);
         const checked = oauth.validateAuthResponse(server, client(), comparable, state);
         const { redirectUri } = identityProvider;

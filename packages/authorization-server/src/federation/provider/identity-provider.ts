@@ -2,6 +2,7 @@
 import type { Scopes } from '@portcullis/protocol';
 import type { ClientPolicyOptions } from '../../clients/options.ts';
 import type { ServerContext } from '../../context.ts';
+import type { ProviderTokensRecord } from '../../store/index.ts';
 import type { UserOptions } from '../../users/options.ts';
 import type { ProviderClientAuthentication } from './client-authentication.ts';
 import type { ProviderClientKey } from './client-key.ts';
@@ -73,6 +74,18 @@ export type ProviderProtocol =
       readonly userinfoClaims: UserinfoClaims;
       readonly responseFormat: NonNullable<PlainProvider['responseFormat']>;
     };
+
+/**
+ * The identity provider that issued the tokens of a record; `undefined`: it is no longer configured. With another issuer it is
+ * another provider, which must never receive them.
+ */
+export function findTokenIssuer(
+  identityProviders: ReadonlyMap<string, IdentityProvider>,
+  { identityProvider, issuer }: Pick<ProviderTokensRecord, 'identityProvider' | 'issuer'>,
+): IdentityProvider | undefined {
+  const found = identityProviders.get(identityProvider);
+  return found?.provider.issuer === issuer ? found : undefined;
+}
 
 /** The redirect URI of this server at an identity provider, to be registered there. @param id of the provider in the configuration */
 export function redirectUriOf(issuer: string, id: string): string {
