@@ -15,7 +15,7 @@ const OAUTH: Readonly<Record<OAuthErrorCode, readonly [when: string, action: str
     'register again, or use the registered method; `portcullis clients list`',
   ],
   invalid_grant: [
-    'a code or refresh token that is expired, used, revoked, or issued to another client or redirect URI; a wrong `code_verifier`',
+    'a code or token that is expired, used, revoked, or issued to another client or redirect URI; a wrong `code_verifier`',
     'sign in again; the reason is in the audit log',
   ],
   unauthorized_client: ['the client is not registered for this grant type', 'add it to `grant_types`'],

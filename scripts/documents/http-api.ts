@@ -73,7 +73,7 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
     purpose: 'ends a token and its grant',
     standard: 'RFC 7009',
     takes: `\`token\`, \`token_type_hint?\`; ${CLIENT}`,
-    answers: '200, also for an unknown token',
+    answers: '200, also for an unknown token; 400 for one of another client',
   },
   '/introspect': {
     purpose: 'says whether a token is live, to the clients in `introspectionClients` of its resource',

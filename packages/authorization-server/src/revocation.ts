@@ -1,5 +1,6 @@
 /** The revocation endpoint: a client revokes one of its tokens. */
 import { readFormBody, respondCorsJson } from '@portcullis/http';
+import { OAuthError } from '@portcullis/protocol';
 import type { AuthenticateClient } from './clients/authenticate-client.ts';
 import type { ServerContext } from './context.ts';
 import type { Route } from './http/router.ts';
@@ -8,8 +9,7 @@ import type { RefreshTokens } from './token/refresh-token-family.ts';
 
 /**
  * Revoking a refresh token revokes its grant with all access tokens; revoking an access token affects only that token. The response
- * for unknown, expired or foreign tokens is the same, so that it reveals nothing about them. `token_type_hint` is not needed: the
- * two kinds of tokens differ in form.
+ * for unknown and expired tokens is the same. `token_type_hint` is not needed: the two kinds of tokens differ in form.
  * @param onTokenRevoked called with the id of an access token that was revoked by itself
  * @see RFC 7009 §2
  */
@@ -37,7 +37,8 @@ export function createRevocation(
 
   async function revokeRefreshToken(token: string, clientId: string): Promise<void> {
     const found = await refreshTokens.find(token);
-    if (found?.grant.clientId !== clientId) return;
+    if (found === null) return;
+    checkOwner(found.grant.clientId, clientId);
     const { id: grantId, accountId } = found.grant;
     if (await store.revokeGrant(grantId, clock()))
       events({ type: 'token.revoked', clientId, grantId, accountId });
@@ -45,7 +46,8 @@ export function createRevocation(
 
   async function revokeAccessToken(token: string, clientId: string): Promise<void> {
     const claims = read(token);
-    if (claims === null || claims.client_id !== clientId || claims.exp <= clock()) return;
+    if (claims === null || claims.exp <= clock()) return;
+    checkOwner(claims.client_id, clientId);
     const isNew = await store.revokeAccessToken(claims.jti, claims.exp);
     onTokenRevoked?.(claims.jti);
     if (!isNew) return;
@@ -55,4 +57,19 @@ export function createRevocation(
       ...(claims.grant_id !== undefined && { grantId: claims.grant_id }),
     });
   }
+}
+
+/**
+ * If the token was not issued to the client, the request is refused and the client is informed: it would take the token for dead.
+ * @see RFC 7009 §2.1
+ */
+function checkOwner(owner: string | undefined, clientId: string): void {
+  if (owner === clientId) return;
+  throw new OAuthError(
+    'invalid_grant',
+    'The token was issued to another client, which alone can revoke it.',
+    {
+      reason: 'revocation: a token of another client',
+    },
+  );
 }
