@@ -99,7 +99,8 @@ function createDispatch(
       : sessions;
   }
 
-  function post(request: GatewayRequest, messages: readonly Message[]): Promise<void> {
+  function post(request: GatewayRequest, body: unknown): Promise<void> {
+    const messages = readBodyMessages(body);
     const { outgoing, owner } = request;
     const isStream = messages.some(({ method }) => method === 'subscriptions/listen');
     outgoing.once('close', isStream ? slots.takeStream(owner) : slots.takeRequest(owner));
@@ -108,12 +109,12 @@ function createDispatch(
       const ids = messages.filter(isRequest).map(({ id }) => JSON.stringify(id));
       endStreamAtShutdown(outgoing, ids);
     });
-    return clientsOf(request, messages).post(request, messages);
+    return clientsOf(request, messages).post(request, messages, Array.isArray(body));
   }
 
   return async (request, body) => {
     const { outgoing, incoming } = request;
-    if (incoming.method === 'POST') return post(request, readBodyMessages(body));
+    if (incoming.method === 'POST') return post(request, body);
     const clients = clientsOf(request, []);
     if (incoming.method === 'DELETE') return clients.delete(request);
     outgoing.once('close', slots.takeStream(request.owner));

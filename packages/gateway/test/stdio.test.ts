@@ -405,6 +405,33 @@ describe('sessions of the message path', () => {
     expect((await post(answer)).status).toBe(400);
   });
 
+  it('are asked in batches only in revisions that have them, whatever the header says', async () => {
+    const to = await start();
+    const [old, current] = await Promise.all(
+      ['2025-03-26', '2025-11-25'].map((protocolVersion) =>
+        startSession(to, 'alice', '/mcp', { protocolVersion }),
+      ),
+    );
+    const send = ({ session = '' }: { session?: string } = {}, message: unknown, header: object = {}) =>
+      to.send('alice', { message, headers: { 'mcp-session-id': session, ...header } });
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    for (const header of [{}, { 'mcp-protocol-version': '2025-03-26' }])
+      for (const batch of [[callOf('log')], [callOf('log'), cancelled], [cancelled]]) {
+        const refused = await send(current, batch, header);
+        expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: -32_600 } }]);
+      }
+    expect(JSON.stringify(to.events)).not.toContain('of the server');
+    for (const batch of [[callOf('echo'), cancelled], [callOf('echo')], [callOf('echo'), callOf('echo')]]) {
+      const response = await send(old, batch);
+      const events = (await response.text()).match(/^data: .*"result".*$/gm);
+      expect([response.headers.get('content-type'), events?.length]).toEqual([
+        'text/event-stream',
+        batch.filter((message) => 'id' in message).length,
+      ]);
+    }
+    expect((await send(old, [cancelled])).status).toBe(202);
+  });
+
   it('cancels the request of a client that disappears', async () => {
     const to = await start();
     const { post, call } = await startSession(to, 'alice');

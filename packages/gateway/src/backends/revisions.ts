@@ -9,6 +9,7 @@ import {
   parameter,
 } from '@portcullis/http';
 import { LISTS } from '../messages/check-responses.ts';
+import { MessageError } from '../messages/message-error.ts';
 import type { InitializeParams, InitializeResult } from './backend.ts';
 
 /** The stateless revision. */
@@ -27,6 +28,15 @@ export const WITH_SESSIONS: ReadonlySet<string> = new Set([
   '2025-06-18',
   LAST_WITH_SESSIONS,
 ]);
+
+/** @see MCP 2025-06-18, key changes */
+const LAST_WITH_BATCHES = '2025-03-26';
+
+/** @throws MessageError for a batch in a revision that has none. @param id JSON text of the id of its first message */
+export function refuseBatchIn(version: string, id: string | null): void {
+  if (version > LAST_WITH_BATCHES)
+    throw new MessageError('invalidRequest', `MCP ${version} has no batches: send one message.`, { id });
+}
 
 /** Keys of `_meta` in the stateless revision. */
 export const metaKeys = {

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { decodeHeaderValue } from '@portcullis/http';
 import { currentTracer } from '@portcullis/http/tracing';
-import { PARAMETER_HEADER, STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
+import { PARAMETER_HEADER, refuseBatchIn, STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
 import { LINGERING_CLOSE } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
@@ -150,9 +150,6 @@ function mismatch(header: string, { id }: ScannedMessage): MessageError {
   return new MessageError('headerMismatch', `The header ${header} does not agree with the body.`, { id });
 }
 
-/** @see MCP 2025-06-18, key changes */
-const LAST_WITH_BATCHES = '2025-03-26';
-
 /**
  * A stateless request that names a version in the body, too, is left to the backend, whose error lists what it supports.
  * @throws MessageError for a version that does not exist, or has no batches, and for an `initialize` in a batch or in a session
@@ -171,8 +168,7 @@ export function checkProtocolVersion(body: ScannedBody, headers: IncomingHttpHea
     const text = `MCP-Protocol-Version ${JSON.stringify(version)} is not supported: ${all} are.`;
     throw new MessageError('invalidRequest', text, { id });
   }
-  if (isBatch && version > LAST_WITH_BATCHES)
-    throw new MessageError('invalidRequest', `MCP ${version} has no batches: send one message.`, { id });
+  if (isBatch) refuseBatchIn(version, id);
 }
 
 /**

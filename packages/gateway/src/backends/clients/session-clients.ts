@@ -29,7 +29,7 @@ export interface ClientsOptions {
 
 /** Serves the clients of one kind of protocol revision. */
 export interface RevisionClients {
-  post(request: GatewayRequest, messages: readonly Message[]): Promise<void>;
+  post(request: GatewayRequest, messages: readonly Message[], isBatch: boolean): Promise<void>;
   get(request: GatewayRequest): Promise<void>;
   delete(request: GatewayRequest): Promise<void>;
   close(): Promise<void>;
@@ -38,14 +38,15 @@ export interface RevisionClients {
 export function createSessionClients({ sealer, open, edit }: ClientsOptions): RevisionClients {
   const table = createSessionTable(sealer, open);
   return {
-    async post(request, messages) {
+    async post(request, messages, isBatch) {
       const [first] = messages;
       if (messages.length === 1 && first !== undefined && isRequest(first) && first.method === 'initialize')
         return initialize(table, request, first);
       const session = table.find(request);
       if (session === null) return;
       const stream = session.nextStream();
-      await servePost({ request, session, reply: replyOf(request, session, stream), stream, edit }, messages);
+      const reply = replyOf(request, session, stream);
+      await servePost({ request, session, reply, stream, edit }, messages, isBatch);
     },
     async get(request) {
       const session = table.find(request);

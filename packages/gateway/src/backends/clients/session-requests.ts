@@ -13,6 +13,7 @@ import { ConnectionRequired } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { BackendError } from '../backend.ts';
+import { refuseBatchIn } from '../revisions.ts';
 import type { LiveSession } from './live-session.ts';
 import { endWithError, openWhenLate, type Reply } from './reply.ts';
 
@@ -29,17 +30,27 @@ export interface SessionPost {
   readonly edit: EditResponse;
 }
 
-export async function servePost(post: SessionPost, messages: readonly Message[]): Promise<void> {
+/**
+ * The revision of a batch is that of its session, whatever its headers say; the responses to a batch are a stream.
+ * @throws MessageError for a batch in a revision without them
+ * @see MCP 2025-11-25, Streamable HTTP, protocol version header
+ */
+export async function servePost(
+  post: SessionPost,
+  messages: readonly Message[],
+  isBatch: boolean,
+): Promise<void> {
   const { session, reply } = post;
   const requests = messages.filter(isRequest);
   try {
+    if (isBatch) refuseBatchIn((await session.connect()).initialized.protocolVersion, null);
     for (const message of messages) if (!isRequest(message)) await pass(session, message);
   } catch (error) {
     return endWithError(reply, null, error);
   }
   const [only] = requests;
   if (only === undefined) return reply.end(null, 202);
-  if (requests.length === 1) return exchange(post, only, true);
+  if (!isBatch) return exchange(post, only, true);
   reply.open();
   await Promise.all(requests.map((message) => exchange(post, message, false)));
   reply.end(null);

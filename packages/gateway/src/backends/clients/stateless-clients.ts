@@ -60,11 +60,11 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
   const connect = createConnections(options);
 
   return {
-    async post(request, messages) {
+    async post(request, messages, isBatch) {
       const [message] = messages;
       const handles = new MessageHandles(options.sealer, request.owner);
       const reply = createReply(request.outgoing, null, (one) => handles.seal(one));
-      if (messages.length !== 1 || message === undefined) {
+      if (isBatch || message === undefined) {
         const text = 'Revision 2026-07-28 has no batches.';
         return reply.end(errorResponse(null, errorCodes.invalidRequest, text), 400);
       }
