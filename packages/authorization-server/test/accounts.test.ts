@@ -12,6 +12,7 @@ import { createPasswords } from '../src/users/passwords.ts';
 import { ACCOUNT, ISSUER, MASTER_KEY, RESOURCES } from './server-under-test.ts';
 import {
   createVisitor,
+  duringPasswordCheck,
   EMAIL,
   PASSWORD,
   requestOf,
@@ -237,6 +238,25 @@ describe('signing in', () => {
     expect((await t.store.findAccount(ACCOUNT))?.passwordHash).toMatch(
       /^\$argon2id\$v=19\$m=47104,t=1,p=1\$/,
     );
+  });
+
+  it('a login whose password is rehashed or changed by another request meanwhile continues with the stored one only', async () => {
+    const t = await setScene();
+    for (const [password, isRight] of [
+      [PASSWORD, true],
+      ['the password of another request', false],
+    ] as const) {
+      const current = (await t.store.findAccount(ACCOUNT))?.passwordHash ?? '';
+      await t.store.replacePasswordHash(ACCOUNT, current, cheapHash(PASSWORD));
+      const stored = await createPasswords().hash(password, ACCOUNT);
+      const end = await duringPasswordCheck(t, () =>
+        t.store.replacePasswordHash(ACCOUNT, cheapHash(PASSWORD), stored),
+      );
+      const sight = await guess(t.newVisitor(), EMAIL, PASSWORD);
+      end();
+      expect(sight.path.startsWith('/consent')).toBe(isRight);
+      expect((await t.store.findAccount(ACCOUNT))?.passwordHash).toBe(stored);
+    }
   });
 
   it('a login that rehashes the password continues to MFA and sets a valid device cookie', async () => {

@@ -1,9 +1,19 @@
 /** Changing a password: requires the current one, throttled like a login. */
 import { describe, expect, it } from 'vitest';
 import { ACCOUNT } from './server-under-test.ts';
-import { EMAIL, PASSWORD, type Scene, type Sight, setScene, textOf, type Visitor } from './visitor.ts';
+import {
+  duringPasswordCheck,
+  EMAIL,
+  PASSWORD,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
 
 const NEW = 'a bridge of rope and planks';
+const chosen = { password: NEW, password_again: NEW };
 
 async function open(visitor: Visitor, password = PASSWORD): Promise<Sight> {
   await visitor.submit(await visitor.open('/login?to=account'), { email: EMAIL, password });
@@ -11,7 +21,14 @@ async function open(visitor: Visitor, password = PASSWORD): Promise<Sight> {
 }
 
 const change = (visitor: Visitor, page: Sight, fields: Record<string, string | undefined> = {}) =>
-  visitor.submit(page, { current: PASSWORD, password: NEW, password_again: NEW, ...fields });
+  visitor.submit(page, { current: PASSWORD, ...chosen, ...fields });
+
+/** The path of a reset link that an administrator makes. */
+async function resetPathOf(t: Scene): Promise<string> {
+  const made = await t.server.accounts.reset(EMAIL);
+  const { pathname, search } = new URL('link' in made ? made.link : '');
+  return pathname + search;
+}
 
 async function canSignIn(t: Scene, password: string): Promise<boolean> {
   const visitor = t.newVisitor('203.0.113.77');
@@ -61,13 +78,45 @@ describe('a new password', () => {
     expect(await canSignIn(t, NEW)).toBe(true);
   });
 
-  it('a new password invalidates open account links', async () => {
+  it('a new password leaves a reset link alone, so that who knows the password cannot prevent a reset', async () => {
     const t = await setScene();
-    const answer = await t.server.accounts.reset(EMAIL);
-    const { pathname, search } = new URL('link' in answer ? answer.link : '');
-    expect((await t.newVisitor().open(`${pathname}${search}`)).status).toBe(200);
-    await change(t.visitor, await open(t.visitor));
-    expect((await t.newVisitor().open(`${pathname}${search}`)).status).toBe(403);
+    const path = await resetPathOf(t);
+    await change(t.visitor, await open(t.visitor), { password: PASSWORD, password_again: PASSWORD });
+    const owner = t.newVisitor();
+    expect((await owner.submit(await owner.open(path), chosen)).path).toBe('/account?news=reset');
+    expect([await canSignIn(t, PASSWORD), await canSignIn(t, NEW)]).toEqual([false, true]);
+  });
+
+  it('a new password is rejected if the current one was reset while it was checked, and the sessions of the reset remain', async () => {
+    const t = await setScene();
+    const page = await open(t.visitor);
+    const owner = t.newVisitor();
+    const reset = await owner.open(await resetPathOf(t));
+    const end = await duringPasswordCheck(t, () => owner.submit(reset, chosen));
+    const theirs = 'the password of a thief';
+    const sight = await change(t.visitor, page, { password: theirs, password_again: theirs });
+    end();
+    expect([sight.status, textOf(sight)]).toEqual([
+      400,
+      expect.stringContaining('This is not your current password'),
+    ]);
+    expect((await owner.open('/account')).path).toBe('/account');
+    expect([await canSignIn(t, PASSWORD), await canSignIn(t, theirs), await canSignIn(t, NEW)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(t.events.map(({ type }) => type)).not.toContain('password.changed');
+  });
+
+  it('a new password is rejected if the account was disabled while the current one was checked', async () => {
+    const t = await setScene();
+    const page = await open(t.visitor);
+    const end = await duringPasswordCheck(t, () => t.server.accounts.disable(ACCOUNT));
+    expect((await change(t.visitor, page)).status).toBe(400);
+    end();
+    await t.server.accounts.enable(EMAIL);
+    expect([await canSignIn(t, PASSWORD), await canSignIn(t, NEW)]).toEqual([true, false]);
   });
 
   it.each<[string, Record<string, string | undefined>, number, RegExp]>([

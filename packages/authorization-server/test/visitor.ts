@@ -159,6 +159,27 @@ export async function setScene(options: Partial<AuthorizationServerOptions> = {}
   };
 }
 
+/**
+ * Runs something while a password of Ada is being checked: after her account was read, and before the check ends.
+ * @returns ends this
+ */
+export async function duringPasswordCheck(
+  { store }: ServerUnderTest,
+  run: () => Promise<unknown>,
+): Promise<() => void> {
+  const { findAccountByEmail } = store;
+  const read = await findAccountByEmail(EMAIL);
+  let ran: Promise<unknown> | undefined;
+  store.findAccountByEmail = async () => {
+    ran ??= run();
+    await ran;
+    return read;
+  };
+  return () => {
+    store.findAccountByEmail = findAccountByEmail;
+  };
+}
+
 /** An authorization request of the configured client `web`, valid unless overridden. */
 export function requestOf(parameters: Fields = {}): string {
   const all: Fields = {

@@ -144,7 +144,7 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findAccount(account.id)).toEqual({ ...account, passwordHash: '$argon2id$new' });
     });
 
-    it('changes a password only if it has not changed since, and ends other sessions and links on request', async () => {
+    it('changes a password only if it has not changed since, and ends other sessions on request, but no link', async () => {
       const account = newAccount();
       const link = newAccountLink(account.id);
       await store().createAccount(account, link);
@@ -159,11 +159,21 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().changePassword(id, passwordHash, '$argon2id$new', null)).toBe(true);
       expect(await store().findAccount(id)).toEqual({ ...account, passwordHash: '$argon2id$new' });
       expect((await store().findSession(other.hash, NOW))?.session).toEqual(other);
-      expect(await store().findAccountLink(link.hash, NOW)).toBeNull();
 
       expect(await store().changePassword(id, '$argon2id$new', '$argon2id$newer', own.hash)).toBe(true);
       expect((await store().findSession(own.hash, NOW))?.session).toEqual(own);
       expect(await store().findSession(other.hash, NOW)).toBeNull();
+      expect(await store().findAccountLink(link.hash, NOW)).toEqual(link);
+    });
+
+    it('changes no password of a disabled account', async () => {
+      const account = newAccount({ disabledAt: NOW });
+      await store().createFirstAccount(account, null);
+      const change = () => store().changePassword(account.id, account.passwordHash, '$argon2id$new', null);
+      expect(await change()).toBe(false);
+      expect(await store().findAccount(account.id)).toEqual(account);
+      await store().enableAccount(account.id);
+      expect(await change()).toBe(true);
     });
   });
 

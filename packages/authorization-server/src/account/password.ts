@@ -102,13 +102,10 @@ async function changePassword(
   const checked = await authenticate(account.email, current, origin);
   if (checked.kind !== 'signed-in') return checked;
   const newHash = await passwords.hash(password, account.emailKey);
-  // The check above may have rehashed it.
-  const found = await store.findAccount(account.id);
-  // Point of no return: the old password is replaced.
-  const isChanged =
-    found !== null && (await store.changePassword(account.id, found.passwordHash, newHash, exceptSession));
-  if (!isChanged) return { kind: 'refused' };
+  // Point of no return: exactly the verified password is replaced, not one that a reset has set since.
+  const { passwordHash: oldHash } = checked.account;
+  if (!(await store.changePassword(account.id, oldHash, newHash, exceptSession))) return { kind: 'refused' };
   events({ type: 'password.changed', accountId: account.id });
-  const cookie = deviceCookies.issue(origin.request, { ...found, passwordHash: newHash });
+  const cookie = deviceCookies.issue(origin.request, { ...checked.account, passwordHash: newHash });
   return { kind: 'changed', cookie };
 }

@@ -39,13 +39,18 @@ export function createAuthenticateByPassword(
   const { store, events } = context;
   const throttle = context.limits.keep('sign-in by password', () => createLoginThrottle(context, 'password'));
 
-  /** Rehashes at the current cost. Returns the stored account, because MFA forms are bound to the stored hash. */
-  const refresh = async (account: AccountRecord, password: string): Promise<AccountRecord> => {
+  /** Rehashes at the current cost. Returns the stored account, because what follows depends on the stored hash. */
+  const refresh = async (
+    account: AccountRecord,
+    password: string,
+    asker: HashRequester,
+  ): Promise<AccountRecord | null> => {
     const passwordHash = await passwords.hash(password, account.emailKey);
     await store.replacePasswordHash(account.id, account.passwordHash, passwordHash);
     const found = await store.findAccount(account.id);
-    // Otherwise a concurrent request changed it, maybe to another password.
-    return found?.passwordHash === passwordHash ? found : account;
+    if (found === null || found.passwordHash === passwordHash) return found;
+    // A concurrent request replaced it: rehashed this password, or set another.
+    return (await passwords.verify(password, found.passwordHash, asker)) ? found : null;
   };
 
   const check = async (
@@ -56,7 +61,7 @@ export function createAuthenticateByPassword(
     const account = await store.findAccountByEmail(key);
     const isRight = await passwords.verify(password, account?.passwordHash ?? null, asker);
     if (account === null || !isRight || account.disabledAt !== null) return null;
-    return passwords.isOutdated(account.passwordHash) ? refresh(account, password) : account;
+    return passwords.isOutdated(account.passwordHash) ? refresh(account, password, asker) : account;
   };
 
   /** Without a device cookie, a throttled attempt costs no store access. */

@@ -149,9 +149,9 @@ export interface UserStore {
   /** Replaces the password hash if it still equals `oldHash`: for rehashing with new parameters. */
   replacePasswordHash(accountId: string, oldHash: string, newHash: string): Promise<void>;
   /**
-   * Changes a password if its hash still equals `oldHash`, and deletes the account's links. Atomic.
+   * Changes a password if its hash still equals `oldHash`. Atomic. Links remain: who knows only the old password cannot prevent a reset.
    * @param exceptSession the only session that survives; `null`: all sessions do
-   * @returns `false` when the hash has changed
+   * @returns `false` when the hash has changed, or the account is disabled
    */
   changePassword(
     accountId: string,

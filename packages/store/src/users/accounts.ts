@@ -72,9 +72,9 @@ function* changePassword(
   exceptSession: string | null,
 ): Steps<boolean> {
   const changed =
-    yield sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${id} AND password_hash = ${oldHash} RETURNING 1 AS one`;
+    yield sql`UPDATE accounts SET password_hash = ${newHash} WHERE id = ${id} AND password_hash = ${oldHash}
+      AND disabled_at IS NULL RETURNING 1 AS one`;
   if (changed.length === 0) return false;
-  yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
   if (exceptSession !== null)
     yield sql`DELETE FROM sessions WHERE account_id = ${id} AND hash <> ${exceptSession}`;
   return true;
