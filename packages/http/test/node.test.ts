@@ -1,6 +1,7 @@
 /** Serving on node:http: what arrives, what is refused, and how it ends. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { Agent, type ServerResponse, request as send } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -324,6 +325,20 @@ eachKind('listen, for an answering %s', (_kind, telling) => {
       await once(socket, 'close');
     }
     await expect.poll(async () => (await fetch(`http://127.0.0.1:${server.port}/`)).status).toBe(200);
+  });
+
+  it('closes connections that never finish a TLS handshake', async () => {
+    const read = (name: string) => readFileSync(new URL(`fixtures/${name}.pem`, import.meta.url), 'utf8');
+    const certificate = { cert: read('certificate'), key: read('key') };
+    const handler = telling((asked) => asked.text());
+    const server = await serve(handler, { certificate, timeouts: { headersTimeout: 300 } });
+    for (const start of ['', '\x16\x03\x01\x02']) {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(start, 'latin1');
+      socket.resume();
+      await once(socket, 'close');
+    }
   });
 
   it('leaves the time of a body to its handler where that limits it, and not that of the next on its connection', async () => {

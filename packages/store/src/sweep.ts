@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { dropExpiredDays } from './audit-days.ts';
 import type { Database } from './database.ts';
+import { SKEW_TOLERANCE } from './skew-tolerance.ts';
 import { defineQuery, sql } from './sql.ts';
 
 /** Retention of an expired code, so that its reuse is detected. Seconds. */
@@ -156,7 +157,7 @@ export function createSweep(database: Database): (now: number, limit: number) =>
 function takeLease(database: Database, holder: string, now: number): Promise<boolean> {
   const lease = sql`INSERT INTO sweep_lease (one, holder, expires_at) VALUES (1, ${holder}, ${now + LEASE})
       ON CONFLICT (one) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-      WHERE sweep_lease.holder = excluded.holder OR sweep_lease.expires_at <= ${now} OR sweep_lease.expires_at > ${now + LEASE}
+      WHERE sweep_lease.holder = excluded.holder OR sweep_lease.expires_at <= ${now} OR sweep_lease.expires_at > ${now + LEASE + SKEW_TOLERANCE}
       RETURNING 1 AS one`;
   return database.changes(lease);
 }

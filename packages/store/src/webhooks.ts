@@ -2,6 +2,7 @@
 import type { WebhookProgress, WebhookStore } from '@portcullis/authorization-server/store';
 import type { Database } from './database.ts';
 import { defineRecordColumns } from './record-columns.ts';
+import { SKEW_TOLERANCE } from './skew-tolerance.ts';
 import { defineQuery, sql } from './sql.ts';
 
 const columns = defineRecordColumns<WebhookProgress>(
@@ -28,7 +29,8 @@ export function createWebhookStore(database: Database): WebhookStore {
   return {
     async leaseWebhook(name, holder, initial, now, until) {
       await database.write(insert(name, initial));
-      return columns.readFirst(await database.writeRows(lease(holder, until, name, holder, now, until)));
+      const wrong = until + SKEW_TOLERANCE;
+      return columns.readFirst(await database.writeRows(lease(holder, until, name, holder, now, wrong)));
     },
     async saveWebhookProgress({ name, cursor, attempts, nextAttemptAt, lastError, deliveredAt }, holder) {
       const values = [cursor, attempts, nextAttemptAt, lastError, deliveredAt, name, holder];

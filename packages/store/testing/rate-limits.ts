@@ -28,6 +28,25 @@ export function describeRateLimits(store: StoreOfTest): void {
       expect(await take(10)).toBe(0);
     });
 
+    it('allows no more when the clock of another process is up to a minute behind', async () => {
+      const key = newHash();
+      const take = (at: number) => store().chargeRateLimit(key, LIMIT, NOW + at);
+      expect([await take(0), await take(0), await take(0)]).toEqual([0, 0, 0]);
+      expect([await take(-1), await take(0), await take(-60)]).toEqual([11, 10, 70]);
+      expect(await take(10)).toBe(0);
+      const client = newClient();
+      const registered = (at: number) =>
+        store().registerClient(client, { key, limit: LIMIT, now: NOW + at }, null);
+      expect([await registered(9), await store().findClient(client.id)]).toEqual([11, null]);
+      expect([await registered(20), await store().findClient(client.id)]).toEqual([0, client]);
+    });
+
+    it('registers clients after a clock went back', async () => {
+      const key = newHash();
+      for (const _ of times(3, () => null)) await store().chargeRateLimit(key, LIMIT, NOW + 3600);
+      expect(await store().registerClient(newClient(), { key, limit: LIMIT, now: NOW }, null)).toBe(0);
+    });
+
     it('limits each key separately', async () => {
       const [one, other] = [newHash(), newHash()];
       for (const _ of times(3, () => null)) await store().chargeRateLimit(one, LIMIT, NOW);

@@ -21,8 +21,8 @@ type StoreAndClock = Pick<LimitContext, 'store' | 'clock'>;
 const MAX_KEYS = 50_000;
 const MAX_FAILING_KEYS = 20_000;
 
-/** Seconds by which sums of fractions may be off. */
-const ROUNDING = 0.001;
+/** Seconds by which a clock is corrected without effect on the limits: they block for this much longer at most. */
+const CLOCK_TOLERANCE = 60;
 
 /** What a limit counts in this process. */
 export interface Counter {
@@ -40,12 +40,12 @@ export interface TokenBuckets extends Counter {
 }
 
 /**
- * Seconds until a time that was at most `most` seconds ahead when it was recorded. When it is farther ahead, the clock went back
+ * Seconds until a time that was at most `most` seconds ahead when it was recorded. When it is much farther ahead, the clock went back
  * since, and how long ago it was is unknown: it has passed.
  */
 function secondsUntil(time: number, now: number, most: number): number {
   const seconds = time - now;
-  return seconds > most ? 0 : Math.max(0, seconds);
+  return seconds > most + CLOCK_TOLERANCE ? 0 : Math.max(0, seconds);
 }
 
 /**
@@ -57,7 +57,7 @@ export function createTokenBuckets({ burst, perMinute }: RateLimit, clock: () =>
   const tolerance = interval * (burst - 1);
   const fullAt = createLruCache<number>({ entries: MAX_KEYS });
   const secondsToFull = (key: string, now: number) =>
-    secondsUntil(fullAt.get(key) ?? 0, now, tolerance + interval + ROUNDING);
+    secondsUntil(fullAt.get(key) ?? 0, now, tolerance + interval);
   const wait = (full: number) => Math.max(0, Math.ceil(full - tolerance));
   return {
     waitOf: (key) => wait(secondsToFull(key, clock())),

@@ -233,7 +233,14 @@ function createNodeServer(
   const options = { ...defaultTimeouts, ...timeouts, ...keepAliveProbes, joinDuplicateHeaders: true };
   if (certificate !== undefined) {
     const server = loadNodeHttps().createServer(
-      { ...options, ...certificate, minVersion: MIN_TLS_VERSION, allowHalfOpen: true },
+      {
+        ...options,
+        ...certificate,
+        minVersion: MIN_TLS_VERSION,
+        // Node's own limit is two minutes.
+        handshakeTimeout: options.headersTimeout,
+        allowHalfOpen: true,
+      },
       listener,
     );
     return {

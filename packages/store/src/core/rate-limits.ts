@@ -5,7 +5,8 @@ import type {
   StoredRateLimit,
 } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
-import { type Query, sql } from '../sql.ts';
+import { SKEW_TOLERANCE } from '../skew-tolerance.ts';
+import { defineQuery, type Query, sql, type Value } from '../sql.ts';
 
 export function createRateLimitStore(database: Database): RateLimitStore {
   return {
@@ -18,17 +19,26 @@ export function createRateLimitStore(database: Database): RateLimitStore {
 }
 
 /**
- * Consumes a token: returns a row if there was one. A bucket that fills later than an empty one was written by a process whose clock
- * was ahead; it counts as full.
+ * Consumes a token, if there is one. A bucket that fills later than an empty one, beyond the tolerance, was written by a process with
+ * a wrong clock; it counts as full.
  * @see the generic cell rate algorithm, ITU-T I.371
  */
-export function chargeRateLimit({ key, limit, now }: RateLimitCharge): Query {
-  const { interval } = limit;
-  const last = now + bucketDepth(limit);
-  return sql`INSERT INTO rate_limits (key, full_at) VALUES (${key}, ${now + interval})
+export const CHARGE = `INSERT INTO rate_limits (key, full_at) VALUES (?, ?)
     ON CONFLICT (key) DO UPDATE SET full_at =
-      CASE WHEN rate_limits.full_at > ${now} AND rate_limits.full_at <= ${last} THEN rate_limits.full_at + ${interval} ELSE ${now + interval} END
-    WHERE rate_limits.full_at <= ${last} OR rate_limits.full_at > ${last + interval} RETURNING 1 AS one`;
+      CASE WHEN rate_limits.full_at > ? AND rate_limits.full_at <= ? THEN rate_limits.full_at + ? ELSE ? END
+    WHERE rate_limits.full_at <= ? OR rate_limits.full_at > ?`;
+const charge = defineQuery(`${CHARGE} RETURNING 1 AS one`);
+
+/** The values of `CHARGE`. */
+export function chargeValues({ key, limit, now }: RateLimitCharge): readonly Value[] {
+  const { interval } = limit;
+  const [next, last] = [now + interval, now + bucketDepth(limit)];
+  return [key, next, now, last, interval, next, last, last + interval + SKEW_TOLERANCE];
+}
+
+/** Returns a row if there was a token. */
+export function chargeRateLimit(one: RateLimitCharge): Query {
+  return charge(...chargeValues(one));
 }
 
 /** The seconds until a bucket that was found empty has a token. */
@@ -49,6 +59,6 @@ export function writeProbe(now: number): Query {
 }
 
 /** The seconds that filling an empty bucket takes, less one token. */
-export function bucketDepth({ burst, interval }: StoredRateLimit): number {
+function bucketDepth({ burst, interval }: StoredRateLimit): number {
   return (burst - 1) * interval;
 }

@@ -6,7 +6,7 @@ import type {
   RegistrationStore,
 } from '@portcullis/authorization-server/store';
 import { insertClient, newClientColumns } from '../core/clients.ts';
-import { bucketDepth, chargeRateLimit, rateLimitWait } from '../core/rate-limits.ts';
+import { CHARGE, chargeRateLimit, chargeValues, rateLimitWait } from '../core/rate-limits.ts';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
@@ -67,23 +67,14 @@ function* register(client: ClientRecord, charge: RateLimitCharge, network: strin
 }
 
 const registerInOneStatement = defineQuery(`WITH taken AS (
-      INSERT INTO rate_limits (key, full_at) VALUES (?, ?)
-      ON CONFLICT (key) DO UPDATE SET full_at = CASE WHEN rate_limits.full_at > ? THEN rate_limits.full_at + ? ELSE ? END
-      WHERE rate_limits.full_at <= ? RETURNING full_at
+      ${CHARGE} RETURNING full_at
     ), registered AS (
       INSERT INTO clients (${newClientColumns.names}) SELECT ${newClientColumns.marks} FROM taken
       ON CONFLICT (id) DO NOTHING
     ) SELECT full_at FROM taken`);
 
-function registerAtOnce(
-  client: ClientRecord,
-  { key, limit, now }: RateLimitCharge,
-  network: string | null,
-): Query {
-  const { interval } = limit;
-  const full = now + interval;
-  const charge = [key, full, now, interval, full, now + bucketDepth(limit)];
-  return registerInOneStatement(...charge, ...newClientColumns.values({ ...client, network }));
+function registerAtOnce(client: ClientRecord, charge: RateLimitCharge, network: string | null): Query {
+  return registerInOneStatement(...chargeValues(charge), ...newClientColumns.values({ ...client, network }));
 }
 
 function* registerWithToken(client: ClientRecord, hash: string): Steps<boolean> {
