@@ -41,6 +41,7 @@ describe('a request to a server behind the gateway', () => {
     const response = await gateway.send('alice', { message: { jsonrpc: '2.0', id: 7, method: 'ping' } });
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
+    expect(response.headers.get('x-accel-buffering')).toBeNull();
     expect(backend.received).toMatchObject([{ method: 'POST', url: '/mcp' }]);
     expect(JSON.parse(backend.received[0]?.body ?? '')).toEqual({ jsonrpc: '2.0', id: 7, method: 'ping' });
   });
@@ -245,6 +246,7 @@ describe('an event stream', () => {
     const [, id = ''] = /^id: (\S+)$/m.exec(first) ?? [];
     expect(id).not.toBe('e1');
     expect(first).toContain('data: {"id":"id: x"}');
+    expect(response.headers.get('x-accel-buffering')).toBe('no');
     await reader?.cancel();
     const again = await gateway.send('alice', { method: 'GET', headers: { 'last-event-id': id } });
     await again.body?.cancel();

@@ -254,6 +254,8 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
     const fields = responseHeaders(headers, isStream || isEdited);
     for (const field of this.#services.commonHeaders) fields.push(field);
     if (length !== null) fields.push('content-length', String(length));
+    // Reverse proxies would buffer events. @see MCP 2026-07-28, Streamable HTTP, receiving messages
+    if (isStream) fields.push('x-accel-buffering', 'no');
     this.#addSession(headers['mcp-session-id'], fields);
     // A response has arrived: the body is not retried, and its rest not read.
     this.#upload?.keepNothing();
