@@ -217,6 +217,29 @@ describe('a session of a backend', () => {
     expect(backend.received).toHaveLength(1);
   });
 
+  it('is 404 once it was deleted, without another request to the backend, and others remain', async () => {
+    const { backend, gateway } = await behind(withSession);
+    const [session, other] = [await openSession(gateway), await openSession(gateway)];
+    const send = (id: string, method: string) =>
+      gateway.send('alice', { method, headers: { 'mcp-session-id': id } });
+    expect((await send(session, 'DELETE')).status).toBe(204);
+    const count = backend.received.length;
+    for (const method of ['POST', 'GET', 'DELETE']) expect((await send(session, method)).status).toBe(404);
+    expect(backend.received).toHaveLength(count);
+    expect((await send(other, 'POST')).status).toBe(200);
+  });
+
+  it('remains where the backend does not delete it', async () => {
+    const { gateway } = await behind((received, response) =>
+      received.method === 'DELETE'
+        ? void response.writeHead(405).end()
+        : withSession(received, response, response.req),
+    );
+    const headers = { 'mcp-session-id': await openSession(gateway) };
+    expect((await gateway.send('alice', { method: 'DELETE', headers })).status).toBe(405);
+    expect((await gateway.send('alice', { headers })).status).toBe(200);
+  });
+
   it('works at another process with the same master key', async () => {
     const shared = { masterKey: randomBytes(32), publicUrl: 'https://mcp.example' };
     const backend = await started(startBackend(withSession));

@@ -1,9 +1,10 @@
 /** The pass-through path: forwards requests to an HTTP backend that speaks the client's transport, and streams the responses back. */
 import { isLasting } from '@portcullis/http/node';
+import { createLruCache } from '@portcullis/protocol';
 
 import type { Address, Addresses } from '../addresses/addresses.ts';
 import type { BackendCredential } from '../credentials/credential-source.ts';
-import { UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits.ts';
+import { MAX_DELETED_SESSIONS, UPLOADS_OF_ALL, UPLOADS_OF_USER } from '../limits.ts';
 import { type ExpectedResponses, splitEventId } from '../messages/check-responses.ts';
 import { type GatewayRequest, userKey } from '../servers/request.ts';
 import type { GatewayServer, HttpBackendDefinition } from '../servers/server.ts';
@@ -61,13 +62,17 @@ export function createPassThrough(
 ): PassThrough {
   const services: ExchangeServices = { ...options, server, addresses };
   const { slots } = options;
+  /** Sessions whose deletion the backend has confirmed here, by the client's ID. Not all backends answer 404 then. */
+  const deleted = createLruCache<true>({ entries: MAX_DELETED_SESSIONS });
   /** Requests whose body has not arrived. */
   const uploads = createGauge(() => Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER)));
   return {
     isUp: () => addresses.isUp(),
     close: () => addresses.close(),
     checkHandles(request) {
-      openSession(services, request);
+      const session = openSession(services, request);
+      // @see MCP 2025-11-25, Streamable HTTP, session management: requests with a terminated session are 404
+      if (session !== null && deleted.get(session.sealed) === true) throw sessionNotFound();
       openEventId(services, request);
     },
     takeUpload({ owner }) {
@@ -75,7 +80,7 @@ export function createPassThrough(
       return uploads.total < most ? uploads.take(userKey(owner)) : null;
     },
     forward(request, { credential, body, name, parameters = {}, edit, expected }, mayTranslate) {
-      const { incoming, owner } = request;
+      const { incoming, outgoing, owner } = request;
       const session = openSession(services, request);
       const headers = forwardedHeaders(incoming.headers, forward);
       if (name !== null) headers.push('mcp-name', name);
@@ -85,7 +90,7 @@ export function createPassThrough(
       if (event !== null) headers.push('last-event-id', event.id);
       if (body instanceof StreamedBody && body.length !== null)
         headers.push('content-length', String(body.length));
-      return exchange(services, {
+      const exchanged = exchange(services, {
         request,
         session,
         message: { name: server.name, headers, body, mayTranslate },
@@ -93,6 +98,12 @@ export function createPassThrough(
         edit,
         expected: event === null ? expected : () => event.expected,
         release: isLasting(incoming) ? slots.takeStream(owner) : slots.takeRequest(owner),
+      });
+      if (incoming.method !== 'DELETE' || session === null) return exchanged;
+      return exchanged.then((end) => {
+        const isDeleted = end.kind === 'answered' && outgoing.statusCode < 300;
+        if (isDeleted) deleted.set(session.sealed, true);
+        return end;
       });
     },
   };
