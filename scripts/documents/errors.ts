@@ -43,6 +43,11 @@ const OAUTH: Readonly<Record<OAuthErrorCode, readonly [when: string, action: str
     'fix the claim that `error_description` names',
   ],
   invalid_request_uri: ['a pushed request that is unknown, expired or used', 'push the request again'],
+  request_not_supported: ['a signed request where none is read', 'send its parameters by themselves'],
+  request_uri_not_supported: [
+    'a `request_uri` that is not of a pushed request: none is fetched',
+    'push the request, or send it by value as `request`',
+  ],
   invalid_token: [
     'a token that is expired, revoked, malformed, or for another resource',
     'refresh it, then sign in again',

@@ -285,7 +285,7 @@ describe('parameters of an authorization request', () => {
     ['[AS-AUTHZ-85 ALL-RES-11 AS-RES-61] T014: no scheme', { resource: 'mcp.example/notes' }, 'invalid_target'],
     ['T014: a script', { resource: 'javascript:alert(1)' }, 'invalid_target'],
     ['T014: user information', { resource: 'https://mcp.example@evil.test/notes' }, 'invalid_target'],
-    ['a request object', { request: 'eyJhbGciOiJub25lIn0..' }, 'invalid_request'],
+    ['a request object by reference', { request_uri: 'https://app.example/request' }, 'request_uri_not_supported'],
     ['a state that is too long', { state: 'x'.repeat(5000) }, 'invalid_request'],
     ['prompt=none without a session', { prompt: 'none' }, 'login_required'],
     ['prompt=none with login', { prompt: 'none login' }, 'invalid_request'],

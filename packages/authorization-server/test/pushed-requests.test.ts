@@ -2,7 +2,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createProofHolder } from './proofs.ts';
-import { CALLBACK, CLIENTS, claimsOf, ISSUER, redemption } from './server-under-test.ts';
+import { basic, CALLBACK, CLIENTS, claimsOf, ISSUER, redemption } from './server-under-test.ts';
 import { CHALLENGE, createVisitor, decide, requestOf, type Scene, setScene, VERIFIER } from './visitor.ts';
 
 const NOW = 1_800_000_000;
@@ -110,6 +110,24 @@ describe('a pushed request', () => {
     expect((await push(t)).status).toBe(201);
   });
 
+  it('[AS-PAR-60] is refused without client_id, although Basic credentials name the client', async () => {
+    const [desktop, web, ...others] = CLIENTS;
+    const clients = [desktop, { ...web, token_endpoint_auth_method: 'client_secret_basic' }, ...others];
+    const t = await setScene({ clients: clients as object[] });
+    const headers = basic('web', 'web-secret');
+    await expectRefused(t, () => t.post('/par', REQUEST, headers), 'invalid_request');
+    expect((await t.post('/par', { ...REQUEST, client_id: 'web' }, headers)).status).toBe(201);
+  });
+
+  it.each(['https://app.example/request', 'urn:example:request'])(
+    'the request_uri %s, which is not of a pushed request, is not supported',
+    async (uri) => {
+      const t = await setScene();
+      await expectNotOpened(t, requestOf({ request_uri: uri }), 'request_uri_not_supported');
+      expect((await t.newVisitor().open(requestOf())).path).toMatch(/^\/login/);
+    },
+  );
+
   it('[AS-PAR-60] is pushed by POST only, and named in the metadata', async () => {
     const t = await setScene();
     expect((await t.send('/par')).status).toBe(405);
@@ -199,7 +217,7 @@ describe('a signed request', async () => {
     expect((await t.newVisitor().open(asking(await sign()))).path).toMatch(/^\/login/);
   });
 
-  it('refuses a request without a signature, signed by HMAC or another key, and of a client without keys', async () => {
+  it('refuses a request without a signature, or signed by HMAC or another key', async () => {
     const t = await start();
     await expectNotOpened(t, asking(await sign({}, {}, other.privateKey)), null);
     const [, claims] = (await sign()).split('.');
@@ -208,8 +226,29 @@ describe('a signed request', async () => {
     const hmac = new SignJWT({ iss: 'signer', aud: ISSUER, exp: NOW + 60, client_id: 'signer', ...REQUEST });
     const key = new TextEncoder().encode(JSON.stringify(jwk));
     await expectNotOpened(t, asking(await hmac.setProtectedHeader({ alg: 'HS256' }).sign(key)), null);
-    const keyless = await sign({ iss: 'web', client_id: 'web' });
-    await expectNotOpened(t, requestOf({ request: keyless }), 'invalid_request');
+  });
+
+  it('refuses a signed request of a client without keys as an invalid request object', async () => {
+    const t = await start();
+    const before = t.snapshot();
+    const request = await sign({ iss: 'web', client_id: 'web' });
+    const { body, status } = await t.post('/par', { ...SECRET, request });
+    expect([status, body['error']]).toEqual([400, 'invalid_request_object']);
+    await expectNotOpened(t, requestOf({ client_id: 'web', request }), null);
+    expect(t.snapshot()).toBe(before);
+    expect((await t.newVisitor().open(asking(await sign()))).path).toMatch(/^\/login/);
+  });
+
+  it('refuses request and request_uri together, also of a pushed request', async () => {
+    const t = await start();
+    const { request_uri: pushed } = (await push(t)).body;
+    const request = await sign();
+    for (const uri of ['urn:example:request', String(pushed)]) {
+      await expectNotOpened(t, asking(request, { request_uri: uri }), null);
+    }
+    await expectNotOpened(t, opening(pushed, { request }), null);
+    expect((await t.newVisitor().open(asking(request))).path).toMatch(/^\/login/);
+    expect((await t.newVisitor().open(opening(pushed))).path).toMatch(/^\/login/);
   });
 
   it('a client that registered require_signed_request_object cannot do without, nor use another algorithm than its own', async () => {

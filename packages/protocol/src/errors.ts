@@ -21,9 +21,11 @@ const STATUS_OF = {
   authorization_pending: 400,
   slow_down: 400,
   expired_token: 400,
-  // Request objects and pushed requests: RFC 9101 §10.3
+  // Request objects and pushed requests: RFC 9101 §7
   invalid_request_object: 400,
   invalid_request_uri: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
   // Bearer tokens: RFC 6750 §3.1
   invalid_token: 401,
   insufficient_scope: 403,

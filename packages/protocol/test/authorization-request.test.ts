@@ -231,12 +231,12 @@ describe('checkAuthorization', () => {
     {
       description: 'checkAuthorization rejects a request object',
       given: { request: 'eyJ' },
-      expect: 'invalid_request',
+      expect: 'request_not_supported',
     },
     {
       description: 'checkAuthorization rejects a request object by reference',
       given: { request_uri: 'https://a.example' },
-      expect: 'invalid_request',
+      expect: 'request_uri_not_supported',
     },
     {
       description: 'checkAuthorization rejects prompt none with another value',

@@ -70,6 +70,9 @@ async function resolveRequest(
   const reference = given.all('request_uri');
   const [requestUri = ''] = reference.length === 1 ? reference : [];
   const client = await resolveClient(context, given, connection);
+  // If `request` is present, `request_uri` MUST NOT be. RFC 9101 §5
+  if (reference.length > 0 && given.all('request').length > 0)
+    throw new OAuthError('invalid_request', 'Send request or request_uri, but not both.');
   if (!context.pushedRequests.isOwn(requestUri)) {
     const parameters = await context.readRequestObject(client, given, connection);
     return { client, parameters, consume: null };

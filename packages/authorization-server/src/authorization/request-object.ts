@@ -34,9 +34,7 @@ export function createReadRequestObject(
 ): ReadRequestObject {
   return async (client, parameters, connection) => {
     const object = parameters.one('request');
-    // Of a client without keys, `request` is rejected like any parameter that is not supported.
-    if (object !== undefined && hasKeys(client))
-      return toParameters(await readClaims(client, object, connection));
+    if (object !== undefined) return toParameters(await readClaims(client, object, connection));
     if (client.metadata.require_signed_request_object !== true) return parameters;
     throw new OAuthError(
       'invalid_request',
@@ -74,10 +72,6 @@ export function createReadRequestObject(
     if (Number(exp) > clock() + MAX_LIFETIME) return `it lives longer than ${MAX_LIFETIME} seconds`;
     return 'request' in claims || 'request_uri' in claims ? 'it contains another request' : null;
   }
-}
-
-function hasKeys({ metadata: { jwks, jwks_uri: url } }: ResolvedClient): boolean {
-  return jwks !== undefined || url !== undefined;
 }
 
 /** Texts and numbers as they are, lists as repeated parameters. Outside parameters are not merged. @see RFC 9101 §6.3 */

@@ -55,12 +55,13 @@ const LONGEST_STATE = 4096;
 
 /**
  * Checks the parameters of a request whose client and redirect URI are already checked: PKCE, scope, state, prompt.
- * @throws OAuthError `invalid_request`, `unsupported_response_type` or `invalid_scope`, to be returned by redirect
+ * @throws OAuthError `invalid_request`, `unsupported_response_type`, `invalid_scope` or one of RFC 9101 §7, to be returned by
+ * redirect
  * @see RFC 6749 §4.1.1, RFC 7636 §4.3, OAuth 2.1 draft 13 §4.1.1
  */
 export function checkAuthorizationRequest(parameters: Parameters): AuthorizationRequest {
-  checkResponse(parameters);
   checkUnsupported(parameters);
+  checkResponse(parameters);
   const state = parameters.one('state');
   if (state !== undefined && state.length > LONGEST_STATE) {
     throw new OAuthError('invalid_request', `The state must be at most ${LONGEST_STATE} characters long.`);
@@ -88,13 +89,15 @@ function checkResponse(parameters: Parameters): void {
   }
 }
 
-/** Rejects what refers to other parameters, and would hide them from these checks: it was resolved before, or cannot be. @see RFC 9101 */
+/** Rejects what refers to other parameters, and would hide them from these checks: it was resolved before, or cannot be. @see RFC 9101 §7 */
 function checkUnsupported(parameters: Parameters): void {
-  for (const name of ['request', 'request_uri']) {
-    if (parameters.one(name) !== undefined) {
-      throw new OAuthError('invalid_request', `The parameter ${name} is not supported.`);
-    }
-  }
+  if (parameters.one('request') !== undefined)
+    throw new OAuthError('request_not_supported', 'The parameter request is not supported here.');
+  if (parameters.one('request_uri') !== undefined)
+    throw new OAuthError(
+      'request_uri_not_supported',
+      'Only the request_uri of a pushed request is supported: push the request, or send it as request.',
+    );
 }
 
 /** PKCE is REQUIRED for all clients; an omitted method would mean `plain`. @see RFC 7636 §4.3, seed 5.3(1) */
