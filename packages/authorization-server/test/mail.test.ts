@@ -154,6 +154,33 @@ describe('a forgotten password', () => {
     expect((await askFor(t.newVisitor(), EMAIL)).status).toBe(200);
   });
 
+  it('is no way to end the link of an administrator: a mailed link replaces mailed ones only', async () => {
+    const t = await setMailScene();
+    const statusOf = async (path: string) => (await t.newVisitor().open(path)).status;
+    const made = await t.server.accounts.reset(EMAIL);
+    const { pathname, search } = new URL('link' in made ? made.link : '');
+    const byAdministrator = pathname + search;
+    const first = await accountLinkPathOf(t, 'reset');
+    const second = await accountLinkPathOf(t, 'reset');
+    expect(await Promise.all([byAdministrator, first, second].map(statusOf))).toEqual([200, 403, 200]);
+    const owner = t.newVisitor();
+    expect((await owner.submit(await owner.open(byAdministrator), CHOSEN)).path).toBe('/account?news=reset');
+    expect(await Promise.all([byAdministrator, second].map(statusOf))).toEqual([403, 403]);
+  });
+
+  it.each([
+    ['which is mailed, ends with the mailed one', true, 403],
+    ['which an administrator passes on, remains', false, 200],
+  ])('of an invited user: the first link, %s', async (_what, isInvited, status) => {
+    const t = await setMailScene();
+    const made = await t.server.accounts.add('bob@example.org', isInvited);
+    const { accountId, link } = made as { accountId: string; link: string };
+    const { pathname, search } = new URL(link);
+    const mailed = await t.server.mailedLinks?.createAccountLink(accountId, 'invitation');
+    expect((await t.visitor.open(new URL(mailed?.link ?? '').href)).status).toBe(200);
+    expect((await t.visitor.open(pathname + search)).status).toBe(status);
+  });
+
   it('refuses a form of another site and one without its token, and takes no text for an address', async () => {
     const t = await setMailScene();
     const page = await t.visitor.open(FORGOTTEN);

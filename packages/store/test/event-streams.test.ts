@@ -73,7 +73,7 @@ describe.each([
     const account = newAccount();
     await store.createAccount(account, {
       ...{ hash: newHash(), accountId: account.id, purpose: 'invitation' },
-      ...{ createdAt: NOW, expiresAt: NOW + 60 },
+      ...{ isMailed: false, createdAt: NOW, expiresAt: NOW + 60 },
     });
     const save = (id: string, resource: string, clientId: string) =>
       store.saveManagedGrant({

@@ -148,6 +148,23 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
     });
 
+    it('replaces mailed links by a mailed link, and all links by one of an operator', async () => {
+      const { account, link } = await add();
+      const newLink = (isMailed: boolean) => newAccountLink(account.id, { purpose: 'reset', isMailed });
+      const [first, second, third] = [newLink(true), newLink(true), newLink(false)];
+      const live = async () =>
+        Promise.all([link, first, second, third].map(async ({ hash }) => store().findAccountLink(hash, NOW)));
+      await store().saveAccountLink(first);
+      expect(await live()).toEqual([link, first, null, null]);
+      await store().saveAccountLink(second);
+      expect(await live()).toEqual([link, null, second, null]);
+      await store().saveAccountLink(third);
+      expect(await live()).toEqual([null, null, null, third]);
+      await store().saveAccountLink(second);
+      expect(await store().redeemAccountLink(third.hash, NEW, NOW)).toBe(true);
+      expect(await live()).toEqual([null, null, null, null]);
+    });
+
     it('rejects an account link from the second it expires, and sweeps it then', async () => {
       const { account, link } = await add();
       expect(await store().findAccountLink(link.hash, link.expiresAt)).toBeNull();

@@ -57,6 +57,7 @@ export function newAccountLink(
     hash: newHash(),
     accountId,
     purpose: 'invitation',
+    isMailed: false,
     createdAt: NOW,
     expiresAt: NOW + 1000,
     ...changes,

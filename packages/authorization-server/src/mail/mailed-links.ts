@@ -22,7 +22,7 @@ export interface MailedLinks {
   findLanguage(accountId: string, except: string | null): Promise<string | null>;
   /** The accounts of users who decide about a call by one of some groups, at most 100. Reads all profiles. */
   findApprovers(groups: readonly string[]): Promise<readonly string[]>;
-  /** A one-time link; it replaces earlier ones of the account. @returns `null`: the account is disabled or gone */
+  /** A one-time link; it replaces those that were mailed earlier. @returns `null`: the account is disabled or gone */
   createAccountLink(accountId: string, purpose: 'invitation' | 'reset'): Promise<AccountLink | null>;
   /** What its user is told of an event, and the link "this was not me"; `null`: nothing. */
   createNotice(event: AuditEventRecord): { readonly kind: NoticeKind; readonly link: string } | null;

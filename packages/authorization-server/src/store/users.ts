@@ -59,6 +59,8 @@ export interface AccountLinkRecord {
   readonly accountId: string;
   /** A new user, or one who lost access. */
   readonly purpose: 'invitation' | 'reset';
+  /** Whether it is mailed on a request, which anyone can make. */
+  readonly isMailed: boolean;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
@@ -127,7 +129,7 @@ export interface UserStore {
    */
   removeAccount(id: string, at: number): Promise<boolean>;
 
-  /** Saves a link, replacing the account's earlier ones. */
+  /** Saves a link, replacing the account's earlier ones: a mailed link only those that were mailed. Atomic. */
   saveAccountLink(link: AccountLinkRecord): Promise<void>;
   /** The link, unless it was used or has expired, or its account is disabled. */
   findAccountLink(hash: string, now: number): Promise<AccountLinkRecord | null>;

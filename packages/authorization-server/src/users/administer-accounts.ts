@@ -56,7 +56,7 @@ export type AccountAdministrationContext = StoreContext & Pick<ServerContext['op
 export interface AccountAdministration {
   /**
    * Creates an account and the link with which its owner chooses credentials.
-   * @param isInvited whether the owner gets an invitation by mail: then this link ends
+   * @param isInvited whether the owner gets an invitation by mail: its link replaces this one
    */
   add(
     email: string,
@@ -112,10 +112,11 @@ export function createAccountAdministration(context: AccountAdministrationContex
     const token = isMailed ? `${MAILED}${newSecret()}` : newSecret();
     const createdAt = clock();
     const expiresAt = createdAt + LINK_LIFETIMES[purpose];
-    const record: AccountLinkRecord = { hash: hashSecret(token), accountId, purpose, createdAt, expiresAt };
+    const hash = hashSecret(token);
+    const record: AccountLinkRecord = { hash, accountId, purpose, isMailed, createdAt, expiresAt };
     return { record, created: { link: `${new URL(issuer).origin}/${purpose}?token=${token}`, expiresAt } };
   };
-  /** The link replaces the account's earlier ones. Users without an e-mail key log in at an identity provider only. */
+  /** The link replaces earlier ones of the account, a mailed link only mailed ones. Users without an e-mail key log in at an identity provider only. */
   const saveLink = async (
     named: string,
     purpose: AccountLinkRecord['purpose'],
@@ -149,7 +150,7 @@ export function createAccountAdministration(context: AccountAdministrationContex
       const key = emailKey(email);
       if (key === null) return { refused: 'no-address' };
       const account = createAccountRecord(email, key, unusableHash(), clock());
-      const { record, created } = makeLink(account.id, 'invitation');
+      const { record, created } = makeLink(account.id, 'invitation', isInvited);
       if (!(await store.createAccount(account, record))) return { refused: 'exists' };
       events({ type: 'account.created', accountId: account.id });
       if (isInvited) events({ type: 'account.invitation_requested', accountId: account.id });

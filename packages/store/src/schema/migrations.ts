@@ -290,6 +290,13 @@ export const migrations: readonly Migration[] = [
       ) ${table}`,
     ],
   },
+  {
+    number: 32,
+    name: 'mailed account links',
+    statements: ({ integer }) => [
+      `ALTER TABLE account_links ADD COLUMN is_mailed ${integer} NOT NULL DEFAULT 0`,
+    ],
+  },
 ];
 
 /**

@@ -6,7 +6,9 @@ import { deleteTotpFactor } from '../mfa/totp.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
 
-const columns = defineRecordColumns<AccountLinkRecord>('hash accountId purpose createdAt expiresAt');
+const columns = defineRecordColumns<AccountLinkRecord>(
+  'hash accountId purpose isMailed:boolean createdAt expiresAt',
+);
 const linkByHash = defineQuery(
   `SELECT ${columns.select('l.')} FROM account_links l JOIN accounts a ON a.id = l.account_id
     WHERE l.hash = ? AND l.expires_at > ? AND a.disabled_at IS NULL`,
@@ -28,8 +30,9 @@ export function createAccountLinkOperations(database: Database): AccountLinkOper
   };
 }
 
+/** Anyone can have a link mailed: it replaces no link of an operator. */
 function* replaceLink(link: AccountLinkRecord): Steps<void> {
-  yield sql`DELETE FROM account_links WHERE account_id = ${link.accountId}`;
+  yield sql`DELETE FROM account_links WHERE account_id = ${link.accountId} AND is_mailed >= ${Number(link.isMailed)}`;
   yield insertLink(link);
 }
 
