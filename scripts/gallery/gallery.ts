@@ -230,7 +230,8 @@ async function requestApproval(
     note: 'All letters of this spring have been copied into the archive. '.repeat(20),
   });
   const decision = await server.approvals.request({
-    ...{ issuer, subject, clientId: 'desk', grantId: null, server: '/mcp', tool: 'delete_folder' },
+    ...{ issuer, subject, clientId: 'desk', grantId: null },
+    ...{ server: '/mcp', backend: null, tool: 'delete_folder' },
     needed: [
       {
         by: groups === undefined ? 'user' : { groups },

@@ -44,7 +44,7 @@ const call: Actor<Scene> = async (scene, step) => {
   const needed = [{ rule, by: 'user', lasts: 'call' }] as const;
   const found = await createCallApprovals(contextOf(scene, step)).request({
     ...{ issuer: ISSUER, subject, clientId, grantId, server, tool, definition, argumentsHash, needed },
-    arguments: scene.approval.arguments,
+    ...{ arguments: scene.approval.arguments, backend: null },
   });
   if (found.kind === 'approved' && (await found.use.consume())) scene.happened.push('executed');
 };

@@ -5,15 +5,20 @@ import { describe, expect, it } from 'vitest';
 import { createApprovalGate } from '../src/approvals/approval-gate.ts';
 import { createPinBoard } from '../src/catalogue/pins.ts';
 import { scanBody } from '../src/messages/body-scanner.ts';
+import type { GatewayServerOptions } from '../src/options.ts';
 import { defineTestServers } from './support/gateway.ts';
 
 type Requested = Parameters<CallApprovals['request']>[0];
 
 const principal = { issuer: 'https://as.example', subject: 'user_ada', clientId: 'app', grantId: 'grant_1' };
 
-function setGate(records: readonly DefinitionPinRecord[] = [], review: 'first-use' | 'auto' = 'first-use') {
+function setGate(
+  records: readonly DefinitionPinRecord[] = [],
+  review: 'first-use' | 'auto' = 'first-use',
+  backend: GatewayServerOptions['backend'] = { url: 'http://127.0.0.1:9/mcp' },
+) {
   const [server] = defineTestServers(
-    [{ path: '/files', name: 'Files', backend: { url: 'http://127.0.0.1:9/mcp' }, review }],
+    [{ path: '/files', name: 'Files', backend, review }],
     'http://localhost',
   );
   if (server === undefined) throw new Error('there is no server');
@@ -90,6 +95,23 @@ describe('an approval', () => {
     const request = setGate();
     const [plain, other] = [await request(`{${CALL}}`), await request(`{${CALL}${more}}`)];
     expect(other).toEqual(plain);
+  });
+
+  it('is bound to the backend that is configured at the path of the server', async () => {
+    const backends = [
+      { url: 'http://127.0.0.1:9/mcp' },
+      { url: 'http://127.0.0.1:10/mcp' },
+      { command: ['files'] },
+      { command: ['other'] },
+    ];
+    const requested: Requested[] = [];
+    for (const backend of backends) requested.push(await setGate([], 'auto', backend)(`{${CALL}}`));
+    expect(new Set(requested.map((call) => call.backend)).size).toBe(backends.length);
+    const [first] = requested;
+    expect(requested.map((call) => ({ ...call, backend: null }))).toEqual(
+      backends.map(() => ({ ...first, backend: null })),
+    );
+    expect(await setGate([], 'auto', backends[0])(`{${CALL}}`)).toEqual(first);
   });
 
   it('is not requested for parameters that parsers read differently', async () => {

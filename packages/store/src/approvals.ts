@@ -94,16 +94,17 @@ function* request(approval: NewApproval, limits: ApprovalLimits): Steps<Approval
     isReusable: false,
     consumedAt: null,
   };
-  const saved: ApprovalRecord = { ...approval, ...pending };
+  const { backend: _backend, ...shown } = approval;
+  const saved: ApprovalRecord = { ...shown, ...pending };
   yield insertApproval({ ...saved, callHash });
   return saved;
 }
 
 /** The lookup key of a call and of what its rule demands: a rule that changes keeps its path. */
 function hashCall(call: ApprovedCall): string {
-  const { subject, clientId, grantId, server, tool, argumentsHash, definition } = call;
+  const { subject, clientId, grantId, server, backend, tool, argumentsHash, definition } = call;
   const { rule, approverGroups, reusableFor } = call;
-  const bound = [subject, clientId, grantId, server, tool, argumentsHash, definition];
+  const bound = [subject, clientId, grantId, server, backend, tool, argumentsHash, definition];
   const members = [...bound, rule, approverGroups, reusableFor];
   return createHash('sha256').update(JSON.stringify(members)).digest('base64url');
 }

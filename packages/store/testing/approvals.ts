@@ -10,6 +10,7 @@ export function newApproval(changes: Partial<NewApproval> = {}): NewApproval {
     clientId: 'assistant',
     grantId: null,
     server: '/files',
+    backend: null,
     tool: 'delete_file',
     argumentsHash: newHash(),
     rule: 'servers[0].tools["delete_*"].approval',
@@ -37,7 +38,7 @@ export function approved(changes: Partial<ApprovalDecision> = {}): ApprovalDecis
 const ROOMY = { bySubject: 100, byServer: 100 };
 
 /** What the store holds of an approval that waits. */
-function pending(approval: NewApproval): ApprovalRecord {
+function pending({ backend: _, ...approval }: NewApproval): ApprovalRecord {
   const undecided = { outcome: null, decidedBy: null, decidedAt: null, reason: null };
   return { ...approval, ...undecided, isReusable: false, consumedAt: null };
 }
@@ -83,7 +84,7 @@ export function describeApprovals(store: StoreOfTest): void {
     });
 
     it.each([
-      ...(['subject', 'clientId', 'grantId', 'server'] as const),
+      ...(['subject', 'clientId', 'grantId', 'server', 'backend'] as const),
       ...(['tool', 'argumentsHash', 'definition', 'rule'] as const),
     ])('of a call with another %s are others', async (member) => {
       const { grant } = await createGrant(store());

@@ -140,7 +140,8 @@ async function approve(
 ): Promise<string | null> {
   const text = JSON.stringify(given);
   const decision = await approvals.request({
-    ...{ subject: accountId ?? clientId, clientId, grantId, server: MCP_PATH, tool, needed: [NEEDED] },
+    ...{ subject: accountId ?? clientId, clientId, grantId, server: MCP_PATH, backend: null, tool },
+    needed: [NEEDED],
     arguments: text,
     argumentsHash: hash('sha256', text, 'base64url'),
     definition: JSON.stringify({ name: tool, description, inputSchema: z.toJSONSchema(input) }),

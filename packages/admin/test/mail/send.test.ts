@@ -236,12 +236,13 @@ async function requestApproval(
   accountId: string | null,
   approverGroups: readonly string[] | null,
 ): Promise<void> {
-  const call = { clientId: 'app', grantId: null, server: '/files', tool: 'delete_file', definition: null };
-  const rule = { rule: 'r', approverGroups, reusableFor: null, arguments: '{}', argumentsHash: approvalId };
+  const call = { clientId: 'app', grantId: null, server: '/files', tool: 'delete_file' };
+  const bound = { backend: null, arguments: '{}', argumentsHash: approvalId, definition: null };
+  const rule = { rule: 'r', approverGroups, reusableFor: null };
   const limits = { bySubject: 10, byServer: 10 };
   const times = { createdAt: 0, expiresAt: 4_000_000_000 };
   await store.requestApproval(
-    { ...{ id: approvalId, subject: accountId ?? 'app' }, ...call, ...rule, ...times },
+    { ...{ id: approvalId, subject: accountId ?? 'app' }, ...call, ...bound, ...rule, ...times },
     limits,
   );
   await append(store, { type: 'approval.requested', accountId, clientId: 'app', details: { approvalId } });

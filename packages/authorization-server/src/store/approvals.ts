@@ -9,6 +9,8 @@ export interface ApprovedCall {
   readonly grantId: string | null;
   /** The path of the server. */
   readonly server: string;
+  /** The address or command of what is behind the path, which may be another server later; `null`: this server itself. */
+  readonly backend: string | null;
   readonly tool: string;
   /** Base64url SHA-256 of the arguments, byte for byte as they are sent to the backend, and of other parameters with an effect. */
   readonly argumentsHash: string;
@@ -33,8 +35,8 @@ export interface NewApproval extends ApprovedCall {
   readonly expiresAt: number;
 }
 
-/** An approval, pending or decided. */
-export interface ApprovalRecord extends NewApproval {
+/** An approval, pending or decided. Its backend is only compared. */
+export interface ApprovalRecord extends Omit<NewApproval, 'backend'> {
   /** `null`: pending. */
   readonly outcome: ApprovalDecision['outcome'] | null;
   /** The account that decided. */

@@ -39,7 +39,8 @@ export function createApprovalGate(approvals: CallApprovals, pins: PinBoard | nu
       const tool = message.tool ?? '';
       const bound = readBoundCall(message, body);
       const decision = await approvals.request({
-        ...{ issuer, subject, clientId, grantId, server: server.path, tool, needed: call.approvals },
+        ...{ issuer, subject, clientId, grantId, tool, needed: call.approvals },
+        ...{ server: server.path, backend: server.pinnedBackend },
         arguments: bound.arguments,
         argumentsHash: bound.hash,
         definition: await findDefinition(pins, server, tool),
