@@ -222,6 +222,8 @@ export const SERVER_REQUEST_DELAY = 25;
 export const INPUT_PATIENCE: number = 10 * 60_000;
 /** Timeout in milliseconds for the list of tools that declares which headers repeat arguments. */
 export const HEADER_LIST_TIMEOUT = 10_000;
+/** Milliseconds for which a list is not read again, whatever headers its owner sends. */
+export const HEADER_LIST_AGE = 5000;
 /** Owners whose lists are remembered for headers that pass through. */
 export const MAX_HEADER_LISTS = 500;
 

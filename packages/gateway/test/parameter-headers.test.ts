@@ -1,5 +1,6 @@
-/** `Mcp-Param-*` headers at a backend of revision 2026-07-28: they reach it as its tools declare and the body has them, or not at all. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+/** `Mcp-Param-*` headers at a backend of revision 2026-07-28: those that its tools declare reach it as the body has them. */
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { HEADER_LIST_AGE } from '../src/limits.ts';
 import { json, startBackend } from './support/backend.ts';
 import { lastMessage } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
@@ -15,9 +16,10 @@ const META = {
 const LONG = 'x'.repeat(300_000);
 
 async function start() {
-  let properties: object = PROPERTIES;
+  let properties: object | null = PROPERTIES;
   const backend = await startBackend(({ body }, response) => {
     const { id, method, params } = JSON.parse(body);
+    if (method === 'tools/list' && properties === null) return void response.writeHead(500).end();
     const isLast = params?.cursor === 'next';
     const tools = isLast ? [{ name: 'pay', inputSchema: { type: 'object', properties } }] : [];
     const results: Record<string, object> = {
@@ -33,8 +35,15 @@ async function start() {
   ]);
   onTestFinished(() => gateway.close());
   return {
-    declare(others: object): void {
+    /** @param others `null`: the backend does not list them */
+    declare(others: object | null): void {
       properties = others;
+    },
+    /** Lists are old now. */
+    pass(milliseconds: number): void {
+      const now = performance.now.bind(performance);
+      const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + milliseconds);
+      onTestFinished(() => clock.mockRestore());
     },
     call: (given: object, headers: Record<string, string>, method = 'tools/call') =>
       gateway.send('alice', {
@@ -84,19 +93,77 @@ describe('a header that repeats an argument', () => {
     expect(reached()).toEqual([]);
   });
 
-  it('does not reach the backend if no argument declares it', async () => {
+  it.each([
+    ['5', 5],
+    ['5.0', 5],
+    ['-5.00', -5],
+    ['05', 5],
+  ])('may write the integer %s in another form', async (header, amount) => {
     const { call, reached } = await start();
-    const headers = { 'mcp-param-amount': '5', 'mcp-param-tenant': 'other' };
+    expect((await call({ amount }, { 'mcp-param-amount': header })).status).toBe(200);
+    expect(reached()).toEqual([{ 'mcp-param-amount': String(amount) }]);
+  });
+
+  it.each([
+    ['5.5', 'mcp-param-amount', { amount: 5 }],
+    ['0x5', 'mcp-param-amount', { amount: 5 }],
+    ['', 'mcp-param-amount', { amount: 0 }],
+    ['9007199254740993', 'mcp-param-amount', { amount: 9_007_199_254_740_992 }],
+    ['42.0', 'mcp-param-to', { to: '42' }],
+  ])('is refused if it is %s in %s, which is another value', async (header, name, given) => {
+    const { call, reached } = await start();
+    expect((await call(given, { [name]: header })).status).toBe(400);
+    expect(reached()).toEqual([]);
+  });
+
+  it('does not reach the backend if its argument is missing, or in another request', async () => {
+    const { call, reached } = await start();
+    const headers = { 'mcp-param-amount': '5', 'mcp-param-to': 'mallory' };
     expect((await call({ amount: 5 }, headers)).status).toBe(200);
     expect((await call({}, headers, 'tools/list')).status).toBe(200);
     expect([reached(), reached('tools/list').at(-1)]).toEqual([[{ 'mcp-param-amount': '5' }], {}]);
   });
 
+  it('reaches the backend as it is if no tool declares it, also with other requests', async () => {
+    const { call, reached } = await start();
+    const headers = { 'mcp-param-amount': '5', 'mcp-param-tenant': '=?base64?YQ==?=' };
+    const [amount, tenant] = Object.entries(headers).map((entry) => Object.fromEntries([entry]));
+    expect((await call({ amount: 5 }, headers)).status).toBe(200);
+    expect((await call({}, headers, 'tools/list')).status).toBe(200);
+    expect([reached(), reached('tools/list').at(-1)]).toEqual([[{ ...amount, ...tenant }], tenant]);
+  });
+
+  it('does not reach the backend while its tools are not listed, since it may be declared', async () => {
+    const { call, declare, pass, reached } = await start();
+    declare(null);
+    expect((await call({ amount: 5 }, { 'mcp-param-amount': '999999' })).status).toBe(200);
+    declare(PROPERTIES);
+    pass(HEADER_LIST_AGE);
+    expect((await call({ amount: 5 }, { 'mcp-param-amount': '999999' })).status).toBe(400);
+    expect(reached()).toEqual([{}]);
+  });
+
   it('is compared with the definition that the backend has now', async () => {
-    const { call, declare, reached } = await start();
+    const { call, declare, pass, reached } = await start();
     expect((await call({ amount: 5 }, { 'mcp-param-amount': '5' })).status).toBe(200);
     declare({ amount: { type: 'integer', 'x-mcp-header': 'Sum' } });
+    pass(HEADER_LIST_AGE);
     expect((await call({ amount: 5 }, { 'mcp-param-sum': '5' })).status).toBe(200);
     expect(reached()).toEqual([{ 'mcp-param-amount': '5' }, { 'mcp-param-sum': '5' }]);
+  });
+
+  it('does not make the gateway list the tools again and again', async () => {
+    const { call, pass, reached } = await start();
+    const wrong = async () => {
+      const headers = [{ 'mcp-param-amount': '6' }, { 'mcp-param-amount': '5', 'mcp-param-tenant': 'a' }];
+      return [await call({ amount: 5 }, headers[0] ?? {}), await call({ amount: 5 }, headers[1] ?? {})];
+    };
+    for (let count = 0; count < 5; count += 1)
+      expect((await wrong()).map(({ status }) => status)).toEqual([400, 200]);
+    // Two pages.
+    expect(reached('tools/list')).toHaveLength(2);
+    pass(HEADER_LIST_AGE);
+    await wrong();
+    expect(reached('tools/list')).toHaveLength(4);
   });
 });

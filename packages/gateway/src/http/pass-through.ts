@@ -24,7 +24,7 @@ export interface Forwarding {
   readonly body: Buffer | StreamedBody | null;
   /** The value of the header `Mcp-Name`; `null`: there is none. */
   readonly name: string | null;
-  /** The headers `Mcp-Param-*`, as the body has the arguments. */
+  /** The headers `Mcp-Param-*`: those that repeat arguments, as the body has them. */
   readonly parameters?: Readonly<Record<string, string>>;
   /** Filters lists, seals identifiers. */
   readonly edit: MessageEdit;

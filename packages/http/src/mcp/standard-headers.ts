@@ -14,13 +14,21 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 /** A tool parameter that is repeated in a header. */
 interface HeaderParameter {
   readonly path: readonly string[];
+  /** In lower case. */
   readonly header: string;
 }
+
+/** An argument that a header can repeat. */
+type HeaderArgument = string | number | boolean;
 
 /** The headers that repeat members of a message in the stateless revision. */
 export interface StandardHeaders {
   /** Headers of a message; empty for messages of a session. */
   of(message: Message): Readonly<Record<string, string>>;
+  /** The arguments of a call that headers repeat, by header; an integer is compared as a number. */
+  argumentsOf(message: Message): ReadonlyMap<string, HeaderArgument>;
+  /** Whether a parameter of any listed tool is repeated in this header. */
+  declares(header: string): boolean;
   /** Records from a tool list which tool parameters must be repeated in headers. */
   learn(result: unknown): void;
 }
@@ -28,20 +36,30 @@ export interface StandardHeaders {
 /** Creates the headers for one server; caches the tools of its lists. */
 export function createStandardHeaders(): StandardHeaders {
   const repeated = new Map<string, readonly HeaderParameter[]>();
+
+  function argumentsOf(message: Message): ReadonlyMap<string, HeaderArgument> {
+    const name = parameter(message, 'name');
+    const tool = message.method === 'tools/call' && typeof name === 'string' ? repeated.get(name) : undefined;
+    return new Map((tool ?? []).flatMap((entry) => argumentFor(entry, message)));
+  }
+
   return {
     of(message) {
       const version = statelessVersion(message);
       if (version === null || message.method === undefined) return {};
       const name = parameter(message, NAMED_BY[message.method] ?? '');
-      const tool =
-        message.method === 'tools/call' && typeof name === 'string' ? repeated.get(name) : undefined;
       return {
         'mcp-protocol-version': version,
         'mcp-method': message.method,
         ...(typeof name === 'string' && { 'mcp-name': encode(name) }),
-        ...Object.fromEntries((tool ?? []).flatMap((entry) => headerFor(entry, message))),
+        ...Object.fromEntries(
+          [...argumentsOf(message)].map(([header, value]) => [header, encode(String(value))]),
+        ),
       };
     },
+    argumentsOf,
+    declares: (header) =>
+      [...repeated.values()].some((parameters) => parameters.some((one) => one.header === header)),
     learn(result) {
       const tools = isMembers(result) && Array.isArray(result['tools']) ? result['tools'] : [];
       for (const tool of tools) {
@@ -52,13 +70,13 @@ export function createStandardHeaders(): StandardHeaders {
   };
 }
 
-function headerFor(
+function argumentFor(
   { path, header }: HeaderParameter,
   message: Message,
-): readonly (readonly [string, string])[] {
+): readonly (readonly [string, HeaderArgument])[] {
   const value = parameter(message, 'arguments', ...path);
   const isRepeatable = typeof value === 'string' || typeof value === 'boolean' || Number.isInteger(value);
-  return isRepeatable ? [[`mcp-param-${header.toLowerCase()}`, encode(String(value))]] : [];
+  return isRepeatable ? [[header, value as HeaderArgument]] : [];
 }
 
 function findHeaderParameters(schema: unknown, path: readonly string[]): readonly HeaderParameter[] {
@@ -66,7 +84,7 @@ function findHeaderParameters(schema: unknown, path: readonly string[]): readonl
   const header = schema['x-mcp-header'];
   const own =
     path.length > 0 && typeof header === 'string' && /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(header)
-      ? [{ path, header }]
+      ? [{ path, header: `mcp-param-${header.toLowerCase()}` }]
       : [];
   const properties = isMembers(schema['properties']) ? schema['properties'] : {};
   const below = Object.entries(properties).flatMap(([name, child]) =>

@@ -13,12 +13,15 @@ import {
 } from '@portcullis/http';
 import { HEADER_LIST_TIMEOUT, MAX_LIST_PAGES } from '../../limits.ts';
 import type { BackendSession } from '../backend.ts';
-import { PARAMETER_HEADER } from '../revisions.ts';
-
-export type ParameterHeaders = Readonly<Record<string, string>>;
 
 /** The arguments that headers have to repeat, by session: its tools are listed at the first call. */
-const known = new WeakMap<BackendSession, Promise<StandardHeaders>>();
+const known = new WeakMap<BackendSession, Promise<ListedHeaders>>();
+
+interface ListedHeaders {
+  readonly headers: StandardHeaders;
+  /** Whether all tools were listed. */
+  readonly isComplete: boolean;
+}
 
 /** @returns the error for a header that the body contradicts, or that is missing */
 export async function checkParameterHeaders(
@@ -27,7 +30,7 @@ export async function checkParameterHeaders(
   headers: IncomingHttpHeaders,
 ): Promise<Message | null> {
   if (message.method !== 'tools/call') return null;
-  const wrong = findWrongHeader(parameterHeadersOf(await learnHeaders(session), message), headers);
+  const wrong = findWrongHeader(await learnHeaders(session), message, headers);
   return wrong === undefined
     ? null
     : errorResponse(message.id, errorCodes.headerMismatch, headerMismatchOf(wrong));
@@ -37,41 +40,46 @@ export async function checkParameterHeaders(
 export const headerMismatchOf = (header: string): string =>
   `The header ${header} does not repeat the argument.`;
 
-/** The headers that a message has to have. */
-export function parameterHeadersOf(headers: StandardHeaders, message: Message): ParameterHeaders {
-  return Object.fromEntries(
-    Object.entries(headers.of(message)).filter(([name]) => name.startsWith(PARAMETER_HEADER)),
-  );
-}
-
 /** The name of a header that is wrong or missing. */
 export function findWrongHeader(
-  expected: ParameterHeaders,
+  declared: StandardHeaders,
+  message: Message,
   headers: IncomingHttpHeaders,
 ): string | undefined {
-  return Object.keys(expected).find((name) => decode(headers[name]) !== decode(expected[name]));
+  for (const [name, value] of declared.argumentsOf(message))
+    if (!repeats(decode(headers[name]), value)) return name;
+  return undefined;
 }
 
-function learnHeaders(session: BackendSession): Promise<StandardHeaders> {
+const DECIMAL = /^-?\d+(?:\.\d+)?$/;
+
+/** Integers are compared as numbers: `42.0` repeats `42`. @see MCP 2026-07-28, Streamable HTTP, server validation */
+function repeats(header: string | null, value: string | number | boolean): boolean {
+  if (header === String(value)) return true;
+  return Number.isSafeInteger(value) && header !== null && DECIMAL.test(header) && Number(header) === value;
+}
+
+async function learnHeaders(session: BackendSession): Promise<StandardHeaders> {
   const found = known.get(session) ?? listHeaders(session);
   known.set(session, found);
-  return found;
+  return (await found).headers;
 }
 
-/** The headers that the tools of a backend declare; none if they are not listed. */
-export async function listHeaders(session: BackendSession): Promise<StandardHeaders> {
+/** The headers that the tools of a backend declare; not all of them if a list fails. */
+export async function listHeaders(session: BackendSession): Promise<ListedHeaders> {
   const headers = createStandardHeaders();
   const call = { signal: AbortSignal.timeout(HEADER_LIST_TIMEOUT) };
   let params = {};
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const list: RequestMessage = { jsonrpc: '2.0', id: randomUUID(), method: 'tools/list', params };
-    const response = await session.request(list, call).catch(() => null);
-    headers.learn(response?.result);
-    const cursor = isMembers(response?.result) ? response.result['nextCursor'] : undefined;
-    if (typeof cursor !== 'string' || cursor === '') break;
+    const { result } = (await session.request(list, call).catch(() => null)) ?? {};
+    if (!isMembers(result)) break;
+    headers.learn(result);
+    const cursor = result['nextCursor'];
+    if (typeof cursor !== 'string' || cursor === '') return { headers, isComplete: true };
     params = { cursor };
   }
-  return headers;
+  return { headers, isComplete: false };
 }
 
 /** `null` for a value that is not encoded correctly, or missing. */
