@@ -284,12 +284,13 @@ function createErrorResponder(
   guard: Guard,
   commonHeaders: readonly string[],
 ): HandlingServices['respondError'] {
-  return ({ incoming, outgoing, server }, error, id): CallDecision | null => {
+  return ({ incoming, outgoing, server, principal }, error, id): CallDecision | null => {
     if (!(error instanceof OAuthError) || outgoing.headersSent) {
       sendError(outgoing, error, commonHeaders, id);
       return outgoing.statusCode === 429 || outgoing.statusCode === 413 ? 'limited' : null;
     }
-    const info = nodeRequestInfo(incoming);
+    // The guard has taken the token, whose scheme the challenge has.
+    const info = nodeRequestInfo(incoming, { principal });
     const isPolicy = error instanceof PolicyError;
     if (isPolicy && readsToolChallenge(server, incoming, error)) {
       const { headers } = guard.errorResponse(error, info);

@@ -1,5 +1,6 @@
 /** Policy on the pass-through path: what is refused before anything reaches the backend, and what lists show. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { createHolder } from '../../resource-server/test/support/holder.ts';
 import { answerAll, json, startBackend } from './support/backend.ts';
 import { startGateway } from './support/gateway.ts';
 
@@ -24,18 +25,21 @@ const tools = ['read_file', 'write_file', 'delete_file'].map((name) => ({
 
 const listed = (id: unknown) => ({ jsonrpc: '2.0', id, result: { tools, nextCursor: 'c1' } });
 
-async function withRules(respond: Respond = answerAll) {
+async function withRules(respond: Respond = answerAll, options: Parameters<typeof startGateway>[1] = {}) {
   const backend = await started(startBackend(respond));
   const gateway = await started(
-    startGateway([
-      {
-        path: '/mcp',
-        backend: { url: backend.url },
-        review: 'auto',
-        scopes: { 'mcp:read': 'Read', 'mcp:write': 'Write' },
-        tools: { 'read_*': ['mcp:read'], 'delete_*': false, '*': ['mcp:write'] },
-      },
-    ]),
+    startGateway(
+      [
+        {
+          path: '/mcp',
+          backend: { url: backend.url },
+          review: 'auto',
+          scopes: { 'mcp:read': 'Read', 'mcp:write': 'Write' },
+          tools: { 'read_*': ['mcp:read'], 'delete_*': false, '*': ['mcp:write'] },
+        },
+      ],
+      options,
+    ),
   );
   return { backend, gateway };
 }
@@ -59,6 +63,26 @@ describe('a call of a tool', () => {
     expect(response.headers.get('www-authenticate')).toMatch(/insufficient_scope.*mcp:write/);
     expect(backend.received).toEqual([]);
     expect((await gateway.send(reader, { message: call('read_file') })).status).toBe(200);
+  });
+
+  it('without its scope gets a challenge of the scheme of its token', async () => {
+    const { backend, gateway } = await withRules(answerAll, { dpop: {} });
+    const holder = await createHolder();
+    const token = `alice_inspector_mcp.read~${holder.thumbprint}`;
+    const send = async (name: string) => {
+      const claims = { htu: `${gateway.origin}/mcp`, iat: Math.floor(Date.now() / 1000) };
+      const headers = { authorization: `DPoP ${token}`, dpop: await holder.prove(token, claims) };
+      return gateway.send(null, { message: call(name), headers });
+    };
+    const bound = await send('write_file');
+    expect([bound.status, bound.headers.get('www-authenticate')]).toEqual([
+      403,
+      expect.stringMatching(/^DPoP error="insufficient_scope".*mcp:write/),
+    ]);
+    const bearer = await gateway.send('alice_inspector_mcp.read', { message: call('write_file') });
+    expect(bearer.headers.get('www-authenticate')).toMatch(/^Bearer error="insufficient_scope"/);
+    expect(backend.received).toEqual([]);
+    expect((await send('read_file')).status).toBe(200);
   });
 
   it('whose scope the client can never be granted is refused for good: no challenge leads to a loop', async () => {

@@ -7,7 +7,7 @@ import { createOptionReport, readOption } from '@portcullis/authorization-server
 import { listen } from '@portcullis/http/node';
 import type { CompileCondition } from '@portcullis/policy';
 import { type DefinitionPinStore, OAuthError } from '@portcullis/protocol';
-import { createGuard, type TokenVerifier } from '@portcullis/resource-server';
+import { createGuard, type DpopOptions, type TokenVerifier } from '@portcullis/resource-server';
 import type { CallRecord } from '../../src/audit/call-record.ts';
 import type { CredentialSource } from '../../src/credentials/credential-source.ts';
 import { createGateway, type DecisionPoint, type Gateway, type GatewayEvent } from '../../src/index.ts';
@@ -23,12 +23,13 @@ const ISSUER = 'https://as.example';
 
 /**
  * The token `alice` has every scope at every server; `alice_client` is with another client, `alice_client_mcp.read` has one scope,
- * and `alice@/files` is for the server at that path only.
+ * `alice@/files` is for the server at that path only, and `alice~thumbprint` is bound to that key.
  */
 const verifier: TokenVerifier = {
   issuers: [ISSUER],
   verify(token, { resource, now }) {
-    const [written = '', path] = token.split('@');
+    const [named = '', path] = token.split('@');
+    const [written = '', jkt] = named.split('~');
     const [subject = '', clientId = 'inspector', ...scopes] = written.split('_');
     if (path !== undefined && !resource.endsWith(path))
       throw new OAuthError('invalid_token', 'The token is for another server.');
@@ -41,6 +42,7 @@ const verifier: TokenVerifier = {
       exp: now + 600,
       iat: now,
       jti: token,
+      ...(jkt !== undefined && { cnf: { jkt } }),
       scope: (scopes.length === 0 ? all : scopes.map((scope) => scope.replace('.', ':'))).join(' '),
     };
     return { claims, freshUntil: now + 600 };
@@ -92,7 +94,9 @@ export async function startGateway(
     conditions = null,
     approvals = null,
     decisionPoint = null,
+    dpop,
   }: {
+    readonly dpop?: DpopOptions;
     readonly approvals?: CallApprovals | null;
     readonly decisionPoint?: DecisionPoint | null;
     readonly conditions?: CompileCondition | null;
@@ -125,7 +129,12 @@ export async function startGateway(
   const create = (some: readonly GatewayServer[], previous: Gateway | null): Gateway =>
     createGateway({
       servers: some,
-      guard: createGuard({ resources: guardResourcesOf(some), verifier, events: () => {} }),
+      guard: createGuard({
+        resources: guardResourcesOf(some),
+        verifier,
+        events: () => {},
+        ...(dpop && { dpop }),
+      }),
       masterKey,
       conditions,
       approvals,
