@@ -1,5 +1,5 @@
 /** `portcullis keys` on a real store, beside a running server. */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -41,6 +41,16 @@ describe('beside a running server', () => {
     ]);
     expect(statSync(keyFile).mode & 0o777).toBe(0o600);
     expect((await run(folder, 'list', ...location)).errors).toBe('');
+  });
+
+  it('`keys list` does without what only the server has: its first password and its TLS key', async () => {
+    const settings = { bootstrapEmail: 'ada@example.com', tlsCert: 'server.crt' };
+    writeFileSync(join(folder, 'served.json'), JSON.stringify(settings));
+    const { code, output } = await run(folder, 'list', '--config', 'served.json', ...location);
+    expect([code, output]).toEqual([0, expect.stringMatching(/^signing {2}key_/)]);
+    const checked = await runHere(['config', 'check', 'served.json'], { environment: {}, folder });
+    expect(checked.errors).toContain('bootstrapEmail (in served.json) needs bootstrapPassword');
+    expect(checked.errors).toContain('tlsCert (in served.json) needs tlsKey');
   });
 
   it('`keys list`, `rotate` and `reencrypt` work beside a running server', async () => {

@@ -100,7 +100,9 @@ export async function readSettings(sources: Sources): Promise<ResolvedSettings> 
   ) as unknown as Settings;
   issues.push(...checkKeys(file, report), ...checkVariables(sources.environment, report));
   const nameOf: NameOf = (name, path) => nameAs(name, find(name, sources, file), path);
-  const nameLike = (name: SettingName, other: SettingName) => nameAs(name, find(other, sources, file));
+  const nameLike: NameLike = (name, other) => nameAs(name, find(other, sources, file));
+  // What a server needs besides, such as a password in a variable of its own, a command can do without.
+  if (sources.needed === undefined) checkPairs(settings, report, nameLike);
   checkCombinations(settings, report, nameOf, nameLike);
   const isSet = (name: SettingName) => find(name, sources, file) !== undefined;
   const configFile = file === NO_FILE ? null : resolve(sources.folder, file.name);
@@ -270,19 +272,26 @@ const ALTERNATIVES = [['key', 'keyFile'], ['previousKey', 'previousKeyFile']] as
 /** 128 bits in base64url. */
 const MINIMUM_SECRET = 22;
 
+/** Names a setting as another one was set. */
+type NameLike = (name: SettingName, other: SettingName) => string;
+
+function checkPairs(settings: Settings, report: OptionReport, nameLike: NameLike): void {
+  for (const [one, other] of PAIRS) {
+    if ((settings[one] === null) === (settings[other] === null)) continue;
+    if (report.isUnread(one) || report.isUnread(other)) continue;
+    const [given, missing] = settings[one] === null ? [other, one] : [one, other];
+    report.add([given], `needs ${nameLike(missing, given)} as well`);
+  }
+}
+
 /** Rules across settings; unreadable settings are skipped. */
 function checkCombinations(
   settings: Settings,
   report: OptionReport,
   nameOf: NameOf,
-  nameLike: (name: SettingName, other: SettingName) => string,
+  nameLike: NameLike,
 ): void {
   const isUnread = (name: SettingName) => report.isUnread(name);
-  for (const [one, other] of PAIRS) {
-    if ((settings[one] === null) === (settings[other] === null) || isUnread(one) || isUnread(other)) continue;
-    const [given, missing] = settings[one] === null ? [other, one] : [one, other];
-    report.add([given], `needs ${nameLike(missing, given)} as well`);
-  }
   for (const [one, other] of ALTERNATIVES) {
     if (settings[one] !== null && settings[other] !== null) {
       report.add([other], `must be left out when ${nameOf(one)} is set`);
