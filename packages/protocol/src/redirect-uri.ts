@@ -143,7 +143,10 @@ export function matchesRedirectUri(registered: string, requested: string): boole
   return left !== null && right !== null && left.host === right.host && left.rest === right.rest;
 }
 
-/** Host, and everything after the port, of a plain http loopback URI; `null` for any other URI. */
+/**
+ * Host, and everything after the port, of a plain http loopback URI; `null` for any other URI. A port may have leading zeros: no check
+ * reads its text. RFC 3986 §3.2.3
+ */
 function loopbackParts(uri: string): { host: string; rest: string } | null {
   const match = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?((?:[/?][\x21-\x7e]*)?)$/.exec(uri);
   const [, host, port, rest] = match ?? [];

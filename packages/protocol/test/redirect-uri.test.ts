@@ -63,6 +63,8 @@ describe('validateRedirectUri', () => {
     ['http://127.0.0.1:8484', 'http://127.0.0.1:8484/callback', 'dangerous'],
     ['http://127.0.0.1:8484', 'http://localhost:8484/callback', 'dangerous'],
     ['http://localhost:8484', 'http://[::1]:8484/callback', 'dangerous'],
+    ['http://127.0.0.1:8484', 'http://127.0.0.1:08484/callback', 'dangerous'],
+    ['http://127.0.0.1:8484', 'http://127.0.0.1:08485/callback', 'loopback'],
     ['http://127.0.0.1:8484', 'http://127.0.0.1:8485/callback', 'loopback'],
     ['http://127.0.0.1:8484', 'http://127.0.0.1/callback', 'loopback'],
     ['http://127.0.0.1:8484', 'https://localhost:8484/callback', 'https'],
