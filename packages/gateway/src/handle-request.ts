@@ -354,7 +354,8 @@ export class RequestHandling {
     const body =
       known.kind === 'whole' ? tracedBody(known, span) : known.kind === 'streamed' ? known.upload : null;
     const [name, edit] = [this.#name(known), this.#editOf(known, credential)];
-    const forwarding = { credential, body, name, edit, expected: this.#expected };
+    const namesVersion = scanned?.messages.some(({ protocolVersion }) => protocolVersion !== null) === true;
+    const forwarding = { credential, body, namesVersion, name, edit, expected: this.#expected };
     const forward = () => this.#served.path.forward(this.#request, forwarding);
     this.#awaitEnd(span === null ? forward() : inBackendSpan(span, forward));
   }

@@ -10,7 +10,7 @@ import {
   createProtocolDetection,
   type ProtocolDetection,
 } from './backends/http/protocol-detection.ts';
-import { STATELESS } from './backends/revisions.ts';
+import { STATELESS, WITH_SESSIONS } from './backends/revisions.ts';
 import { describeIsolation, detectIsolation } from './backends/stdio/isolation.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
 import { createStdioBackend } from './backends/stdio/stdio-backend.ts';
@@ -86,7 +86,7 @@ function createHttpPath(
 
   async function forwardDetected(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary> {
     const protocols = detection.known() ?? (await detection.detect(forwarding.credential));
-    const own = isStateless(request) ? 'stateless' : 'sessions';
+    const own = isStateless(request, forwarding) ? 'stateless' : 'sessions';
     const other = protocols?.[own] === false ? protocolOf(protocols) : undefined;
     if (other === undefined) {
       const mayRead = own === 'stateless' && protocols?.stateless === true;
@@ -112,7 +112,7 @@ function createHttpPath(
       if (!translations.has(request)) passThrough.checkHandles(request);
     },
     takeUpload(request) {
-      const isOwn = !isStateless(request) || detection.known()?.stateless === true;
+      const isOwn = !hasNewVersion(request) || detection.known()?.stateless === true;
       const mayPass = isOwn && !hasParameterHeaders(request.incoming.headers);
       return mayPass && !translations.has(request) ? passThrough.takeUpload(request) : null;
     },
@@ -121,9 +121,10 @@ function createHttpPath(
       // A session without a token may be continued with one, which opens another one at the backend.
       const isOpen = request.owner.isAnonymous === true && isInitialize(request, body);
       if (isOpen || translations.has(request)) return forwardTranslated(request, forwarding);
-      const isPlain = !isStateless(request) && !isInitialize(request, body);
+      const isOfStateless = isStateless(request, forwarding);
+      const isPlain = !isOfStateless && !isInitialize(request, body);
       if (isPlain || body instanceof StreamedBody) return passThrough.forward(request, forwarding, false);
-      if (isStateless(request) || detection.known() !== null) return forwardDetected(request, forwarding);
+      if (isOfStateless || detection.known() !== null) return forwardDetected(request, forwarding);
       // Most backends have sessions: they are not probed in advance.
       return passThrough
         .forward(request, forwarding, true)
@@ -204,8 +205,17 @@ function protocolOf(protocols: BackendProtocols): BackendProtocol | undefined {
   return PROTOCOLS.find((protocol) => protocols[protocol]);
 }
 
-function isStateless({ incoming }: GatewayRequest): boolean {
-  return incoming.headers['mcp-protocol-version'] === STATELESS;
+/** Whether a request is of the stateless revision, or of another that requests name themselves: no backend with sessions knows it. */
+function isStateless({ incoming }: GatewayRequest, { namesVersion }: Forwarding): boolean {
+  const { headers } = incoming;
+  return (
+    headers['mcp-protocol-version'] === STATELESS || (namesVersion && headers['mcp-session-id'] === undefined)
+  );
+}
+
+function hasNewVersion({ incoming }: GatewayRequest): boolean {
+  const version = incoming.headers['mcp-protocol-version'];
+  return version !== undefined && !WITH_SESSIONS.has(String(version));
 }
 
 function isInitialize({ incoming }: GatewayRequest, body: Forwarding['body']): boolean {

@@ -22,6 +22,8 @@ export interface Forwarding {
   readonly credential: BackendCredential;
   /** `null` for GET and DELETE. */
   readonly body: Buffer | StreamedBody | null;
+  /** Whether the body names its revision, as requests of the stateless one do. */
+  readonly namesVersion: boolean;
   /** The value of the header `Mcp-Name`; `null`: there is none. */
   readonly name: string | null;
   /** The headers `Mcp-Param-*`: those that repeat arguments, as the body has them. */

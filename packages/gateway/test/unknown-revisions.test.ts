@@ -1,0 +1,76 @@
+/** Requests that name a revision in their body, at a backend over HTTP: no backend with sessions gets one. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { json, startBackend } from './support/backend.ts';
+import { lastMessage, startSession } from './support/client.ts';
+import { startGateway } from './support/gateway.ts';
+
+const META = 'io.modelcontextprotocol/';
+
+/** @param isStateless whether the backend is of revision 2026-07-28, which answers for itself, or has sessions */
+async function start(isStateless: boolean) {
+  const backend = await startBackend(({ body, headers }, response) => {
+    const { id, method } = JSON.parse(body);
+    const own = { supportedVersions: ['2026-07-28', '2027-01-01'], capabilities: {} };
+    if (isStateless && method === 'initialize') return void response.writeHead(400).end();
+    if (isStateless) return json(response, { jsonrpc: '2.0', id, result: own });
+    if (method === 'initialize') {
+      const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x' } };
+      return json(response, { jsonrpc: '2.0', id, result }, { 'mcp-session-id': 'own' });
+    }
+    if (headers['mcp-session-id'] === 'own')
+      return json(response, { jsonrpc: '2.0', id, result: { tools: [] } });
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end('{"jsonrpc":"2.0","error":{"code":-32000,"message":"Server not initialized"},"id":null}');
+  });
+  onTestFinished(() => backend.close());
+  const gateway = await startGateway([{ path: '/mcp', name: 'Files', backend: { url: backend.url } }]);
+  onTestFinished(() => gateway.close());
+  const messageOf = (version: string) => ({
+    ...{ jsonrpc: '2.0', id: 7, method: 'tools/list' },
+    params: { _meta: { [`${META}protocolVersion`]: version, [`${META}clientCapabilities`]: {} } },
+  });
+  return {
+    backend,
+    gateway,
+    messageOf,
+    /** @param header `null`: not sent */
+    list: async (version: string, header: string | null = version) => {
+      const headers = {
+        ...(header !== null && { 'mcp-protocol-version': header }),
+        'mcp-method': 'tools/list',
+      };
+      const response = await gateway.send('alice', { message: messageOf(version), headers });
+      return [response.status, await lastMessage(response)];
+    },
+    lists: () => backend.received.filter(({ body }) => body.includes('tools/list')).length,
+  };
+}
+
+describe('a request that names its revision, at a backend with sessions', () => {
+  it.each(['1900-01-01', '2027-01-01', '2025-11-25'])('gets the supported ones for %s', async (version) => {
+    const { list, lists } = await start(false);
+    const data = { supported: ['2026-07-28'], requested: version };
+    expect(await list(version)).toMatchObject([400, { id: 7, error: { code: -32_022, data } }]);
+    expect(lists()).toBe(0);
+    expect(await list('2026-07-28')).toMatchObject([200, { id: 7, result: { tools: [] } }]);
+  });
+
+  it('is refused without the header that has to repeat it', async () => {
+    const { list, lists } = await start(false);
+    expect(await list('2026-07-28', null)).toMatchObject([400, { id: 7, error: { code: -32_020 } }]);
+    expect(lists()).toBe(0);
+  });
+
+  it('is one of the session in a session', async () => {
+    const { gateway, messageOf, lists } = await start(false);
+    const { post } = await startSession(gateway, 'alice');
+    expect((await post(messageOf('2025-11-25'))).status).toBe(200);
+    expect(lists()).toBe(1);
+  });
+});
+
+it('a revision that the gateway does not know is left to a backend of revision 2026-07-28', async () => {
+  const { list, lists } = await start(true);
+  expect(await list('2027-01-01')).toMatchObject([200, { result: { supportedVersions: expect.any(Array) } }]);
+  expect(lists()).toBe(1);
+});
