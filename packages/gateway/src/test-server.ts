@@ -54,7 +54,8 @@ async function open(
   const credential = needsUser ? noCredential : await source.for(tester(server), server);
   const access = { principal: null, credential: () => credential, rejected: async () => 'final' as const };
   const { issuer, clientId, subject } = tester(server);
-  const owner = { issuer, clientId, subject, resource: server.resource };
+  const { resource, pinnedBackend } = server;
+  const owner = { issuer, clientId, subject, resource, backend: pinnedBackend };
   const initialize = {
     protocolVersion: '2025-11-25',
     capabilities: {},

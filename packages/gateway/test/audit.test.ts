@@ -74,7 +74,8 @@ describe('a request through the gateway', () => {
   });
 });
 
-const owner = { issuer: '', clientId: 'inspector', subject: 'alice', resource: 'https://mcp.example/mcp' };
+const resource = 'https://mcp.example/mcp';
+const owner = { issuer: '', clientId: 'inspector', subject: 'alice', resource, backend: 'http://127.0.0.1' };
 const principal = { subject: 'alice', clientId: 'inspector', grantId: 'grant_1' } as Principal;
 
 /** A call whose body has been read. */

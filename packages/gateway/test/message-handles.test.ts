@@ -284,6 +284,32 @@ describe('the id of a question of the backend', () => {
   });
 });
 
+describe('what a backend issued', () => {
+  it('does not reach another one that is configured at its path, and is of use to the first one again', async () => {
+    const t = await start();
+    const other = await startBackend((_received, response) =>
+      json(response, { jsonrpc: '2.0', id: 1, result: {} }),
+    );
+    open.push(other);
+    const asked = callFor('ask', { _meta: STATELESS });
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'ask' };
+    const { taskId } = (await ask(t, 'alice', asTask)).result.task;
+    const { requestState } = (await ask(t, 'alice', asked, { headers })).result;
+    const serverRequest = await serverRequestOf(t);
+    const retry = { ...asked, params: { ...paramsOf(asked), requestState } };
+    const send = async () => [
+      (await ask(t, 'alice', request('tasks/get', { taskId }))).error,
+      (await ask(t, 'alice', retry, { headers })).error,
+      (await t.gateway.send('alice', { message: { jsonrpc: '2.0', id: serverRequest, result: {} } })).status,
+    ];
+    t.gateway.replaceServers([{ path: '/mcp', backend: { url: other.url } }]);
+    expect(await send()).toMatchObject([{ code: -32_602 }, { code: -32_602 }, 400]);
+    expect(other.received).toEqual([]);
+    t.gateway.replaceServers([{ path: '/mcp', backend: { url: t.backend.url } }]);
+    expect(await send()).toEqual([undefined, undefined, 202]);
+  });
+});
+
 describe('a request state', () => {
   const message = callFor('ask', { _meta: STATELESS });
   const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'ask' };

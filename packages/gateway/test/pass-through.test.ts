@@ -280,6 +280,10 @@ describe('an event stream', () => {
       expect(stolen.status).toBe(404);
     }
     expect(backend.received).toHaveLength(count);
+    const other = await behind(streaming);
+    gateway.replaceServers([{ path: '/mcp', backend: { url: other.backend.url } }]);
+    const moved = await gateway.send('alice', { method: 'GET', headers: { 'last-event-id': id } });
+    expect([moved.status, other.backend.received.length]).toEqual([404, 0]);
   });
 
   it('ends at the backend when the client disappears', async () => {

@@ -8,6 +8,7 @@ const owner: Owner = {
   clientId: 'inspector',
   subject: 'alice',
   resource: 'https://as.example/files',
+  backend: 'http://127.0.0.1:3000/mcp',
 };
 
 describe('sealed handles', () => {
@@ -29,6 +30,19 @@ describe('sealed handles', () => {
     expect(sealer.open('session', { ...owner, ...other }, sealed)).toBeNull();
     expect(sealer.open('session', owner, sealed)).toBe('s1');
   });
+
+  it.each(['event', 'task', 'request', 'question'] as const)(
+    'a handle of the kind %s does not open for another backend behind the same path',
+    (kind) => {
+      const sealer = createSealer(key);
+      const moved = { ...owner, backend: 'http://127.0.0.1:4000/mcp' };
+      const sealed = sealer.seal(kind, owner, 'x1');
+      expect(sealer.open(kind, moved, sealed)).toBeNull();
+      expect(sealer.open(kind, owner, sealed)).toBe('x1');
+      // Also once it has been opened.
+      expect(sealer.open(kind, moved, sealed)).toBeNull();
+    },
+  );
 
   it('a handle of one kind does not open as another kind', () => {
     const sealer = createSealer(key);

@@ -12,6 +12,7 @@ const ada: Owner = {
   clientId: 'app',
   subject: 'ada',
   resource: 'https://a.example/mcp',
+  backend: 'http://127.0.0.1:3000/mcp',
 };
 const others: Readonly<Record<string, Owner>> = {
   user: { ...ada, subject: 'bob' },

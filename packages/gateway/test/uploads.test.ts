@@ -67,8 +67,8 @@ function sealedFor(
   kind: 'request' | 'question',
   text: string,
 ): string {
-  const { resource } = gateway.servers[0] ?? { resource: '' };
-  const owner = { issuer: 'https://as.example', subject, clientId: 'inspector', resource };
+  const { resource, pinnedBackend: backend } = gateway.servers[0] ?? { resource: '', pinnedBackend: '' };
+  const owner = { issuer: 'https://as.example', subject, clientId: 'inspector', resource, backend };
   return createSealer(masterKey).seal(kind, owner, text);
 }
 

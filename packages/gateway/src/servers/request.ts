@@ -30,6 +30,8 @@ export interface Owner {
   readonly subject: string;
   /** The resource of the server. */
   readonly resource: string;
+  /** The address or command of its backend: what one backend issued is of no use at another. */
+  readonly backend: string;
   /** Without a token. */
   readonly isAnonymous?: true;
 }
@@ -39,25 +41,25 @@ const owners = new WeakMap<Principal, Owner>();
 
 export function ownerOf(
   principal: Principal,
-  { resource }: Pick<GatewayServer, 'resource'>,
+  { resource, pinnedBackend: backend }: Pick<GatewayServer, 'resource' | 'pinnedBackend'>,
   network: string,
 ): Owner {
-  if (isAnonymous(principal)) return anonymousOwner(resource, sitePrefixOf(network) ?? '');
+  if (isAnonymous(principal)) return anonymousOwner({ resource, backend }, sitePrefixOf(network) ?? '');
   const known = owners.get(principal);
-  if (known?.resource === resource) return known;
+  if (known?.resource === resource && known.backend === backend) return known;
   const { issuer, clientId, subject } = principal;
-  const owner = { issuer, clientId, subject, resource };
+  const owner = { issuer, clientId, subject, resource, backend };
   owners.set(principal, owner);
   return owner;
 }
 
-function anonymousOwner(resource: string, site: string): Owner {
-  return { issuer: '', clientId: '', subject: site, resource, isAnonymous: true };
+function anonymousOwner({ resource, backend }: Pick<Owner, 'resource' | 'backend'>, site: string): Owner {
+  return { issuer: '', clientId: '', subject: site, resource, backend, isAnonymous: true };
 }
 
 /** What sealed IDs of requests without a token are bound to: any client that has such an ID, since its network address may change. */
-export function anonymousOwnerOf({ resource }: Pick<Owner, 'resource'>): Owner {
-  return anonymousOwner(resource, '');
+export function anonymousOwnerOf(owner: Pick<Owner, 'resource' | 'backend'>): Owner {
+  return anonymousOwner(owner, '');
 }
 
 /** A key that identifies an owner, unambiguously. */

@@ -28,7 +28,7 @@ export interface Sealer {
 
 /*
  * A sealed ID: base64url of version (1 byte) | key identifier (4) | nonce (12) | ciphertext | tag (16). Each owner has a separate
- * key for each kind: the ID of another user, client, server or kind does not open, and no key ever encrypts
+ * key for each kind: the ID of another user, client, server, backend or kind does not open, and no key ever encrypts
  * so many IDs that random nonces repeat. The nonce of an ID that clients compare is derived from its text by another key:
  * it repeats only with the text. @see NIST SP 800-38D §8.3, RFC 8452 §1
  */
@@ -69,11 +69,11 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
     open(kind, owner, sealed) {
       const key = keyOf(owner);
       const known = opened.get(key)?.get(sealed);
-      if (known?.kind === kind) return known.text;
+      if (known?.kind === kind && known.backend === owner.backend) return known.text;
       const bytes = decode(sealed);
       const found = bytes && keys.find(({ header }) => header.equals(bytes.subarray(0, NONCE_AT)));
       const text = found ? decrypt(found.of(nameOf(kind, owner)), bytes) : null;
-      if (text !== null) remember(opened, key, sealed, { kind, text });
+      if (text !== null) remember(opened, key, sealed, { kind, backend: owner.backend, text });
       return text;
     },
   };
@@ -82,6 +82,7 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
 /** An ID opens as one kind only. */
 interface OpenedId {
   readonly kind: SealedKind;
+  readonly backend: string;
   readonly text: string;
 }
 
@@ -105,9 +106,9 @@ function derivedNonce(key: SealerKey, name: string, plaintext: string): Buffer {
     .subarray(0, NONCE_LENGTH);
 }
 
-/** What a sealed ID is bound to. */
+/** What a sealed ID is bound to. The text of a session names its address, or holds nothing that a backend issued. */
 function nameOf(kind: SealedKind, owner: Owner): string {
-  return `${kind} ${keyOf(owner)}`;
+  return kind === 'session' ? `session ${keyOf(owner)}` : `${kind} ${keyOf(owner)} ${owner.backend}`;
 }
 
 function keyOf(owner: Owner): string {
