@@ -108,7 +108,8 @@ const JSON_RPC: Readonly<Record<keyof typeof errorCodes, string>> = {
   forbidden: 'the operation is not available to this user and client, or its call was not approved',
   headerMismatch: 'a header such as `Mcp-Method` differs from the body, or is missing',
   missingClientCapability: 'the request needs a capability that the client did not declare',
-  unsupportedVersion: 'the revision is not supported; `data.supported` lists those that are',
+  unsupportedVersion:
+    'the revision is not supported; `data.supported` lists those that requests may name, not those of `initialize`',
   urlElicitationRequired: 'a user has to open the page in `data` first, in revisions before 2026-07-28',
 };
 
@@ -166,6 +167,8 @@ ${table(['page', 'text'], pages())}
 Of the [gateway](gateway.md), in the body of a response. Errors of the backend pass unchanged.
 
 ${table(['code', 'when'], rpc)}
+
+\`-32000\` to \`-32003\` are in the range that 2026-07-28 leaves to earlier implementations, and are the same for clients of all revisions: the official SDKs send \`-32000\` and \`-32001\` for the same, and the HTTP status 403 says what \`-32003\` does. An error that belongs to no request has \`id: null\`, as JSON-RPC 2.0 says and the official SDKs send it.
 
 HTTP statuses of the gateway: [gateway.md](gateway.md#when-something-fails). Exit codes of the command: [@portcullis/cli](../packages/cli/README.md).
 `;
