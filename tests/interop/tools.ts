@@ -19,7 +19,7 @@ export function callTool(name: string, input: Readonly<Record<string, unknown>> 
 /** The structured content of a tool's result, which comes as JSON or as the only event of a stream. */
 export async function readResult(response: Response): Promise<unknown> {
   const text = await response.text();
-  const json = /^data: (.*)$/m.exec(text)?.[1] ?? text;
+  const json = /^data: (.+)$/m.exec(text)?.[1] ?? text;
   const { result } = JSON.parse(json) as { readonly result: { readonly structuredContent: unknown } };
   return result.structuredContent;
 }

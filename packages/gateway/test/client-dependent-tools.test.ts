@@ -108,7 +108,7 @@ describe.each([
     const list = async () => {
       const response = await client.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
       const text = await response.text();
-      const { result } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
+      const { result } = JSON.parse(/^data: (.+)$/m.exec(text)?.[1] ?? text);
       return result.tools.map(({ name }: { readonly name: string }) => name);
     };
     return { ...client, list };

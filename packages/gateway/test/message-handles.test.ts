@@ -93,7 +93,7 @@ async function ask(
 /** The messages of a stream. */
 async function streamed({ gateway }: { readonly gateway: TestGateway }): Promise<readonly Json[]> {
   const text = await (await gateway.send('alice', { message: callFor('stream') })).text();
-  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json);
+  return [...text.matchAll(/^data: (.+)$/gm)].map(([, data = '']) => JSON.parse(data) as Json);
 }
 
 /** The id of a request of the backend. */

@@ -93,7 +93,7 @@ async function openSession(gateway: TestGateway, user: string | null, path = '/m
 
 async function textOf(response: Response): Promise<string> {
   const body = await response.text();
-  const data = body.startsWith('{') ? body : (/^data: (.*)$/m.exec(body)?.[1] ?? '{}');
+  const data = body.startsWith('{') ? body : (/^data: (.+)$/m.exec(body)?.[1] ?? '{}');
   const { result } = JSON.parse(data);
   return result?.content?.[0]?.text ?? JSON.stringify(result ?? JSON.parse(data));
 }

@@ -27,6 +27,20 @@ async function start(backend: Record<string, unknown> = {}, limits: GatewayServe
   return gateway;
 }
 
+/** The text of an event stream, up to what matches. */
+async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, pattern: RegExp): Promise<string> {
+  for (let text = ''; ; ) {
+    const { value, done } = await reader.read();
+    text += new TextDecoder().decode(value);
+    if (done || pattern.test(text)) return text;
+  }
+}
+
+/** The first message in the text of an event stream. */
+function messageIn(text: string): { readonly id: string; readonly method: string } {
+  return JSON.parse(/^data: (.+)$/m.exec(text)?.[1] ?? '{}');
+}
+
 describe('an open request', () => {
   /** A call that the process never answers, once it is there. */
   async function hang(to: TestGateway) {
@@ -56,7 +70,7 @@ describe('an open request', () => {
     const { status, headers, body } = await response;
     expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream']);
     await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
-    expect(await new Response(body).text()).toBe('');
+    expect(await new Response(body).text()).toMatch(/^id: \S+\ndata: \n\n$/);
   });
 
   it('that the client cancels ends without a response', async () => {
@@ -387,11 +401,7 @@ describe('sessions of the message path', () => {
     const response = await post(callOf('ask'));
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-    const first = new TextDecoder().decode((await reader.read()).value);
-    const serverRequest = JSON.parse(/^data: (.*)$/m.exec(first)?.[1] ?? '') as {
-      id: string;
-      method: string;
-    };
+    const serverRequest = messageIn(await readUntil(reader, /^data: .+\n/m));
     expect(serverRequest.method).toBe('elicitation/create');
     const answer = {
       jsonrpc: '2.0',
@@ -401,7 +411,7 @@ describe('sessions of the message path', () => {
     const bob = await startSession(to, 'bob');
     expect((await bob.post(answer)).status).toBe(400);
     expect((await post(answer)).status).toBe(202);
-    expect(new TextDecoder().decode((await reader.read()).value)).toContain('Ada');
+    expect(await readUntil(reader, /Ada/)).toContain('Ada');
     expect((await post(answer)).status).toBe(400);
   });
 
@@ -451,9 +461,8 @@ describe('sessions of the message path', () => {
     const stream = await to.send('alice', { method: 'GET', headers: { 'mcp-session-id': session } });
     const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
     await post(callOf('change'));
-    expect(new TextDecoder().decode((await reader.read()).value)).toContain(
-      'notifications/tools/list_changed',
-    );
+    const listChanged = 'notifications/tools/list_changed';
+    expect(await readUntil(reader, new RegExp(listChanged))).toContain(listChanged);
     await reader.cancel();
   });
 
@@ -463,11 +472,11 @@ describe('sessions of the message path', () => {
     const controller = new AbortController();
     const broken = await post(callOf('ask'), controller.signal);
     const reader = (broken.body as ReadableStream<Uint8Array>).getReader();
-    const first = new TextDecoder().decode((await reader.read()).value);
+    const first = await readUntil(reader, /^data: .+\n/m);
     controller.abort();
     await reader.cancel().catch(() => undefined);
-    const lastId = /^id: (.*)$/m.exec(first)?.[1] ?? '';
-    const { id } = JSON.parse(/^data: (.*)$/m.exec(first)?.[1] ?? '') as { id: string };
+    const lastId = [...first.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? '';
+    const { id } = messageIn(first);
     const headers = { 'mcp-session-id': session, 'last-event-id': lastId };
     const resumed = await to.send('alice', { method: 'GET', headers });
     expect(resumed.status).toBe(200);
@@ -476,6 +485,64 @@ describe('sessions of the message path', () => {
     expect(
       (await to.send('alice', { method: 'GET', headers: { ...headers, 'last-event-id': 'unknown' } })).status,
     ).toBe(404);
+  });
+
+  it('begin streams with an id and no data, by which a client resumes one before its first message', async () => {
+    const to = await start();
+    const { post, session } = await startSession(to, 'alice');
+    const get = (lastId?: string) =>
+      to.send('alice', {
+        method: 'GET',
+        headers: { 'mcp-session-id': session, ...(lastId !== undefined && { 'last-event-id': lastId }) },
+      });
+    const standalone = ((await get()).body as ReadableStream<Uint8Array>).getReader();
+    const primed = /^id: (\S+)\ndata: \n\n/;
+    expect(await readUntil(standalone, /\n\n/)).toMatch(primed);
+    const controller = new AbortController();
+    const broken = await post(callOf('ask'), controller.signal);
+    const reader = (broken.body as ReadableStream<Uint8Array>).getReader();
+    const [, lastId] = primed.exec(await readUntil(reader, /\n\n/)) ?? [];
+    controller.abort();
+    await reader.cancel().catch(() => undefined);
+    const resumed = ((await get(lastId)).body as ReadableStream<Uint8Array>).getReader();
+    const { id, method } = messageIn(await readUntil(resumed, /^data: .+\n/m));
+    expect(method).toBe('elicitation/create');
+    await post({ jsonrpc: '2.0', id, result: { action: 'accept', content: { name: 'Ada' } } });
+    const last = await readUntil(resumed, /never/);
+    expect(last).toContain('Ada');
+    // All was received: the stream does not become another one, and the open one stays.
+    const [, idOfLast] = /^id: (.*)$/m.exec(last) ?? [];
+    expect((await get(idOfLast)).status).toBe(405);
+    await post(callOf('change'));
+    expect(await readUntil(standalone, /list_changed/)).toContain('list_changed');
+    await standalone.cancel();
+  });
+
+  it('begin no stream without data for clients of earlier revisions', async () => {
+    const to = await start();
+    const { post } = await startSession(to, 'alice', '/mcp', { protocolVersion: '2025-06-18' });
+    const text = await (await post(callOf('progress', {}, { progressToken: 'mine' }))).text();
+    expect(text).toMatch(/^id: \S+\nevent: message\ndata: {/);
+    expect(text).not.toMatch(/^data: $/m);
+  });
+
+  it('send the messages of a cancelled call once more, and resume its stream no further', async () => {
+    const to = await start();
+    const { post, session } = await startSession(to, 'alice');
+    const call = callOf('ask');
+    const { body } = await post(call);
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    const first = await readUntil(reader, /^data: .+\n/m);
+    await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: call['id'] } });
+    expect(await readUntil(reader, /never/)).toBe('');
+    const ids = [...first.matchAll(/^id: (.*)$/gm)].map(([, id = '']) => id);
+    const get = (lastId: string) =>
+      to.send('alice', { method: 'GET', headers: { 'mcp-session-id': session, 'last-event-id': lastId } });
+    const missed = await get(ids[0] ?? '');
+    const text = await missed.text();
+    expect([missed.status, messageIn(text).method]).toEqual([200, 'elicitation/create']);
+    const lastId = [...text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? '';
+    expect((await get(lastId)).status).toBe(405);
   });
 });
 

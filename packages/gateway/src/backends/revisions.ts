@@ -29,6 +29,9 @@ export const WITH_SESSIONS: ReadonlySet<string> = new Set([
   LAST_WITH_SESSIONS,
 ]);
 
+/** Clients of earlier revisions may fail on an event without data. @see MCP 2025-11-25, Streamable HTTP */
+export const FIRST_WITH_PRIMED_STREAMS = '2025-11-25';
+
 /** @see MCP 2025-06-18, key changes */
 const LAST_WITH_BATCHES = '2025-03-26';
 

@@ -5,15 +5,22 @@ import { MAX_EVENT_CHARACTERS, MAX_EVENTS } from '../../limits.ts';
 
 export type EventLog = ReturnType<typeof createEventLog>;
 
+/** One event stream of a session, on one connection or, when it is resumed, on several. */
+export interface ClientStream {
+  /** Opened by GET, for messages that belong to no request of the client. */
+  readonly isStandalone: boolean;
+}
+
 export interface StreamEvents {
-  readonly stream: number;
+  readonly stream: ClientStream;
   readonly messages: readonly Message[];
 }
 
 interface RetainedEvent {
   readonly id: string;
-  readonly stream: number;
-  readonly message: Message;
+  readonly stream: ClientStream;
+  /** `null`: the event only has an id, by which its stream is resumed. */
+  readonly message: Message | null;
   readonly size: number;
 }
 
@@ -24,7 +31,7 @@ export function createEventLog() {
   let last = 0;
   return {
     /** Retains a message of a stream. @returns its event id */
-    add(stream: number, message: Message): string {
+    add(stream: ClientStream, message: Message | null): string {
       last += 1;
       const event = { id: `${prefix}.${last}`, stream, message, size: JSON.stringify(message).length };
       retained.push(event);
@@ -42,7 +49,10 @@ export function createEventLog() {
       // They are sent and retained with new ids.
       retained = retained.filter((event) => !rest.includes(event));
       size -= rest.reduce((sum, event) => sum + event.size, 0);
-      return { stream: found.stream, messages: rest.map(({ message }) => message) };
+      return {
+        stream: found.stream,
+        messages: rest.flatMap(({ message }) => (message === null ? [] : [message])),
+      };
     },
   };
 }

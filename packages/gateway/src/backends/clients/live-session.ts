@@ -4,7 +4,7 @@ import type { Message, MessageId } from '@portcullis/http';
 import { MAX_UNDELIVERED } from '../../limits.ts';
 import { BackendError, type BackendSession, type InitializeParams } from '../backend.ts';
 import type { PoolEntry } from '../idle-pool.ts';
-import { createEventLog, type EventLog } from './events.ts';
+import { type ClientStream, createEventLog, type EventLog } from './events.ts';
 import type { Reply } from './reply.ts';
 
 /** The data of a session, in any process. */
@@ -29,12 +29,11 @@ export interface LiveSession extends SessionIdentity, PoolEntry {
    * Continues a stream on another connection: that of a response, or otherwise that of messages without a request, whose previous
    * stream ends. @returns call it when the connection is closed
    */
-  attach(stream: number, reply: Reply): () => void;
-  nextStream(): number;
+  attach(stream: ClientStream, reply: Reply): () => void;
   /** Streams of responses that are not complete. */
-  readonly responding: Set<number>;
+  readonly responding: Set<ClientStream>;
   /** Destination of a request's response after its stream was resumed on another connection. */
-  readonly resumed: Map<number, Reply>;
+  readonly resumed: Map<ClientStream, Reply>;
 }
 
 /** Destination of messages without a request: the client's stream, or the next one. */
@@ -48,11 +47,10 @@ export function createLiveSession(
 ): LiveSession {
   // Over 60 lines: the state of one session, in its closures.
   const requests = new Map<MessageId, AbortController>();
-  const responding = new Set<number>();
-  const resumed = new Map<number, Reply>();
+  const responding = new Set<ClientStream>();
+  const resumed = new Map<ClientStream, Reply>();
   let serverMessages: ServerMessages = { kind: 'buffered', messages: [] };
   let connection: Promise<BackendSession> | null = null;
-  let lastStream = 0;
 
   return {
     ...identity,
@@ -81,7 +79,6 @@ export function createLiveSession(
         if (serverMessages === attached) serverMessages = { kind: 'buffered', messages: [] };
       };
     },
-    nextStream: () => (lastStream += 1),
     isBusy: () => requests.size > 0 || serverMessages.kind === 'streamed',
     async close() {
       const text = 'The session has ended before the request was answered.';

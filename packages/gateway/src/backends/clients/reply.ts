@@ -14,10 +14,16 @@ export interface Reply {
   isStream(): boolean;
   /** Opens the event stream before there is a message. */
   open(): void;
+  /** Ends an event stream whose last message will not come. */
+  cancel(): void;
 }
 
 /** Assigns an event its id. */
-export type NameEvent = (message: Message) => string;
+interface EventNames {
+  of(message: Message | null): string;
+  /** Whether a stream begins with an event without data, so that its client can resume it before there is a message. */
+  readonly isPrimed: boolean;
+}
 
 const open = new Set<ServerResponse>();
 let timer: NodeJS.Timeout | undefined;
@@ -46,7 +52,7 @@ type Seal = (message: Message) => unknown;
 /** @param seal seals the identifiers in a message */
 export function createReply(
   outgoing: ServerResponse,
-  nameEvent: NameEvent | null = null,
+  names: EventNames | null = null,
   seal: Seal = (message) => message,
 ): Reply {
   // Over 60 lines: one response, JSON until a second message makes it a stream.
@@ -58,7 +64,7 @@ export function createReply(
       if (message !== null) noteFailure(outgoing, message);
       if (outgoing.writableEnded || outgoing.destroyed) {
         // Retained for a client that resumes.
-        if (message !== null && isStream) nameEvent?.(message);
+        if (message !== null && isStream) names?.of(message);
         return;
       }
       if (isStream) {
@@ -77,6 +83,11 @@ export function createReply(
     },
     isStream: () => isStream,
     open: openStream,
+    cancel() {
+      // Without an id, the client does not resume it.
+      openStream(false);
+      if (!outgoing.writableEnded && !outgoing.destroyed) outgoing.end();
+    },
   };
 
   function count(text: string): number {
@@ -85,7 +96,7 @@ export function createReply(
     return length;
   }
 
-  function openStream(): void {
+  function openStream(isPrimed = names?.isPrimed === true): void {
     if (isStream || outgoing.destroyed) return;
     isStream = true;
     if (isLasting(outgoing.req)) releaseParser(outgoing);
@@ -96,13 +107,17 @@ export function createReply(
     });
     outgoing.flushHeaders();
     keepAlive(outgoing);
+    if (isPrimed && names !== null) writeEvent(`id: ${names.of(null)}\ndata: \n\n`);
   }
 
   function write(message: Message): void {
     openStream();
-    const id = nameEvent === null ? '' : `id: ${nameEvent(message)}\n`;
+    const id = names === null ? '' : `id: ${names.of(message)}\n`;
     if (!outgoing.writable) return;
-    const event = `${id}event: message\ndata: ${JSON.stringify(seal(message))}\n\n`;
+    writeEvent(`${id}event: message\ndata: ${JSON.stringify(seal(message))}\n\n`);
+  }
+
+  function writeEvent(event: string): void {
     count(event);
     outgoing.write(event);
     if (outgoing.writableLength > MAX_UNREAD_RESPONSE) outgoing.destroy();

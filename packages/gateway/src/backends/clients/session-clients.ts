@@ -5,7 +5,6 @@ import {
   errorResponse,
   isMembers,
   isRequest,
-  isResponse,
   type Message,
   type RequestMessage,
 } from '@portcullis/http';
@@ -14,8 +13,8 @@ import type { GatewayRequest } from '../../servers/request.ts';
 import { MessageHandles } from '../../sessions/message-handles.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { InitializeParams } from '../backend.ts';
-import { LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
-import type { StreamEvents } from './events.ts';
+import { FIRST_WITH_PRIMED_STREAMS, LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
+import type { ClientStream, StreamEvents } from './events.ts';
 import type { LiveSession } from './live-session.ts';
 import { createReply, endWithError, type Reply } from './reply.ts';
 import { type EditResponse, servePost } from './session-requests.ts';
@@ -44,7 +43,7 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
         return initialize(table, request, first);
       const session = table.find(request);
       if (session === null) return;
-      const stream = session.nextStream();
+      const stream: ClientStream = { isStandalone: false };
       const reply = replyOf(request, session, stream);
       await servePost({ request, session, reply, stream, edit }, messages, isBatch);
     },
@@ -53,7 +52,7 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
       if (session === null) return;
       const lastId = request.incoming.headers['last-event-id'];
       if (typeof lastId === 'string') return resume(request, session, lastId);
-      follow(request, session, { stream: session.nextStream(), messages: [] });
+      follow(request, session, { stream: { isStandalone: true }, messages: [] });
       // Notifications reach the stream only while there is a session at the backend.
       await session.connect().catch(() => undefined);
     },
@@ -66,19 +65,28 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
     close: table.close,
   };
 
-  function replyOf({ outgoing, owner }: GatewayRequest, { events }: LiveSession, stream: number): Reply {
+  function replyOf(
+    { outgoing, owner }: GatewayRequest,
+    { events, initialize: { protocolVersion } }: LiveSession,
+    stream: ClientStream,
+  ): Reply {
     const identifiers = new MessageHandles(sealer, owner);
-    return createReply(
-      outgoing,
-      (message) => events.add(stream, message),
-      (message) => identifiers.seal(message),
-    );
+    const names = {
+      of: (message: Message | null) => events.add(stream, message),
+      isPrimed: protocolVersion >= FIRST_WITH_PRIMED_STREAMS,
+    };
+    return createReply(outgoing, names, (message) => identifiers.seal(message));
   }
 
   /** Sends the messages that the client has missed, and continues their stream. */
   function resume(request: GatewayRequest, session: LiveSession, lastId: string): void {
     const missed = session.events.after(lastId);
     if (missed === null) refuse(request, 404, 'The event of Last-Event-ID is no longer buffered here.');
+    // A stream that ends once more would be resumed for ever. @see MCP 2025-11-25, Streamable HTTP: an event stream, or else 405
+    else if (missed.messages.length === 0 && isOver(session, missed.stream))
+      refuse(request, 405, 'This stream has ended, and all its messages were sent.', errorCodes.unavailable, {
+        allow: 'POST, GET, DELETE',
+      });
     else follow(request, session, missed);
   }
 
@@ -86,10 +94,15 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
     const reply = replyOf(request, session, stream);
     reply.open();
     for (const message of messages) reply.send(message);
-    // The missed messages included the response.
-    if (messages.some(isResponse)) reply.end(null);
+    // The missed messages included the response, or the request was cancelled.
+    if (isOver(session, stream)) reply.end(null);
     else request.outgoing.once('close', session.attach(stream, reply));
   }
+}
+
+/** Whether it was the stream of requests that have ended. */
+function isOver({ responding }: LiveSession, stream: ClientStream): boolean {
+  return !stream.isStandalone && !responding.has(stream);
 }
 
 async function initialize(

@@ -14,6 +14,7 @@ import { RESUME_GRACE } from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
 import { BackendError } from '../backend.ts';
 import { refuseBatchIn } from '../revisions.ts';
+import type { ClientStream } from './events.ts';
 import type { LiveSession } from './live-session.ts';
 import { endWithError, openWhenLate, type Reply } from './reply.ts';
 
@@ -25,8 +26,7 @@ export interface SessionPost {
   readonly request: GatewayRequest;
   readonly session: LiveSession;
   readonly reply: Reply;
-  /** The number of its event stream, which identifies it when a client resumes. */
-  readonly stream: number;
+  readonly stream: ClientStream;
   readonly edit: EditResponse;
 }
 
@@ -50,10 +50,21 @@ export async function servePost(
   }
   const [only] = requests;
   if (only === undefined) return reply.end(null, 202);
-  if (!isBatch) return exchange(post, only, true);
-  reply.open();
-  await Promise.all(requests.map((message) => exchange(post, message, false)));
-  reply.end(null);
+  session.responding.add(post.stream);
+  try {
+    if (!isBatch) return await exchange(post, only, true);
+    reply.open();
+    await Promise.all(requests.map((message) => exchange(post, message, false)));
+    currentReply(post).end(null);
+  } finally {
+    session.responding.delete(post.stream);
+    session.resumed.delete(post.stream);
+  }
+}
+
+/** The reply of a stream, on the connection on which it was resumed last. */
+function currentReply({ session, stream, reply }: SessionPost): Reply {
+  return session.resumed.get(stream) ?? reply;
 }
 
 /** Forwards a notification, or the response to a server request. */
@@ -72,8 +83,7 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
   const controller = new AbortController();
   const { signal } = controller;
   session.requests.set(message.id, controller);
-  session.responding.add(stream);
-  const current = (): Reply => session.resumed.get(stream) ?? reply;
+  const current = (): Reply => currentReply(post);
   const stop = onDisappeared(request, reply, () => !session.resumed.has(stream) && controller.abort());
   const stopWaiting = openWhenLate(request.incoming, current);
   const finish = (response: Message): void => {
@@ -89,24 +99,17 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
   } catch (failure) {
     const isEnded = signal.reason instanceof BackendError;
     const error = isEnded ? signal.reason : failure;
-    if (signal.aborted && !isEnded) endCancelled(current(), isLast);
-    else if (isLast && !(error instanceof ConnectionRequired && current().isStream()))
+    // A cancelled request gets no response. @see MCP 2025-11-25, cancellation
+    if (signal.aborted && !isEnded) {
+      if (isLast) current().cancel();
+    } else if (isLast && !(error instanceof ConnectionRequired && current().isStream()))
       endWithError(current(), message.id, error);
     else finish(failureOf(message, error));
   } finally {
     stopWaiting();
     stop();
     session.requests.delete(message.id);
-    session.responding.delete(stream);
-    session.resumed.delete(stream);
   }
-}
-
-/** A cancelled request gets no response: its stream ends without one. @see MCP 2025-11-25, cancellation */
-function endCancelled(reply: Reply, isLast: boolean): void {
-  if (!isLast) return;
-  reply.open();
-  reply.end(null);
 }
 
 /** The response to one of several requests, or on a stream. */

@@ -107,7 +107,8 @@ export function refuse(
   status: number,
   text: string,
   code: number = errorCodes.unavailable,
+  headers: Readonly<Record<string, string>> = {},
 ): null {
-  createReply(request.outgoing).end(errorResponse(null, code, text), status);
+  createReply(request.outgoing).end(errorResponse(null, code, text), status, headers);
   return null;
 }
