@@ -26,6 +26,15 @@ import { EMAIL, PASSWORD, requestOf, setScene, textOf } from './visitor.ts';
 const asking = (rules: Partial<ResourceDefinition>): readonly ResourceDefinition[] =>
   RESOURCES.map((one) => (one.resource === NOTES ? { ...one, ...rules } : one));
 
+/** What the audit log says of changed names and groups. */
+function profileChanges(events: readonly { readonly type: string }[]): readonly unknown[] {
+  const changes = events.filter(({ type }) => type === 'account.profile_changed');
+  return changes.map(({ type: _, ...event }) => {
+    const { groups, previousGroups, identityProvider } = event as Record<string, unknown>;
+    return { groups, previousGroups, ...(identityProvider !== undefined && { identityProvider }) };
+  });
+}
+
 const DESCRIBED = { name: 'Ada Lovelace', groups: ['engineers', 'admins'] };
 
 async function introspect(t: ServerUnderTest, token: unknown) {
@@ -83,6 +92,21 @@ describe('claims about users', () => {
       { authorization },
     );
     expect(claimsOf(own.body['access_token'])).not.toHaveProperty('email');
+  });
+
+  it('of an operator leave an event for each change of groups or name, and none that names the user', async () => {
+    const t = await startServer();
+    await t.server.accounts.describe(ACCOUNT, DESCRIBED);
+    await t.server.accounts.describe(ACCOUNT, DESCRIBED);
+    await t.server.accounts.describe(ACCOUNT, { groups: ['admins'] }, true);
+    await t.server.accounts.describe(ACCOUNT, { name: 'Countess' });
+    expect(await t.server.accounts.describe('unknown@example.org', DESCRIBED)).toBe(false);
+    expect(profileChanges(t.events)).toEqual([
+      { groups: DESCRIBED.groups, previousGroups: [] },
+      { groups: ['admins'], previousGroups: DESCRIBED.groups },
+      { groups: ['admins'], previousGroups: ['admins'] },
+    ]);
+    expect(JSON.stringify(t.events)).not.toMatch(/Lovelace|Countess/);
   });
 
   describe('when an operator takes a group from a user', () => {
@@ -186,6 +210,12 @@ describe('claims about users', () => {
     expect(first).toMatchObject({ email: 'ada@third.example', name: 'Ada L.', groups: ['admin', 'dev'] });
     const later = await logIn({ ...known, email_verified: false, realm_access: { roles: [] } });
     expect([later['email'], later['groups'], later['name']]).toEqual([undefined, undefined, 'Ada L.']);
+    await logIn({ ...known, display: { full: 'Ada B.' }, realm_access: { roles: [] } });
+    const groups = ['admin', 'dev'];
+    expect(profileChanges(t.events)).toEqual([
+      { groups, previousGroups: [], identityProvider: 'files' },
+      { groups: [], previousGroups: groups, identityProvider: 'files' },
+    ]);
   });
 
   it('of an identity provider that no resource asks for are not stored, except the address that names the account', async () => {

@@ -130,7 +130,14 @@ export const readingTools: readonly AdminTool[] = [
     input: { hours: z.int().min(1).max(720).default(24).describe('how far back') },
     async run({ admin }, { hours }) {
       const since = Date.now() - hours * HOUR;
-      const types = ['admin.changed', 'tool.*', 'account.role_changed', 'key.*', 'client.*'];
+      const types = [
+        'admin.changed',
+        'tool.*',
+        'account.role_changed',
+        'account.profile_changed',
+        'key.*',
+        'client.*',
+      ];
       const found = await Promise.all(
         types.map(async (type) => (await listEvents(admin, { type, since }, '', MANY)).events),
       );

@@ -35,6 +35,7 @@ const TYPES: Readonly<
   'account.removed': true,
   'account.reset_link_created': true,
   'account.link_refused': true,
+  'account.profile_changed': true,
   'account.reset_requested': true,
   'account.role_changed': true,
   'account.sign_in_link_requested': true,

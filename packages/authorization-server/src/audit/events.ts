@@ -224,6 +224,14 @@ export type AuthorizationEvent = EventContext &
         readonly role: AccountRole | null;
         readonly previousRole: AccountRole | null;
       }
+    | {
+        readonly type: 'account.profile_changed';
+        /** Without provisioned ones, which have events of their own. */
+        readonly groups: readonly string[];
+        readonly previousGroups: readonly string[];
+        /** Where the user signed in; absent: an operator set them. */
+        readonly identityProvider?: string;
+      }
     | { readonly type: 'password.changed' }
     | {
         readonly type:

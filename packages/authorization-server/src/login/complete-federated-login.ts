@@ -18,6 +18,7 @@ import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
 import { type AccountSection, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { federatedMethods, federatedSignInTime } from '../users/federated-authentication.ts';
+import { saveProfile } from '../users/save-profile.ts';
 import { claimsOfLimits } from '../users/scope-limits.ts';
 import { providerSessionHash } from '../users/sessions.ts';
 import { serializeClaimRules } from '../users/user-claims.ts';
@@ -110,7 +111,7 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
       )
     : null;
   if (account !== null && account.disabledAt === null) {
-    await saveProfile(context, account.id, result);
+    await saveClaims(context, account.id, result);
     return account;
   }
   await context.federation.discard(account?.id ?? null, result);
@@ -123,11 +124,12 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
  * At each login, so that claims follow the identity provider. The verified address is stored, since administrators name users by it;
  * other claims only if a resource, the approvers of calls or a decision point depend on them.
  */
-async function saveProfile(
-  { store, options }: PageContext,
+async function saveClaims(
+  context: PageContext,
   accountId: string,
   { user, identityProvider }: FederatedLoginResult,
 ): Promise<void> {
+  const { options } = context;
   const isUnused =
     !options.approvals &&
     options.decideScopes === undefined &&
@@ -136,7 +138,8 @@ async function saveProfile(
       (resource) => serializeClaimRules(resource) === null && claimsOfLimits(resource).length === 0,
     );
   const profile = readProfile(user, identityProvider.userClaims);
-  await store.saveProfile(accountId, isUnused ? { email: profile.email, name: null, groups: [] } : profile);
+  const saved = isUnused ? { email: profile.email, name: null, groups: [] } : profile;
+  await saveProfile(context, accountId, saved, identityProvider.id);
 }
 
 /** The user may have signed in at the provider long before; without `auth_time`, its response is the sign-in. */

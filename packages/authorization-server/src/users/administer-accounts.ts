@@ -5,6 +5,7 @@ import { hashSecret, newSecret } from '../secrets.ts';
 import type { AccountLinkRecord, AccountRecord, AccountRole } from '../store/index.ts';
 import { createAccountRecord, emailKey, findAccountsByVerifiedEmail } from './accounts.ts';
 import { unusableHash } from './passwords.ts';
+import { saveProfile } from './save-profile.ts';
 import { claimGroups, claimText, type ReleasedClaims, readUserClaims } from './user-claims.ts';
 
 /** Lifetimes of one-time links, in seconds. */
@@ -182,11 +183,16 @@ export function createAccountAdministration(context: AccountAdministrationContex
       const { id } = account;
       const before = await store.findProfile(id);
       const { groups: earlier } = await readUserClaims(store, id, ['groups']);
-      const isSaved = await store.saveProfile(id, {
-        email: null,
-        name: name === undefined ? (before?.name ?? null) : claimText(name),
-        groups: groups === undefined ? (before?.groups ?? []) : claimGroups(groups),
-      });
+      const isSaved = await saveProfile(
+        context,
+        id,
+        {
+          email: null,
+          name: name === undefined ? (before?.name ?? null) : claimText(name),
+          groups: groups === undefined ? (before?.groups ?? []) : claimGroups(groups),
+        },
+        null,
+      );
       const { groups: current = [] } = await readUserClaims(store, id, ['groups']);
       if (endsAccess && earlier?.some((group) => !current.includes(group)) === true) await endGrants(id);
       return isSaved;

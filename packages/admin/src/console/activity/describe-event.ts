@@ -36,6 +36,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'account.linked': '{user} was recognized by a verified address, as {issuer} states it',
   'account.removed': 'The account {user} was removed',
   'account.reset_link_created': 'A one-time link to sign in was created for {user}',
+  'account.profile_changed': 'The groups of {user} changed from {previousGroups} to {groups}',
   'account.role_changed': '{user} got the role {role} in place of {previousRole}',
   'admin.changed': '{user} changed {operation} of {target}{because}',
   'approval.consumed': '{app} used the approval of {tool} for {user}',
@@ -159,7 +160,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 
 /** What operators, or the configuration of servers, changed. */
 const CHANGED =
-  /^(admin|tool|key|client|initial_access_token|scim)\.|^account\.(disabled|enabled|removed|role_changed)$/;
+  /^(admin|tool|key|client|initial_access_token|scim)\.|^account\.(disabled|enabled|removed|role_changed|profile_changed)$/;
 
 /** Describes an event. A type of another version is named. */
 export function describeEvent(event: AuditEventRecord, names: EventNames): EventWords {
@@ -175,6 +176,8 @@ export function describeEvent(event: AuditEventRecord, names: EventNames): Event
       tone: isAllowed && !failed ? 'plain' : 'refused',
     };
   }
+  if (type === 'account.profile_changed' && String(details['groups']) === String(details['previousGroups']))
+    return { pieces: fill('The name of {user} was changed', event, names), tone: 'changed' };
   const refusal = REFUSALS[type];
   const sentence = refusal ?? SENTENCES[type] ?? type.replaceAll(/[._]/g, ' ');
   const tone = refusal !== undefined ? 'refused' : CHANGED.test(type) ? 'changed' : 'plain';
@@ -201,6 +204,8 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   target: 'something',
   role: 'no role',
   previousRole: 'no role',
+  groups: 'none',
+  previousGroups: 'none',
   decidedBy: 'an approver',
   count: 'some',
 };
@@ -228,6 +233,11 @@ function pieceOf(name: string, { accountId, clientId, details }: AuditEventRecor
     }
     case 'tool':
       return code(detail('tool') ?? detail('target') ?? detail('method'));
+    case 'groups':
+    case 'previousGroups': {
+      const groups = details[name];
+      return named(Array.isArray(groups) && groups.length > 0 ? groups.join(', ') : null);
+    }
     case 'because': {
       const reason = detail('reason');
       return reason === null ? '' : { name: `: ${reason}` };

@@ -50,6 +50,16 @@ describe('an event in plain words', () => {
       'refused',
     ],
     [
+      say('account.profile_changed', 0, { details: { groups: ['platform', 'leads'], previousGroups: [] } }),
+      'The groups of ada@example.com changed from none to platform, leads',
+      'changed',
+    ],
+    [
+      say('account.profile_changed', 0, { details: { groups: ['leads'], previousGroups: ['leads'] } }),
+      'The name of ada@example.com was changed',
+      'changed',
+    ],
+    [
       say('request.rejected', 0, {
         clientId: null,
         details: { endpoint: '/token', error: 'invalid_grant', reason: 'the code has expired' },
