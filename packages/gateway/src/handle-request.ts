@@ -1,6 +1,6 @@
 /** Handles one authorized request: the effects of `request-phases.ts`. */
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { ApprovedUse } from '@portcullis/authorization-server';
 import { allowLongBody, onShutdown } from '@portcullis/http/node';
@@ -93,6 +93,11 @@ function mayPassEarly({ server, incoming }: GatewayRequest, { messages: [message
   return message.method !== 'initialize';
 }
 
+/** Nothing reads them from here on. @see MCP 2026-07-28, Streamable HTTP, earlier revisions: "ignore it" */
+function ignoreSession(headers: IncomingHttpHeaders): void {
+  for (const name of ['mcp-session-id', 'last-event-id']) if (name in headers) delete headers[name];
+}
+
 export class RequestHandling {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
@@ -121,6 +126,7 @@ export class RequestHandling {
           'allow',
           'POST, GET, DELETE',
         ]);
+      if (incoming.headers['mcp-protocol-version'] === STATELESS) ignoreSession(incoming.headers);
       this.#served.path.checkHandles(this.#request);
       if (incoming.method !== 'POST') {
         this.#on({ kind: 'bodiless' });

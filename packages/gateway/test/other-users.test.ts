@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { json, startBackend } from './support/backend.ts';
-import { callOf, lastMessage, sendStateless, startSession } from './support/client.ts';
+import { callOf, lastMessage, sendStateless, startSession, textOf } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -69,6 +69,48 @@ describe('the session of another user', () => {
       expect(await alice.call(tool)).toBe(pid);
     },
   );
+});
+
+describe('the headers of a session in a stateless request', () => {
+  const version = '2026-07-28';
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const ask = (gateway: TestGateway, headers: Readonly<Record<string, string>>) =>
+    gateway.send('bob', {
+      message: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pid', arguments: {}, _meta } },
+      headers: { 'mcp-method': 'tools/call', 'mcp-name': 'pid', 'last-event-id': 'unknown', ...headers },
+    });
+
+  it('are ignored: the process of another user is not reached', async () => {
+    const gateway = await start([tiny()]);
+    const alice = await startSession(gateway, 'alice');
+    const headers = { 'mcp-session-id': alice.session, 'mcp-protocol-version': version };
+    const response = await ask(gateway, headers);
+    expect(response.headers.has('mcp-session-id')).toBe(false);
+    const pid = await textOf(response);
+    expect(Number(pid)).toBeGreaterThan(0);
+    expect(pid).not.toBe(await alice.call('pid'));
+    expect((await ask(gateway, { 'mcp-session-id': alice.session })).status).toBe(404);
+  });
+
+  it('are not sent to a backend over HTTP', async () => {
+    const backend = await startBackend(({ body }, response) => {
+      const { id } = JSON.parse(body);
+      json(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', content: [] } });
+    });
+    onTestFinished(() => backend.close());
+    const gateway = await start([
+      { path: '/mcp', name: 'Files', backend: { url: backend.url }, review: 'auto' },
+    ]);
+    const headers = { 'mcp-session-id': 'unknown', 'mcp-protocol-version': version };
+    expect((await ask(gateway, headers)).status).toBe(200);
+    const reached = backend.received.at(-1)?.headers ?? {};
+    expect(Object.keys(reached)).toContain('mcp-name');
+    expect(Object.keys(reached)).not.toContain('mcp-session-id');
+    expect(Object.keys(reached)).not.toContain('last-event-id');
+  });
 });
 
 describe('a user who claims other capabilities again and again', () => {
