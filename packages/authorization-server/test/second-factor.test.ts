@@ -95,6 +95,22 @@ async function switchOn(t: Scene): Promise<SetUp> {
 }
 
 describe('enabling MFA', () => {
+  it('leads an operator to the console by a new sign-in, although the first one is recent', async () => {
+    const t = await setScene();
+    const { secret } = await switchOn(t);
+    const again = '/login?to=console&again=yes';
+    expect((await t.visitor.open('/login?to=account&again=yes')).path).toBe('/account');
+    const page = await t.visitor.open(again);
+    expect([page.path, textOf(page)]).toEqual([
+      again,
+      expect.stringContaining('Sign in again, with your second factor, to administer this installation'),
+    ]);
+    const code = { code: codeOf(secret, t.clock.now) };
+    const second = await t.visitor.submit(page, { email: EMAIL, password: PASSWORD });
+    expect((await t.visitor.submit(second, code)).path).toBe('/admin');
+    expect((await t.visitor.open(again)).path).toBe('/admin');
+  });
+
   it('MFA is enabled by a valid code; the secret is stored encrypted and recovery codes hashed', async () => {
     const t = await setScene();
     const { secret, recovery } = await switchOn(t);

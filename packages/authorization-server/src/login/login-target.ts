@@ -1,6 +1,6 @@
 /** The login target: where the browser goes after login, either an authorization transaction or an account page (return-to). */
 import type { HttpRequest, HttpResponse } from '@portcullis/http';
-import type { Parameters } from '@portcullis/protocol';
+import { acrOf, type Parameters, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
 import type { PageContext } from '../authorization/page-context.ts';
@@ -113,13 +113,20 @@ async function findAccountPageTarget(
   const again = parameters.one('again') === undefined ? {} : { again: 'yes' };
   const fields = { to, ...again };
   const path = loginPath(to, 'again' in again);
-  const age = user === null ? Number.POSITIVE_INFINITY : clock() - user.signedInAt;
+  // The console misses the second factor of a session, however recent that is.
+  const isEnough =
+    user !== null &&
+    (to === 'console'
+      ? satisfiesAcr(acrOf({ methods: user.methods ?? [] }), [TWO_FACTORS])
+      : clock() - user.signedInAt < RECENT_LOGIN_SECONDS);
   return {
-    purpose: { to: user !== null && 'again' in again ? 'once-more' : to },
+    purpose: {
+      to: user === null || !('again' in again) ? to : to === 'console' ? 'two-factors' : 'once-more',
+    },
     transactionId: null,
     fields,
     binding: ['visit', hashSecret(cookie), user?.sessionHash ?? ''],
-    isSignedIn: 'again' in again ? age < RECENT_LOGIN_SECONDS : user !== null,
+    isSignedIn: 'again' in again ? isEnough : user !== null,
     requiresFreshLogin: 'again' in again,
     restartPath: path,
     cookies:

@@ -24,10 +24,10 @@ interface LoginProvider {
   readonly issuer: string;
 }
 
-/** `once-more`: the user has a session but needs a recent login. */
+/** The user has a session but needs a recent login, or one with two factors for the console. */
 export type LoginPurpose =
   | { readonly appName: string; readonly serverName: string }
-  | { readonly to: AccountSection | 'once-more' };
+  | { readonly to: AccountSection | 'once-more' | 'two-factors' };
 
 export interface LoginPage {
   /** What the user logs in for. */
@@ -99,7 +99,8 @@ export function describePurpose(layout: Layout, about: LoginPurpose): Markup | s
   if ('appName' in about) {
     return layout.say('sign-in.for-app', { app: html`<strong><bdi>${about.appName}</bdi></strong>` });
   }
-  return layout.text(about.to === 'once-more' ? 'sign-in.once-more' : `sign-in.for-${about.to}`);
+  const { to } = about;
+  return layout.text(to === 'once-more' || to === 'two-factors' ? `sign-in.${to}` : `sign-in.for-${to}`);
 }
 
 /** Ends the request with `access_denied` for the app. */
