@@ -113,9 +113,10 @@ export interface AuthorizationServer {
   readonly securityEventKeys: SecurityEventKeys;
   /**
    * The ID token with which the user of a grant logged in at their identity provider, for its token exchange (ID-JAG).
-   * @throws OAuthError `invalid_grant`, `invalid_target` if there is none, `temporarily_unavailable`
+   * @param clientId the client of the token endpoint that receives it, which has to be its audience
+   * @throws OAuthError `invalid_grant`, `invalid_target` if there is none for this client, `temporarily_unavailable`
    */
-  upstreamIdToken(grantId: string): Promise<string>;
+  upstreamIdToken(grantId: string, clientId: string): Promise<string>;
   /** Accounts that users have connected at the backends of a gateway, for the gateway in the same process. */
   readonly connectedAccounts: ConnectedAccounts;
   /** Approvals of calls, for the gateway in the same process; if the option `approvals` is off, none can be given. */

@@ -1,6 +1,7 @@
 /** Provider tokens: grants live while they do; they are refreshed once for all processes, and revoked with their grant. */
 
 import type { AccessTokenClaims } from '@portcullis/protocol';
+import { decodeJwt } from 'jose';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
@@ -702,7 +703,7 @@ describe('the ID token of a login', () => {
     const files = await startFiles();
     files.idTokenLifetime = 60;
     const { t, claims } = await signIn(openId(files));
-    const first = await t.server.upstreamIdToken(claims.grant_id);
+    const first = await t.server.upstreamIdToken(claims.grant_id, 'portcullis');
     files.idTokenLifetime = 600;
     return { files, t, first, grantId: claims.grant_id };
   }
@@ -713,16 +714,25 @@ describe('the ID token of a login', () => {
 
   it('is renewed by a refresh once it has expired, once for requests at the same time, and is about the same user', async () => {
     const { files, t, first, grantId } = await signInBriefly();
-    expect(await t.server.upstreamIdToken(grantId)).toBe(first);
+    expect(await t.server.upstreamIdToken(grantId, 'portcullis')).toBe(first);
     expect(files.renewals()).toBe(0);
     t.clock.now += 45;
-    const [one, two] = await Promise.all([1, 2].map(() => t.server.upstreamIdToken(grantId)));
+    const [one, two] = await Promise.all([1, 2].map(() => t.server.upstreamIdToken(grantId, 'portcullis')));
     expect(two).toBe(one);
     expect(one).not.toBe(first);
     expect(payloadOf(one ?? '')['sub']).toBe(payloadOf(first)['sub']);
     expect(files.renewals()).toBe(1);
-    expect(await t.server.upstreamIdToken(grantId)).toBe(one);
+    expect(await t.server.upstreamIdToken(grantId, 'portcullis')).toBe(one);
     expect(files.renewals()).toBe(1);
+  });
+
+  it('goes to the client that is its audience alone: at another provider, its user has none', async () => {
+    const { t, claims } = await signIn(openId(await startFiles()));
+    const { grant_id: grantId } = claims;
+    await expect(t.server.upstreamIdToken(grantId, 'another client')).rejects.toMatchObject({
+      code: 'invalid_target',
+    });
+    expect(decodeJwt(await t.server.upstreamIdToken(grantId, 'portcullis')).aud).toBe('portcullis');
   });
 
   it('that the identity provider does not renew is an error, and no storm of refreshes', async () => {
@@ -730,7 +740,9 @@ describe('the ID token of a login', () => {
     files.idTokenLifetime = 1;
     t.clock.now += 45;
     for (let tries = 0; tries < 3; tries += 1)
-      await expect(t.server.upstreamIdToken(grantId)).rejects.toMatchObject({ code: 'access_denied' });
+      await expect(t.server.upstreamIdToken(grantId, 'portcullis')).rejects.toMatchObject({
+        code: 'access_denied',
+      });
     expect(files.renewals()).toBe(1);
     // The grant has not ended.
     expect((await t.store.findProviderTokens(grantId))?.endedAt).toBeNull();
@@ -745,11 +757,11 @@ describe('the ID token of a login', () => {
     const liar = await startLiar();
     const { t, claims } = await signIn(openId(liar));
     const { grant_id: grantId } = claims;
-    const first = await t.server.upstreamIdToken(grantId);
+    const first = await t.server.upstreamIdToken(grantId, 'portcullis');
     const exp = t.clock.now + 3600;
     liar.lies = { renewed: 'ada', ...lies, claims: { exp, ...('claims' in lies && lies.claims) } };
     t.clock.now += 290;
-    const renewed = await t.server.upstreamIdToken(grantId).catch((error: unknown) => error);
+    const renewed = await t.server.upstreamIdToken(grantId, 'portcullis').catch((error: unknown) => error);
     if (isTaken) expect([renewed === first, payloadOf(String(renewed))['exp']]).toEqual([false, exp]);
     else expect(renewed).toMatchObject({ code: 'access_denied' });
     expect((await t.store.findProviderTokens(grantId))?.version).toBe(2);

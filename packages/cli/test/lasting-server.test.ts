@@ -28,7 +28,7 @@ describe('the lasting authorization server', () => {
         lasting.isLive({} as never),
         lasting.readPersonalAccessToken(''),
         lasting.upstreamToken({} as never),
-        lasting.upstreamIdToken(''),
+        lasting.upstreamIdToken('', ''),
         lasting.signUserAssertion({} as never, ''),
         componentPages.findSession({} as never),
         connectedAccounts.find('', ''),

@@ -143,7 +143,7 @@ describe('an organization that vouches for its users', () => {
     return { url: `http://localhost:${(server.address() as AddressInfo).port}/token`, idTokens };
   }
 
-  async function setScene() {
+  async function setScene(clientId = 'portcullis') {
     const company = await startOidc();
     onTestFinished(() => company.close());
     const issuer = await startAssertionIssuer();
@@ -171,7 +171,7 @@ describe('an organization that vouches for its users', () => {
         as: 'enterprise',
         clientId: 'gateway',
         clientSecret,
-        identityProvider: { tokenEndpoint: exchange.url, clientId: 'portcullis', clientSecret: 'secret' },
+        identityProvider: { tokenEndpoint: exchange.url, clientId, clientSecret: 'secret' },
       },
       (origin) => {
         company.registerRedirectUri(`${origin}/callback/company`);
@@ -211,6 +211,13 @@ describe('an organization that vouches for its users', () => {
     expect(users[0]).not.toEqual(users[1]);
     expect(exchange.idTokens.map((token) => decodeJwt(token).sub)).toEqual(['ada', 'bob']);
     expect(new Set(backend.accepted.map(({ principal }) => principal.subject)).size).toBe(2);
+  });
+
+  it('gets no ID token of another identity provider, at which users sign in as well', async () => {
+    const { gateway, exchange, backend } = await setScene('a client of the organization');
+    const response = await call(gateway, await signIn(gateway, 'ada'));
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_target' }]);
+    expect([exchange.idTokens, backend.accepted]).toEqual([[], []]);
   });
 
   it('gets a renewed ID token once that of the login has expired', async () => {

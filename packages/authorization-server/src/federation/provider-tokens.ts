@@ -3,7 +3,7 @@ import { intersectScopes, missingScopes, OAuthError, type Scopes } from '@portcu
 import type { ProviderTokensRecord } from '../store/index.ts';
 import { type ProviderTokenLiveness, ProviderTokensEndedError } from './liveness.ts';
 import { grantableUntil } from './liveness-rule.ts';
-import { isIdTokenExpired } from './provider/id-tokens.ts';
+import { isIdTokenExpired, isIdTokenFor } from './provider/id-tokens.ts';
 import type { FederationContext } from './provider/identity-provider.ts';
 import { coveredScopes } from './provider/identity-provider.ts';
 import { type ProviderTokenSet, providerTokensContext } from './provider/token-set.ts';
@@ -58,9 +58,10 @@ export interface ProviderTokens {
   limitsOf(grantId: string, scopes: Scopes): Promise<{ readonly until: number; readonly scopes: Scopes }>;
   /**
    * The ID token with which the user of a grant logged in at the identity provider, or the one that replaced it.
+   * @param clientId the client of the token endpoint that receives it; its audience, or it is of another provider
    * @throws OAuthError as `tokenFor`; `invalid_target` if the provider issued none, `access_denied` if it has expired
    */
-  idTokenFor(grantId: string): Promise<string>;
+  idTokenFor(grantId: string, clientId: string): Promise<string>;
   /** Resolves when no refresh at a provider is in progress, whose response would be lost. */
   whenIdle(): Promise<void>;
 }
@@ -147,9 +148,10 @@ function createIdTokenFor(
 ): ProviderTokens['idTokenFor'] {
   const renewals = createBackoff(clock);
 
-  return async (grantId) => {
+  return async (grantId, clientId) => {
     const { record } = await checkLive(grantId);
     const known = await readIdToken(record);
+    if (!isIdTokenFor(known, clientId)) throw noProviderTokens('the ID token is for another client');
     if (!isIdTokenExpired(known, clock())) return known;
     const renewed = await renew(record);
     if (renewed === null || isIdTokenExpired(renewed, clock())) throw expiredLogin();

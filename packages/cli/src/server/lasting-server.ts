@@ -24,7 +24,7 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
     isLive: (claims) => current().isLive(claims),
     readPersonalAccessToken: (token) => current().readPersonalAccessToken(token),
     upstreamToken: (claims, want) => current().upstreamToken(claims, want),
-    upstreamIdToken: (grantId) => current().upstreamIdToken(grantId),
+    upstreamIdToken: (grantId, clientId) => current().upstreamIdToken(grantId, clientId),
     signUserAssertion: (user, audience) => current().signUserAssertion(user, audience),
     connectedAccounts: {
       find: (grantId, backend) => current().connectedAccounts.find(grantId, backend),

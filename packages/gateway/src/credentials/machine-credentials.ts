@@ -51,7 +51,7 @@ export function createMachineCredentials(
       case 'enterprise': {
         const { tokenEndpoint, clientId, clientSecret } = definition.identityProvider;
         const identityProvider = { tokenEndpoint, clientId, ...(clientSecret !== null && { clientSecret }) };
-        const subjectToken = () => users.upstreamIdToken(principal.grantId ?? '');
+        const subjectToken = () => users.upstreamIdToken(principal.grantId ?? '', clientId);
         const grant = { kind: 'enterprise', identityProvider, subjectToken } as const;
         return signIn(backend, { client, scopes, clock, grant });
       }

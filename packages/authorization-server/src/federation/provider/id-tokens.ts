@@ -13,6 +13,12 @@ export function isIdTokenExpired(idToken: string, now: number): boolean {
   return typeof exp !== 'number' || exp - MARGIN <= now;
 }
 
+/** Whether a client is an audience of an ID token: only a provider that knows it by this name may receive the token. */
+export function isIdTokenFor(idToken: string, clientId: string): boolean {
+  const { aud } = claimsOf(idToken);
+  return Array.isArray(aud) ? aud.includes(clientId) : aud === clientId;
+}
+
 /**
  * The ID token of a refresh; the one before if there is none, or none that is valid and about the same user: it must not cost the
  * only copy of the new refresh token.
