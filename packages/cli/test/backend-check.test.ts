@@ -66,7 +66,11 @@ it('says that a command is still starting when it takes long, as a download by n
   await vi.advanceTimersByTimeAsync(4_900);
   expect(complaints).toEqual([]);
   await vi.advanceTimersByTimeAsync(200);
-  expect(complaints).toEqual([expect.stringMatching(/ does not answer yet: waiting for 120 seconds$/)]);
+  expect(complaints).toEqual([
+    expect.stringMatching(
+      / does not answer yet: waiting up to 120 seconds \(still starting: npx may be downloading it\b/,
+    ),
+  ]);
   writeFileSync(downloaded, '');
   await checking;
   expect(complaints).toHaveLength(1);
@@ -90,8 +94,20 @@ it('waits for a URL that does not answer yet, and warns of an answer that is not
   setTimeout(() => server.listen(port, '127.0.0.1'), 200);
   onTestFinished(() => void server.close());
   expect(await checking).toEqual([
-    `${url} does not answer yet: waiting for 5 seconds`,
-    expect.stringContaining('404'),
+    `${url} does not answer yet: waiting up to 5 seconds`,
+    expect.stringMatching(/HTTP status 404\. There is no MCP server at this address\.$/),
+  ]);
+});
+
+it('says of a URL without the path of its MCP server that the path is often /mcp', async () => {
+  const server = createServer((_request, response) => void response.writeHead(404).end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  expect(await check({ url: `http://127.0.0.1:${port}/` })).toEqual([
+    expect.stringMatching(
+      / 404\. There is no MCP server at this address: check the path, which is often \/mcp\.$/,
+    ),
   ]);
 });
 

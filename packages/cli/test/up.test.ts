@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,6 +17,14 @@ import { createUser } from '../../../tests/support/user.ts';
 import { SettingsError } from '../src/errors.ts';
 import { prepare } from '../src/server/prepare.ts';
 import { start } from '../src/server/start.ts';
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
 
 const CALLBACK = 'http://127.0.0.1:9/callback';
 
@@ -320,8 +328,11 @@ afterEach(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-function up(flags: readonly string[], environment: Readonly<Record<string, string>> = {}): Spawned {
-  const child = spawn(process.execPath, [...sourceFlags(), main, 'up', ...flags], {
+const up = (flags: readonly string[], environment?: Readonly<Record<string, string>>): Spawned =>
+  spawnCommand(['up', ...flags], environment);
+
+function spawnCommand(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Spawned {
+  const child = spawn(process.execPath, [...sourceFlags(), main, ...words], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PORTCULLIS_DATABASE: ':memory:', PORTCULLIS_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -577,6 +588,20 @@ describe('the end', () => {
     server.child.kill('SIGINT');
     expect(await server.ended).toBe(0);
   });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'on the first %s the server exits with 0 while the start waits for a command, which ends with it',
+    async (signal) => {
+      const waiting = join(folder, `waiting-${signal}`);
+      const program = `require('node:fs').writeFileSync(${JSON.stringify(waiting)}, String(process.pid)); setInterval(() => {}, 1000)`;
+      const server = spawnCommand(['protect', '--', process.execPath, '-e', program]);
+      await expect.poll(() => existsSync(waiting) && readFileSync(waiting, 'utf8') !== '').toBe(true);
+      server.child.kill(signal);
+      expect(await server.ended).toBe(0);
+      const pid = Number(readFileSync(waiting, 'utf8'));
+      await expect.poll(() => isAlive(pid)).toBe(false);
+    },
+  );
 
   it('the server exits at once on a second SIGTERM', async () => {
     const server = up(['--app', app]);

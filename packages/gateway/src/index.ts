@@ -4,6 +4,7 @@ export type { CallAudit } from './audit/call-record.ts';
 export { type GatewayAuditEvent, gatewayAuditEvents, type ToolChangeEvent } from './audit/events.ts';
 export { createDecisionPoint, type DecisionPoint } from './authzen/decision-point.ts';
 export { findMissingIsolation } from './backends/stdio/isolation.ts';
+export { describeSlowStart } from './backends/stdio/stdio-backend.ts';
 export { findApprovedHints } from './catalogue/pins.ts';
 export {
   type BackendCredential,

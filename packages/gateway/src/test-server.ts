@@ -117,12 +117,20 @@ function late(signal: AbortSignal, definition: BackendDefinition): Promise<never
 
 function explain(
   error: unknown,
-  { name }: GatewayServer,
+  { name, backend }: GatewayServer,
 ): { readonly part: FailedPart; readonly reason: string } {
   const reason = error instanceof Error ? error.message : `${name} cannot be tested.`;
   if (!(error instanceof BackendError)) return { part: 'credential', reason };
   if (error.failure === 'challenged') return { part: 'credential', reason };
-  return { part: hasResponded(error) ? 'protocol' : 'backend', reason };
+  if (!hasResponded(error)) return { part: 'backend', reason };
+  return { part: 'protocol', reason: `${reason}${adviceOnPath(error, backend)}` };
+}
+
+/** A URL without the path of the MCP endpoint is the usual mistake. */
+function adviceOnPath({ status }: BackendError, backend: GatewayServer['backend']): string {
+  if (backend === null || backend.kind === 'stdio' || (status !== 404 && status !== 405)) return '';
+  const isUsual = backend.urls.every(({ pathname }) => pathname === '/mcp');
+  return ` There is no MCP server at this address${isUsual ? '' : ': check the path, which is often /mcp'}.`;
 }
 
 /** Whether a server responded, and refused the request. */

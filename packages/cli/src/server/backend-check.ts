@@ -43,7 +43,7 @@ async function tryBackends(
   complain: (line: string) => void,
 ): Promise<void> {
   if (servers.length === 0) return;
-  const { testServer } = await import('@portcullis/gateway');
+  const { describeSlowStart, testServer } = await import('@portcullis/gateway');
   await Promise.all(
     servers.map(async (server) => {
       const { backend } = server;
@@ -51,8 +51,11 @@ async function tryBackends(
       const isCommand = backend.kind === 'stdio';
       const patience = isCommand ? COMMAND_PATIENCE : URL_PATIENCE;
       const test = () => testServer(server, backend, patience);
+      const whySlow = isCommand ? ` ${describeSlowStart(backend)}` : '';
       const waiting = () =>
-        complain(`${describe(backend)} does not answer yet: waiting for ${patience / 1000} seconds`);
+        complain(
+          `${describe(backend)} does not answer yet: waiting up to ${patience / 1000} seconds${whySlow}`,
+        );
       const result = isCommand ? await reportSilence(test, waiting) : await untilAnswer(test, waiting);
       if (result.ok) return;
       const line = cleanLine(`${describe(backend)}: ${result.reason}`);

@@ -52,11 +52,15 @@ export async function up({ verbose, ...flags }: UpFlags, given: ProcessContext):
   const stopSignal = membership?.stopped ?? untilStopSignal(environment);
   // Files written from here on, also by the application, are readable by this user only.
   process.umask(0o077);
+  let isServing = false;
+  // A start may wait for a command, a database or an import, and has nothing to complete: it is not waited for.
+  void stopSignal.then(() => isServing || process.exit(0));
   const prepared = await prepare({ flags, environment, folder });
   const { settings } = prepared;
   const drain = settings.drain * 1000;
   const grace = settings.shutdownTimeout * 1000;
   if (membership === null && processCount(settings) > 1) {
+    isServing = true;
     const { runProcesses } = await import('./processes/run-processes.ts');
     process.exit(await runProcesses(prepared, processContext, stopSignal, drain + grace + LAST_EXIT));
   }
@@ -64,6 +68,7 @@ export async function up({ verbose, ...flags }: UpFlags, given: ProcessContext):
   // Before the start has ended: a signal that arrives between the banner and a later listener would end the process.
   const stopWatching = watchConfiguration({ flags, environment, folder }, prepared, starting, processContext);
   const running = await starting;
+  isServing = true;
   const reason = await Promise.race([stopSignal, ...(membership === null ? [] : [membership.retired])]);
   stopWatching();
   // A user at a terminal need not wait: load balancers are behind supervisors, which send SIGTERM.
