@@ -13,6 +13,7 @@ import {
   checkMessages,
   type DecidedBody,
   forbidden,
+  LISTED,
   readsArguments,
   type Sender,
   type UnapprovedCall,
@@ -160,8 +161,7 @@ function isListed(
   request: OwnedRequest,
 ): boolean {
   const { kind } = policy.decide(accessRequest(operation, request, hints, 'later'));
-  // What needs a step-up is listed: a client has to know it to call it.
-  if (kind === 'allow' || kind === 'step_up' || kind === 'approval') return true;
+  if (LISTED.has(kind)) return true;
   // Clients that begin a sign-in from the result of a call have to know the tool before they have a token or scope for it.
   const begins = operation.tool !== null && request.server.toolChallenges.length > 0;
   return begins && kind !== 'deny' && mayBecomeCallable(policy.rulesFor(operation, hints));

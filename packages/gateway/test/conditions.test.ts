@@ -103,6 +103,27 @@ describe('a condition on the target of an operation', () => {
 });
 
 describe('a condition on arguments', () => {
+  const messageOf = async (gateway: TestGateway, given: string) => {
+    const response = await gateway.send('alice', { message: transfer(given) });
+    return [response.status, ((await response.json()) as { error?: { message: string } }).error?.message];
+  };
+
+  it('that a call does not meet has an error about the arguments, for the tool is listed', async () => {
+    const { backend, gateway } = await behind(WHEN);
+    const text = 'The tool "transfer" is not allowed with these arguments.';
+    expect(await messageOf(gateway, '{"amount":101}')).toEqual([403, text]);
+    expect(backend.received).toEqual([]);
+    expect(await messageOf(gateway, '{"amount":100}')).toEqual([200, undefined]);
+  });
+
+  it('has the error of a hidden tool where another rule hides the tool from the caller', async () => {
+    const hidden = { transfer: { ...WHEN.transfer, groups: ['bank'] } };
+    const { gateway } = await behind(hidden);
+    const text = 'The tool "transfer" is not available to you here.';
+    for (const amount of [100, 101])
+      expect(await messageOf(gateway, `{"amount":${amount}}`)).toEqual([403, text]);
+  });
+
   it.each([
     ['as it is', '{"amount":100}'],
     ['with whitespace', '{ "amount" : 1e2 }'],

@@ -88,6 +88,8 @@ export function checkMessages(
         unapproved = { message, approvals: decision.approvals, because: decision.because };
         continue;
       }
+      if (decision.kind === 'deny' && isOtherwiseAllowed(policy, operation, sender, hints))
+        throw argumentsForbidden(message, decision.because);
       if (decision.kind !== 'insufficient_scope') throw refusalError(decision, message, body);
       const needed = unionScopes(missing?.needed ?? [], decision.needed);
       missing = { ...decision, needed };
@@ -97,6 +99,19 @@ export function checkMessages(
   if (missing !== null && message !== undefined) throw refusalError(missing, message, body);
   return unapproved;
 }
+
+/** Whether lists show the operation to this caller, so that only its arguments are refused. */
+function isOtherwiseAllowed(
+  policy: Policy,
+  operation: ScannedMessage,
+  sender: Sender,
+  hints: ToolAnnotations | null,
+): boolean {
+  return LISTED.has(policy.decide(accessRequest(operation, sender, hints, 'later')).kind);
+}
+
+/** What needs a step-up is listed: a client has to know it to call it. */
+export const LISTED: ReadonlySet<PolicyDecision['kind']> = new Set(['allow', 'step_up', 'approval']);
 
 function unbatchable({ id }: ScannedMessage): MessageError {
   return new MessageError('invalidRequest', 'Send a call that needs an approval by itself, not in a batch.', {
@@ -228,20 +243,30 @@ function operationsOf(message: ScannedMessage): readonly ScannedMessage[] {
 
 /** The error for an operation that is not available to this user and client. */
 export function forbidden(
-  { tool, prompt, resource, method, id }: ScannedMessage,
+  message: ScannedMessage,
   decision: RefusalDecision = 'denied',
   because: Explanation | null = null,
+): MessageError {
+  return refused(message, 'is not available to you here', decision, because);
+}
+
+/** The error for an operation that this user and client may perform with other arguments. */
+function argumentsForbidden(message: ScannedMessage, because: Explanation): MessageError {
+  return refused(message, 'is not allowed with these arguments', 'denied', because);
+}
+
+function refused(
+  { tool, prompt, resource, method, id }: ScannedMessage,
+  predicate: string,
+  decision: RefusalDecision,
+  because: Explanation | null,
 ): MessageError {
   const what =
     [tool === null ? null : 'tool', prompt && 'prompt', resource && 'resource'].find((one) => one) ??
     'method';
   const name = tool ?? prompt ?? resource ?? method;
-  return new MessageError('forbidden', `The ${what} ${JSON.stringify(name)} is not available to you here.`, {
-    status: 403,
-    id,
-    decision,
-    because,
-  });
+  const text = `The ${what} ${JSON.stringify(name)} ${predicate}.`;
+  return new MessageError('forbidden', text, { status: 403, id, decision, because });
 }
 
 /**
