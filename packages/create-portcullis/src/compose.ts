@@ -26,9 +26,10 @@ function service(answers: Answers, environment: Readonly<Record<string, string>>
     tmpfs: ["/tmp:exec,mode=1777"]
     cap_drop: [ALL]
     security_opt: ["no-new-privileges:true"]
-    stop_grace_period: 15s
+    # Above drain (3 s) and shutdownTimeout, which is above limits.firstByte of the servers (300 s): no call is lost.
+    stop_grace_period: 330s
     environment:
-${Object.entries({ HOME: '/tmp', ...environment })
+${Object.entries({ HOME: '/tmp', PORTCULLIS_SHUTDOWN_TIMEOUT: '310', ...environment })
   .map(([name, value]) => `      ${name}: ${quote(value)}`)
   .join('\n')}
     volumes:

@@ -324,6 +324,24 @@ describe('the written files', () => {
     });
   });
 
+  it.each([
+    ['public', [...PUBLIC, '--sign-in', 'accounts']],
+    ['local', [...LOCAL, '--protect', 'http://127.0.0.1:9/mcp']],
+  ])(
+    'the %s compose file gives calls as much time to complete as deploy/compose.yaml',
+    async (_, options) => {
+      const folder = createFolder();
+      await run(folder, ['.', ...options]);
+      const timesOf = (file: string) => {
+        const { stop_grace_period: grace, environment } = parse(file).services.portcullis;
+        return [grace, environment.PORTCULLIS_SHUTDOWN_TIMEOUT];
+      };
+      const deployed = readFileSync(new URL('../../../deploy/compose.yaml', import.meta.url), 'utf8');
+      expect(timesOf(read(folder, 'compose.yaml'))).toEqual(timesOf(deployed));
+      expect(timesOf(deployed)).toEqual(['330s', '310']);
+    },
+  );
+
   it('the local compose file is reachable from this computer only, with SQLite in a volume', async () => {
     const folder = createFolder();
     await run(folder, ['.', '--protect', 'env LEVEL=1 node notes.js', ...LOCAL]);
@@ -335,7 +353,7 @@ describe('the written files', () => {
       ['portcullis'],
       'host',
       undefined,
-      { HOME: '/tmp' },
+      { HOME: '/tmp', PORTCULLIS_SHUTDOWN_TIMEOUT: '310' },
       ['data'],
     ]);
   });
