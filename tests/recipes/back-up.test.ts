@@ -37,8 +37,10 @@ interface Operator {
   readonly folder: string;
   /** Runs lines of a shell to their end, with the names of this computer in place of those of the guide. @returns its output */
   shell(lines: string, environment?: Readonly<Record<string, string>>): Promise<string>;
-  /** Starts lines of a shell that run a server. @returns its URL once it is ready, and how to stop it */
-  serve(lines: string): Promise<{ readonly url: string; readonly stop: () => Promise<void> }>;
+  /** Starts lines of a shell that run a server, with no settings but theirs. @returns its URL once it is ready, and how to stop it */
+  serve(
+    lines: string,
+  ): Promise<{ readonly url: string; readonly output: () => string; readonly stop: () => Promise<void> }>;
 }
 
 /** A folder where `node` is this one, and `portcullis` that of the sources. */
@@ -66,7 +68,6 @@ function createOperator(): Operator {
       HOME: folder,
       XDG_CONFIG_HOME: folder,
       TZ: 'UTC',
-      PORTCULLIS_CONFIG: 'portcullis.json',
     },
   };
   return {
@@ -81,7 +82,19 @@ function createOperator(): Operator {
       const words = here(lines).replace(/^portcullis up/m, 'exec portcullis up');
       const child = spawn('bash', ['-euc', words], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
       onTestFinished(() => end(child));
-      return { url: await urlOf(child), stop: () => end(child) };
+      let written = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          written += text;
+        });
+      const url = await new Promise<string>((resolve, reject) => {
+        child.stdout.on('data', () => {
+          const ready = /^ready (\S+)$/m.exec(written)?.[1];
+          if (ready !== undefined) resolve(ready);
+        });
+        child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${written}`)));
+      });
+      return { url, output: () => written, stop: () => end(child) };
     },
   };
 }
@@ -93,19 +106,6 @@ async function end(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-function urlOf(child: ChildProcess): Promise<string> {
-  let written = '';
-  return new Promise((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        written += text;
-        const url = /^ready (\S+)$/m.exec(written)?.[1];
-        if (url !== undefined) resolve(url);
-      });
-    child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${written}`)));
-  });
-}
-
 const isInstalled = (program: string) =>
   (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, program)));
 
@@ -115,7 +115,7 @@ describe('the guide to backups', () => {
   it('backs up SQLite twice, rehearses with the right key without a change of the backup, and restores it', async () => {
     const { folder, shell, serve } = createOperator();
     const port = await reservePort();
-    const server = await serve(`portcullis up --port ${port}`);
+    const server = await serve(`portcullis up --config portcullis.json --port ${port}`);
     await shell('portcullis users add before@example.com');
 
     const withNode = blockWith('VACUUM INTO');
@@ -135,18 +135,20 @@ describe('the guide to backups', () => {
     const digests = () =>
       readdirSync(join(folder, 'backup')).map((name) => [name, digestOf(join(folder, 'backup', name))]);
     const before = digests();
+    await shell(blockWith('mkdir -p -m 700 rehearsal'));
     const rehearse = blockWith('--port 8605').replace('8605', String(await reservePort()));
     writeFileSync(join(folder, 'safe/other.key'), randomBytes(32).toString('base64url'), { mode: 0o600 });
     const withOtherKey = rehearse.replace('portcullis.key', 'other.key');
     await expect(serve(withOtherKey)).rejects.toThrow('the master key does not decrypt');
     const rehearsal = await serve(rehearse);
     expect((await fetch(`${rehearsal.url}/readyz`)).status).toBe(200);
+    expect(rehearsal.output()).not.toContain('PORTCULLIS_FILE_MODE');
     await rehearsal.stop();
     expect(digests()).toEqual(before);
 
     await server.stop();
     await shell(blockWith('rm -f data/portcullis.db'));
-    const restored = await serve(`portcullis up --port ${port}`);
+    const restored = await serve(`portcullis up --config portcullis.json --port ${port}`);
     const users = await shell('portcullis users list');
     expect(users).toContain('before@example.com');
     expect(users).not.toContain('after@example.com');
