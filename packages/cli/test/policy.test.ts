@@ -28,6 +28,7 @@ const servers = [
     },
   },
   { path: '/all', merges: { bank: '/bank' } },
+  { path: '/reviewed', backend: { url: 'http://127.0.0.1:9002/mcp' } },
 ];
 
 const location = ['--config', 'c.json', '--public-url', 'https://mcp.example'];
@@ -107,6 +108,20 @@ Considered:
     expect((await policy(...close)).output).toContain('.requires: the sign-in is too long ago');
     const now = Math.floor(Date.now() / 1000);
     expect((await policy(...close, '--claims', `{"auth_time":${now}}`)).output).toContain('\nallowed\n');
+  });
+
+  it('refuses a tool without an approved definition, once the gateway knows the tools of the server', async () => {
+    const explained = async (tool: string) =>
+      (await policy('explain', '--server', '/reviewed', '--tool', tool, ...ada)).output;
+    expect(await explained('unseen')).toContain('\n  hints   unknown: no approved definition\nallowed\n');
+    const store = await openStore(join(folder, 'p.db'));
+    const list = { server: '/reviewed', backend: 'http://127.0.0.1:9002/mcp', kind: 'tool' } as const;
+    await store.saveFirstPins(list, [{ name: 'seen', hash: 'a', definition: '{"name":"seen"}' }], 1);
+    await store.close();
+    expect(await explained('unseen')).toContain(
+      '\nrefused: no definition of this tool is approved (npm run -s portcullis -- servers review)\n',
+    );
+    expect(await explained('seen')).toContain('\nallowed\n');
   });
 
   it('explains an operation of a merged server by the rules of its member', async () => {

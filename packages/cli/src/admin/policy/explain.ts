@@ -42,8 +42,9 @@ export async function explain(flags: ExplainFlags, processContext: ProcessContex
   const issuer = issuerOf(configured.installation.settings);
   const text = await withStore(configured.installation, async (tools) => {
     const caller = await callerOf(flags, createPrincipals(configured, tools, issuer));
-    const hints = await hintsFor(found, tools);
-    return explanationText(found, { flags, caller, hints, now: tools.clock() });
+    const tool = await findTool(found, tools);
+    const review = `${processContext.command} servers review`;
+    return explanationText(found, { flags, caller, ...tool, review, now: tools.clock() });
   });
   processContext.write(text);
   if (configured.installation.settings.policy?.authzen !== undefined)
@@ -68,25 +69,30 @@ async function callerOf(
   });
 }
 
-/** The hints of the tool's approved definitions; `null`: it has none. */
-async function hintsFor(
-  { server, operation }: DecidingPolicy,
-  { store }: Tools,
-): Promise<ToolAnnotations | null> {
-  if (operation.tool === null) return null;
+/**
+ * `hints`: those of the tool's approved definitions; `null`: it has none. `isUnapproved`: the gateway knows the tools of the server,
+ * and refuses this one.
+ */
+async function findTool({ server, operation }: DecidingPolicy, { store }: Tools) {
+  if (operation.tool === null) return { hints: null, isUnapproved: false };
   const { findApprovedHints } = await import('@portcullis/gateway');
-  return (await findApprovedHints(store, server)).get(operation.tool) ?? null;
+  const approved = await findApprovedHints(store, server);
+  const hints = approved.get(operation.tool) ?? null;
+  return { hints, isUnapproved: server.review === 'first-use' && approved.size > 0 && hints === null };
 }
 
 interface Supposed {
   readonly flags: ExplainFlags;
   readonly caller: SupposedPrincipal | null;
   readonly hints: ToolAnnotations | null;
+  readonly isUnapproved: boolean;
+  /** The command that reviews definitions. */
+  readonly review: string;
   readonly now: number;
 }
 
 function explanationText({ server, operation, policy }: DecidingPolicy, given: Supposed): string {
-  const { flags, caller, hints, now } = given;
+  const { flags, caller, hints, isUnapproved, review, now } = given;
   const request: AccessRequest = {
     principal: caller?.principal ?? null,
     operation,
@@ -99,13 +105,16 @@ function explanationText({ server, operation, policy }: DecidingPolicy, given: S
   const { decision, considered } = policy.explain(request);
   const notGrantable = caller?.notGrantable ?? [];
   if (flags.json)
-    return `${cleanJson({ server: server.path, operation, caller: request.principal, hints, decision, considered, notGrantable })}\n`;
+    return `${cleanJson({ server: server.path, operation, caller: request.principal, hints, isUnapproved, decision, considered, notGrantable })}\n`;
   const open = considered.filter(({ outcome }) => outcome === 'open');
   const limited = notGrantable.map(({ scope, reason }) => [`  ${scope}`, reason]);
   return [
     `${server.path}: ${cleanLine(operationText(operation))}\n`,
     columns(factsOf(request.principal, server, hints).map(([name, text]) => [`  ${name}`, cleanLine(text)])),
-    decisionText(decision, open),
+    // What the rules refuse finally is refused first.
+    isUnapproved && decision.kind !== 'deny' && decision.kind !== 'challenge'
+      ? `refused: no definition of this tool is approved (${review})\n`
+      : decisionText(decision, open),
     'Considered:\n',
     considered.length === 0 ? '  no rule\n' : consideredText(considered),
     ...(limited.length === 0 ? [] : ['Scopes that the user cannot be granted:\n', columns(limited)]),
