@@ -49,6 +49,7 @@ describe('acr and amr of an identity provider', () => {
     const t = await setProviderScene({ ...claims }, values);
     const end = await logInByProvider(t.visitor, requestOf({ acr_values: '2fa' }));
     expect(end.left?.searchParams.get('error')).toBe(UNMET);
+    expect(end.left?.searchParams.get('error_description')).toContain('at the identity provider');
     expect(end.left?.searchParams.has('code')).toBe(false);
     const { body } = await redeemAt(t, await logInByProvider(t.visitor));
     expect(claimsOf(body['access_token'])).toMatchObject({ acr: '1fa', amr: ['fed'] });

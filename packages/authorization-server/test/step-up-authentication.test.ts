@@ -1,7 +1,7 @@
 /** Step-up authentication (RFC 9470): `acr_values` and `max_age`, and what tokens say about the sign-in. */
 import { describe, expect, it } from 'vitest';
 import { codeOf, secretOn } from './code-app.ts';
-import { CALLBACK, claimsOf, redemption, refreshing } from './server-under-test.ts';
+import { CALLBACK, claimsOf, ISSUER, redemption, refreshing } from './server-under-test.ts';
 import {
   decide,
   EMAIL,
@@ -99,8 +99,13 @@ describe('acr_values', () => {
     await decide(t.visitor, requestOf());
     expect(await open(t, { acr_values: '2fa' })).toBe('/login');
     const before = await t.store.listGrants('user_ada', t.clock.now, null, 10);
-    const { left } = await decide(t.visitor, requestOf({ acr_values: '2fa' }));
+    const login = await t.visitor.open(requestOf({ acr_values: '2fa' }));
+    // Before the consent page: the user would decide in vain.
+    const { left } = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
     expect(left?.searchParams.get('error')).toBe('unmet_authentication_requirements');
+    expect(left?.searchParams.get('error_description')).toBe(
+      `This needs a sign-in with two factors. Add an authenticator app or a passkey at ${ISSUER}/account, then try again.`,
+    );
     expect(left?.searchParams.has('code')).toBe(false);
     expect(await t.store.listGrants('user_ada', t.clock.now, null, 10)).toEqual(before);
     expect(await open(t, { acr_values: '2fa 1fa' })).toBe('/consent');
@@ -122,7 +127,9 @@ describe('acr_values', () => {
 
   it('a class that this server does not know cannot be met', async () => {
     const t = await setScene();
-    const { left } = await decide(t.visitor, requestOf({ acr_values: 'urn:example:gold' }));
+    const login = await t.visitor.open(requestOf({ acr_values: 'urn:example:gold' }));
+    const { left } = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
     expect(left?.searchParams.get('error')).toBe('unmet_authentication_requirements');
+    expect(left?.searchParams.get('error_description')).toContain('there are 1fa and 2fa');
   });
 });

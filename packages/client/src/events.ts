@@ -52,4 +52,6 @@ export type SignInReason =
   | 'tokens_rejected'
   | 'session_ended'
   | 'insufficient_scope'
+  /** The operation needs a more recent sign-in, or one of another class. */
+  | 'insufficient_user_authentication'
   | 'requested';

@@ -334,13 +334,21 @@ describe('an operation that demands another sign-in', () => {
       const challenge = `Bearer error="insufficient_user_authentication", ${demand}`;
       return { status: 401, headers: { 'www-authenticate': challenge } };
     });
-    const response = await world.client().fetch(world.serverUrl, { method: 'POST', body: 'call' });
-    return { world, response };
+    const reasons: string[] = [];
+    const client = world.client({
+      onEvent: (event) => void (event.type === 'sign_in.started' && reasons.push(event.reason)),
+    });
+    const response = await client.fetch(world.serverUrl, { method: 'POST', body: 'call' });
+    return { world, response, reasons };
   }
 
   it('signs in again as the challenge demands, without a refresh, and repeats the call', async () => {
-    const { world, response } = await demanding('acr_values="2fa", max_age="300"', (opened) => opened === 2);
+    const { world, response, reasons } = await demanding(
+      'acr_values="2fa", max_age="300"',
+      (opened) => opened === 2,
+    );
     expect(await response.text()).toBe('done');
+    expect(reasons).toEqual(['no_tokens', 'insufficient_user_authentication']);
     const [first, second] = world.user.opened.map(({ searchParams }) => searchParams);
     expect([first?.get('acr_values'), first?.get('max_age')]).toEqual([null, null]);
     expect([second?.get('acr_values'), second?.get('max_age'), second?.get('scope')]).toEqual([

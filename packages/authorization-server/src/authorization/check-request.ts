@@ -4,11 +4,14 @@ import {
   acrOf,
   checkAuthorizationRequest,
   OAuthError,
+  ONE_FACTOR,
   type Parameters,
   satisfiesAcr,
+  TWO_FACTORS,
   type UserAuthentication,
 } from '@portcullis/protocol';
 import type { ResolvedClient } from '../clients/client.ts';
+import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import type { User } from '../users/sessions.ts';
 import type { ConsentDecision } from './next-step.ts';
 
@@ -84,12 +87,19 @@ function isSufficient(acrValues: readonly string[], authentication: UserAuthenti
  * @see RFC 9470 §5
  */
 export function unmetAuthentication(
-  acrValues: readonly string[],
+  { issuer }: { readonly issuer: string },
+  { acrValues = [] }: Pick<AuthorizationTransactionRecord, 'acrValues'>,
   authentication: UserAuthentication | null,
 ): OAuthError | null {
   if (isSufficient(acrValues, authentication)) return null;
+  const isFederated = authentication?.methods.includes('fed') === true;
+  const way = isFederated
+    ? 'Sign in with two factors at the identity provider'
+    : `Add an authenticator app or a passkey at ${new URL(issuer).origin}/account`;
   return new OAuthError(
     'unmet_authentication_requirements',
-    'The user did not sign in as acr_values asks: the account may have no second factor.',
+    acrValues.includes(TWO_FACTORS)
+      ? `This needs a sign-in with two factors. ${way}, then try again.`
+      : `No sign-in here is of a class that acr_values names: there are ${ONE_FACTOR} and ${TWO_FACTORS}.`,
   );
 }

@@ -36,7 +36,7 @@ export async function issueCode(
   granted: GrantedAuthorization,
 ): Promise<HttpResponse> {
   const { accountId, decision } = granted;
-  const unmet = unmetAuthentication(transaction.record.acrValues ?? [], transaction.authentication);
+  const unmet = unmetAuthentication(context.options, transaction.record, transaction.authentication);
   if (unmet !== null) return rejectTransaction(context, transaction, unmet);
   const code = newSortableSecret();
   const codeRecord = createCodeRecord(context, transaction, granted, code);

@@ -1,9 +1,10 @@
 /** The consent endpoint: GET shows exactly what will be granted, and only a POST with its CSRF token decides. */
 import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
 import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
+import { unmetAuthentication } from '../authorization/check-request.ts';
 import { continueTransaction, nothingGrantable } from '../authorization/continue-transaction.ts';
 import { rejectRequest } from '../authorization/error-response.ts';
-import { denyConsent } from '../authorization/issue-code.ts';
+import { denyConsent, rejectTransaction } from '../authorization/issue-code.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { type BrowserTransaction, findTransaction, pagePath } from '../authorization/transactions.ts';
 import { upstreamScopesFor } from '../federation/provider/identity-provider.ts';
@@ -41,6 +42,11 @@ export function createConsentRoutes(pages: PageRouter<ConsentOptions>): readonly
       const transaction = await findTransaction(context, request, parameters);
       if ('missing' in transaction) return context.errors.showMissing('/consent', transaction);
       if (!canAsk(transaction)) return continueTransaction(context, transaction);
+      // Before the user decides in vain. At an identity provider the sign-in is still to come.
+      const { record, authentication, identityProvider } = transaction;
+      const unmet =
+        identityProvider === null ? unmetAuthentication(context.options, record, authentication) : null;
+      if (unmet !== null) return rejectTransaction(context, transaction, unmet);
       const pending = await loadPendingConsent(context, transaction, parameters);
       const { user, consentRequest } = pending;
       if (isNothingGrantable(transaction, consentRequest)) {

@@ -8,6 +8,7 @@ const SIGN_IN_REASONS: Readonly<Record<SignInReason, string | null>> = {
   tokens_rejected: 'the server no longer accepts the token',
   session_ended: 'the session has ended',
   insufficient_scope: 'the call requires additional scopes',
+  insufficient_user_authentication: 'this needs a more recent sign-in, or one with two factors',
   requested: null,
 };
 

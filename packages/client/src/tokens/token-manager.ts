@@ -109,14 +109,15 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
       const tokens = await refresh(latest);
       if (tokens !== null && tokens.accessToken !== rejected?.accessToken) return { tokens, by: 'refreshed' };
     }
-    const reason = reasonAfter(rejected);
+    const reason = reasonAfter(rejected, challenge);
     const plan = challenge.authentication === undefined || rejected === null ? planFirst : planSame(rejected);
     const tokens = await obtainSome({ reason, challenge, plan, prompt: null, rejected });
     return { tokens, by: 'obtained' };
   }
 
-  function reasonAfter(rejected: Tokens | null): SignInReason {
+  function reasonAfter(rejected: Tokens | null, { authentication }: ServerChallenge): SignInReason {
     if (stored.hasEnded()) return 'session_ended';
+    if (rejected !== null && authentication !== undefined) return 'insufficient_user_authentication';
     return rejected === null ? 'no_tokens' : 'tokens_rejected';
   }
 
