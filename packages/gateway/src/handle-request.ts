@@ -54,6 +54,7 @@ import {
   isPlainNotification,
   isTaskMethod,
   MessageHandles,
+  operationOf,
 } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
 import { endCallSpan, startBackendSpan, startCallSpan, startRequestSpan } from './tracing/call-span.ts';
@@ -146,8 +147,11 @@ export class RequestHandling {
   }
 
   get #identifiers(): MessageHandles {
-    return new MessageHandles(this.#services.sealer, this.#request.owner);
+    return new MessageHandles(this.#services.sealer, this.#request.owner, this.#requested);
   }
+
+  readonly #requested = () =>
+    operationOf(('body' in this.#phase ? scannedOf(this.#phase.body)?.messages : null) ?? []);
 
   readonly #on = (event: RequestEvent): void => {
     const transition = nextRequest(this.#phase, event);

@@ -7,6 +7,7 @@ import { parseExactly } from './messages/parse-exactly.ts';
 import type { ByteRange, ScannedBody } from './messages/scanned-message.ts';
 import type { UserActionRequired } from './messages/user-action.ts';
 import type { Owner } from './servers/request.ts';
+import { openState, operationOf, readOperation, sealState } from './sessions/message-handles.ts';
 import type { Sealer } from './sessions/sealer.ts';
 
 /** The request of a client that was asked, sent again. */
@@ -32,14 +33,15 @@ export function createUserActionRetries(sealer: Sealer) {
     /** `null` for a request that is no retry of one. */
     readRetry(owner: Owner, { messages, isBatch }: ScannedBody, body: Buffer): UserActionRetry | null {
       const sealed = messages[0]?.requestState ?? null;
-      const state = sealed === null || isBatch ? null : sealer.open('request', owner, sealed.value);
+      if (messages[0] === undefined || sealed === null || isBatch) return null;
+      const state = openState(sealer, owner, operationOf(messages), sealed.value);
       const [, input] = STATE.exec(state ?? '') ?? [];
       if (state === null || input === undefined) return null;
       const message = parseExactly(body.toString()) as Message;
       const action = parameter(message, 'inputResponses', KEY, 'action') ?? 'accept';
       return {
         isDeclined: action !== 'accept',
-        body: withInput(message, parseExactly(input) as JsonFields, messages[0]?.arguments ?? null, body),
+        body: withInput(message, parseExactly(input) as JsonFields, messages[0].arguments, body),
         state,
       };
     },
@@ -59,7 +61,7 @@ export function createUserActionRetries(sealer: Sealer) {
           details: { requiredCapabilities: { elicitation: { url: {} } }, url },
         });
       const state = retry?.state ?? `${KEY} ${JSON.stringify(inputOf(message, sealer, owner))}`;
-      const requestState = sealer.seal('request', owner, state);
+      const requestState = sealState(sealer, owner, readOperation([message]), state);
       // Who has opened the URL is not asked again.
       if (retry !== null) return new InputRequired({ requestState });
       const params = { mode: 'url', message: text, url };
@@ -72,9 +74,12 @@ export function createUserActionRetries(sealer: Sealer) {
 }
 
 /** The input that a request has for the backend: the client does not send it again with its next response. */
-function inputOf({ params }: Message, sealer: Sealer, owner: Owner): JsonFields {
-  const { inputResponses, requestState } = params as JsonFields;
-  const state = typeof requestState === 'string' ? sealer.open('request', owner, requestState) : null;
+function inputOf(message: Message, sealer: Sealer, owner: Owner): JsonFields {
+  const { inputResponses, requestState } = message.params as JsonFields;
+  const state =
+    typeof requestState === 'string'
+      ? openState(sealer, owner, readOperation([message]), requestState)
+      : null;
   return { inputResponses, ...(state !== null && { requestState: state }) };
 }
 

@@ -167,10 +167,10 @@ describe('a client of revision 2026-07-28', () => {
     expect(error).toMatchObject({ code: -32603, message: expect.stringContaining('/connect?link=') });
   });
 
-  it('is refused when the state of its retry was changed', async () => {
+  it('is refused when the state of its retry was changed, or is that of another tool', async () => {
     const scene = await setScene();
     await scene.disconnect();
-    const send = async (more: object) => {
+    const send = async (more: object, name = 'who') => {
       const response = await fetch(`${scene.gateway.origin}/mcp`, {
         method: 'POST',
         headers: {
@@ -179,14 +179,14 @@ describe('a client of revision 2026-07-28', () => {
           accept: 'application/json, text/event-stream',
           'mcp-protocol-version': '2026-07-28',
           'mcp-method': 'tools/call',
-          'mcp-name': 'who',
+          'mcp-name': name,
         },
         body: JSON.stringify({
           jsonrpc: '2.0',
           id: 1,
           method: 'tools/call',
           params: {
-            name: 'who',
+            name,
             arguments: {},
             _meta: {
               'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -202,7 +202,11 @@ describe('a client of revision 2026-07-28', () => {
     const { result } = await send({});
     expect(result).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) });
     const changed = `${result?.requestState.slice(0, -4)}AAAA`;
-    expect(await send({ requestState: changed })).toMatchObject({ error: { code: -32_602 } });
+    const { requestState } = result ?? {};
+    for (const refused of [await send({ requestState: changed }), await send({ requestState }, 'other')])
+      expect(refused).toMatchObject({
+        error: { code: -32_602, message: expect.stringContaining('requestState') },
+      });
   });
 });
 

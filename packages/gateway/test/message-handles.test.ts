@@ -323,6 +323,20 @@ describe('a request state', () => {
     expect(paramsOf(lastBody(t.backend))).toEqual({ ...paramsOf(message), requestState: STATE });
   });
 
+  it('continues no call of another tool, and nothing reaches the backend', async () => {
+    const t = await start();
+    const { result } = await ask(t, 'alice', message, { headers });
+    const before = t.backend.received.length;
+    const params = { ...paramsOf(message), name: 'own', requestState: result['requestState'] };
+    const retry = { headers: { ...headers, 'mcp-name': 'own' } };
+    const { error } = await ask(t, 'alice', { ...message, params }, retry);
+    expect(error).toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('not for this operation'),
+    });
+    expect(t.backend.received).toHaveLength(before);
+  });
+
   it('of alice is unknown to another user, and nothing reaches the backend', async () => {
     const t = await start();
     const { result } = await ask(t, 'alice', message, { headers });

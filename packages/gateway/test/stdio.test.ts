@@ -587,6 +587,34 @@ describe('a client of revision 2026-07-28', () => {
     expect(again['error']).toMatchObject({ code: -32602 });
   });
 
+  it('continues its call by no other one, whose tool or arguments other rules may allow', async () => {
+    const to = await start();
+    const call = { name: 'ask', arguments: { of: 'mine' } };
+    const { result } = (await lastMessage(await sendStateless(to, 'alice', 'tools/call', call))) as {
+      result: { inputRequests: Record<string, unknown>; requestState: string };
+    };
+    const [key = ''] = Object.keys(result.inputRequests);
+    const { requestState } = result;
+    const inputResponses = { [key]: { action: 'accept', content: { name: 'Mallory' } } };
+    for (const other of [
+      { ...call, name: 'echo' },
+      { ...call, arguments: { of: 'yours' } },
+      { name: 'ask' },
+      { ...call, task: {} },
+    ]) {
+      const input = { ...other, requestState, inputResponses };
+      const refused = await lastMessage(await sendStateless(to, 'alice', 'tools/call', input));
+      expect(refused['error']).toMatchObject({ code: -32_602 });
+    }
+    // The server has got no response yet.
+    const own = {
+      ...call,
+      requestState,
+      inputResponses: { [key]: { action: 'accept', content: { name: 'Ada' } } },
+    };
+    expect(await textOf(await sendStateless(to, 'alice', 'tools/call', own))).toBe('Ada');
+  });
+
   it('is not asked between calls: the server is refused at once, and need not wait', async () => {
     const to = await start();
     const call = async (name: string) => textOf(await sendStateless(to, 'alice', 'tools/call', { name }));

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSealer } from '../src/index.ts';
 import type { GatewayServerOptions } from '../src/options.ts';
+import { sealState } from '../src/sessions/message-handles.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { startUpload, startUploadBackend, type Upload, type UploadBackend } from './support/uploads.ts';
 
@@ -69,7 +70,10 @@ function sealedFor(
 ): string {
   const { resource, pinnedBackend: backend } = gateway.servers[0] ?? { resource: '', pinnedBackend: '' };
   const owner = { issuer: 'https://as.example', subject, clientId: 'inspector', resource, backend };
-  return createSealer(masterKey).seal(kind, owner, text);
+  const sealer = createSealer(masterKey);
+  return kind === 'request'
+    ? sealState(sealer, owner, ['tools/call', 'read_file'], text)
+    : sealer.seal(kind, owner, text);
 }
 
 describe('a long body', () => {

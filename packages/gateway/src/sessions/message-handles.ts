@@ -1,5 +1,5 @@
 /** Task ids, request states and ids of server requests in messages: sealed on the way to a client, opened on the way to the backend. */
-import { isMembers, type JsonFields } from '@portcullis/http';
+import { isMembers, type JsonFields, type Message, parameter } from '@portcullis/http';
 import { MessageError } from '../messages/message-error.ts';
 import { RELATED_TASK } from '../messages/read-message.ts';
 import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from '../messages/scanned-message.ts';
@@ -26,29 +26,78 @@ export function isNoServerRequest(method: string | null): boolean {
   return method === null || isPlainNotification(method);
 }
 
+/** What rules decide about: a method, and the tool, prompt or resource that it names. */
+type Operation = readonly [method: string, target: string | null];
+
+/** The operation of a body; `null` without one, and for a batch. */
+export function operationOf(messages: readonly ScannedMessage[]): Operation | null {
+  const [message] = messages;
+  if (message === undefined || messages.length > 1) return null;
+  const { method, tool, prompt, resource } = message;
+  return [method, tool ?? prompt ?? resource];
+}
+
+/** As `operationOf`, for messages whose body was checked. */
+export function readOperation(messages: readonly Message[]): Operation | null {
+  const [message] = messages;
+  if (message === undefined || messages.length > 1) return null;
+  const target = parameter(message, 'name') ?? parameter(message, 'uri');
+  return [message.method ?? '', typeof target === 'string' ? target : null];
+}
+
+/** Seals a request state for one operation: sent with another one, it would continue a call that no rule has decided about. */
+export function sealState(sealer: Sealer, owner: Owner, operation: Operation | null, state: string): string {
+  return sealer.seal('request', owner, JSON.stringify(operation) + state);
+}
+
+/** `null`: it was sealed for another owner or another operation, or was not sealed here. */
+export function openState(
+  sealer: Sealer,
+  owner: Owner,
+  operation: Operation | null,
+  sealed: string,
+): string | null {
+  const text = sealer.open('request', owner, sealed);
+  const prefix = JSON.stringify(operation);
+  return operation !== null && text?.startsWith(prefix) === true ? text.slice(prefix.length) : null;
+}
+
 /** Seals and opens the IDs in messages of one owner. */
 export class MessageHandles {
   readonly #sealer: Sealer;
   readonly #owner: Owner;
+  readonly #requested: () => Operation | null;
 
-  constructor(sealer: Sealer, owner: Owner) {
+  /** @param requested the operation that the responses are for */
+  constructor(sealer: Sealer, owner: Owner, requested: () => Operation | null) {
     this.#sealer = sealer;
     this.#owner = owner;
+    this.#requested = requested;
   }
 
   /** A parsed message of the backend as the client sees it; the same object if it holds no IDs. */
   seal(message: unknown): unknown {
-    return sealMessage(message, (kind, text) => this.#sealer.seal(kind, this.#owner, text));
+    return sealMessage(message, (kind, text) =>
+      kind === 'request'
+        ? sealState(this.#sealer, this.#owner, this.#requested(), text)
+        : this.#sealer.seal(kind, this.#owner, text),
+    );
   }
 
   /**
    * The body of a client, or a part of it, as the backend sees it; the same buffer if it holds no IDs.
    * @param part by default the whole body
-   * @throws MessageError for a task, request state or server request of another owner, or that was not issued here
+   * @throws MessageError for a task, request state or server request of another owner, for a request state of another operation, and for
+   * what was not issued here
    */
   open(bytes: Buffer, { messages }: ScannedBody, part: BodyPart = WHOLE): Buffer {
+    const operation = operationOf(messages);
     const edits = messages.flatMap((message) =>
-      editsOf(message, (kind, text) => this.#sealer.open(kind, this.#owner, text)),
+      editsOf(message, (kind, text) =>
+        kind === 'request'
+          ? openState(this.#sealer, this.#owner, operation, text)
+          : this.#sealer.open(kind, this.#owner, text),
+      ),
     );
     return edits.length === 0 ? bytes : withEdits(bytes, edits, part);
   }
@@ -131,7 +180,11 @@ function editsOf(message: ScannedMessage, open: Translate<string | null>): reado
       throw new MessageError('invalidParams', refusal, { status: 200, id: message.id });
   };
   add('task', taskOf(message), 'Failed to retrieve task: Task not found');
-  add('request', message.requestState, 'The requestState is not known here. Call again without it.');
+  add(
+    'request',
+    message.requestState,
+    'The requestState is not known here, or is not for this operation. Call again without it.',
+  );
   // A client names tasks of its own as well, in responses about them.
   add('task', message.relatedTask, null);
   if (message.serverRequest === null) return edits;

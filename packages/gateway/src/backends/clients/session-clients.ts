@@ -10,7 +10,7 @@ import {
 } from '@portcullis/http';
 import { MAX_INITIALIZE } from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
-import { MessageHandles } from '../../sessions/message-handles.ts';
+import { MessageHandles, readOperation } from '../../sessions/message-handles.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { InitializeParams } from '../backend.ts';
 import { FIRST_WITH_PRIMED_STREAMS, LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
@@ -44,7 +44,7 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
       const session = table.find(request);
       if (session === null) return;
       const stream: ClientStream = { isStandalone: false };
-      const reply = replyOf(request, session, stream);
+      const reply = replyOf(request, session, stream, messages);
       await servePost({ request, session, reply, stream, edit }, messages, isBatch);
     },
     async get(request) {
@@ -69,8 +69,9 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
     { outgoing, owner }: GatewayRequest,
     { events, initialize: { protocolVersion } }: LiveSession,
     stream: ClientStream,
+    requests: readonly Message[],
   ): Reply {
-    const identifiers = new MessageHandles(sealer, owner);
+    const identifiers = new MessageHandles(sealer, owner, () => readOperation(requests));
     const names = {
       of: (message: Message | null) => events.add(stream, message),
       isPrimed: protocolVersion >= FIRST_WITH_PRIMED_STREAMS,
@@ -91,7 +92,7 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
   }
 
   function follow(request: GatewayRequest, session: LiveSession, { stream, messages }: StreamEvents): void {
-    const reply = replyOf(request, session, stream);
+    const reply = replyOf(request, session, stream, []);
     reply.open();
     for (const message of messages) reply.send(message);
     // The missed messages included the response, or the request was cancelled.

@@ -20,7 +20,7 @@ import {
   SHARED_SESSION_SWEEP,
 } from '../../limits.ts';
 import { type GatewayRequest, ownerKey, userKey } from '../../servers/request.ts';
-import { MessageHandles } from '../../sessions/message-handles.ts';
+import { MessageHandles, readOperation } from '../../sessions/message-handles.ts';
 import type { BackendSession } from '../backend.ts';
 import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
@@ -62,7 +62,7 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
   return {
     async post(request, messages, isBatch) {
       const [message] = messages;
-      const handles = new MessageHandles(options.sealer, request.owner);
+      const handles = new MessageHandles(options.sealer, request.owner, () => readOperation(messages));
       const reply = createReply(request.outgoing, null, (one) => handles.seal(one));
       if (isBatch || message === undefined) {
         const text = 'Revision 2026-07-28 has no batches.';

@@ -1,5 +1,6 @@
 /** Server requests to a stateless client: the call waits here while results carry the requests, and retries the responses. */
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   errorCodes,
   errorResponse,
@@ -42,7 +43,7 @@ interface WaitingCall {
   readonly owner: string;
   readonly user: string;
   readonly session: BackendSession;
-  readonly method: string;
+  readonly message: RequestMessage;
   readonly controller: AbortController;
   /** Server requests without a response, by their keys. */
   readonly serverRequests: Map<string, RequestMessage>;
@@ -94,8 +95,11 @@ export function createWaitingCalls() {
     if (home !== process)
       return 'The call waits in another process of the gateway, which has ended or was not reached. Call again without requestState.';
     const call = calls.get(id);
-    if (call === undefined || call.owner !== ownerKey(owner) || call.method !== message.method)
+    if (call === undefined || call.owner !== ownerKey(owner))
       return 'The call waits no longer. Call again without requestState.';
+    // The rules have decided about this message; the waiting call continues.
+    if (!isSameCall(call.message, message))
+      return 'The requestState is of another call. Call again without it.';
     return [id, call];
   }
 
@@ -120,7 +124,7 @@ function start({ owner, network, principal, session, message }: WaitingExchange)
     owner: ownerKey(owner),
     user: userKey(owner),
     session,
-    method: message.method,
+    message,
     controller,
     serverRequests: new Map(),
     outcome: null,
@@ -149,6 +153,16 @@ function start({ owner, network, principal, session, message }: WaitingExchange)
       finish(error instanceof Error ? error : unknown);
     });
   return call;
+}
+
+/** Whether a request repeats another one, but for its input and what describes the client. */
+function isSameCall(one: RequestMessage, other: RequestMessage): boolean {
+  return one.method === other.method && isDeepStrictEqual(givenOf(one), givenOf(other));
+}
+
+function givenOf({ params }: Message): JsonFields {
+  const { inputResponses: _, requestState: _state, _meta, ...given } = isMembers(params) ? params : {};
+  return given;
 }
 
 /** Waits for the response or for server requests. @returns whether the call is over */
