@@ -113,6 +113,26 @@ describe('the headers of a session in a stateless request', () => {
   });
 });
 
+describe('two subscriptions of a client to one resource', () => {
+  it('end one after the other: the first that ends leaves the other one', async () => {
+    const gateway = await start([tiny()]);
+    const listen = async (resourceSubscriptions: readonly string[]) => {
+      const filter = { notifications: { resourceSubscriptions } };
+      const response = await sendStateless(gateway, 'alice', 'subscriptions/listen', filter);
+      expect(response.status).toBe(200);
+      return response;
+    };
+    const subscribed = async () =>
+      textOf(await sendStateless(gateway, 'alice', 'tools/call', { name: 'subscribed', arguments: {} }));
+    const [first, second] = [await listen(['note:a', 'note:b']), await listen(['note:a'])];
+    expect(await subscribed()).toBe('note:a,note:b');
+    await first.body?.cancel();
+    await expect.poll(subscribed).toBe('note:a');
+    await second.body?.cancel();
+    await expect.poll(subscribed).toBe('');
+  });
+});
+
 describe('a user who claims other capabilities again and again', () => {
   it('ends no process of another user', async () => {
     const gateway = await start([tiny({ backend: { command: TINY, processes: 10 } })]);

@@ -4,6 +4,8 @@ const source = String.raw`
 const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
 const waiting = new Map();
 let asked = 0;
+const tasks = [];
+const subscribed = new Set();
 let capabilities = {};
 let level = 'warning';
 const ask = (method, params) => new Promise((resolve) => { const id = 'q' + ++asked; waiting.set(id, resolve); send({ id, method, params }); });
@@ -34,19 +36,23 @@ const tools = {
   between: (_, id) => text(id, globalThis.between),
   askLater: (_, id) => setTimeout(() => tools.ask(_, id), 400),
   async progress(_, id, token) { for (const progress of [1, 2]) send({ method: 'notifications/progress', params: { progressToken: token, progress, total: 2 } }); text(id, 'done'); },
-  task: (_, id) => { const task = { taskId: 'task-1', status: 'working' }; send({ method: 'notifications/tasks/status', params: task }); send({ id, result: { task } }); },
+  task: (_, id) => { tasks.push('task-1'); const task = { taskId: 'task-1', status: 'working' }; send({ method: 'notifications/tasks/status', params: task }); send({ id, result: { task } }); },
   change: (_, id) => { send({ method: 'notifications/tools/list_changed' }); text(id, 'changed'); },
   touch: ({ uri }, id) => { send({ method: 'notifications/resources/updated', params: { uri } }); text(id, 'touched'); },
+  subscribed: (_, id) => text(id, [...subscribed].join()),
+  leave: (left, id) => { globalThis.left = left; text(id, 'left'); },
+  async deliver(_, id) { const { text: said } = globalThis.left; send({ method: 'notifications/message', params: { level: 'error', data: said } }); send({ method: 'notifications/tasks/status', params: { taskId: said, status: 'working' } }); send({ method: 'notifications/resources/updated', params: { uri: said } }); const { error } = await ask('elicitation/create', { message: said }); text(id, error ? 'error ' + error.code : 'accepted'); },
   cancelled: (_, id) => text(id, JSON.stringify(globalThis.cancelledIds ?? [])),
 };
 const methods = {
   initialize: ({ protocolVersion, capabilities: own }, id) => { capabilities = own; if (process.env.REFUSE) return process.exit(1); send({ id, result: { protocolVersion, capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} }, serverInfo: { name: 'tiny', version: '1' }, instructions: 'Be brief.' } }); },
   'tasks/get': ({ taskId }, id) => taskId === 'task-1' ? send({ id, result: { taskId, status: 'working' } }) : send({ id, error: { code: -32603, message: 'a task of another process: ' + taskId } }),
+  'tasks/list': (_, id) => send({ id, result: { tasks: tasks.map((taskId) => ({ taskId, status: 'working' })) } }),
   ping: (_, id) => send({ id, result: {} }),
   'tools/list': (_, id) => send({ id, result: { tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } })) } }),
   'tools/call': (params, id) => tools[params.name] ? tools[params.name](params.arguments ?? {}, id, params._meta?.progressToken, params._meta) : send({ id, error: { code: -32602, message: 'Unknown tool' } }),
-  'resources/subscribe': (_, id) => send({ id, result: {} }),
-  'resources/unsubscribe': (_, id) => send({ id, result: {} }),
+  'resources/subscribe': ({ uri }, id) => { subscribed.add(uri); send({ id, result: {} }); },
+  'resources/unsubscribe': ({ uri }, id) => { subscribed.delete(uri); send({ id, result: {} }); },
   'logging/setLevel': (params, id) => { level = params.level; send({ id, result: {} }); },
 };
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {

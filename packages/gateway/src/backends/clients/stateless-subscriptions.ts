@@ -41,10 +41,10 @@ export async function serveSubscription(
     if (isWanted(received, granted)) reply.send(withMeta(received, stamp));
   });
   void session.ended.then(end);
-  await new Promise((resolve) => outgoing.once('close', resolve));
+  // The client may have left while the resources were subscribed to.
+  if (!outgoing.destroyed) await new Promise((resolve) => outgoing.once('close', resolve));
   stop();
-  for (const uri of urisOf(granted))
-    void requestOf(session, 'resources/unsubscribe', uri).catch(() => undefined);
+  for (const uri of urisOf(granted)) unsubscribe(session, uri);
 }
 
 /** What the backend can report. */
@@ -53,10 +53,7 @@ async function grant(session: BackendSession, wanted: JsonFields): Promise<JsonF
   const lists = Object.entries(reportedLists(capabilities)).filter(([name]) => wanted[name] === true);
   const uris: string[] = [];
   if (hasCapability(capabilities, 'resources', 'subscribe'))
-    for (const uri of urisOf(wanted)) {
-      const response = await requestOf(session, 'resources/subscribe', uri).catch(() => null);
-      if (response !== null && response.error === undefined) uris.push(uri);
-    }
+    for (const uri of new Set(urisOf(wanted))) if (await subscribe(session, uri)) uris.push(uri);
   return { ...Object.fromEntries(lists), ...(uris.length > 0 && { resourceSubscriptions: uris }) };
 }
 
@@ -72,6 +69,33 @@ function isWanted(message: Message, granted: JsonFields): boolean {
 
 function urisOf({ resourceSubscriptions: uris }: JsonFields): readonly string[] {
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [];
+}
+
+/** Subscriptions of the clients that share a session, by URI: the first one that ends leaves those of the others. */
+const subscribers = new WeakMap<BackendSession, Map<string, number>>();
+
+/** @returns the subscriptions to a resource, of all clients */
+function count(session: BackendSession, uri: string, change: 1 | -1): number {
+  const counts = subscribers.get(session) ?? new Map<string, number>();
+  subscribers.set(session, counts);
+  const left = (counts.get(uri) ?? 0) + change;
+  if (left === 0) counts.delete(uri);
+  else counts.set(uri, left);
+  return left;
+}
+
+async function subscribe(session: BackendSession, uri: string): Promise<boolean> {
+  // Before the response: another one that ends meanwhile must not end this one.
+  count(session, uri, 1);
+  const response = await requestOf(session, 'resources/subscribe', uri).catch(() => null);
+  const isSubscribed = response !== null && response.error === undefined;
+  if (!isSubscribed) count(session, uri, -1);
+  return isSubscribed;
+}
+
+function unsubscribe(session: BackendSession, uri: string): void {
+  if (count(session, uri, -1) === 0)
+    void requestOf(session, 'resources/unsubscribe', uri).catch(() => undefined);
 }
 
 function requestOf(session: BackendSession, method: string, uri: string): Promise<Message> {
