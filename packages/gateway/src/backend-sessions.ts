@@ -1,5 +1,5 @@
 /** Sessions at a backend: of clients, and of the gateway for its own lists. */
-import type { BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
+import type { BackendAccess, BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
 import type { ListedRevisions } from './catalogue/catalogue.ts';
 import { ownInitialize } from './catalogue/list-tools.ts';
@@ -18,9 +18,13 @@ export function createBackendSessions(
   const opened = new Map<string, BackendSession>();
 
   return {
-    /** A session for a client, also for one of a merged server. */
-    async open(request: OwnedRequest, initialize: InitializeParams): Promise<BackendSession> {
-      const session = await openAtBackend(request, initialize, false);
+    /** A session for a client, also for one of a merged server. @param isShared clients without a token share it */
+    async open(
+      request: OwnedRequest,
+      initialize: InitializeParams,
+      isShared = false,
+    ): Promise<BackendSession> {
+      const session = await openAtBackend(request, initialize, { isShared });
       session.listen(({ method }) => {
         if (method === 'notifications/tools/list_changed') onToolsChanged(server);
       });
@@ -41,7 +45,7 @@ export function createBackendSessions(
       if (known.length > 0 && revisions === 'newest') return known;
       const versions = revisions === 'newest' ? [LAST_WITH_SESSIONS] : [...WITH_SESSIONS].toReversed();
       const own = versions.map((version) => async () => ({
-        session: await openAtBackend(request, ownInitialize(version), true),
+        session: await openAtBackend(request, ownInitialize(version), { isBrief: true }),
         isOwn: true,
       }));
       return [...own, ...known];
@@ -52,10 +56,10 @@ export function createBackendSessions(
   function openAtBackend(
     { principal, owner }: OwnedRequest,
     initialize: InitializeParams,
-    isBrief: boolean,
+    kind: Pick<BackendAccess, 'isBrief' | 'isShared'>,
   ): Promise<BackendSession> {
     return backend.open(owner, initialize, {
-      isBrief,
+      ...kind,
       principal,
       credential: () => credentials.for(principal, server),
       rejected: (answer, credential) => credentials.rejected(principal, server, answer, credential),

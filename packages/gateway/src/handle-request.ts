@@ -11,11 +11,7 @@ import type { CallBody } from './approvals/bound-call.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { hasFailed } from './backends/clients/reply.ts';
 import { CACHEABLE, STATELESS } from './backends/revisions.ts';
-import {
-  type BackendCredential,
-  type CredentialSource,
-  USER_CREDENTIALS,
-} from './credentials/credential-source.ts';
+import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
@@ -73,12 +69,12 @@ export interface HandlingServices {
 
 const METHODS: readonly (string | undefined)[] = ['POST', 'GET', 'DELETE'];
 
-/** A backend that does not know its users cannot distinguish their tasks. */
+/** A backend over HTTP knows its users at most: each of their clients would see, and use, the tasks of the others. */
 function refuseTaskLists({ backend, name }: GatewayServer, { messages }: ScannedBody): void {
-  if (backend === null || backend.kind === 'stdio' || USER_CREDENTIALS.has(backend.credentials.as)) return;
+  if (backend === null || backend.kind === 'stdio') return;
   const found = messages.find(({ method }) => method === 'tasks/list');
   if (found === undefined) return;
-  const text = `${name} does not know its users, so that it cannot list the tasks of one of them.`;
+  const text = `${name} does not tell clients apart, so that it cannot list the tasks of one of them.`;
   throw new MessageError('methodNotFound', text, { status: 200, id: found.id });
 }
 

@@ -193,8 +193,8 @@ function createDetectedSessions(
         ? translations.of('sessions').listSessions(request, 'newest')
         : (await Promise.all(sessions)).flat();
     },
-    async open(request, initialize) {
-      return translations.preferred(await detect(request)).open(request, initialize);
+    async open(request, initialize, isShared) {
+      return translations.preferred(await detect(request)).open(request, initialize, isShared);
     },
   };
 }

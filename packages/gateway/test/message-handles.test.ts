@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { json, startBackend, type TestBackend } from './support/backend.ts';
-import { callOf, startSession } from './support/client.ts';
+import { callOf, lastMessage, type SessionClient, startSession } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -214,19 +214,29 @@ describe('a task id', () => {
     }
   });
 
-  it('is listed only by a backend that knows its users', async () => {
-    const t = await start();
-    const before = t.backend.received.length;
-    const refused = await ask(t, 'bob', request('tasks/list'));
-    expect(refused.error).toMatchObject({ code: -32_601, message: expect.stringContaining('users') });
-    expect(t.backend.received).toHaveLength(before);
+  it('of a process is listed to its client, and not to another one of its user', async () => {
+    const gateway = await startGateway([{ path: '/mcp', backend: { command: TINY } }]);
+    open.push(gateway);
+    const own = await startSession(gateway, 'alice_app');
+    const other = await startSession(gateway, 'alice_other');
+    const created = await (await own.post(callOf('task'))).text();
+    const [, taskId] = /"task":\{"taskId":"([^"]+)"/.exec(created) ?? [];
+    const listOf = async ({ post }: SessionClient) => lastMessage(await post(request('tasks/list')));
+    expect(await listOf(own)).toMatchObject({ result: { tasks: [{ taskId, status: 'working' }] } });
+    expect(await listOf(other)).toMatchObject({ result: { tasks: [] } });
+  });
 
+  it('is listed by no backend over HTTP, since even one that knows its users does not tell their clients apart', async () => {
+    const t = await start();
     const exchange = { as: 'exchange', clientId: 'gateway', tokenEndpoint: 'https://as.example/token' };
-    const backend = { url: t.backend.url, credentials: exchange } as const;
-    t.gateway.replaceServers([{ path: '/mcp', backend } as GatewayServerOptions]);
-    const { result } = await ask(t, 'alice', request('tasks/list'));
-    expect(result['tasks']).toHaveLength(2);
-    expect(JSON.stringify(result)).not.toMatch(/task-786512e2|another/);
+    for (const credentials of [undefined, exchange]) {
+      const backend = { url: t.backend.url, ...(credentials && { credentials }) };
+      t.gateway.replaceServers([{ path: '/mcp', backend } as GatewayServerOptions]);
+      const before = t.backend.received.length;
+      const refused = await ask(t, 'bob', request('tasks/list'));
+      expect(refused.error).toMatchObject({ code: -32_601, message: expect.stringContaining('clients') });
+      expect(t.backend.received).toHaveLength(before);
+    }
   });
 
   it('is opened in the header that repeats it', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { json, startBackend } from './support/backend.ts';
-import { callOf, lastMessage, sendStateless, startSession, textOf } from './support/client.ts';
+import { callOf, sendStateless, startSession, textOf } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -144,33 +144,29 @@ describe('a user who claims other capabilities again and again', () => {
   });
 });
 
-describe('two clients of one user, in one process', () => {
-  it('see no question that the server asks about a call of the other', async () => {
+describe('two clients of one user', () => {
+  it('have a process each, so that none is asked about a call of the other, though it has ended', async () => {
     const gateway = await start([tiny()]);
     const one = await startSession(gateway, 'alice_one');
     const two = await startSession(gateway, 'alice_two');
-    expect(await one.call('pid')).toBe(await two.call('pid'));
-    const asked = one.post(callOf('askLater'));
-    const waiting = new AbortController();
-    const hanging = two.post(callOf('hang'), waiting.signal);
-    // Refused, since the process does not say whom it asks.
-    expect(await lastMessage(await asked)).toMatchObject({
-      result: { content: [{ text: 'error -32601' }] },
-    });
-    waiting.abort();
-    await expect(hanging).rejects.toThrow();
-    expect(await two.call('echo', { text: 'still here' })).toBe('still here');
+    expect(await one.call('pid')).not.toBe(await two.call('pid'));
+    await one.call('leave', { text: 'of the first' });
+    const response = await two.post(callOf('deliver'));
+    expect(await response.text()).not.toContain('of the first');
   });
 
-  it('are asked as before while only one of them waits', async () => {
+  it('are asked by the server at the same time', async () => {
     const gateway = await start([tiny()]);
-    const one = await startSession(gateway, 'alice_one');
-    await startSession(gateway, 'alice_two');
-    const response = await one.post(callOf('ask'));
+    const [one, two] = [await startSession(gateway, 'alice_one'), await startSession(gateway, 'alice_two')];
+    const waiting = new AbortController();
+    const hanging = two.post(callOf('hang'), waiting.signal);
+    const response = await one.post(callOf('askLater'));
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     const { value = '' } = (await reader?.read()) ?? {};
     expect(value).toContain('elicitation/create');
     await reader?.cancel();
+    waiting.abort();
+    await expect(hanging).rejects.toThrow();
   });
 });
 

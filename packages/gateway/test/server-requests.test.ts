@@ -13,7 +13,7 @@ function setScene() {
     { send: async (message) => void sent.push(message), close: async () => undefined },
     { name: 'Notes', timeouts: { first: 60_000, next: 60_000 }, isShared: false },
   );
-  const session = exchange.join(INITIALIZED, 'a client');
+  const session = exchange.join(INITIALIZED);
   const list = session.request(
     { jsonrpc: '2.0', id: 1, method: 'tools/list' },
     { signal: AbortSignal.timeout(200_000) },

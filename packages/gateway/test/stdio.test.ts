@@ -83,7 +83,7 @@ describe('an open request', () => {
   });
 });
 
-describe('a process for each user', () => {
+describe('a process for each client of a user', () => {
   it('serves two sessions of a user with one process, and another user with another', async () => {
     const to = await start();
     const [first, second, other] = await Promise.all([
@@ -123,6 +123,26 @@ describe('a process for each user', () => {
     await expect.poll(() => to.calls.length).toBe(1);
     expect(to.calls).toMatchObject([{ outcome: 'answered', status: 200, responseBytes: length }]);
     expect(to.calls[0]?.requestBytes).toBeGreaterThan(100);
+  });
+
+  it('reports to each session of a client what it wants to know, whatever level another sets', async () => {
+    const to = await start();
+    const [one, two] = [await startSession(to, 'alice'), await startSession(to, 'alice')];
+    const say = async ({ post }: SessionClient) =>
+      [
+        ...(await (await post(callOf('say', { at: ['debug', 'info', 'error'] }))).text()).matchAll(
+          /"level":"(\w+)"/g,
+        ),
+      ].map(([, level]) => level);
+    const set = ({ post }: SessionClient, level: string) =>
+      post({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level } });
+    expect((await set(one, 'emergency')).status).toBe(200);
+    expect([await say(one), await say(two)]).toEqual([[], ['info', 'error']]);
+    expect(await two.call('level')).toBe('info');
+    await set(two, 'debug');
+    await set(one, 'error');
+    expect([await say(one), await say(two)]).toEqual([['error'], ['debug', 'info', 'error']]);
+    expect(await one.call('level')).toBe('debug');
   });
 
   it('gives the process PATH, HOME and what is configured, and nothing else of the host', async () => {
@@ -344,26 +364,6 @@ describe('a shared process', () => {
       'file:///notes/a',
       'file:///notes/',
     ]);
-  });
-
-  it('reports to each user what they want to know, whatever level another sets', async () => {
-    const to = await start({ process: 'shared' });
-    const [alice, bob] = [await startSession(to, 'alice'), await startSession(to, 'bob')];
-    const say = async ({ post }: SessionClient) =>
-      [
-        ...(await (await post(callOf('say', { at: ['debug', 'info', 'error'] }))).text()).matchAll(
-          /"level":"(\w+)"/g,
-        ),
-      ].map(([, level]) => level);
-    const set = ({ post }: SessionClient, level: string) =>
-      post({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level } });
-    expect((await set(alice, 'emergency')).status).toBe(200);
-    expect([await say(alice), await say(bob)]).toEqual([[], ['info', 'error']]);
-    expect(await bob.call('level')).toBe('info');
-    await set(bob, 'debug');
-    await set(alice, 'error');
-    expect([await say(alice), await say(bob)]).toEqual([['error'], ['debug', 'info', 'error']]);
-    expect(await alice.call('level')).toBe('debug');
   });
 });
 

@@ -45,6 +45,8 @@ export interface MessageBackend {
 export interface BackendAccess {
   /** The gateway's own session for one list: a process that was started for it ends with it. */
   readonly isBrief?: boolean;
+  /** Clients without a token share it, who must not receive each other's messages. */
+  readonly isShared?: boolean;
   /** `null` for the gateway itself, which only probes. */
   readonly principal: Principal | null;
   credential(): BackendCredential | Promise<BackendCredential>;

@@ -144,9 +144,9 @@ export function createMergedBackend(
 ): MessageBackend {
   const sessions = new Set<MergedSession>();
   return {
-    async open(_owner, initialize, { principal }) {
+    async open(_owner, initialize, { principal, isShared }) {
       if (principal === null) throw new BackendError('refused', 'Merged servers are opened for users only.');
-      const session = new MergedSession(server, parts, credentials, initialize, principal);
+      const session = new MergedSession(server, parts, credentials, initialize, { principal, isShared });
       sessions.add(session);
       void session.ended.then(() => sessions.delete(session));
       return session;
@@ -169,6 +169,7 @@ class MergedSession implements BackendSession {
   readonly #credentials: CredentialSource;
   readonly #initialize: InitializeParams;
   readonly #principal: Principal;
+  readonly #isShared: boolean | undefined;
   readonly #opened = new Map<string, Promise<BackendSession>>();
   readonly #receivers = new Set<(message: Message) => void>();
   /** Server requests of members, by the ids that the gateway assigned. */
@@ -179,7 +180,7 @@ class MergedSession implements BackendSession {
     parts: MergedParts,
     credentials: CredentialSource,
     initialize: InitializeParams,
-    principal: Principal,
+    { principal, isShared }: { readonly principal: Principal; readonly isShared: boolean | undefined },
   ) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
@@ -188,6 +189,7 @@ class MergedSession implements BackendSession {
     this.#credentials = credentials;
     this.#initialize = initialize;
     this.#principal = principal;
+    this.#isShared = isShared;
     const { protocolVersion } = initialize;
     this.initialized = { protocolVersion, capabilities: CAPABILITIES, serverInfo: { name, version: '1' } };
   }
@@ -344,7 +346,8 @@ class MergedSession implements BackendSession {
 
   async #open(prefix: string): Promise<BackendSession> {
     const part = this.#partOf(prefix);
-    const session = await part.path.open(requestOf(part, this.#principal), this.#initialize);
+    const request = requestOf(part, this.#principal);
+    const session = await part.path.open(request, this.#initialize, this.#isShared);
     session.listen((message) => {
       const received = this.#receive(prefix, message);
       for (const receive of this.#receivers) receive(received);

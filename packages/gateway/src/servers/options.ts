@@ -149,7 +149,7 @@ export const processMembers = lazy(() => ({
   ),
   process: optional(
     z.enum(['user', 'shared']),
-    '`command`: a process for each user, or one for all',
+    '`command`: a process for each client of a user, or one for all',
     `\`${commandDefaults.process}\``,
   ),
   processes: optional(

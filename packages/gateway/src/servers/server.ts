@@ -58,7 +58,7 @@ export interface StdioBackendDefinition {
   readonly folder: string;
   /** Besides `PATH` and `HOME`; the rest of the host's environment is not inherited. */
   readonly environment: Readonly<Record<string, string>>;
-  /** One process for each user, or one for all. */
+  /** One process for each client of a user, or one for all. */
   readonly process: 'user' | 'shared';
   /** The user and group of the system that its processes run as; without it, those of this process. */
   readonly identity?: { readonly uid: number; readonly gid: number };

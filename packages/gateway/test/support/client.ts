@@ -24,7 +24,7 @@ export interface SessionClient {
 /** Starts a session. */
 export async function startSession(
   gateway: TestGateway,
-  user: string,
+  user: string | null,
   path = '/mcp',
   params: Json = {},
 ): Promise<SessionClient> {
@@ -82,7 +82,7 @@ const META = 'io.modelcontextprotocol/';
 /** A request of revision 2026-07-28. */
 export async function sendStateless(
   gateway: TestGateway,
-  user: string,
+  user: string | null,
   method: string,
   params: Json = {},
   path = '/mcp',

@@ -17,8 +17,12 @@ import { WITH_SESSIONS } from '../revisions.ts';
 import { createLiveSession, type LiveSession } from './live-session.ts';
 import { createReply } from './reply.ts';
 
-/** Opens a session at the backend. */
-export type OpenBackend = (request: GatewayRequest, initialize: InitializeParams) => Promise<BackendSession>;
+/** Opens a session at the backend. @param isShared clients without a token share it */
+export type OpenBackend = (
+  request: GatewayRequest,
+  initialize: InitializeParams,
+  isShared?: boolean,
+) => Promise<BackendSession>;
 
 export type SessionTable = ReturnType<typeof createSessionTable>;
 

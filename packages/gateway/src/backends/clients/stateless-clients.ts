@@ -104,7 +104,10 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
   }
 }
 
-/** Requests of one client with the same capabilities share a session: capabilities are declared once per session. */
+/**
+ * Requests of one client with the same capabilities share a session: capabilities are declared once per session. Nothing tells
+ * clients without a token apart: those of one site share a session.
+ */
 function createConnections({ open }: ClientsOptions) {
   const sessions = createIdlePool<SharedSession>({
     limits: { entries: MAX_SESSIONS, perUser: MAX_SHARED_SESSIONS_OF_USER, idle: SHARED_SESSION_IDLE },
@@ -121,7 +124,7 @@ function createConnections({ open }: ClientsOptions) {
       if (found !== undefined) return found;
       const user = userKey(owner);
       const shared = sessions.add(key, user, () =>
-        createShared(user, open(request, params).then(refuseUnasked)),
+        createShared(user, open(request, params, owner.isAnonymous).then(refuseUnasked)),
       );
       const forget = (): void => sessions.remove(key, shared);
       shared.session.then(({ ended }) => void ended.then(forget), forget);

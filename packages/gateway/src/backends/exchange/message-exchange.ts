@@ -18,7 +18,6 @@ import {
   type InitializeResult,
 } from '../backend.ts';
 import {
-  areOfOneClient,
   createPendingRequests,
   deliver,
   type ExchangeSession,
@@ -33,7 +32,7 @@ import { createLogLevels, createSubscriptions, type LogLevels, type Subscription
 export interface ExchangeOptions {
   readonly name: string;
   readonly timeouts: ExchangeTimeouts;
-  /** Several users share the backend: no user may receive another's messages. */
+  /** Several users or clients share the backend: none of them may receive another's messages. Otherwise, all sessions are of one client. */
   readonly isShared: boolean;
   /** Called when a request timed out. */
   readonly onTimeout?: () => void;
@@ -45,7 +44,7 @@ export interface MessageExchange extends TransportReceiver {
   /** Initializes the backend; once. @throws BackendError */
   initialize(params: InitializeParams): Promise<InitializeResult>;
   /** Another session of the initialized backend. */
-  join(initialized: InitializeResult, client: string): BackendSession;
+  join(initialized: InitializeResult): BackendSession;
   /** Sends a request of the gateway itself. @throws BackendError */
   request(method: string, params: unknown, milliseconds: number): Promise<Message>;
   /** Whether a request or a subscription keeps it in use. */
@@ -68,7 +67,7 @@ interface Exchange {
 const NO_CALL: Call = { signal: new AbortController().signal };
 
 /** The gateway's own requests. */
-const gatewaySession: ExchangeSession = { client: '', listeners: new Set() };
+const gatewaySession: ExchangeSession = { listeners: new Set() };
 
 export function createMessageExchange(transport: McpTransport, options: ExchangeOptions): MessageExchange {
   const { name, timeouts, isShared, onTimeout = () => undefined, onSettled = () => undefined } = options;
@@ -94,7 +93,7 @@ export function createMessageExchange(transport: McpTransport, options: Exchange
       exchange.ended.resolve();
     },
     initialize: (params) => initialize(exchange, params),
-    join: (initialized, client) => join(exchange, initialized, client),
+    join: (initialized) => join(exchange, initialized),
     request: (method, params, milliseconds) => request(exchange, method, params, milliseconds),
     isBusy: () => pending.all().length > 0 || exchange.subscriptions.size() > 0,
   };
@@ -118,11 +117,11 @@ async function initialize(exchange: Exchange, params: InitializeParams): Promise
     throw new BackendError('unavailable', `${name} refused to initialize: ${reasonOf(response)}.`);
   const initialized: Message = { jsonrpc: '2.0', method: 'notifications/initialized' };
   await exchange.transport.send(initialized, NO_CALL.signal);
-  const { tasks, ...capabilities } = result['capabilities'];
+  const { tasks: _, logging: __, ...ofShared } = result['capabilities'];
   return {
     ...result,
     protocolVersion: String(result['protocolVersion']),
-    capabilities: isShared || tasks === undefined ? capabilities : { ...capabilities, tasks },
+    capabilities: isShared ? ofShared : result['capabilities'],
   };
 }
 
@@ -131,9 +130,9 @@ function reasonOf({ error }: Message): string {
   return typeof text === 'string' ? text.slice(0, 300) : 'its response is not a result of initialize';
 }
 
-function join(exchange: Exchange, initialized: InitializeResult, client: string): BackendSession {
+function join(exchange: Exchange, initialized: InitializeResult): BackendSession {
   const { options, sessions, serverRequests, transport } = exchange;
-  const session: ExchangeSession = { client, listeners: new Set() };
+  const session: ExchangeSession = { listeners: new Set() };
   const closed = Promise.withResolvers<void>();
   sessions.add(session);
   return {
@@ -198,32 +197,26 @@ function accept(exchange: Exchange, message: Message, relatedTo: MessageId | nul
   if (message.method === 'notifications/cancelled') return void serverRequests.cancel(message);
   if (message.method === 'notifications/resources/updated') {
     const uri = parameter(message, 'uri');
+    const isOnly = sessions.size === 1 && !options.isShared;
     for (const session of sessions)
-      if (sessions.size === 1 || subscriptions.includes(session, uri)) deliver(session, message);
+      if (isOnly || subscriptions.includes(session, uri)) deliver(session, message);
     return;
   }
   const isForAll = message.method?.endsWith('/list_changed') === true;
   const related = isForAll ? undefined : findRequest(exchange, relatedTo);
+  related?.wait(options.timeouts.next);
+  // It may be about a call of another user, also one that has ended.
+  const isUnclear = relatedTo === null || related === undefined;
+  if (options.isShared && isUnclear && !isForAll) return;
   if (related !== undefined) {
-    related.wait(options.timeouts.next);
     if (levels.includes(related.session, message)) receiverOf(related.session, related)?.(message);
-  } else if (isForAll || (!options.isShared && areOfOneClient(sessions)))
-    for (const session of sessions) if (levels.includes(session, message)) deliver(session, message);
+  } else for (const session of sessions) if (levels.includes(session, message)) deliver(session, message);
 }
 
-/**
- * A backend with one shared connection does not say which request a message belongs to: the newest, unless users share it, or
- * clients that must not receive each other's messages.
- */
-function findRequest(
-  { pending, options }: Exchange,
-  relatedTo: MessageId | null,
-): PendingRequest | undefined {
+/** A backend with one connection does not say which request a message belongs to: probably the newest. */
+function findRequest({ pending }: Exchange, relatedTo: MessageId | null): PendingRequest | undefined {
   if (relatedTo !== null) return pending.get(relatedTo);
-  const requests = pending.all().filter(({ session }) => session !== gatewaySession);
-  const sessions = new Set(requests.map(({ session }) => session));
-  const isClear = options.isShared ? sessions.size === 1 : areOfOneClient(sessions);
-  return isClear ? requests.at(-1) : undefined;
+  return pending.all().findLast(({ session }) => session !== gatewaySession);
 }
 
 function reportProgress({ pending, options }: Exchange, message: Message): void {

@@ -9,10 +9,8 @@ import {
 } from '@portcullis/http';
 import { BackendError, type Call, toFailure } from '../backend.ts';
 
-/** One client's session in an exchange, which other clients may share. */
+/** One of the sessions that share an exchange. */
 export interface ExchangeSession {
-  /** The client whose session it is; empty for the gateway itself. */
-  readonly client: string;
   readonly listeners: Set<(message: Message) => void>;
 }
 
@@ -138,8 +136,4 @@ export function receiverOf(
 ): ((message: Message) => void) | null {
   if (during?.call.receive !== undefined && !during.call.signal.aborted) return during.call.receive;
   return session.listeners.size === 0 ? null : (message) => deliver(session, message);
-}
-
-export function areOfOneClient(sessions: Iterable<ExchangeSession>): boolean {
-  return new Set([...sessions].map(({ client }) => client)).size <= 1;
 }

@@ -11,7 +11,6 @@ import {
 import { MAX_SERVER_REQUESTS } from '../../limits.ts';
 import { BackendError } from '../backend.ts';
 import {
-  areOfOneClient,
   type ExchangeSession,
   type ExchangeTimeouts,
   type PendingRequest,
@@ -44,12 +43,12 @@ export function createServerRequests(options: ServerRequestOptions) {
     /** Delivers a request of the backend. @param relatedTo the client's request that it belongs to, if the transport identifies it */
     accept(message: RequestMessage, relatedTo: MessageId | null) {
       if (message.method === 'ping') return post({ jsonrpc: '2.0', id: message.id, result: {} });
-      const during = relatedTo === null ? newestRequest() : pending.get(relatedTo);
-      const session = during?.session ?? (areOfOneClient(sessions) ? [...sessions].at(-1) : undefined);
       // A shared backend cannot address one client: no client capabilities were declared to it.
+      if (isShared || delivered.size >= MAX_SERVER_REQUESTS) return refuse(message.id);
+      const during = relatedTo === null ? newestRequest() : pending.get(relatedTo);
+      const session = during?.session ?? [...sessions].at(-1);
       const receive = session === undefined ? null : receiverOf(session, during);
-      if (isShared || session === undefined || receive === null || delivered.size >= MAX_SERVER_REQUESTS)
-        return refuse(message.id);
+      if (session === undefined || receive === null) return refuse(message.id);
       const id = randomUUID();
       delivered.set(id, { id: message.id, session, during });
       // No timeout while the user decides.
@@ -85,10 +84,8 @@ export function createServerRequests(options: ServerRequestOptions) {
     },
   };
 
-  /** `undefined` while requests of several clients are pending: never deliver one client's server request to another. */
   function newestRequest(): PendingRequest | undefined {
     const requests = pending.all().filter(({ session }) => sessions.has(session));
-    if (!areOfOneClient(requests.map(({ session }) => session))) return undefined;
     return requests.findLast(({ call }) => call.receive !== undefined) ?? requests.at(-1);
   }
 

@@ -3,6 +3,7 @@ import type { TransportFetch, TransportReceiver } from '@portcullis/http';
 import type { Addresses } from '../../addresses/addresses.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import {
+  type BackendAccess,
   BackendError,
   type BackendSession,
   type InitializeParams,
@@ -38,7 +39,7 @@ export function createHttpBackend({
   return {
     async open(_owner, initialize, access) {
       const fetch = connections.fetchFor(access);
-      const session = await openFirst((url) => openAt(url, fetch, initialize));
+      const session = await openFirst((url) => openAt(url, fetch, initialize, access));
       sessions.add(session);
       void session.ended.then(() => sessions.delete(session));
       return session;
@@ -69,6 +70,7 @@ export function createHttpBackend({
     url: URL,
     fetch: TransportFetch,
     initialize: InitializeParams,
+    { isShared = false }: BackendAccess,
   ): Promise<BackendSession> {
     const { name, limits } = server;
     const { frame } = limits;
@@ -83,9 +85,9 @@ export function createHttpBackend({
     const options = { name, url, fetch, limit: frame, receiver };
     const transport =
       protocol === 'sse' ? await connectSseBackend(options, timeouts.first) : createBackendTransport(options);
-    exchange = createMessageExchange(transport, { name, timeouts, isShared: false });
+    exchange = createMessageExchange(transport, { name, timeouts, isShared });
     try {
-      const session = exchange.join(await exchange.initialize(initialize), '');
+      const session = exchange.join(await exchange.initialize(initialize));
       return { ...session, close: () => session.close().then(() => transport.close()) };
     } catch (error) {
       await transport.close();

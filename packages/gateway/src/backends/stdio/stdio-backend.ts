@@ -1,4 +1,4 @@
-/** Backends that are processes: started at the first call, one per user or one for all, stopped when idle, restarted after a crash. */
+/** Backends that are processes: started at the first call, one for each client of a user or one for all, stopped when idle, restarted after a crash. */
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { TransportReceiver } from '@portcullis/http';
@@ -15,7 +15,7 @@ import {
   SLOW_START,
   STABLE_AFTER,
 } from '../../limits.ts';
-import { anonymousOwnerOf, type Owner, userKey } from '../../servers/request.ts';
+import { anonymousOwnerOf, type Owner, ownerKey, userKey } from '../../servers/request.ts';
 import type { GatewayServer, StdioBackendDefinition } from '../../servers/server.ts';
 import {
   BackendError,
@@ -56,13 +56,13 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
     async open(given, initialize, { isBrief = false }) {
       // All callers without a token share a process: there may be more of them than processes.
       const owner = given.isAnonymous ? anonymousOwnerOf(given) : given;
-      const isShared = definition.process === 'shared';
-      const kind = isShared ? '' : keyOf(owner, initialize);
+      const isShared = isSharedBy(owner, definition);
+      const kind = definition.process === 'shared' ? '' : keyOf(owner, initialize);
       const isOwn = isBrief && !isShared;
       const key = isOwn ? `${kind} ${randomUUID()}` : kind;
       const found = running.get(key) ?? (await start(key, kind, owner, initialize));
       found.usedAt = performance.now();
-      const session: BackendSession = found.exchange.join(await found.initialized, owner.clientId);
+      const session: BackendSession = found.exchange.join(await found.initialized);
       found.usedAt = performance.now();
       return isOwn ? { ...session, close: () => session.close().then(found.close) } : session;
     },
@@ -87,9 +87,8 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
     // Another call may have started it meanwhile.
     const found = running.get(key);
     if (found !== undefined) return found;
-    const user = userKey(owner);
-    const started = running.add(key, user, () =>
-      startRunning(options, user, initialize, (ended) => running.remove(key, ended)),
+    const started = running.add(key, userKey(owner), () =>
+      startRunning(options, owner, initialize, (ended) => running.remove(key, ended)),
     );
     const startedAt = performance.now();
     void started.process.exited.then((isExpected) => {
@@ -127,7 +126,7 @@ function createPool({ server, definition }: StdioBackendOptions): IdlePool<Runni
 /** @param onEnd called when the process has ended */
 function startRunning(
   { server: { name, limits }, definition, log }: StdioBackendOptions,
-  user: string,
+  owner: Owner,
   initialize: InitializeParams,
   onEnd: (ended: Running) => void,
 ): Running {
@@ -143,7 +142,7 @@ function startRunning(
   const exchange: MessageExchange = createMessageExchange(child, {
     name,
     timeouts: { first: limits.firstByte * 1000, next: limits.idle * 1000 },
-    isShared: definition.process === 'shared',
+    isShared: isSharedBy(owner, definition),
     onTimeout: () => void checkHanging(),
     onSettled: () => {
       started.usedAt = performance.now();
@@ -153,7 +152,7 @@ function startRunning(
   const { isBusy } = exchange;
   const { close } = child;
   const started: Running = {
-    user,
+    user: userKey(owner),
     process: child,
     exchange,
     initialized,
@@ -171,9 +170,17 @@ function startRunning(
   }
 }
 
-/** A process is initialized once: a user's clients with the same capabilities share it. */
-function keyOf({ issuer, subject }: Owner, { capabilities, protocolVersion }: InitializeParams): string {
-  return JSON.stringify([issuer, subject, protocolVersion, capabilities]);
+/** Whether callers share its process who must not receive each other's messages. */
+function isSharedBy({ isAnonymous }: Owner, { process }: StdioBackendDefinition): boolean {
+  return isAnonymous === true || process === 'shared';
+}
+
+/**
+ * A process does not say which call its messages are about, and lists its tasks to all its sessions: those of one client of one user
+ * share it. It is initialized once, so that they also declare the same capabilities; without a token, none.
+ */
+function keyOf(owner: Owner, { capabilities, protocolVersion }: InitializeParams): string {
+  return JSON.stringify([ownerKey(owner), protocolVersion, owner.isAnonymous ? {} : capabilities]);
 }
 
 /** npm is silent while it downloads, and retries for minutes after a certificate error. */
