@@ -23,7 +23,7 @@ export function createAuthorizeCaller(
       throw new OAuthError(
         'insufficient_user_authentication',
         'Administration needs a sign-in with two factors: set one up on the account page, and sign in again.',
-        { authentication: { acrValues: [TWO_FACTORS] } },
+        { authentication: { acrValues: [TWO_FACTORS] }, scopes: principal.scopes },
       );
     const permitted = scopesOfRole(await findRole(operator));
     const granted = impliedScopes(principal.scopes, { [ADMIN_WRITE]: [ADMIN_READ] });

@@ -65,6 +65,7 @@ describe('access to the admin API', () => {
     expect(one.status).toBe(401);
     expect(one.headers.get('www-authenticate')).toContain('error="insufficient_user_authentication"');
     expect(one.headers.get('www-authenticate')).toContain('acr_values="2fa"');
+    expect(one.headers.get('www-authenticate')).toContain('scope="admin:');
     const two = await call(t, await userToken(t, MFA, { role: 'operator' }), 'GET /users');
     expect(two.status).toBe(200);
   });

@@ -285,6 +285,21 @@ describe('a requirement', () => {
     });
   });
 
+  it.each([
+    ['mcp.read', 'mcp:read'],
+    ['mcp.read_mcp.write', 'mcp:read mcp:write'],
+  ])('asks for the scopes of a token that has enough, %s, and for no other', async (scopes, asked) => {
+    const rule = { scopes: ['mcp:read'], requires: { acr: ['2fa'] } };
+    const { backend, gateway } = await behind(
+      { transfer: rule },
+      { scopes: { 'mcp:read': 'Read', 'mcp:write': 'Write' } },
+    );
+    const response = await gateway.send(`alice_inspector_${scopes}`, { message: transfer('{}') });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toContain(` scope="${asked}"`);
+    expect(backend.received).toEqual([]);
+  });
+
   it('of a bound token refuses a bearer token', async () => {
     const { backend, gateway } = await behind({ transfer: { requires: { dpop: true } } });
     const response = await gateway.send('alice', { message: transfer('{}') });

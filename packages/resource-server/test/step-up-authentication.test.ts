@@ -68,6 +68,16 @@ describe('an operation that demands authentication', () => {
     expect((await call('read', {})).status).toBe(200);
   });
 
+  it('asks for the scopes of a token that has enough, and for no other of the resource', async () => {
+    const defaultScopes = ['notes:read', 'notes:write'];
+    const call = await open({ defaultScopes, scopesFor: () => ['notes:read'] } as Partial<GuardOptions>);
+    expect((await call('delete', { acr: '1fa' })).challenge).toMatchObject({
+      ...insufficient,
+      scope: 'notes:read',
+    });
+    expect((await call('delete', { acr: '2fa' })).status).toBe(200);
+  });
+
   it('names missing scopes first: a sign-in would not help', async () => {
     const call = await open({ scopesFor: () => ['notes:delete'] });
     expect(await call('delete', {})).toMatchObject({

@@ -90,13 +90,13 @@ export function checkMessages(
       }
       if (decision.kind === 'deny' && isOtherwiseAllowed(policy, operation, sender, hints))
         throw argumentsForbidden(message, decision.because);
-      if (decision.kind !== 'insufficient_scope') throw refusalError(decision, message, body);
+      if (decision.kind !== 'insufficient_scope') throw refusalError(decision, message, body, sender);
       const needed = unionScopes(missing?.needed ?? [], decision.needed);
       missing = { ...decision, needed };
     }
   }
   const [message] = body.messages;
-  if (missing !== null && message !== undefined) throw refusalError(missing, message, body);
+  if (missing !== null && message !== undefined) throw refusalError(missing, message, body, sender);
   return unapproved;
 }
 
@@ -124,6 +124,7 @@ function refusalError(
   decision: Refusal,
   message: ScannedMessage,
   { isBatch }: ScannedBody,
+  { principal }: Sender,
 ): MessageError | PolicyError {
   const { kind, because } = decision;
   const call = isBatch || message.tool === null || message.kind !== 'request' ? null : message;
@@ -148,6 +149,8 @@ function refusalError(
       const code = authentication === null ? 'invalid_token' : 'insufficient_user_authentication';
       return new PolicyError(kind, because, call, code, text, {
         authentication: { ...authentication, ...(dpop && { dpop }) },
+        // They suffice.
+        scopes: principal.scopes,
         reason: because.reason,
       });
     }
@@ -171,7 +174,7 @@ export function checkForbidden(policy: Policy, body: ScannedBody, sender: Sender
       const decision = policy.decide(accessRequest(operation, sender, null, 'later'));
       if (!isFinal(decision)) continue;
       if (isFinal(policy.decide(accessRequest(operation, sender, READING, 'later'))))
-        throw refusalError(decision, message, body);
+        throw refusalError(decision, message, body, sender);
     }
   }
 }

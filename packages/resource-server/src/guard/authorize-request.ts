@@ -147,7 +147,7 @@ async function authorizeAsync(
       const charge = (bytes: number) => chargeBody?.(verifiedToken.principal, bytes, clock());
       const { scopes, authentication } = await findRequirements(resource, requestInfo, { limit, charge });
       checkScopes(settings, verifiedToken, scopes);
-      checkUserAuthentication(verifiedToken.claims, authentication, clock(), clockTolerance);
+      checkUserAuthentication(verifiedToken, authentication, clock(), clockTolerance);
     }
     const headers = corsHeaders(settings.origins, requestInfo);
     const isNonceDue = typeof verifiedToken.binding?.key === 'string' && proofOfPossession !== null;

@@ -48,7 +48,8 @@ export function oauthErrorResponse(
   settings: ChallengeSettings,
   scheme: TokenScheme,
 ): GuardResponse {
-  const scopes = error.code === 'insufficient_scope' ? (error.scopes ?? []).filter(isScope) : settings.scopes;
+  const required = error.code === 'insufficient_scope' ? [] : settings.scopes;
+  const scopes = error.scopes?.filter(isScope) ?? required;
   const isChallenged = CHALLENGED_ERRORS.has(error.code) && error.status < 404;
   const document = {
     error: error.code,

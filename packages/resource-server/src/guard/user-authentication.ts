@@ -1,14 +1,16 @@
 /** Step-up authentication (RFC 9470): checks how and when the user signed in, for operations that demand it. */
 import { type AuthenticationRequirement, OAuthError, satisfiesAcr } from '@portcullis/protocol';
 import type { VerifiedClaims } from '../principal.ts';
+import type { VerifiedToken } from './verified-token.ts';
 
 /**
+ * A token with sufficient scopes: the next one needs them as well, and no others.
  * @param tolerance seconds by which clocks may differ
  * @throws OAuthError `insufficient_user_authentication`, with all that is demanded
  * @see RFC 9470 §3 and §6
  */
 export function checkUserAuthentication(
-  claims: VerifiedClaims,
+  { claims, principal }: Pick<VerifiedToken, 'claims' | 'principal'>,
   demanded: readonly AuthenticationRequirement[],
   now: number,
   tolerance: number,
@@ -23,6 +25,7 @@ export function checkUserAuthentication(
       : 'This operation requires another kind of sign-in.';
   throw new OAuthError('insufficient_user_authentication', description, {
     reason: 'the sign-in of the user is not sufficient',
+    scopes: principal.scopes,
     authentication: {
       ...(ages.length > 0 && { maxAge: Math.min(...ages) }),
       ...(acrValues && { acrValues }),
