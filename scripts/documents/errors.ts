@@ -96,7 +96,8 @@ const OAUTH: Readonly<Record<OAuthErrorCode, readonly [when: string, action: str
 
 const JSON_RPC: Readonly<Record<keyof typeof errorCodes, string>> = {
   parseError: 'not JSON, or JSON that parsers could read in two ways',
-  invalidRequest: 'not a JSON-RPC message, or one that parsers could read in two ways',
+  invalidRequest:
+    'not a JSON-RPC message, one that parsers could read in two ways, or a response that no request waits for',
   methodNotFound:
     'the server behind the gateway, or the client, does not know the method; also a question that the client cannot answer',
   invalidParams:

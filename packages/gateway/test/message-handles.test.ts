@@ -288,7 +288,7 @@ describe('the id of a question of the backend', () => {
     const before = t.backend.received.length;
     for (const one of [id, SERVER_REQUEST, String(SERVER_REQUEST)]) {
       const response = await t.gateway.send(user, { path, message: answerTo(one) });
-      expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32_000 } }]);
+      expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32_600 } }]);
     }
     expect(t.backend.received).toHaveLength(before);
   });

@@ -190,7 +190,10 @@ function editsOf(message: ScannedMessage, open: Translate<string | null>): reado
   if (message.serverRequest === null) return edits;
   const id = open('question', message.serverRequest.value);
   if (id === null)
-    throw new MessageError('unavailable', 'No request of the server with this id waits for a response here.');
+    throw new MessageError(
+      'invalidRequest',
+      'No request of the server with this id waits for a response here.',
+    );
   return [...edits, { text: id, range: message.serverRequest.range }];
 }
 

@@ -141,8 +141,9 @@ export function endWithError(reply: Reply, id: MessageId | null, error: unknown)
       errorResponse(id, errorCodes.unavailable, error instanceof Error ? error.message : ''),
     );
   if (!(error instanceof BackendError)) throw error;
+  if (error.failure === 'not_pending')
+    return void reply.end(errorResponse(id, errorCodes.invalidRequest, error.message), 400);
   const message = errorResponse(id, errorCodes.unavailable, error.message);
-  if (error.failure === 'not_pending') return void reply.end(message, 400);
   reply.end(message, 503, { 'retry-after': String(error.retryAfter) });
 }
 
