@@ -60,7 +60,10 @@ async function signIn(): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const times = { createdAt: now, expiresAt: now + DAY };
   const about = { accountId: account.id, address: null, browser: null, methods: ['pwd', 'otp', 'mfa'] };
-  await store.saveSession({ hash: hash('sha256', cookie, 'base64url'), ...times, ...about });
+  await store.saveSession(
+    { hash: hash('sha256', cookie, 'base64url'), ...times, ...about },
+    account.passwordHash,
+  );
   await store.close();
   return `portcullis-${portcullis.port}-session=${cookie}`;
 }

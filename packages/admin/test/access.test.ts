@@ -1,5 +1,6 @@
 /** Who may use the admin API: tokens, scopes, roles and second factors. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inSession } from '../../store/testing/samples.ts';
 import {
   call,
   type Installation,
@@ -84,7 +85,8 @@ describe('access to the admin API', () => {
     const enroll = (createdAt: number) =>
       t.onStore(async (store) => {
         const id = (await store.findAccountByEmail(owner.email))?.id ?? '';
-        await store.saveTotpFactor({ accountId: id, encryptedSecret: 'x', lastStep: 0, createdAt }, []);
+        const factor = { accountId: id, encryptedSecret: 'x', lastStep: 0, createdAt };
+        await inSession(store, id, (session) => store.saveTotpFactor(factor, [], session));
         return id;
       });
     // Who knew only the password may have created the token before its owner set a second factor up.

@@ -116,15 +116,18 @@ export async function signIn(
     await store.setAccountRole(account.id, role);
     await store.saveProfile(account.id, { email: null, name: null, groups });
     const now = Math.floor(Date.now() / 1000);
-    await store.saveSession({
-      hash: hash('sha256', cookie, 'base64url'),
-      accountId: account.id,
-      createdAt: now,
-      expiresAt: now + 600,
-      address: null,
-      browser: null,
-      methods,
-    });
+    await store.saveSession(
+      {
+        hash: hash('sha256', cookie, 'base64url'),
+        accountId: account.id,
+        createdAt: now,
+        expiresAt: now + 600,
+        address: null,
+        browser: null,
+        methods,
+      },
+      account.passwordHash,
+    );
   });
   return `portcullis-${installation.port}-session=${cookie}`;
 }

@@ -4,6 +4,7 @@ import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { useRealPasswordHashes } from '../../../tests/support/cheap-password-hashes.ts';
 import { costHere, costOf } from '../../../tests/support/cost.ts';
+import { inSession } from '../../store/testing/samples.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
 import { emailKey } from '../src/users/accounts.ts';
@@ -264,7 +265,9 @@ describe('signing in', () => {
     const current = (await t.store.findAccount(ACCOUNT))?.passwordHash ?? '';
     await t.store.replacePasswordHash(ACCOUNT, current, cheapHash(PASSWORD));
     const factor = { accountId: ACCOUNT, encryptedSecret: 'x', lastStep: 0, createdAt: t.clock.now };
-    await t.store.saveTotpFactor(factor, [hashSecret('ABCDEFGHIJKLMNOP')]);
+    await inSession(t.store, ACCOUNT, (session) =>
+      t.store.saveTotpFactor(factor, [hashSecret('ABCDEFGHIJKLMNOP')], session),
+    );
     const half = await guess(t.visitor, EMAIL, PASSWORD);
     expect(textOf(half)).toContain('Enter your code');
     expect((await t.visitor.submit(half, { code: 'ABCD-EFGH-IJKL-MNOP' })).path).toMatch(/^\/consent/);

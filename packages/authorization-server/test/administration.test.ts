@@ -4,6 +4,7 @@ import type { AccountLink } from '../src/index.ts';
 import { ACCOUNT, claimsOf, ISSUER, redemption, refreshing } from './server-under-test.ts';
 import {
   createVisitor,
+  duringPasswordCheck,
   EMAIL,
   PASSWORD,
   requestOf,
@@ -196,6 +197,23 @@ describe('a reset', () => {
     expect(await t.server.accounts.reset('unknown@example.org')).toEqual({ refused: 'unknown' });
   });
 
+  it('a reset leaves no session to a sign-in whose password is being checked meanwhile', async () => {
+    const t = await setScene();
+    const page = await t.visitor.open(pathOf(await t.server.accounts.reset(EMAIL)));
+    const thief = t.newVisitor();
+    const login = await thief.open('/login?to=account');
+    const end = await duringPasswordCheck(t, () => t.visitor.submit(page, chosen));
+    const sight = await thief.submit(login, { email: EMAIL, password: PASSWORD });
+    end();
+    expect([sight.status, sight.headers.getSetCookie()]).toEqual([403, []]);
+    expect(textOf(sight)).toContain('Sign in again');
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toHaveLength(1);
+    expect((await t.visitor.open('/account')).path).toBe('/account');
+    expect(t.events).toContainEqual(expect.objectContaining({ type: 'login.failed', accountId: ACCOUNT }));
+    expect(t.events.filter(({ type }) => type === 'login.succeeded')).toEqual([]);
+    expect((await signIn(thief, EMAIL, NEW_PASSWORD)).path).toBe('/connections');
+  });
+
   it('concurrent uses of a reset link set one password', async () => {
     const t = await setScene();
     const path = pathOf(await t.server.accounts.reset(EMAIL));
@@ -224,6 +242,18 @@ describe('a disabled account', () => {
     expect(await t.server.isLive(claims)).toBe(false);
     expect((await signIn(t.newVisitor('203.0.113.78'), EMAIL, PASSWORD)).path).toBe('/connections');
     expect((await t.signIn()).status).toBe(200);
+  });
+
+  it('a sign-in whose password is checked while its account is disabled has no session after it is enabled', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open('/login?to=account');
+    const end = await duringPasswordCheck(t, () => t.server.accounts.disable(ACCOUNT));
+    const sight = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    end();
+    expect([sight.status, sight.headers.getSetCookie()]).toEqual([403, []]);
+    await t.server.accounts.enable(EMAIL);
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual([]);
+    expect((await signIn(t.visitor, EMAIL, PASSWORD)).path).toBe('/connections');
   });
 
   it('a code issued while its account is being disabled cannot be redeemed', async () => {

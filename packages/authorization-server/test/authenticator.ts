@@ -1,5 +1,6 @@
 /** A software passkey authenticator that can be made to lie. */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { inSession } from '../../store/testing/samples.ts';
 import { ACCOUNT, ISSUER, type ServerUnderTest } from './server-under-test.ts';
 import type { Sight } from './visitor.ts';
 
@@ -37,16 +38,21 @@ export async function enrol(t: Pick<ServerUnderTest, 'store' | 'clock'>, counter
     Buffer.from(y, 'base64url'),
   ]);
   const id = Buffer.from('credential of ada').toString('base64url');
-  await t.store.addPasskey({
-    id,
-    accountId: ACCOUNT,
-    publicKey: cose.toString('base64url'),
-    counter,
-    transports: ['internal'],
-    name: 'Phone',
-    createdAt: t.clock.now,
-    lastUsedAt: null,
-  });
+  await inSession(t.store, ACCOUNT, (session) =>
+    t.store.addPasskey(
+      {
+        id,
+        accountId: ACCOUNT,
+        publicKey: cose.toString('base64url'),
+        counter,
+        transports: ['internal'],
+        name: 'Phone',
+        createdAt: t.clock.now,
+        lastUsedAt: null,
+      },
+      session,
+    ),
+  );
   const answer = (challenge: string, lies: Lies = {}): string => {
     const client = {
       type: lies.type ?? 'webauthn.get',

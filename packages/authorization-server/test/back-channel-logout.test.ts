@@ -106,14 +106,17 @@ async function setSignedScene() {
   const account = newFederatedAccount(provider.issuer, 'eve', 'Eve', clock.now);
   await t.store.linkIdentity({ issuer: provider.issuer, subject: 'eve', accountId: account.id }, account);
   const startSession = (hash: string, createdAt = clock.now) =>
-    t.store.saveSession({
-      hash,
-      accountId: account.id,
-      createdAt,
-      expiresAt: clock.now + 3600,
-      address: null,
-      browser: null,
-    });
+    t.store.saveSession(
+      {
+        hash,
+        accountId: account.id,
+        createdAt,
+        expiresAt: clock.now + 3600,
+        address: null,
+        browser: null,
+      },
+      account.passwordHash,
+    );
   await startSession('first');
   const sessions = async () =>
     (await t.store.listSessions(account.id, clock.now)).map(({ hash }) => hash).sort();
@@ -211,7 +214,7 @@ describe('a logout token', () => {
     const { t, clock, sign, sessions, accountId } = await setSignedScene();
     const session = { accountId, createdAt: clock.now, expiresAt: clock.now + 3600 };
     const named = { ...session, hash: 'named', address: null, browser: null, providerSession: 'another' };
-    await t.store.saveSession(named);
+    await t.store.saveSession(named, (await t.store.findAccount(accountId))?.passwordHash ?? '');
     expect((await t.post(ENDPOINT, { logout_token: await sign({ sid: 's1' }) })).status).toBe(200);
     expect(await sessions()).toEqual(['named']);
   });

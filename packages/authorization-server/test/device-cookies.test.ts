@@ -1,6 +1,7 @@
 /** Device cookies (OWASP): owners log in from known browsers while an attacker guesses passwords. */
 
 import { describe, expect, it } from 'vitest';
+import { inSession } from '../../store/testing/samples.ts';
 import { createAuthorizationServer } from '../src/index.ts';
 import type { ServerOptions } from '../src/options.ts';
 import { createLoginThrottle } from '../src/rate-limit/login-throttle.ts';
@@ -233,10 +234,8 @@ describe('an account under a brute-force attack', () => {
 
   it('T017: a login without its second factor sets no device cookie', async () => {
     const t = await setScene();
-    await t.store.saveTotpFactor(
-      { accountId: ACCOUNT, encryptedSecret: 'encrypted', lastStep: 0, createdAt: t.clock.now },
-      [],
-    );
+    const factor = { accountId: ACCOUNT, encryptedSecret: 'x', lastStep: 0, createdAt: t.clock.now };
+    await inSession(t.store, ACCOUNT, (session) => t.store.saveTotpFactor(factor, [], session));
     const half = await attempt(t.newVisitor(), PASSWORD);
     expect([textOf(half).includes('Enter your code'), half.headers.getSetCookie()]).toEqual([true, []]);
   });

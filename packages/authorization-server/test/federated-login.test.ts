@@ -276,6 +276,22 @@ describe('a federated login', () => {
     expect((await openCallback(t.visitor, await leave())).path).toBe('/connections');
   });
 
+  it('starts no session of a user whose account is disabled meanwhile, and revokes the provider tokens', async () => {
+    const { files, t } = await setFilesScene();
+    const { saveSession } = t.store;
+    const page = await t.visitor.open('/login?to=connections');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    const callback = await signInAtProvider(t.visitor, left);
+    t.store.saveSession = async (session, passwordHash) => {
+      await t.store.disableAccount(session.accountId, t.clock.now);
+      return saveSession(session, passwordHash);
+    };
+    const refused = await openCallback(t.visitor, callback);
+    expect([refused.status, textOf(refused)]).toEqual([403, expect.stringContaining('not allowed')]);
+    await until(async () => (await Promise.all(files.given.map(files.isLive))).every((stands) => !stands));
+    expect((await t.visitor.open('/connections')).path).toMatch(/^\/login/);
+  });
+
   it.each([true, false])(
     'offers another login method only if there is one: local accounts %s',
     async (localAccounts) => {

@@ -1,5 +1,6 @@
 /** The login page with identity providers: beside the local form or instead of it, with a form-action of this origin only. */
 import { describe, expect, it, vi } from 'vitest';
+import { inSession } from '../../store/testing/samples.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { ACCOUNT } from './server-under-test.ts';
 import { EMAIL, referenceOf, requestOf, setScene, textOf, type Visitor } from './visitor.ts';
@@ -101,16 +102,21 @@ describe('the login page', () => {
   it('T075: a passkey is offered first only in a browser that has signed in to its account', async () => {
     const t = await setScene({ identityProviders: two });
     await t.visitor.signIn('/login?to=account');
-    await t.store.addPasskey({
-      id: 'passkey-1',
-      accountId: ACCOUNT,
-      publicKey: 'unused',
-      counter: 0,
-      transports: [],
-      name: 'Phone',
-      createdAt: t.clock.now,
-      lastUsedAt: null,
-    });
+    await inSession(t.store, ACCOUNT, (session) =>
+      t.store.addPasskey(
+        {
+          id: 'passkey-1',
+          accountId: ACCOUNT,
+          publicKey: 'unused',
+          counter: 0,
+          transports: [],
+          name: 'Phone',
+          createdAt: t.clock.now,
+          lastUsedAt: null,
+        },
+        session,
+      ),
+    );
     const firstButton = async (visitor: Visitor) => {
       const login = await visitor.open('/login?to=account&again=yes');
       const page = await visitor.submit(login, { email: EMAIL }, '/login');

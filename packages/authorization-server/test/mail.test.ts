@@ -1,5 +1,6 @@
 /** Pages behind mails: a forgotten password, without telling whether an account exists, and "this was not me". */
 import { describe, expect, it } from 'vitest';
+import { inSession } from '../../store/testing/samples.ts';
 import type { AuthorizationEvent } from '../src/index.ts';
 import type { AuditEventRecord } from '../src/store/index.ts';
 import { codeOf, secretOn } from './code-app.ts';
@@ -349,8 +350,14 @@ describe('this was not me', () => {
       createdAt: 0,
       lastUsedAt: null,
     };
-    await t.store.addPasskey({ ...passkey, id: 'own', accountId: ACCOUNT });
-    await t.store.addPasskey({ ...passkey, id: 'other', accountId: 'user_federated' });
+    for (const [id, accountId] of [
+      ['own', ACCOUNT],
+      ['other', 'user_federated'],
+    ] as const) {
+      await inSession(t.store, accountId, (session) =>
+        t.store.addPasskey({ ...passkey, id, accountId }, session),
+      );
+    }
     for (const passkeyId of ['own', 'other']) {
       const event = { type: 'passkey.added', accountId: ACCOUNT, passkeyId } as const;
       const link = t.server.mailedLinks?.createNotice(recordOf(event, t.clock.now))?.link ?? '';

@@ -1,5 +1,6 @@
 /** Passkeys against forgery, with a software authenticator that can lie. */
 import { describe, expect, it } from 'vitest';
+import { inSession } from '../../store/testing/samples.ts';
 import { createServerContext } from '../src/server.ts';
 import { createPasskeys } from '../src/users/passkeys.ts';
 import { challengeOf, enrol, type Lies, USER_PRESENT, USER_VERIFIED } from './authenticator.ts';
@@ -105,7 +106,8 @@ describe('a passkey', () => {
   it('T017: a passkey without user verification counts as one factor', async () => {
     const t = await setScene();
     const { answer } = await enrol(t);
-    await t.store.saveTotpFactor({ accountId: ACCOUNT, encryptedSecret: 'x', lastStep: 0, createdAt: 0 }, []);
+    const factor = { accountId: ACCOUNT, encryptedSecret: 'x', lastStep: 0, createdAt: 0 };
+    await inSession(t.store, ACCOUNT, (session) => t.store.saveTotpFactor(factor, [], session));
     const login = await t.visitor.open('/login');
     const half = await use(t.visitor, login, answer(challengeOf(login), { flags: USER_PRESENT }));
     expect([textOf(half), await t.store.listSessions(ACCOUNT, t.clock.now)]).toEqual([

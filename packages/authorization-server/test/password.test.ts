@@ -1,5 +1,6 @@
 /** Changing a password: requires the current one, throttled like a login. */
 import { describe, expect, it } from 'vitest';
+import { inSession } from '../../store/testing/samples.ts';
 import { ACCOUNT } from './server-under-test.ts';
 import {
   duringPasswordCheck,
@@ -56,16 +57,21 @@ describe('a new password', () => {
   it('the password page mentions accounts without a password only to users with a passkey', async () => {
     const t = await setScene();
     expect(textOf(await open(t.visitor))).not.toContain('because you use a passkey');
-    await t.store.addPasskey({
-      id: 'credential',
-      accountId: ACCOUNT,
-      publicKey: 'key',
-      counter: 0,
-      transports: [],
-      name: 'Laptop',
-      createdAt: t.clock.now,
-      lastUsedAt: null,
-    });
+    await inSession(t.store, ACCOUNT, (session) =>
+      t.store.addPasskey(
+        {
+          id: 'credential',
+          accountId: ACCOUNT,
+          publicKey: 'key',
+          counter: 0,
+          transports: [],
+          name: 'Laptop',
+          createdAt: t.clock.now,
+          lastUsedAt: null,
+        },
+        session,
+      ),
+    );
     expect(textOf(await t.visitor.open('/account/password'))).toContain('because you use a passkey');
   });
 

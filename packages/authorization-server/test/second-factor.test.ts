@@ -358,6 +358,31 @@ describe('the second step of a login', () => {
     expect((await visitor.submit(again, { code: codeOf(secret, t.clock.now) })).path).toBe('/connections');
   });
 
+  it('a set-up form does not enable MFA after a reset that completes before it is stored', async () => {
+    const t = await setScene();
+    const thief = t.newVisitor();
+    await firstStep(thief);
+    const setUp = await thief.submit(await thief.open('/account/codes'), { password: PASSWORD });
+    const answer = await t.server.accounts.reset(EMAIL);
+    const { pathname, search } = new URL('link' in answer ? answer.link : '');
+    const password = 'a bridge of rope and planks';
+    const reset = await t.visitor.open(`${pathname}${search}`);
+    const { saveTotpFactor } = t.store;
+    t.store.saveTotpFactor = async (...factor) => {
+      await t.visitor.submit(reset, { password, password_again: password });
+      return saveTotpFactor(...factor);
+    };
+    const sight = await thief.submit(setUp, { code: codeOf(secretOn(setUp), t.clock.now) });
+    expect(recoveryCodesOn(sight)).toEqual([]);
+    expect(await t.store.findTotpFactor(ACCOUNT)).toBe(null);
+    expect(t.events.map(({ type }) => type)).not.toContain('second_factor.enabled');
+    expect((await thief.open('/account')).path).toBe('/login?to=account');
+    const owner = t.newVisitor();
+    expect((await owner.submit(await owner.open('/login'), { email: EMAIL, password })).path).toBe(
+      '/connections',
+    );
+  });
+
   it('a reset disables MFA', async () => {
     const t = await setScene();
     await switchOn(t);

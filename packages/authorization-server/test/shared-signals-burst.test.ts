@@ -51,8 +51,8 @@ it('10,000 security events of 100 users, sent while the database is down and the
   });
   const accounts = Array.from({ length: USERS }, () => newAccount());
   const startSessions = async (createdAt: number) => {
-    for (const { id } of accounts)
-      await store.saveSession(newSession(id, { createdAt, expiresAt: createdAt + 86_400 }));
+    for (const { id, passwordHash } of accounts)
+      await store.saveSession(newSession(id, { createdAt, expiresAt: createdAt + 86_400 }), passwordHash);
   };
   const countSessions = async () =>
     (await Promise.all(accounts.map(({ id }) => store.listSessions(id, clock.now)))).flat().length;

@@ -35,10 +35,13 @@ async function setScene(changes: Partial<Settings> = { audience: [AUDIENCE] }) {
   const account = newFederatedAccount(issuer, 'eve', 'Eve', clock.now);
   await t.store.linkIdentity({ issuer, subject: 'eve', accountId: account.id }, account);
   const startSession = (hash: string, more: { createdAt?: number; providerSession?: string } = {}) =>
-    t.store.saveSession({
-      ...{ hash, accountId: account.id, createdAt: clock.now, expiresAt: clock.now + 3600 },
-      ...{ address: null, browser: null, ...more },
-    });
+    t.store.saveSession(
+      {
+        ...{ hash, accountId: account.id, createdAt: clock.now, expiresAt: clock.now + 3600 },
+        ...{ address: null, browser: null, ...more },
+      },
+      account.passwordHash,
+    );
   await startSession('first');
   const sessions = async () =>
     (await t.store.listSessions(account.id, clock.now)).map(({ hash }) => hash).sort();

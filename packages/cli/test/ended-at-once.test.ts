@@ -52,7 +52,10 @@ async function furnish(store: FullStore, issuer: string) {
   const account = newAccount({ emailKey: `federated:${newHash()}` });
   await store.linkIdentity({ issuer, subject: SUBJECT, accountId: account.id }, account);
   const time = now() - 60;
-  await store.saveSession(newSession(account.id, { createdAt: time, expiresAt: time + 3600 }));
+  await store.saveSession(
+    newSession(account.id, { createdAt: time, expiresAt: time + 3600 }),
+    account.passwordHash,
+  );
   const grantId = `grant_${newHash()}`;
   await store.saveManagedGrant({
     ...{ id: grantId, clientId: 'app', accountId: account.id, workspace: null, consentDigest: newHash() },

@@ -83,7 +83,10 @@ async function startPeer(delivery: 'push' | 'poll', subject: string) {
   const account = newAccount({ emailKey: 'federated:first' });
   await store.linkIdentity({ issuer: portcullis.url, subject, accountId: account.id }, account);
   const now = Math.floor(Date.now() / 1000);
-  await store.saveSession(newSession(account.id, { createdAt: now - 60, expiresAt: now + 600 }));
+  await store.saveSession(
+    newSession(account.id, { createdAt: now - 60, expiresAt: now + 600 }),
+    account.passwordHash,
+  );
   return { verified, sessions: async () => (await store.listSessions(account.id, now)).length };
 }
 

@@ -36,11 +36,13 @@ export function sql(strings: TemplateStringsArray, ...values: readonly Value[]):
 const COUNT = /\s*RETURNING 1 AS one$/;
 /** PostgreSQL: the rows of this table alone, without those of tables that inherit from it. */
 const ONLY = /\bONLY (?=audit_events\b)/g;
+/** PostgreSQL: waits for a change of the rows that it reads, and reads them as changed. SQLite has one writer. */
+const LOCK = / FOR SHARE\b/g;
 
 function parse(strings: readonly string[]): Template {
   const text = strings.join('?');
   return {
-    sqlite: text.replace(COUNT, '').replace(ONLY, ''),
+    sqlite: text.replace(COUNT, '').replace(ONLY, '').replace(LOCK, ''),
     postgres: strings.reduce((text, part, index) => `${text}$${index}${part}`),
     counts: COUNT.test(text),
   };

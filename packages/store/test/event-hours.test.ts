@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openTestStore } from '../../../tests/support/test-store.ts';
-import { createGrant, NOW, newSession } from '../testing/samples.ts';
+import { createGrant, NOW, newSession, PASSWORD_HASH } from '../testing/samples.ts';
 import { postgresDatabases, sqliteFiles } from './databases.ts';
 
 const HOUR = 3600;
@@ -49,7 +49,7 @@ describe.each([
     expect(await store.countLive(NOW)).toEqual({ grants: 0, clients: 0, sessions: 0 });
     const { grant } = await createGrant(store);
     await createGrant(store);
-    await store.saveSession(newSession(grant.accountId, { expiresAt: NOW + 10 }));
+    await store.saveSession(newSession(grant.accountId, { expiresAt: NOW + 10 }), PASSWORD_HASH);
     expect(await store.countLive(NOW)).toMatchObject({ grants: 2, sessions: 1 });
     await store.revokeGrant(grant.id, NOW);
     expect(await store.countLive(NOW)).toMatchObject({ grants: 1 });

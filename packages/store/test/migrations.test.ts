@@ -22,6 +22,7 @@ import {
   newHash,
   newKey,
   newSession,
+  PASSWORD_HASH,
   successorOf,
   times,
 } from '../testing/samples.ts';
@@ -89,7 +90,7 @@ async function fill(store: AuthorizationStore): Promise<(store: AuthorizationSto
   const [account, client, key, event] = [newAccount(), newClient(), newKey(), newEvent()];
   expect(await store.createFirstAccount(account, null)).toBe('created');
   const session = newSession(account.id);
-  await store.saveSession(session);
+  await store.saveSession(session, PASSWORD_HASH);
   await store.saveClient(client);
   await store.addSigningKey(key, null);
   await store.appendEvents([event]);

@@ -49,6 +49,7 @@ import {
   newRefreshToken,
   newSession,
   newTransaction,
+  PASSWORD_HASH,
 } from '../testing/samples.ts';
 import { type CreateDatabase, postgresDatabases, queryPostgres } from './databases.ts';
 
@@ -168,7 +169,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.listProfileGroups('', 10);
   await store.replacePasswordHash(account.id, account.passwordHash, account.passwordHash);
   await store.changePassword(account.id, account.passwordHash, account.passwordHash, 'session');
-  await store.saveSession(newSession(account.id, { hash: 'session' }));
+  await store.saveSession(newSession(account.id, { hash: 'session' }), PASSWORD_HASH);
   await store.findSession('session', NOW);
   const invited = newAccount();
   await store.createAccount(invited, newAccountLink(invited.id));
@@ -180,20 +181,21 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
     { passwordHash: account.passwordHash, passkey: newPasskey(invited.id, { id: 'passkey' }) },
     NOW,
   );
-  await store.addPasskey(newPasskey(invited.id));
+  await store.saveSession(newSession(invited.id, { hash: 'theirs' }), PASSWORD_HASH);
+  await store.addPasskey(newPasskey(invited.id), 'theirs');
   await store.findPasskey('passkey');
   await store.listPasskeys(invited.id);
   await store.recordPasskeyUse('passkey', 1, NOW);
   await store.removePasskey(invited.id, 'passkey');
   const factor = { accountId: invited.id, encryptedSecret: 'x', lastStep: 0, createdAt: NOW };
-  await store.saveTotpFactor(factor, ['code']);
+  await store.saveTotpFactor(factor, ['code'], 'theirs');
   await store.findTotpFactor(invited.id);
   await store.listTotpFactors('', 10);
   await store.reencryptTotpFactor(invited.id, factor.encryptedSecret, 'reencrypted');
   await store.consumeTotpStep(invited.id, 1);
   await store.consumeRecoveryCode(invited.id, 'code');
   await store.countRecoveryCodes(invited.id);
-  await store.replaceRecoveryCodes(invited.id, ['another']);
+  await store.replaceRecoveryCodes(invited.id, ['another'], 'theirs');
   await store.removeTotpFactor(invited.id);
   await store.disableAccount(invited.id, NOW);
   await store.enableAccount(invited.id);

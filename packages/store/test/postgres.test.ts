@@ -12,11 +12,15 @@ import {
   issueSampleCode,
   NOW,
   newAccount,
+  newAccountLink,
   newClient,
   newCode,
   newHash,
   newKey,
+  newPasskey,
   newRefreshToken,
+  newSession,
+  PASSWORD_HASH,
   RACERS,
   race,
   times,
@@ -177,6 +181,41 @@ describe('PostgreSQL when an operation waits for another', () => {
       await store.close();
     },
   );
+
+  it.each<[string, (store: AuthorizationStore, id: string, session: string) => Promise<boolean>]>([
+    ['browser session', (store, id) => store.saveSession(newSession(id), PASSWORD_HASH)],
+    ['passkey', (store, id, session) => store.addPasskey(newPasskey(id), session)],
+    [
+      'TOTP factor',
+      (store, accountId, session) =>
+        store.saveTotpFactor(
+          { accountId, encryptedSecret: 'x', lastStep: 0, createdAt: NOW },
+          [newHash()],
+          session,
+        ),
+    ],
+  ])('saves no %s while a reset is under way', async (_what, save) => {
+    const location = await databases();
+    const store = await openStore(location);
+    const account = newAccount();
+    const link = newAccountLink(account.id);
+    await store.createAccount(account, link);
+    const { hash: session, ...others } = newSession(account.id);
+    await store.saveSession({ hash: session, ...others }, PASSWORD_HASH);
+    // The reset has set the password, and waits for the passkeys.
+    const holder = await hold(location, 'LOCK TABLE passkeys IN SHARE MODE');
+    const reset = store.redeemAccountLink(link.hash, { passwordHash: '$argon2id$new', passkey: null }, NOW);
+    await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 1 }]);
+    const saved = save(store, account.id, session);
+    await expect.poll(() => queryPostgres(location, WAITING)).toEqual([{ waiting: 2 }]);
+    await holder.release();
+
+    expect([await reset, await saved]).toEqual([true, false]);
+    expect(await store.listSessions(account.id, NOW)).toEqual([]);
+    expect(await store.listPasskeys(account.id)).toEqual([]);
+    expect(await store.findTotpFactor(account.id)).toBeNull();
+    await store.close();
+  });
 
   it('ends the grant of a personal access token that is being saved while all connections of its account end', async () => {
     const location = await databases();

@@ -21,6 +21,7 @@ import {
   newRefreshToken,
   newSession,
   newTransaction,
+  PASSWORD_HASH,
   RACERS,
   race,
   times,
@@ -38,7 +39,7 @@ describe.each([
     const [account, client, key, transaction] = [newAccount(), newClient(), newKey(), newTransaction()];
     await before.createFirstAccount(account, null);
     const session = newSession(account.id);
-    await before.saveSession(session);
+    await before.saveSession(session, PASSWORD_HASH);
     await before.saveClient(client);
     await before.addSigningKey(key, null);
     await before.openTransaction(transaction);

@@ -6,6 +6,7 @@ import {
   newAccountLink,
   newHash,
   newSession,
+  PASSWORD_HASH,
   RACERS,
   race,
   type StoreOfTest,
@@ -149,7 +150,7 @@ export function describeAccounts(store: StoreOfTest): void {
       const link = newAccountLink(account.id);
       await store().createAccount(account, link);
       const [own, other] = [newSession(account.id), newSession(account.id)];
-      for (const session of [own, other]) await store().saveSession(session);
+      for (const session of [own, other]) await store().saveSession(session, PASSWORD_HASH);
       const { id, passwordHash } = account;
       expect(await store().changePassword(id, '$argon2id$another', '$argon2id$new', own.hash)).toBe(false);
       expect(await store().findAccount(id)).toEqual(account);
@@ -182,7 +183,7 @@ export function describeAccounts(store: StoreOfTest): void {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       const session = newSession(account.id);
-      await store().saveSession(session);
+      await store().saveSession(session, PASSWORD_HASH);
       expect(await store().findSession(session.hash, NOW)).toEqual({ session, account });
       expect((await store().findSession(session.hash, session.expiresAt - 1))?.session).toEqual(session);
       expect(await store().findSession(session.hash, session.expiresAt)).toBeNull();
@@ -197,7 +198,7 @@ export function describeAccounts(store: StoreOfTest): void {
         authenticatedAt: NOW - 5000,
         language: 'de',
       });
-      await store().saveSession(session);
+      await store().saveSession(session, PASSWORD_HASH);
       expect(await store().findSession(session.hash, NOW)).toEqual({ session, account });
       expect(await store().listSessions(account.id, NOW)).toEqual([session]);
     });
@@ -206,8 +207,8 @@ export function describeAccounts(store: StoreOfTest): void {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       const [ended, other] = [newSession(account.id), newSession(account.id)];
-      await store().saveSession(ended);
-      await store().saveSession(other);
+      await store().saveSession(ended, PASSWORD_HASH);
+      await store().saveSession(other, PASSWORD_HASH);
       await store().endSession(ended.hash);
       await store().endSession(ended.hash);
       expect(await store().findSession(ended.hash, NOW)).toBeNull();
@@ -222,7 +223,7 @@ export function describeAccounts(store: StoreOfTest): void {
         newSession(account.id, { createdAt: NOW + 1, browser: null }),
       ];
       const expired = newSession(account.id, { expiresAt: NOW + 5 });
-      for (const session of [old, young, expired]) await store().saveSession(session);
+      for (const session of [old, young, expired]) await store().saveSession(session, PASSWORD_HASH);
       expect(await store().listSessions(account.id, NOW + 5)).toEqual([young, old]);
       expect(await store().listSessions('user_unknown', NOW)).toEqual([]);
 
@@ -242,7 +243,8 @@ export function describeAccounts(store: StoreOfTest): void {
       const unknown = newSession(account.id);
       const later = newSession(account.id, { createdAt: NOW + 1 });
       const foreign = newSession(other.id);
-      for (const session of [named, elsewhere, unknown, later, foreign]) await store().saveSession(session);
+      for (const session of [named, elsewhere, unknown, later, foreign])
+        await store().saveSession(session, PASSWORD_HASH);
       const end = (accountId: string | null, providerSession: string | null) =>
         store().endProviderSessions({ accountId, providerSession, before: NOW });
       const hashes = (sessions: readonly { readonly hash: string }[]) => sessions.map(({ hash }) => hash);
@@ -262,12 +264,34 @@ export function describeAccounts(store: StoreOfTest): void {
     });
 
     it('does not find the browser session of a disabled account', async () => {
-      const account = newAccount({ disabledAt: NOW });
+      const account = newAccount();
       await store().createFirstAccount(account, null);
       const session = newSession(account.id);
-      await store().saveSession(session);
+      expect(await store().saveSession(session, PASSWORD_HASH)).toBe(true);
+      await store().disableAccount(account.id, NOW);
       expect(await store().findSession(session.hash, NOW)).toBeNull();
-      expect(await store().findAccount(account.id)).toEqual(account);
+      expect(await store().findAccount(account.id)).toEqual({ ...account, disabledAt: NOW });
+    });
+
+    it('saves no browser session after the password was changed or reset, or the account disabled or removed', async () => {
+      for (const end of [
+        (id: string) => store().changePassword(id, PASSWORD_HASH, '$argon2id$new', null),
+        (id: string) =>
+          store()
+            .replacePasswordHash(id, PASSWORD_HASH, '$argon2id$new')
+            .then(() => true),
+        (id: string) => store().disableAccount(id, NOW),
+        (id: string) => store().removeAccount(id, NOW),
+      ]) {
+        const account = newAccount();
+        await store().createAccount(account, newAccountLink(account.id));
+        const [before, after] = [newSession(account.id), newSession(account.id)];
+        expect(await store().saveSession(before, PASSWORD_HASH)).toBe(true);
+        expect(await end(account.id)).toBe(true);
+        expect(await store().saveSession(after, PASSWORD_HASH)).toBe(false);
+        await store().enableAccount(account.id);
+        expect(await store().findSession(after.hash, NOW)).toBeNull();
+      }
     });
   });
 }

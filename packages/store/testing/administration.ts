@@ -12,6 +12,7 @@ import {
   newPasskey,
   newRefreshToken,
   newSession,
+  PASSWORD_HASH,
   RACERS,
   race,
   type StoreOfTest,
@@ -69,7 +70,7 @@ export function describeAdministration(store: StoreOfTest): void {
       const [{ account, link }, bystander] = [await add(), await add()];
       const session = newSession(account.id);
       const foreign = newSession(bystander.account.id);
-      for (const one of [session, foreign]) await store().saveSession(one);
+      for (const one of [session, foreign]) await store().saveSession(one, PASSWORD_HASH);
       const { grant, token } = await createGrant(store(), { grant: { accountId: account.id } });
       const code = await issueSampleCode(store(), newCode({ accountId: account.id }));
 
@@ -95,7 +96,7 @@ export function describeAdministration(store: StoreOfTest): void {
     it('changes the role of an account, which its sessions show, and no other account', async () => {
       const [{ account }, bystander] = [await add(), await add()];
       const session = newSession(account.id);
-      await store().saveSession(session);
+      await store().saveSession(session, PASSWORD_HASH);
       expect(await store().setAccountRole(account.id, 'operator')).toBe(true);
       expect(await store().findAccount(account.id)).toEqual({ ...account, role: 'operator' });
       expect((await store().findSession(session.hash, NOW))?.account.role).toBe('operator');
@@ -116,12 +117,12 @@ export function describeAdministration(store: StoreOfTest): void {
       const [{ account }, bystander] = [await add(), await add()];
       const theirs = newSession(bystander.account.id);
       const passkey = newPasskey(bystander.account.id);
-      await store().saveSession(theirs);
-      await store().addPasskey(passkey);
+      await store().saveSession(theirs, PASSWORD_HASH);
+      await store().addPasskey(passkey, theirs.hash);
       const link = newAccountLink(account.id, { purpose: 'reset' });
       await store().saveAccountLink(link);
       const session = newSession(account.id);
-      await store().saveSession(session);
+      await store().saveSession(session, PASSWORD_HASH);
 
       expect(await store().redeemAccountLink(newHash(), NEW, NOW)).toBe(false);
       expect(await store().findAccount(account.id)).toEqual(account);

@@ -1,11 +1,15 @@
 /** The contract of second factors: passkeys, whose counters only rise, and TOTP, whose codes are accepted once. */
+import type { PasskeyRecord, TotpFactorRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
+  inSession,
   NOW,
   newAccount,
   newAccountLink,
   newHash,
   newPasskey,
+  newSession,
+  PASSWORD_HASH,
   RACERS,
   race,
   type StoreOfTest,
@@ -20,29 +24,46 @@ export function describePasskeys(store: StoreOfTest): void {
     return { account, link };
   };
 
+  const save = (passkey: PasskeyRecord) =>
+    inSession(store(), passkey.accountId, (session) => store().addPasskey(passkey, session));
+
   describe('passkeys', () => {
     it('finds passkeys by their identifier, and lists those of an account, oldest first', async () => {
       const { account } = await add();
       const [young, old] = [newPasskey(account.id, { createdAt: NOW + 1 }), newPasskey(account.id)];
-      for (const passkey of [young, old]) expect(await store().addPasskey(passkey)).toBe(true);
+      for (const passkey of [young, old]) expect(await save(passkey)).toBe(true);
       expect(await store().findPasskey(old.id)).toEqual(old);
       expect(await store().listPasskeys(account.id)).toEqual([old, young]);
       expect(await store().findPasskey('unknown')).toBeNull();
       expect(await store().listPasskeys('user_unknown')).toEqual([]);
     });
 
+    it('adds a passkey only in a session of its account that has not ended', async () => {
+      const [{ account, link }, other] = [await add(), await add()];
+      const [session, foreign] = [newSession(account.id), newSession(other.account.id)];
+      for (const one of [session, foreign]) await store().saveSession(one, PASSWORD_HASH);
+      const [added, chosen] = [newPasskey(account.id), newPasskey(account.id)];
+      expect(await store().addPasskey(added, foreign.hash)).toBe(false);
+      expect(await store().listPasskeys(account.id)).toEqual([]);
+      expect(await store().addPasskey(added, session.hash)).toBe(true);
+      const chosenCredential = { passwordHash: '$argon2id$new', passkey: chosen };
+      expect(await store().redeemAccountLink(link.hash, chosenCredential, NOW)).toBe(true);
+      expect(await store().addPasskey(newPasskey(account.id), session.hash)).toBe(false);
+      expect(await store().listPasskeys(account.id)).toEqual([chosen]);
+    });
+
     it('never moves a passkey to another account', async () => {
       const [first, second] = [await add(), await add()];
       const passkey = newPasskey(first.account.id);
-      expect(await store().addPasskey(passkey)).toBe(true);
-      expect(await store().addPasskey(newPasskey(second.account.id, { id: passkey.id }))).toBe(false);
+      expect(await save(passkey)).toBe(true);
+      expect(await save(newPasskey(second.account.id, { id: passkey.id }))).toBe(false);
       expect(await store().findPasskey(passkey.id)).toEqual(passkey);
     });
 
     it('accepts a passkey counter only if it has increased', async () => {
       const { account } = await add();
       const passkey = newPasskey(account.id, { counter: 5 });
-      await store().addPasskey(passkey);
+      await save(passkey);
       for (const counter of [0, 4, 5])
         expect(await store().recordPasskeyUse(passkey.id, counter, NOW + 1)).toBe(false);
       expect(await store().findPasskey(passkey.id)).toEqual(passkey);
@@ -54,7 +75,7 @@ export function describePasskeys(store: StoreOfTest): void {
     it('accepts a passkey without a counter repeatedly', async () => {
       const { account } = await add();
       const passkey = newPasskey(account.id);
-      await store().addPasskey(passkey);
+      await save(passkey);
       for (const at of [NOW + 1, NOW + 2])
         expect(await store().recordPasskeyUse(passkey.id, 0, at)).toBe(true);
       expect((await store().findPasskey(passkey.id))?.lastUsedAt).toBe(NOW + 2);
@@ -63,7 +84,7 @@ export function describePasskeys(store: StoreOfTest): void {
     it(`accepts one of ${RACERS} concurrent uses with the same passkey counter`, async () => {
       const { account } = await add();
       const passkey = newPasskey(account.id, { counter: 1 });
-      await store().addPasskey(passkey);
+      await save(passkey);
       const outcomes = await race(times(RACERS, () => () => store().recordPasskeyUse(passkey.id, 2, NOW)));
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
     });
@@ -71,7 +92,7 @@ export function describePasskeys(store: StoreOfTest): void {
     it('removes a passkey for its own account only', async () => {
       const { account } = await add();
       const passkey = newPasskey(account.id);
-      await store().addPasskey(passkey);
+      await save(passkey);
       expect(await store().removePasskey('user_unknown', passkey.id)).toBe(false);
       expect(await store().findPasskey(passkey.id)).toEqual(passkey);
       expect(await store().removePasskey(account.id, passkey.id)).toBe(true);
@@ -86,8 +107,8 @@ export function describePasskeys(store: StoreOfTest): void {
         newPasskey(account.id),
         newPasskey(bystander.account.id),
       ];
-      await store().addPasskey(lost);
-      await store().addPasskey(foreign);
+      await save(lost);
+      await save(foreign);
       const { passwordHash } = account;
       expect(await store().redeemAccountLink(link.hash, { passwordHash, passkey: chosen }, NOW)).toBe(true);
       expect(await store().listPasskeys(account.id)).toEqual([chosen]);
@@ -110,26 +131,49 @@ export function describeTotp(store: StoreOfTest): void {
     createdAt: NOW,
   });
 
+  const save = (factor: TotpFactorRecord, hashes: readonly string[]) =>
+    inSession(store(), factor.accountId, (session) => store().saveTotpFactor(factor, hashes, session));
+  const replaceCodes = (accountId: string, hashes: readonly string[]) =>
+    inSession(store(), accountId, (session) => store().replaceRecoveryCodes(accountId, hashes, session));
+
   describe('TOTP factors', () => {
     it('stores one TOTP factor per account, with its recovery codes', async () => {
       const { account } = await add();
       expect(await store().findTotpFactor(account.id)).toBeNull();
       const [first, second] = [factorOf(account.id), factorOf(account.id)];
       const [old, young] = [newHash(), newHash()];
-      await store().saveTotpFactor(first, [old, newHash()]);
+      await save(first, [old, newHash()]);
       expect(await store().findTotpFactor(account.id)).toEqual(first);
       expect(await store().countRecoveryCodes(account.id)).toBe(2);
-      await store().saveTotpFactor(second, [young]);
+      await save(second, [young]);
       expect(await store().findTotpFactor(account.id)).toEqual(second);
       expect(await store().consumeRecoveryCode(account.id, old)).toBe(false);
       expect(await store().consumeRecoveryCode(account.id, young)).toBe(true);
+    });
+
+    it('stores TOTP factors and recovery codes only in a session of their account that has not ended', async () => {
+      const [{ account, link }, other] = [await add(), await add()];
+      const { id } = account;
+      const [session, foreign] = [newSession(id), newSession(other.account.id)];
+      for (const one of [session, foreign]) await store().saveSession(one, PASSWORD_HASH);
+      const factor = factorOf(id);
+      expect(await store().saveTotpFactor(factor, [newHash()], foreign.hash)).toBe(false);
+      expect(await store().findTotpFactor(id)).toBeNull();
+      expect(await store().saveTotpFactor(factor, [newHash()], session.hash)).toBe(true);
+      expect(await store().replaceRecoveryCodes(id, [newHash(), newHash()], session.hash)).toBe(true);
+      // By a mailed link, which keeps the second factor.
+      const chosen = { passwordHash: '$argon2id$new', passkey: null, keepsSecondFactor: true };
+      expect(await store().redeemAccountLink(link.hash, chosen, NOW)).toBe(true);
+      expect(await store().saveTotpFactor(factorOf(id), [], session.hash)).toBe(false);
+      expect(await store().replaceRecoveryCodes(id, [], session.hash)).toBe(false);
+      expect([await store().findTotpFactor(id), await store().countRecoveryCodes(id)]).toEqual([factor, 2]);
     });
 
     it('lists TOTP factors by account, and re-encrypts one unless it has changed', async () => {
       const factors = [factorOf((await add()).account.id), factorOf((await add()).account.id)].toSorted(
         (one, other) => (one.accountId < other.accountId ? -1 : 1),
       );
-      for (const factor of factors) await store().saveTotpFactor(factor, []);
+      for (const factor of factors) await save(factor, []);
       const [first, second] = factors as [ReturnType<typeof factorOf>, ReturnType<typeof factorOf>];
       const before = `${first.accountId.slice(0, -1)}`;
       expect((await store().listTotpFactors(before, 1)).length).toBe(1);
@@ -150,7 +194,7 @@ export function describeTotp(store: StoreOfTest): void {
 
     it('accepts a TOTP time step once, and no earlier one', async () => {
       const { account } = await add();
-      await store().saveTotpFactor(factorOf(account.id), []);
+      await save(factorOf(account.id), []);
       for (const step of [99, 100]) expect(await store().consumeTotpStep(account.id, step)).toBe(false);
       const outcomes = await race(times(RACERS, () => () => store().consumeTotpStep(account.id, 101)));
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
@@ -161,8 +205,8 @@ export function describeTotp(store: StoreOfTest): void {
     it('accepts a recovery code once, for its own account only', async () => {
       const [{ account }, bystander] = [await add(), await add()];
       const code = newHash();
-      await store().saveTotpFactor(factorOf(account.id), [code, newHash()]);
-      await store().saveTotpFactor(factorOf(bystander.account.id), [newHash()]);
+      await save(factorOf(account.id), [code, newHash()]);
+      await save(factorOf(bystander.account.id), [newHash()]);
       expect(await store().consumeRecoveryCode(bystander.account.id, code)).toBe(false);
       const outcomes = await race(times(RACERS, () => () => store().consumeRecoveryCode(account.id, code)));
       expect(outcomes).toEqual({ true: 1, false: RACERS - 1 });
@@ -173,23 +217,22 @@ export function describeTotp(store: StoreOfTest): void {
       const [{ account }, bystander] = [await add(), await add()];
       const factor = factorOf(account.id);
       const [old, young, theirs] = [newHash(), newHash(), newHash()];
-      await store().saveTotpFactor(factor, [old, newHash()]);
-      await store().saveTotpFactor(factorOf(bystander.account.id), [theirs]);
+      await save(factor, [old, newHash()]);
+      await save(factorOf(bystander.account.id), [theirs]);
       await store().consumeTotpStep(account.id, 101);
-      expect(await store().replaceRecoveryCodes(account.id, [young])).toBe(true);
+      expect(await replaceCodes(account.id, [young])).toBe(true);
       expect(await store().findTotpFactor(account.id)).toEqual({ ...factor, lastStep: 101 });
       expect(await store().consumeRecoveryCode(account.id, old)).toBe(false);
       expect(await store().consumeRecoveryCode(account.id, young)).toBe(true);
       expect(await store().consumeRecoveryCode(bystander.account.id, theirs)).toBe(true);
       const { account: without } = await add();
-      expect(await store().replaceRecoveryCodes(without.id, [newHash()])).toBe(false);
+      expect(await replaceCodes(without.id, [newHash()])).toBe(false);
       expect(await store().countRecoveryCodes(without.id)).toBe(0);
     });
 
     it('removes a TOTP factor on request, and when an account link is redeemed', async () => {
       const [{ account }, other] = [await add(), await add()];
-      for (const { account: one } of [{ account }, other])
-        await store().saveTotpFactor(factorOf(one.id), [newHash()]);
+      for (const { account: one } of [{ account }, other]) await save(factorOf(one.id), [newHash()]);
       expect(await store().removeTotpFactor(account.id)).toBe(true);
       expect(await store().removeTotpFactor(account.id)).toBe(false);
       expect(await store().countRecoveryCodes(account.id)).toBe(0);

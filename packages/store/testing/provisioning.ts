@@ -5,7 +5,7 @@ import type {
   ProvisioningChange,
 } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
-import { createGrant, NOW, newSession, type StoreOfTest } from './samples.ts';
+import { createGrant, NOW, newSession, PASSWORD_HASH, type StoreOfTest } from './samples.ts';
 
 const NO_MEMBERS = { clear: false, remove: [], add: [] };
 
@@ -128,7 +128,7 @@ export function describeProvisioning(store: StoreOfTest): void {
     it('ends sessions and grants of the account with the deactivation, and enables it with the reactivation', async () => {
       const { grant } = await createGrant(store());
       const { accountId } = grant;
-      await store().saveSession(newSession(accountId));
+      await store().saveSession(newSession(accountId), PASSWORD_HASH);
       const ada = await create('ada', { accountId });
       expect(
         await change(ada, { isActive: false, disabledAccount: true }, { account: 'disable' }),

@@ -14,6 +14,7 @@ import {
   newRefreshToken,
   newSession,
   newTransaction,
+  PASSWORD_HASH,
   RACERS,
   race,
   type StoreOfTest,
@@ -30,11 +31,11 @@ export function describeAccountRemoval(store: StoreOfTest): void {
     const link = newAccountLink(id);
     await store().saveAccountLink(link);
     const session = newSession(id);
-    await store().saveSession(session);
+    await store().saveSession(session, PASSWORD_HASH);
     const passkey = newPasskey(id);
-    await store().addPasskey(passkey);
+    await store().addPasskey(passkey, session.hash);
     const factor = { accountId: id, encryptedSecret: newHash(), lastStep: 1, createdAt: NOW };
-    await store().saveTotpFactor(factor, [newHash()]);
+    await store().saveTotpFactor(factor, [newHash()], session.hash);
     const { grant, token } = await createGrant(store(), { grant: { accountId: id } });
     const code = await issueSampleCode(store(), newCode({ accountId: id }));
     const transaction = newTransaction();

@@ -35,13 +35,16 @@ function newId(prefix: string): string {
   return `${prefix}_${randomBytes(16).toString('base64url')}`;
 }
 
+/** Of every sample account. */
+export const PASSWORD_HASH = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4';
+
 export function newAccount(changes: Partial<AccountRecord> = {}): AccountRecord {
   const name = randomBytes(6).toString('hex');
   return {
     id: newId('user'),
     email: `Ada.${name}@Example.com`,
     emailKey: `ada.${name}@example.com`,
-    passwordHash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4',
+    passwordHash: PASSWORD_HASH,
     createdAt: NOW,
     disabledAt: null,
     role: null,
@@ -88,6 +91,19 @@ export function newSession(accountId: string, changes: Partial<SessionRecord> = 
     browser: 'Firefox on Linux',
     ...changes,
   };
+}
+
+/** Saves a credential in a session of an account, which ends afterwards. */
+export async function inSession<T>(
+  store: AuthorizationStore,
+  accountId: string,
+  save: (sessionHash: string) => Promise<T>,
+): Promise<T> {
+  const session = newSession(accountId);
+  await store.saveSession(session, (await store.findAccount(accountId))?.passwordHash ?? '');
+  const saved = await save(session.hash);
+  await store.endSession(session.hash);
+  return saved;
 }
 
 export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {

@@ -17,6 +17,7 @@ import {
   newRefreshToken,
   newSession,
   newTransaction,
+  PASSWORD_HASH,
   type StoreOfTest,
   times,
 } from './samples.ts';
@@ -38,7 +39,8 @@ const KINDS: readonly {
   {
     kind: 'sessions',
     retention: 0,
-    make: (store, expiresAt) => withAccount(store, (id) => store.saveSession(newSession(id, { expiresAt }))),
+    make: (store, expiresAt) =>
+      withAccount(store, (id) => store.saveSession(newSession(id, { expiresAt }), PASSWORD_HASH)),
   },
   {
     kind: 'account links',
@@ -191,7 +193,7 @@ export function describeSweep(store: StoreOfTest): void {
       const account = newAccount();
       await store().createFirstAccount(account, null);
       const session = newSession(account.id);
-      await store().saveSession(session);
+      await store().saveSession(session, PASSWORD_HASH);
       const transaction = newTransaction();
       await store().openTransaction(transaction);
       const code = await issueSampleCode(store());
@@ -211,7 +213,7 @@ export function describeSweep(store: StoreOfTest): void {
       const [account, client] = [newAccount(), newClient({ expiresAt: null })];
       await store().createFirstAccount(account, null);
       await store().saveClient(client);
-      await store().saveSession(newSession(account.id)); // 1
+      await store().saveSession(newSession(account.id), PASSWORD_HASH); // 1
       await store().openTransaction(newTransaction()); // 2
       await issueSampleCode(store()); // 3
       const { grant, token } = await createGrant(store()); // 4: its code; 5: the grant
@@ -281,7 +283,7 @@ export function describeSweep(store: StoreOfTest): void {
     it('sweeps transactions and sessions from the second they expire', async () => {
       const account = newAccount();
       await store().createFirstAccount(account, null);
-      await store().saveSession(newSession(account.id, { expiresAt: NOW + 50 }));
+      await store().saveSession(newSession(account.id, { expiresAt: NOW + 50 }), PASSWORD_HASH);
       await store().openTransaction(newTransaction({ expiresAt: NOW + 50 }));
       expect(await store().sweep(NOW + 49, 100)).toBe(0);
       expect(await store().sweep(NOW + 50, 100)).toBe(2);

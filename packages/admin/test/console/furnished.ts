@@ -133,6 +133,7 @@ export async function furnish(
     const times = { createdAt: now - 7200, expiresAt: now + DAY };
     await store.saveSession(
       newSession(userId, { ...times, browser: texts.browser, methods: ['pwd', 'otp', 'mfa'] }),
+      account.passwordHash,
     );
     const confidential = {
       client_name: texts.app,

@@ -101,9 +101,13 @@ export function createAccountLinkRoutes(
     }
     events({ type: 'account.link_used', accountId: account.id, purpose: record.purpose });
     if (await needsCode(link)) return respondRedirect(loginPath('account'));
-    const known = deviceCookies.issue(request, { ...account, passwordHash: chosen.passwordHash });
-    const { cookie } = await sessions.start(request, connection, account.id, { methods: PASSWORD_ALONE });
-    return respondRedirect(NEXT_PATHS[record.purpose], [cookie, known]);
+    const changed = { ...account, passwordHash: chosen.passwordHash };
+    const started = await sessions.start(request, connection, changed, { methods: PASSWORD_ALONE });
+    if (started === null) return respondRedirect(loginPath('account'));
+    return respondRedirect(NEXT_PATHS[record.purpose], [
+      started.cookie,
+      deviceCookies.issue(request, changed),
+    ]);
   };
 
   const usePassword = async (given: LinkUse, form: Parameters) => {

@@ -65,10 +65,10 @@ export function createMfaRoutes(
       const encryptedSecret = parameters.one('encrypted_secret') ?? '';
       // A form that is sent twice must not replace the recovery codes that the user has just saved.
       if (await factors.isSetUp(account.id, encryptedSecret)) return respondRedirect(accountPaths.account);
-      const codes = await factors.confirmSetup(account, encryptedSecret, parameters.one('code') ?? '', () =>
+      const codes = await factors.confirmSetup(user, encryptedSecret, parameters.one('code') ?? '', () =>
         confirmation.consumeProof(visit),
       );
-      // The codes were switched off since: the form of before sets nothing up again.
+      // The codes were switched off or the session ended since: the form of before sets nothing up.
       if (codes === 'used') return confirmation.ask(visit, SET_UP);
       if (codes === null) return showSetup(context, user, parameters.required('proof'), encryptedSecret);
       events({ type: 'second_factor.enabled', accountId: account.id });
@@ -84,10 +84,10 @@ export function createMfaRoutes(
     routes.form(RENEW.action, async (visit) => {
       const confirmed = await confirmation.check(visit, RENEW);
       if ('response' in confirmed) return confirmed.response;
-      const { id: accountId } = visit.user.account;
-      const codes = await factors.renewRecoveryCodes(accountId);
+      const { user } = visit;
+      const codes = await factors.renewRecoveryCodes(user);
       if (codes === null) return respondRedirect(accountPaths.account);
-      events({ type: 'second_factor.recovery_codes_renewed', accountId });
+      events({ type: 'second_factor.recovery_codes_renewed', accountId: user.account.id });
       return respondPage(recoveryCodesPage(visit.context.layout, codes));
     }),
 

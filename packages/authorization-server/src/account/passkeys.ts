@@ -77,7 +77,8 @@ export function createPasskeyRoutes(
       if (passkey === null) return show(visit, proof, layout.text('passkey.not-added'));
       // One confirmation adds one passkey.
       if (!(await confirmation.consumeProof(visit))) return confirmation.ask(visit, ADD);
-      if (!(await store.addPasskey(passkey))) return show(visit, proof, layout.text('passkey.not-added'));
+      if (!(await store.addPasskey(passkey, sessionHash)))
+        return show(visit, proof, layout.text('passkey.not-added'));
       events({ type: 'passkey.added', accountId: account.id, passkeyId: passkey.id });
       return respondRedirect(accountNoticePath('passkey-added'));
     }),

@@ -57,16 +57,18 @@ export async function completeFederatedLogin(
     return context.errors.showMissing(`/callback/${identityProvider.id}`, transaction);
   }
   const { methods, time: authenticatedAt } = authenticationOf(result, context.clock());
-  const { cookie } = await orDiscard(
+  const started = await orDiscard(
     context,
     account.id,
     result,
-    sessions.start(request, connection, account.id, {
+    sessions.start(request, connection, account, {
       methods,
       authenticatedAt,
       providerSession: providerSessionOf(result),
     }),
   );
+  if (started === null) return refuse(context, account, result);
+  const { cookie } = started;
   events({
     type: 'login.succeeded',
     accountId: account.id,
@@ -114,7 +116,15 @@ async function resolveAccount(context: PageContext, result: FederatedLoginResult
     await saveClaims(context, account.id, result);
     return account;
   }
-  await context.federation.discard(account?.id ?? null, result);
+  return refuse(context, account, result);
+}
+
+async function refuse(
+  { federation }: PageContext,
+  account: AccountRecord | null,
+  result: FederatedLoginResult,
+): Promise<never> {
+  await federation.discard(account?.id ?? null, result);
   throw new OAuthError('access_denied', 'This user is not allowed to log in here.', {
     reason: account === null ? 'not among the allowed users' : 'the account is disabled',
   });

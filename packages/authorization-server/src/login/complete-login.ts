@@ -2,20 +2,27 @@
 import type { HttpResponse } from '@portcullis/http';
 import type { AccountRecord } from '../store/index.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
-import type { LoginVisit } from './login-routes.ts';
+import { type LoginVisit, rejectStaleForm } from './login-routes.ts';
 
-/** Logs in a user whose credentials have been verified. */
+/** Logs in a user whose credentials have been verified, unless they were changed since. */
 export type CompleteLogin = (
   visit: LoginVisit,
+  /** As it was when its credential was verified. */
   account: AccountRecord,
   /** The methods of the sign-in, by their names in RFC 8176; with `mfa`, no other factor is needed. */
   methods: readonly string[],
 ) => Promise<HttpResponse>;
 
 export function createCompleteLogin(deviceCookies: DeviceCookies): CompleteLogin {
-  return async ({ context, request, connection, loginTarget }, account, methods) => {
+  return async (visit, account, methods) => {
+    const { context, request, connection, loginTarget } = visit;
     const { events, sessions, options } = context;
-    const { cookie, hash } = await sessions.start(request, connection, account.id, { methods });
+    const started = await sessions.start(request, connection, account, { methods });
+    if (started === null) {
+      events({ type: 'login.failed', accountId: account.id });
+      return rejectStaleForm('/login', visit);
+    }
+    const { cookie, hash } = started;
     const isNoticed = options.sendsMail && deviceCookies.findDevice(request, account) === null;
     events({
       type: 'login.succeeded',

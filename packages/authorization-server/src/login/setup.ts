@@ -72,8 +72,9 @@ export function createSetupRoutes(
       if (issues !== NO_ERRORS) return show(context, token, email, issues);
       const account = await firstAccount.create(token, email, form.required('password'));
       if (account === null) return rejectToken(context);
-      const { cookie } = await sessions.start(request, connection, account.id, { methods: PASSWORD_ALONE });
-      return respondRedirect('/setup', [cookie, deviceCookies.issue(request, account)]);
+      const started = await sessions.start(request, connection, account, { methods: PASSWORD_ALONE });
+      if (started === null) return respondRedirect(loginPath('account', false));
+      return respondRedirect('/setup', [started.cookie, deviceCookies.issue(request, account)]);
     }),
   ];
 }

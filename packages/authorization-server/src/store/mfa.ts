@@ -1,4 +1,7 @@
-/** The store capability `mfa`: TOTP, recovery codes and passkeys. */
+/**
+ * The store capability `mfa`: TOTP, recovery codes and passkeys. What a session adds is saved only while that session exists: a reset
+ * that ends the session leaves nothing behind that it had begun.
+ */
 
 /** A user's TOTP authenticator. Times in epoch seconds. @see RFC 6238 */
 export interface TotpFactorRecord {
@@ -34,14 +37,21 @@ export interface TotpStore {
   listTotpFactors(after: string, limit: number): Promise<readonly TotpFactorRecord[]>;
   /** Replaces an encrypted secret if it still equals `from`. @returns `false` when it has changed */
   reencryptTotpFactor(accountId: string, from: string, to: string): Promise<boolean>;
-  /** Saves a TOTP factor with its recovery codes (base64url SHA-256 each), replacing what was there. Atomic. */
-  saveTotpFactor(record: TotpFactorRecord, recoveryHashes: readonly string[]): Promise<void>;
+  /**
+   * Saves a TOTP factor with its recovery codes (base64url SHA-256 each), replacing what was there. Atomic.
+   * @returns `false` when the session has ended
+   */
+  saveTotpFactor(
+    record: TotpFactorRecord,
+    recoveryHashes: readonly string[],
+    sessionHash: string,
+  ): Promise<boolean>;
   /** Accepts the code of a time step. Atomic: rejects a step that was accepted before, and every earlier one. @see RFC 6238 §5.2 */
   consumeTotpStep(accountId: string, step: number): Promise<boolean>;
   /** Uses up a recovery code. Atomic: of concurrent calls one returns `true`. */
   consumeRecoveryCode(accountId: string, hash: string): Promise<boolean>;
-  /** Replaces all recovery codes (base64url SHA-256 each). Atomic. @returns `false` without a TOTP factor */
-  replaceRecoveryCodes(accountId: string, hashes: readonly string[]): Promise<boolean>;
+  /** Replaces all recovery codes (base64url SHA-256 each). Atomic. @returns `false` without a TOTP factor, or when the session has ended */
+  replaceRecoveryCodes(accountId: string, hashes: readonly string[], sessionHash: string): Promise<boolean>;
   countRecoveryCodes(accountId: string): Promise<number>;
   /** Removes the TOTP factor and its recovery codes. @returns `false` when there is none */
   removeTotpFactor(accountId: string): Promise<boolean>;
@@ -49,8 +59,8 @@ export interface TotpStore {
 
 /** Passkeys of accounts. */
 export interface PasskeyStore {
-  /** @returns `false` when the identifier is taken: nothing has changed then */
-  addPasskey(passkey: PasskeyRecord): Promise<boolean>;
+  /** Atomic. @returns `false` when the identifier is taken, or the session has ended: nothing has changed then */
+  addPasskey(passkey: PasskeyRecord, sessionHash: string): Promise<boolean>;
   findPasskey(id: string): Promise<PasskeyRecord | null>;
   /** The passkeys of an account, oldest first. */
   listPasskeys(accountId: string): Promise<readonly PasskeyRecord[]>;

@@ -162,7 +162,12 @@ export interface UserStore {
     exceptSession: string | null,
   ): Promise<boolean>;
 
-  saveSession(session: SessionRecord): Promise<void>;
+  /**
+   * Saves the session of a verified sign-in. Atomic.
+   * @param passwordHash of the account when the credential was verified: each reset changes it
+   * @returns `false` when the hash has changed, or the account is disabled or gone
+   */
+  saveSession(session: SessionRecord, passwordHash: string): Promise<boolean>;
   /** The session with its account, unless it has expired or the account is disabled or removed. */
   findSession(hash: string, now: number): Promise<FoundSession | null>;
   /** The live sessions of an account, newest first. */

@@ -5,6 +5,7 @@ import type { ServerContext } from '../context.ts';
 import { createEncryptor, totpSecretContext } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
+import type { User } from './sessions.ts';
 import { base32, findTotpStep } from './totp.ts';
 
 /** What a user enters into the authenticator app. */
@@ -55,11 +56,12 @@ export function createSecondFactors(context: ServerContext) {
       (await store.findTotpFactor(accountId))?.encryptedSecret === encryptedSecret,
     /**
      * Enables TOTP if the code is right.
+     * @param user in whose session the set-up was begun
      * @param consume uses up what allows the set-up; `false`: it was used before
-     * @returns recovery codes, shown only once; `null` for a wrong code
+     * @returns recovery codes, shown only once; `null` for a wrong code; `used` also if the session has ended
      */
     async confirmSetup(
-      { id: accountId }: AccountRecord,
+      { account: { id: accountId }, sessionHash }: Pick<User, 'account' | 'sessionHash'>,
       encryptedSecret: string,
       code: string,
       consume: () => Promise<boolean>,
@@ -71,8 +73,8 @@ export function createSecondFactors(context: ServerContext) {
       // Point of no return: the proof is used.
       if (!(await consume())) return 'used';
       const { codes, hashes } = newRecoveryCodes();
-      await store.saveTotpFactor({ accountId, encryptedSecret, lastStep, createdAt: now }, hashes);
-      return codes;
+      const record = { accountId, encryptedSecret, lastStep, createdAt: now };
+      return (await store.saveTotpFactor(record, hashes, sessionHash)) ? codes : 'used';
     },
     /**
      * Verifies and consumes a TOTP code or a recovery code.
@@ -93,10 +95,13 @@ export function createSecondFactors(context: ServerContext) {
       if (step !== null) return store.consumeTotpStep(accountId, step);
       return store.consumeRecoveryCode(accountId, hashSecret(plain(code)));
     },
-    /** Replaces the recovery codes. @returns the new ones, shown only once; `null` if TOTP is not enabled */
-    async renewRecoveryCodes(accountId: string): Promise<readonly string[] | null> {
+    /** Replaces the recovery codes. @returns the new ones, shown only once; `null` if TOTP is not enabled, or the session has ended */
+    async renewRecoveryCodes({
+      account,
+      sessionHash,
+    }: Pick<User, 'account' | 'sessionHash'>): Promise<readonly string[] | null> {
       const { codes, hashes } = newRecoveryCodes();
-      return (await store.replaceRecoveryCodes(accountId, hashes)) ? codes : null;
+      return (await store.replaceRecoveryCodes(account.id, hashes, sessionHash)) ? codes : null;
     },
     disable: (accountId: string): Promise<boolean> => store.removeTotpFactor(accountId),
   };

@@ -72,19 +72,23 @@ export function createSessions(context: ServerContext<{ readonly sendsMail: bool
         methods: session.methods ?? null,
       };
     },
-    /** Starts a session and ends the one in the request. */
+    /**
+     * Starts a session and ends the one in the request.
+     * @param account as it was when its credential was verified
+     * @returns `null`: since then its password was changed or reset, or it was disabled or removed
+     */
     async start(
       request: HttpRequest,
       connection: ConnectionInfo,
-      accountId: string,
+      { id: accountId, passwordHash }: Pick<AccountRecord, 'id' | 'passwordHash'>,
       signIn: SignIn,
-    ): Promise<StartedSession> {
+    ): Promise<StartedSession | null> {
       const { methods, authenticatedAt, providerSession, seconds = lifetimes.session } = signIn;
       // Session fixation: a value that was in the browser before the login never becomes a session.
       const value = newSecret();
       const createdAt = clock();
       const hash = hashSecret(value);
-      await store.saveSession({
+      const session = {
         hash,
         accountId,
         createdAt,
@@ -95,7 +99,8 @@ export function createSessions(context: ServerContext<{ readonly sendsMail: bool
         ...(authenticatedAt !== undefined && { authenticatedAt }),
         ...(providerSession !== undefined && { providerSession }),
         ...(sendsMail && { language: languageOf(request) }),
-      });
+      };
+      if (!(await store.saveSession(session, passwordHash))) return null;
       await endCarried(request);
       return { cookie: cookie.write(value, seconds), hash };
     },

@@ -1,8 +1,9 @@
 /** Passkeys. */
 import type { PasskeyRecord, PasskeyStore } from '@portcullis/authorization-server/store';
-import type { Database } from '../database.ts';
+import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
+import { changeInSession } from './change-in-session.ts';
 
 const columns = defineRecordColumns<PasskeyRecord>(
   'id accountId publicKey counter transports:json name createdAt lastUsedAt',
@@ -20,7 +21,11 @@ const passkeysByAccount = defineQuery(
 
 export function createPasskeyStore(database: Database): PasskeyStore {
   return {
-    addPasskey: (passkey) => database.changes(insertPasskey(passkey)),
+    addPasskey: (passkey, sessionHash) =>
+      database.transact(
+        () => changeInSession(sessionHash, passkey.accountId, () => add(passkey)),
+        'accounts',
+      ),
     findPasskey: async (id) => columns.readFirst(await database.read(passkeyById(id))),
     listPasskeys: async (accountId) => columns.readAll(await database.read(passkeysByAccount(accountId))),
     recordPasskeyUse: (id, counter, at) =>
@@ -33,4 +38,9 @@ export function createPasskeyStore(database: Database): PasskeyStore {
         sql`DELETE FROM passkeys WHERE id = ${id} AND account_id = ${accountId} RETURNING 1 AS one`,
       ),
   };
+}
+
+function* add(passkey: PasskeyRecord): Steps<boolean> {
+  const added = yield insertPasskey(passkey);
+  return added.length > 0;
 }

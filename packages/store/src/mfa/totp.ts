@@ -3,6 +3,7 @@ import type { MfaStore, TotpFactorRecord, TotpStore } from '@portcullis/authoriz
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
+import { changeInSession } from './change-in-session.ts';
 import { createPasskeyStore } from './passkeys.ts';
 
 const columns = defineRecordColumns<TotpFactorRecord>('accountId encryptedSecret lastStep createdAt');
@@ -23,8 +24,11 @@ function createTotpStore(database: Database): TotpStore {
         sql`UPDATE totp_factors SET encrypted_secret = ${to} WHERE account_id = ${accountId} AND encrypted_secret = ${from}
           RETURNING 1 AS one`,
       ),
-    saveTotpFactor: (record, recoveryHashes) =>
-      database.transact(() => save(record, recoveryHashes), 'accounts'),
+    saveTotpFactor: (record, recoveryHashes, sessionHash) =>
+      database.transact(
+        () => changeInSession(sessionHash, record.accountId, () => save(record, recoveryHashes)),
+        'accounts',
+      ),
     consumeTotpStep: (accountId, step) =>
       database.changes(
         sql`UPDATE totp_factors SET last_step = ${step} WHERE account_id = ${accountId} AND last_step < ${step}
@@ -34,8 +38,11 @@ function createTotpStore(database: Database): TotpStore {
       database.changes(
         sql`DELETE FROM recovery_codes WHERE account_id = ${accountId} AND hash = ${hash} RETURNING 1 AS one`,
       ),
-    replaceRecoveryCodes: (accountId, hashes) =>
-      database.transact(() => replaceCodes(accountId, hashes), 'accounts'),
+    replaceRecoveryCodes: (accountId, hashes, sessionHash) =>
+      database.transact(
+        () => changeInSession(sessionHash, accountId, () => replaceCodes(accountId, hashes)),
+        'accounts',
+      ),
     async countRecoveryCodes(accountId) {
       const codes = await database.read(sql`SELECT hash FROM recovery_codes WHERE account_id = ${accountId}`);
       return codes.length;
@@ -44,11 +51,12 @@ function createTotpStore(database: Database): TotpStore {
   };
 }
 
-function* save(record: TotpFactorRecord, recoveryHashes: readonly string[]): Steps<void> {
+function* save(record: TotpFactorRecord, recoveryHashes: readonly string[]): Steps<boolean> {
   yield* deleteTotpFactor(record.accountId);
   yield sql`INSERT INTO totp_factors (account_id, encrypted_secret, last_step, created_at)
     VALUES (${record.accountId}, ${record.encryptedSecret}, ${record.lastStep}, ${record.createdAt})`;
   yield* insertCodes(record.accountId, recoveryHashes);
+  return true;
 }
 
 function* replaceCodes(accountId: string, hashes: readonly string[]): Steps<boolean> {

@@ -2,13 +2,16 @@
 import type { AccountRecord, SessionRecord, UserStore } from '@portcullis/authorization-server/store';
 import type { Database } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
-import { defineQuery, sql } from '../sql.ts';
+import { defineQuery, defineTemplate, sql } from '../sql.ts';
 
 type OwnerRow = Pick<AccountRecord, 'email' | 'emailKey' | 'passwordHash' | 'role'>;
 
 const MEMBERS = 'hash accountId createdAt expiresAt address browser methods?:list authenticatedAt? language?';
 const columns = defineRecordColumns<SessionRecord>(MEMBERS);
-const insert = defineRecordColumns<SessionRecord>(`${MEMBERS} providerSession?`).insertInto('sessions');
+const stored = defineRecordColumns<SessionRecord>(`${MEMBERS} providerSession?`);
+/** The account is locked (`FOR SHARE`): a concurrent reset or disabling is either read, or waits and then deletes the session. */
+const insertForOwner = defineTemplate(`INSERT INTO sessions (${stored.names}) SELECT ${stored.marks}
+  FROM accounts WHERE id = ? AND password_hash = ? AND disabled_at IS NULL FOR SHARE RETURNING 1 AS one`);
 const ownerColumns = defineRecordColumns<OwnerRow>('email emailKey passwordHash role');
 /** A session with its enabled account. */
 const sessionWithOwner = defineQuery(
@@ -27,7 +30,14 @@ export type SessionOperations = Pick<
 
 export function createSessionOperations(database: Database): SessionOperations {
   return {
-    saveSession: (session) => database.write(insert(session), ['accounts', session.accountId]),
+    saveSession: (session, passwordHash) =>
+      database.changes(
+        {
+          template: insertForOwner,
+          values: [...stored.values(session), session.accountId, passwordHash],
+        },
+        ['accounts', session.accountId],
+      ),
     async findSession(hash, now) {
       const [row] = await database.read<{ readonly owner_created_at: number }>(sessionWithOwner(hash, now));
       if (row === undefined) return null;
