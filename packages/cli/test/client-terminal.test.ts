@@ -131,6 +131,16 @@ describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on
     expect(after).not.toContain('…');
   });
 
+  it('Ctrl+C where a URL is to be pasted ends the command with exit code 130 and no error', async () => {
+    const world = await createWorld();
+    const screen = open(['login', world.serverUrl, '--no-browser']);
+    await screen.shows('Paste the URL');
+    screen.type('\x03');
+    expect(await screen.ended).toBe(130);
+    expect(screen.written()).not.toContain('There was no input');
+    expect(world.as.asked('/token')).toEqual([]);
+  });
+
   it('Ctrl+C cancels a sign-in with exit code 130 and closes the loopback receiver', async () => {
     const world = await createWorld();
     computer.close();

@@ -289,7 +289,7 @@ describe('with a scripted server', () => {
     const { code, errors } = await run(['login', world.serverUrl, '--device']);
     expect([code, errors]).toEqual([
       3,
-      expect.stringContaining('does not offer device authorization; use --no-browser'),
+      expect.stringContaining('does not offer device authorization. Its operator can allow it'),
     ]);
     expect(world.as.asked('/register')).toEqual([]);
   });
@@ -360,6 +360,32 @@ describe('with a scripted server', () => {
     child.stderr?.on('data', (chunk) => (errors += chunk));
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect([code, withoutProgress(errors)]).toEqual([0, '']);
+  });
+
+  it('call says how numbers are written where the server refuses a text, and exits with 4 while it is unavailable', async () => {
+    const world = await createWorld();
+    const refusal = 'Invalid arguments: a: expected number, received string';
+    const unavailable = 'Files cannot be reached at the moment. Try again later.';
+    const text = [{ type: 'text', text: refusal }];
+    world.server.on('/mcp', ({ body }) => {
+      const { id, method, params = {} } = JSON.parse(body || '{}');
+      const error = (code: number, message: string) => ({ jsonrpc: '2.0', id, error: { code, message } });
+      if (params.name === 'down') return { status: 503, body: error(-32603, unavailable) };
+      if (params.name === 'refuse') return { body: error(-32602, refusal) };
+      const result = method === 'tools/call' ? { content: text, isError: true } : {};
+      return { body: { jsonrpc: '2.0', id, result: mcpResult(method, result) } };
+    });
+    const call = (...words: readonly string[]) => run(['call', world.serverUrl, ...words]);
+    const advice = 'A value that is not text is written with := (a:=1)';
+    for (const tool of ['get-sum', 'refuse']) {
+      const { code, errors } = await call(tool, 'a=1', 'b=x');
+      expect([code, errors]).toEqual([2, expect.stringContaining(`${refusal}`)]);
+      expect(errors).toContain(advice);
+      expect((await call(tool, 'a:=1', 'b=x')).errors).not.toContain(advice);
+    }
+    const down = await call('down');
+    expect([down.code, down.errors]).toEqual([4, expect.stringContaining(`portcullis: ${unavailable}\n`)]);
+    expect((await call('down', '--json')).code).toBe(4);
   });
 
   it('T147 tools and call print no control characters of a response', async () => {

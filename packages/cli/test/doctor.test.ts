@@ -40,6 +40,25 @@ it('doctor explains that a server speaks plain http at an https address', async 
   }
 });
 
+it('doctor exits with 3 when only the sign-in of the user is missing', async () => {
+  const world = await createWorld();
+  const computer = createComputer();
+  const words = ['doctor', world.serverUrl, '--sign-in', '--no-browser', '--json'];
+  const { code, output } = await computer.run(words);
+  const report: Report = JSON.parse(output);
+  const errors = report.findings.filter(({ severity }) => severity === 'error');
+  expect(errors).toMatchObject([
+    {
+      step: 'authorization',
+      owner: 'you',
+      message: 'There was no input.',
+      remedy: 'Run it in a terminal, and finish signing in before the timeout.',
+    },
+  ]);
+  expect(code).toBe(3);
+  computer.close();
+});
+
 describe('with our own server', () => {
   let server: PortcullisHere;
   let computer: Computer;

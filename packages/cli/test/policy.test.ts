@@ -28,7 +28,6 @@ const servers = [
     },
   },
   { path: '/all', merges: { bank: '/bank' } },
-  { path: '/reviewed', backend: { url: 'http://127.0.0.1:9002/mcp' } },
 ];
 
 const location = ['--config', 'c.json', '--public-url', 'https://mcp.example'];
@@ -97,7 +96,7 @@ Considered:
     {
       description: 'decides about a request without a token',
       words: [],
-      expected: 'refused: it needs an access token, by servers[0].methods: there is no token\n',
+      expected: 'refused: it needs an access token\nConsidered:\n',
     },
   ])('$description', async ({ words, expected }) => {
     expect((await policy(...transfer, ...words)).output).toContain(`\n${expected}`);
@@ -111,8 +110,11 @@ Considered:
   });
 
   it('refuses a tool without an approved definition, once the gateway knows the tools of the server', async () => {
+    const reviewed = { path: '/reviewed', backend: { url: 'http://127.0.0.1:9002/mcp' } };
+    writeFileSync(join(folder, 'r.json'), JSON.stringify({ database: 'p.db', servers: [reviewed] }));
+    const words = ['--config', 'r.json', '--public-url', 'https://mcp.example', '--server', '/reviewed'];
     const explained = async (tool: string) =>
-      (await policy('explain', '--server', '/reviewed', '--tool', tool, ...ada)).output;
+      (await run('policy', 'explain', ...words, '--tool', tool, ...ada)).output;
     expect(await explained('unseen')).toContain('\n  hints   unknown: no approved definition\nallowed\n');
     const store = await openStore(join(folder, 'p.db'));
     const list = { server: '/reviewed', backend: 'http://127.0.0.1:9002/mcp', kind: 'tool' } as const;
@@ -241,7 +243,8 @@ describe('portcullis access', () => {
     const { code, output } = await run('access', '--user', 'bob@example.com', ...location);
     expect([code, output]).toEqual([
       0,
-      `/bank
+      `bob@example.com:
+/bank
   search         allowed by servers[0].tools["search"].public
   transfer       refused by servers[0].tools["transfer"].scopes: the scope pay cannot be granted
   close_account  refused by servers[0].tools["close_account"].scopes: the scope pay cannot be granted
@@ -261,10 +264,25 @@ describe('portcullis access', () => {
 
   it('lists what the members of a group may call, whose other claims are unknown', async () => {
     const { output } = await run('access', '--group', 'clerks', ...location);
-    expect(output).toContain(`/bank
+    expect(output).toContain(`Members of clerks:
+/bank
   search         allowed by servers[0].tools["search"].public
   transfer       if the arguments meet servers[0].tools["transfer"].when
   close_account  after the sign-in that servers[0].tools["close_account"].requires demands
+`);
+  });
+
+  it('says that no user is in a group that has no members', async () => {
+    const { code, errors } = await run('access', '--group', 'nosuch', ...location);
+    expect([code, errors]).toEqual([0, 'portcullis: no user is in the group nosuch now\n']);
+    expect((await run('access', '--group', 'clerks', ...location)).errors).toBe('');
+  });
+
+  it('without a user it says that the answer is for calls without a token, and what needs a sign-in', async () => {
+    expect((await run('access', ...location)).output).toContain(`Without a token:
+/bank
+  search         allowed by servers[0].tools["search"].public
+  transfer       needs a sign-in
 `);
   });
 

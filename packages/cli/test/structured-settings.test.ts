@@ -287,7 +287,7 @@ describe('the whole', () => {
   it('a configuration must protect at least one server', async () => {
     expect(await issuesOf(start({}))).toEqual([
       expect.stringMatching(
-        /^PORTCULLIS_APP \(--app\) must name the module .* as resources, in the configuration file/,
+        /^There is nothing to protect: run `portcullis protect <url>`, or .* as resources, in a configuration file \(--config <file>\); PORTCULLIS_APP \(--app\) names/,
       ),
     ]);
     expect((await start({ resources: [greeter] })).application).toBeNull();

@@ -25,6 +25,28 @@ it('`protect` with options of another command says where -- belongs', async () =
   });
 });
 
+it.each([
+  [['users', 'list', '--server', 'https://auth.example.com'], '--server <url> goes before the command'],
+  [
+    ['users', 'describe', 'ada@example.com', '--reason', 'x'],
+    '--reason is for commands that act on another server: --server <url> goes before the command',
+  ],
+])('%j says where --server belongs', async (args, message) => {
+  expect(await run(...args)).toEqual({ code: 1, output: '', errors: `portcullis: ${message}\n` });
+});
+
+it('the help for another server says what each group of commands is about', async () => {
+  const { output } = await run('--server', 'https://auth.example.com', '--help');
+  const commands = output.slice(output.indexOf('Commands:')).split('\n');
+  expect(commands.filter((line) => /^ {2}\S+( \[\S+\])*$/.test(line))).toEqual([]);
+  expect(output).toContain('user accounts, their roles and groups');
+});
+
+it('the help of commands beside the database says what the port is for, where nothing listens', async () => {
+  expect((await run('users', 'list', '--help')).output).not.toContain('listen');
+  expect((await run('up', '--help')).output).toContain('port to listen on');
+});
+
 it('an unknown option of another command has no such hint', async () => {
   const { code, errors } = await run('status', '--unknown');
   expect([code, errors]).toEqual([1, "portcullis: unknown option '--unknown'\n"]);

@@ -122,7 +122,7 @@ describe('a code for another device', () => {
     const failure: unknown = await client.fetch(world.serverUrl).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       code: 'sign_in_needed',
-      message: expect.stringContaining('does not offer device authorization; use --no-browser'),
+      message: expect.stringContaining('does not offer device authorization. Its operator can allow it'),
     });
     // No client is registered for a grant that is not supported.
     expect(world.as.asked('/register')).toEqual([]);

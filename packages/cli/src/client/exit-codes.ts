@@ -55,6 +55,11 @@ export function exitCodeOf(error: unknown): ExitCode {
 /** 4xx statuses after which a retry may succeed. */
 const RETRYABLE: ReadonlySet<number> = new Set([408, 425, 429]);
 
+/** Whether a server that responded with an error may respond otherwise later: it is busy, or what is behind it is down. */
+export function mayRecover(status: number): boolean {
+  return RETRYABLE.has(status) || (status > 501 && status < 505);
+}
+
 function exitCodeOfStatus(status: number): ExitCode {
   if (status >= 500 || RETRYABLE.has(status)) return exitCodes.temporary;
   return status === 401 ? exitCodes.signIn : status === 403 ? exitCodes.toolFailed : exitCodes.usage;
@@ -143,10 +148,10 @@ export function hintFor(error: unknown, args: readonly string[]): string {
   if (error.code === 'registration_needed' && !isGiven('--client-id'))
     return 'Then run it again with --client-id <id>, and with --client-secret-file <file> if it has a secret. If the redirect URI needs a port, choose one with --port <port>';
   if (error.code !== 'cancelled' || isGiven('--device')) return '';
-  const device = '--device to sign in on another device';
+  const device = 'with --device if the authorization server offers device authorization';
   return isGiven('--no-browser')
-    ? `Run it again with ${device}`
-    : `Run it again with --no-browser if no browser can be opened, or with ${device}`;
+    ? `Run it again in a terminal, where you can paste the URL, or ${device}`
+    : `Run it again with --no-browser if no browser can be opened, or ${device}`;
 }
 
 /** The table of exit codes in help texts. */

@@ -24,10 +24,13 @@ export interface RpcError {
 export class ServerError extends Error {
   override readonly name: string = 'ServerError';
   readonly rpc: RpcError;
+  /** HTTP status of the response that it was in. */
+  readonly status: number;
 
-  constructor(rpc: RpcError) {
+  constructor(rpc: RpcError, status = 200) {
     super(rpc.message);
     this.rpc = rpc;
+    this.status = status;
   }
 }
 
@@ -189,7 +192,9 @@ function recordFailures(fetch: Fetch) {
 function errorIn(response: Response, text: string): ServerError | HttpResponseError {
   const json = parseJson(text);
   const error = isObject(json) && json['jsonrpc'] === '2.0' ? json['error'] : undefined;
-  return isObject(error) ? new ServerError(readRpcError(error)) : readResponseError(response, json);
+  return isObject(error)
+    ? new ServerError(readRpcError(error), response.status)
+    : readResponseError(response, json);
 }
 
 export function readRpcError(value: unknown): RpcError {

@@ -1,7 +1,14 @@
 /** An MCP connection for one command: opens and closes it, and reports its errors with advice. */
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { adviceForApplication, adviceForUser, CommandFailure, exitCodeOf, exitCodes } from './exit-codes.ts';
+import {
+  adviceForApplication,
+  adviceForUser,
+  CommandFailure,
+  exitCodeOf,
+  exitCodes,
+  mayRecover,
+} from './exit-codes.ts';
 import type { SignInFlags } from './flags.ts';
 import { connectMcp, type McpRequest, ServerError } from './mcp-client.ts';
 import type { OpenClient } from './open-client.ts';
@@ -35,6 +42,8 @@ export async function withMcpConnection<T>(
         : adviceForUser(error, { server: url, account, command, scopes, stepUp });
       throw new CommandFailure(exitCodeOf(error), advice);
     }
+    if (error instanceof ServerError && mayRecover(error.status))
+      throw new CommandFailure(exitCodes.temporary, cleanLine(error.message));
     if (error instanceof ServerError)
       throw new CommandFailure(
         exitCodes.toolFailed,

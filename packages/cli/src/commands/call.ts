@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
+import { CommandFailure, exitCodes, mayRecover } from '../client/exit-codes.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { ServerError } from '../client/mcp-client.ts';
 import { withMcpConnection } from '../client/mcp-connection.ts';
@@ -51,17 +51,32 @@ function call(
       } catch (error) {
         if (flags.json && error instanceof ServerError) {
           terminal.print(`${cleanJson({ error: error.rpc })}\n`);
-          throw new CommandFailure(exitCodes.toolFailed);
+          throw new CommandFailure(mayRecover(error.status) ? exitCodes.temporary : exitCodes.toolFailed);
         }
+        if (error instanceof ServerError) throw withAdvice(error, input);
         throw error;
       }
     });
     const failed = isObject(result) && result['isError'] === true;
     const text = flags.json ? `${cleanJson(result)}\n` : describe(result);
-    if (failed && !flags.json) terminal.tell(text);
+    if (failed && !flags.json) terminal.tell(`${text}${adviceOnTexts(text, input)}`);
     else terminal.print(text);
     if (failed) throw new CommandFailure(exitCodes.toolFailed);
   });
+}
+
+function withAdvice(error: ServerError, input: Input): ServerError {
+  const message = `${error.message}${adviceOnTexts(error.message, input)}`;
+  return new ServerError({ ...error.rpc, message }, error.status);
+}
+
+/** How to write numbers and other JSON, where a server refuses the text that was sent instead. */
+function adviceOnTexts(refusal: string, input: Input): string {
+  if (!/number|integer|boolean|array|object|valid/i.test(refusal)) return '';
+  const [name, value] =
+    Object.entries(input).find(([, given]) => typeof given === 'string' && parseJson(given) !== undefined) ??
+    [];
+  return name === undefined ? '' : ` A value that is not text is written with := (${name}:=${String(value)})`;
 }
 
 /** Formats a result: text unchanged, and the type and size of other content. */

@@ -5,6 +5,7 @@ import type { Finding, ResponsibleParty, StepName } from './report.ts';
 type Explanation = readonly [owner: ResponsibleParty, requirement: string | null, remedy: string];
 
 const AGAIN = 'Find out why it is unavailable, and try again.';
+const CERTIFICATE = 'Serve a certificate that this computer trusts.';
 const SETTINGS = 'Correct the options.';
 
 const AS = 'authorization server';
@@ -40,14 +41,15 @@ const explanations: Readonly<Record<ClientErrorCode, Explanation>> = {
   authorization_denied: ['you', null, 'Allow the request, if you want to.'],
   authorization_failed: [AS, 'AS-AUTHZ-1', 'Accept authorization requests of registered clients.'],
   response_rejected: [AS, 'AS-ISS-60', 'Return state and iss as the specification requires.'],
-  cancelled: ['you', null, 'Finish signing in before the timeout.'],
+  cancelled: ['you', null, 'Run it in a terminal, and finish signing in before the timeout.'],
   token_refused: [AS, 'AS-TOK-64', 'Accept codes issued by the authorization endpoint.'],
   token_response_invalid: [AS, 'AS-TOK-64', 'Send token responses that conform to the specification.'],
   store_unusable: ['you', null, SETTINGS],
 };
 
 export function describeClientError(step: StepName, error: ClientError): Finding {
-  const [usualOwner, usualRequirement, remedy] = explanations[error.code];
+  const [usualOwner, usualRequirement, usualRemedy] = explanations[error.code];
+  const remedy = /\bits certificate\b/.test(error.message) ? CERTIFICATE : usualRemedy;
   // The same error can occur at either server.
   const atServer = usualOwner === AS && ['request', 'resource metadata', 'call'].includes(step);
   return {

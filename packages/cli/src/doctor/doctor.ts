@@ -8,7 +8,7 @@ import type { ProcessContext } from '../process-context.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { createTerminal } from '../terminal/terminal.ts';
 import { examine } from './examine.ts';
-import { hasIssues, isTemporary } from './report.ts';
+import { hasIssues, isTemporary, isUnfinished } from './report.ts';
 import { reportText } from './report-text.ts';
 
 type Flags = SignInFlags & { readonly signIn?: true };
@@ -20,7 +20,7 @@ export function defineDoctor(program: Command, processContext: ProcessContext): 
     .description(
       'Runs discovery, registration, authorization and a call, and checks every response against the specification.\n' +
         'Without --sign-in it stops where a user has to act. If the server supports it, doctor registers a client and ' +
-        'removes it afterwards (RFC 7592). It stores nothing and uses no existing session. Exit code 5: an error was found; 4: a server could not be reached.',
+        'removes it afterwards (RFC 7592). It stores nothing and uses no existing session. Exit code 5: an error was found; 4: a server could not be reached; 3: the sign-in was not completed.',
     )
     .argument('<server-url>', 'address of the protected server')
     .option('--sign-in', 'sign in, check the tokens, make a call and sign out');
@@ -43,6 +43,7 @@ async function doctor(serverUrl: string, flags: Flags, processContext: ProcessCo
     terminal.during(null);
     terminal.print(flags.json ? `${cleanJson(report)}\n` : reportText(report, terminal.styles));
     if (isTemporary(report)) throw new CommandFailure(exitCodes.temporary);
+    if (isUnfinished(report)) throw new CommandFailure(exitCodes.signIn);
     if (hasIssues(report)) throw new CommandFailure(exitCodes.rules);
   } finally {
     terminal.close();

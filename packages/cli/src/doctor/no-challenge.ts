@@ -33,7 +33,7 @@ const OPEN_SERVER: Problem = {
   owner: 'server',
   message: 'This is an MCP server without authorization: it answers requests without a token.',
   remedy:
-    'Leave it as it is if anyone may use it. Otherwise put a guard in front of it, which answers such requests with status 401.',
+    'Leave it as it is if anyone may use it. Otherwise put a guard in front of it, which answers such requests with status 401: portcullis protect <url>, or the middleware in the server.',
 };
 
 function explainAddress(exchange: Exchange, suggested: string | null): Pick<Problem, 'message' | 'remedy'> {

@@ -98,3 +98,13 @@ export function isTemporary(report: Report): boolean {
     hasIssues(report) && report.findings.every(({ severity, temporary }) => severity !== 'error' || temporary)
   );
 }
+
+/** Whether nothing but the sign-in of the user is missing. */
+export function isUnfinished(report: Report): boolean {
+  return (
+    hasIssues(report) &&
+    report.findings.every(
+      ({ severity, step, owner }) => severity !== 'error' || (step === 'authorization' && owner === 'you'),
+    )
+  );
+}

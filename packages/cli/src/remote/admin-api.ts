@@ -109,6 +109,8 @@ async function read(response: Response): Promise<unknown> {
   const lines = Array.isArray(issues)
     ? issues.filter(isObject).map(({ at, message }) => `${at}: ${message}`)
     : [];
+  if (/\binsufficient_scope\b/.test(response.headers.get('www-authenticate') ?? ''))
+    lines.push('Run it again with --step-up, or in a terminal, to sign in with more scopes.');
   const code = response.status >= 500 ? exitCodes.temporary : exitCodes.usage;
   throw new CommandFailure(code, cleanLine([sentence, ...lines].join(' ')));
 }

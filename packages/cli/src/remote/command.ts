@@ -33,7 +33,7 @@ interface RequestCommand extends RemoteAbout {
   /** Members of a list that are the columns of its table; without them, each member is a line. */
   readonly columns?: readonly string[];
   /** Prints the response in a way of its own. */
-  readonly text?: (found: unknown, columns?: readonly string[]) => string;
+  readonly text?: (found: unknown, columns: readonly string[] | undefined, flags: RemoteFlags) => string;
   /** `GET /users/:id`: the arguments are the variable segments of the path, in their order. */
   readonly request:
     | `${ApiRequest['method']} /${string}`

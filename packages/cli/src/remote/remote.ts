@@ -35,13 +35,30 @@ export function defineRemote(program: Command, processContext: ProcessContext, s
       });
 }
 
+/** What the commands of each group are about. */
+const GROUPS: Readonly<Record<string, string>> = {
+  users: 'user accounts, their roles and groups',
+  scim: 'tokens of identity providers that provision users',
+  clients: 'registered clients, and the tokens with which they register',
+  connections: 'which apps may act for which users',
+  approvals: 'calls that wait for an approval',
+  servers: 'the servers behind the gateway, and the definitions of their tools',
+  policy: 'what the access policy decides, and why',
+  keys: 'signing keys',
+  webhooks: 'webhooks, and the state of their delivery',
+  streams: 'streams of security events',
+  mail: 'the state of mail, and test messages',
+};
+
 /** The command of these words, with the groups that it is in. */
 function commandAt(program: Command, words: string, hidden = false): Command {
   const names = words.split(' ');
   const parent = names
     .slice(0, -1)
     .reduce<Command>(
-      (above, name) => above.commands.find((one) => one.name() === name) ?? above.command(name, { hidden }),
+      (above, name) =>
+        above.commands.find((one) => one.name() === name) ??
+        above.command(name, { hidden }).description(GROUPS[name] ?? ''),
       program,
     );
   return parent.command(names.at(-1) ?? '', { hidden });
@@ -62,7 +79,7 @@ async function run(
     if ('act' in remote) return remote.act({ api: adminApi, args, flags, terminal, processContext });
     const found = await adminApi.send(requestOf(remote, args, flags));
     const { columns, text = describeResponse } = remote;
-    terminal.print(flags.json ? `${cleanJson(found)}\n` : text(found, columns));
+    terminal.print(flags.json ? `${cleanJson(found)}\n` : text(found, columns, flags));
   });
 }
 

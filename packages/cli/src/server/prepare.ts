@@ -109,8 +109,8 @@ function checkFirstAccount({ bootstrapEmail, bootstrapPassword }: Settings, repo
 /** A file of the usual name is not read unasked, because a folder from elsewhere may contain one. */
 function nothingProtected(configFile: string | null, folder: string): string {
   const isUnread = configFile === null && existsSync(join(folder, 'portcullis.json'));
-  const hint = isUnread ? ' (--config portcullis.json for the one in this folder)' : '';
-  return `${titleOf('app')} must name the module of the server to protect, such as server.ts; or list MCP servers as servers, or remote servers as resources, in the configuration file${hint}; or run \`portcullis protect <url>\``;
+  const file = isUnread ? '--config portcullis.json for the one in this folder' : '--config <file>';
+  return `There is nothing to protect: run \`portcullis protect <url>\`, or list MCP servers as servers, or servers elsewhere as resources, in a configuration file (${file}); ${titleOf('app')} names the module of a server in this process`;
 }
 
 /** Applies the authorization server's rules and reports their issues under the names of the settings. */

@@ -1,4 +1,4 @@
-/** `portcullis up`: an authorization server and a protected server in one process. */
+/** `portcullis up`: an authorization server and what it protects in one process. */
 import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { optionOf } from '../settings/command-options.ts';
@@ -23,10 +23,10 @@ const LAST_EXIT = 5_000;
 export function defineUp(program: Command, processContext: ProcessContext): void {
   const command = program
     .command('up')
-    .summary('run an authorization server, and an MCP server protected by it')
+    .summary('run an authorization server, with a gateway in front of MCP servers')
     .description(
-      'Runs an authorization server. With --app, it also runs an MCP server in the same process; without, it serves ' +
-        'remote servers, which the configuration file lists as resources.',
+      'Runs an authorization server and, from the configuration file (--config), a gateway in front of MCP servers ' +
+        '(servers) and tokens for servers elsewhere (resources); with --app, also an MCP server in the same process.',
     );
   for (const name of settingNames.filter(hasFlag)) command.addOption(optionOf(name));
   // Composed when it is printed: it describes the schema of every setting.

@@ -131,7 +131,13 @@ function createPrompts(input: Streams['input'], errors: Streams['errors'], termi
       if (next === undefined) lines.push(line);
       else next.resolve(line);
     });
-    reader.on('SIGINT', () => reader?.close());
+    // The terminal passes Ctrl+C on as a character: it ends the command as everywhere else.
+    reader.on('SIGINT', () => {
+      reader?.removeAllListeners('close');
+      reader?.close();
+      errors.write('\n');
+      process.kill(process.pid, 'SIGINT');
+    });
     reader.on('close', () => {
       ended = true;
       for (const next of waiting.splice(0)) next.reject(noAnswer());

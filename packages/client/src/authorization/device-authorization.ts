@@ -45,7 +45,7 @@ export function requireDeviceEndpoint({ metadata, issuer }: DiscoveryResult): st
   if (metadata.device_authorization_endpoint !== undefined) return metadata.device_authorization_endpoint;
   throw new ClientError(
     'sign_in_needed',
-    `${sanitizeText(issuer)} does not offer device authorization; use --no-browser, or a receiver for a pasted address.`,
+    `${sanitizeText(issuer)} does not offer device authorization. Its operator can allow it (deviceAuthorization of Portcullis); otherwise use --no-browser, or a receiver for a pasted address.`,
   );
 }
 

@@ -91,5 +91,7 @@ function decide(
 }
 
 function refusalText({ decision }: ExplainedDecision): string {
+  // Without a token it is no rule of the configuration that refuses.
+  if (decision.kind === 'challenge') return 'needs a sign-in';
   return decision.kind === 'allow' ? '' : `${decision.because.rule}: ${decision.because.reason}`;
 }

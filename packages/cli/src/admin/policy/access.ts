@@ -1,11 +1,13 @@
 /** `portcullis access`: what a user, or the members of a group, may call, and by which rules. */
 import {
   createPrincipals,
+  findGroups,
   listAccess,
   type Principals,
   type ServerAccess,
   type SupposedToken,
 } from '@portcullis/admin/operations';
+import { createAccountAdministration } from '@portcullis/authorization-server';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { AccessPrincipal } from '@portcullis/policy';
 import type { Command } from 'commander';
@@ -15,7 +17,7 @@ import { columns } from '../../terminal/columns.ts';
 import { requireAccount } from '../accounts.ts';
 import { findServers } from '../configured-servers.ts';
 import { addSubcommand } from '../subcommand.ts';
-import { issuerOf, withStore } from '../with-store.ts';
+import { issuerOf, type Tools, withStore } from '../with-store.ts';
 
 interface AccessFlags {
   readonly user?: string;
@@ -56,9 +58,16 @@ async function showAccess(flags: AccessFlags, processContext: ProcessContext): P
       const { findApprovedHints } = await import('@portcullis/gateway');
       return findApprovedHints(tools.store, server);
     };
+    if (group !== undefined && !(await hasMembers(group, tools, issuer)))
+      processContext.complain(`no user is in the group ${cleanLine(group)} now`);
     return listAccess({ servers, findHints, principalAt, client, now: tools.clock() });
   });
-  processContext.write(flags.json ? `${cleanJson(found)}\n` : accessText(found));
+  processContext.write(flags.json ? `${cleanJson(found)}\n` : accessText(found, [], { ...flags }));
+}
+
+async function hasMembers(name: string, tools: Tools, issuer: string): Promise<boolean> {
+  const groups = await findGroups(createAccountAdministration({ ...tools, issuer }));
+  return groups.some((group) => group.name === name);
 }
 
 /** The caller at each server; `null`: one without an access token. */
@@ -73,10 +82,17 @@ async function findCaller(
 }
 
 /** @param found the list of the admin API, too */
-export function accessText(found: unknown): string {
-  return (found as readonly ServerAccess[])
-    .map(({ server, tools }) => `${cleanLine(server)}\n${columns(tools.map(toolRow))}`)
-    .join('');
+export function accessText(
+  found: unknown,
+  _columns: readonly string[] | undefined,
+  { user, group }: Readonly<Record<string, unknown>>,
+): string {
+  const caller =
+    typeof user === 'string' ? user : typeof group === 'string' ? `Members of ${group}` : 'Without a token';
+  const servers = (found as readonly ServerAccess[]).map(
+    ({ server, tools }) => `${cleanLine(server)}\n${columns(tools.map(toolRow))}`,
+  );
+  return [`${cleanLine(caller)}:\n`, ...servers].join('');
 }
 
 /** What is allowed is met by each rule that was considered: the last one is the closest to the tool. */
@@ -85,6 +101,11 @@ function toolRow({ tool, outcome, because, rules }: ServerAccess['tools'][number
   const through = rule === undefined ? '' : ` by ${rule}`;
   return [
     `  ${cleanLine(tool)}`,
-    cleanLine(outcome === null ? `refused by ${because}` : `${outcome}${through}`),
+    cleanLine(outcome === null ? refusalText(because ?? '') : `${outcome}${through}`),
   ];
+}
+
+/** A rule, or what is missing. */
+function refusalText(because: string): string {
+  return because.startsWith('servers[') ? `refused by ${because}` : because;
 }

@@ -15,6 +15,8 @@ const SENTENCES: { readonly [K in PolicyDecision['kind']]: string } = {
 /** One line, and the values that the deciding condition read. @param open conditions that depend on unknown arguments */
 export function decisionText(decision: PolicyDecision, open: readonly Consideration[] = []): string {
   const sentence = SENTENCES[decision.kind];
+  // Not by a rule of the configuration: without one, an operation needs a token as well.
+  if (decision.kind === 'challenge') return `${sentence}\n`;
   if (decision.kind !== 'allow') return `${sentence}, ${becauseText(decision.because)}`;
   return open.length === 0 ? `${sentence}\n` : `${sentence}, if the arguments meet ${rulesOf(open)}\n`;
 }
