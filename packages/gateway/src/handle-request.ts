@@ -11,6 +11,7 @@ import type { CallBody } from './approvals/bound-call.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { hasFailed } from './backends/clients/reply.ts';
 import { CACHEABLE, STATELESS } from './backends/revisions.ts';
+import { checkNamesSession, checkStream } from './bodiless-requests.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
@@ -32,6 +33,7 @@ import { holdsHandles } from './messages/read-message.ts';
 import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
 import { UserActionRequired } from './messages/user-action.ts';
 import { type DecidedBody, PolicyError, type UnapprovedCall } from './policy/check-messages.ts';
+import { STREAM } from './policy/streams.ts';
 import {
   CREATED,
   type KnownBody,
@@ -126,6 +128,8 @@ export class RequestHandling {
       if (incoming.headers['mcp-protocol-version'] === STATELESS) ignoreSession(incoming.headers);
       this.#served.path.checkHandles(this.#request);
       if (incoming.method !== 'POST') {
+        if (incoming.method === 'DELETE') checkNamesSession(this.#request);
+        else checkStream(this.#served.control, this.#request);
         this.#on({ kind: 'bodiless' });
         return;
       }
@@ -308,7 +312,9 @@ export class RequestHandling {
     const { principal, server } = this.#request;
     this.#then(this.#services.credentials.for(principal, server), (credential) => {
       const allow = () => this.#on({ kind: 'allowed', credential, upload: null });
-      const checked = body === null ? null : this.#served.control.decide(this.#request, body, credential);
+      const decided = body ?? (this.#request.incoming.method === 'GET' ? STREAM : null);
+      const checked =
+        decided === null ? null : this.#served.control.decide(this.#request, decided, credential);
       this.#then(checked, (call) => {
         const bytes = body?.bytes ?? null;
         if (call === null || bytes === null) allow();
@@ -392,7 +398,11 @@ export class RequestHandling {
         : messages.some(({ method }) => LISTS.has(method));
     return {
       apply: async (message) =>
-        this.#identifiers.seal(await this.#served.control.editResponse(message, this.#request, credential)),
+        this.#served.control.mayReport(message, this.#request)
+          ? this.#identifiers.seal(
+              await this.#served.control.editResponse(message, this.#request, credential),
+            )
+          : null,
       mayPassLong: mayList ? isPlainNotification : isNoServerRequest,
       mayBeCached: messages?.some(({ method }) => CACHEABLE.has(method)) === true,
     };

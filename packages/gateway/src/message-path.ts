@@ -10,7 +10,7 @@ import {
   createSessionClients,
   type RevisionClients,
 } from './backends/clients/session-clients.ts';
-import type { EditResponse } from './backends/clients/session-requests.ts';
+import type { EditResponse, MayReport } from './backends/clients/session-requests.ts';
 import { openSession } from './backends/clients/session-table.ts';
 import { createStatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
@@ -25,6 +25,7 @@ import type { GatewayServer } from './servers/server.ts';
 /** Options of `createMessagePath`. */
 export interface MessagePathOptions extends PassThroughOptions {
   readonly edit?: EditResponse;
+  readonly mayReport?: MayReport;
 }
 
 /** Serves the requests of one server. */
@@ -44,9 +45,10 @@ export function createMessagePath(
   backend: MessageBackend,
   options: MessagePathOptions,
 ): MessagePath {
-  const { sealer, commonHeaders, slots, edit = (response) => response } = options;
+  const { sealer, commonHeaders, slots } = options;
+  const { edit = (response) => response, mayReport = () => true } = options;
   const { open, listSessions } = createBackendSessions(server, backend, options);
-  const own: ClientsOptions = { sealer, edit, open };
+  const own: ClientsOptions = { sealer, edit, mayReport, open };
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
 

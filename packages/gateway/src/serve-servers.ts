@@ -69,7 +69,7 @@ export interface ServingOptions extends Pick<MessagePathOptions, 'sealer' | 'com
 }
 
 /** What the backends of a gateway share. */
-type Services = Omit<ServerPathOptions, 'edit' | 'slots' | 'onToolsChanged'> & {
+type Services = Omit<ServerPathOptions, 'edit' | 'mayReport' | 'slots' | 'onToolsChanged'> & {
   readonly pins: PinBoard | null;
   readonly servers: readonly GatewayServer[];
   readonly control: ControlServices;
@@ -136,6 +136,7 @@ function startBackend(
       const credential = await credentials.for(request.principal, server);
       return backend.control.editResponse(response, request, credential) as Message;
     },
+    mayReport: (message, request) => backend.control.mayReport(message, request),
   });
   const catalogue =
     pins === null
@@ -194,8 +195,10 @@ function serveMerged(
     if (part !== undefined && part !== null) parts.set(prefix, part);
   }
   const slots = createServerSlots(server);
+  const control = createMergedControl(server, parts, credentials);
   const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
     ...{ sealer, credentials, commonHeaders, slots },
+    mayReport: control.mayReport,
     onToolsChanged: () => undefined,
   });
   return {
@@ -205,7 +208,7 @@ function serveMerged(
     open: createOpenRequests(),
     backend: null,
     rate: createRate(server.limits.callsPerMinute),
-    control: createMergedControl(server, parts, credentials),
+    control,
   };
 }
 

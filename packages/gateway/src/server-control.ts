@@ -21,6 +21,7 @@ import {
 } from './policy/check-messages.ts';
 import type { Policy } from './policy/compile-policy.ts';
 import { filterLists, withPrivateScope } from './policy/list-results.ts';
+import { reportedOperation } from './policy/streams.ts';
 import { policyOfServer } from './server-policies.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -82,6 +83,10 @@ interface OperationControl {
     credential: BackendCredential,
   ): UnapprovedCall | null | Promise<UnapprovedCall | null>;
   /**
+   * Whether a message of the backend may be sent to a caller: not the change of a resource that the rules hide, as lists do.
+   */
+  mayReport(message: unknown, request: OwnedRequest): boolean;
+  /**
    * Removes from the lists in a result what the user could not call, and definitions that are not approved.
    * @throws BackendError
    */
@@ -139,6 +144,10 @@ export function createOperationControl(
       if (external !== null) return decideWith(external, request, body, tools);
       if (tools instanceof Promise) return tools.then((later) => decideBy(request, body, later));
       return decideBy(request, body, tools);
+    },
+    mayReport(message, request) {
+      const reported = reportedOperation(message);
+      return reported === null || isListed(policy, reported, null, request);
     },
     filter(result, request, credentialKey) {
       const listed: unknown = Object(result).tools;

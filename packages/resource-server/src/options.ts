@@ -33,7 +33,8 @@ export interface ResourceOptions {
   readonly scopesFor?: (operation: McpOperation) => Scopes | 'public';
   /**
    * Requests without a token are authorized as an anonymous principal if all their operations are public by `scopesFor`; also
-   * `initialize`, `ping` and GET and DELETE requests, which belong to a session. Without `scopesFor`, all of them: the application
+   * `initialize`, `ping` and GET and DELETE requests, which belong to a session: an application that sends the same to every stream has
+   * to refuse GET of this principal itself. Without `scopesFor`, all of them: the application
    * decides. A token that is sent has to be valid. `false` by default.
    */
   readonly publicOperations?: boolean;

@@ -10,13 +10,14 @@ import {
   mayHoldLists,
   mayHoldResponse,
   mayHoldScope,
+  mayHoldUpdate,
 } from '../messages/check-responses.ts';
 import { badGateway } from './error-response.ts';
 import { createLongMessage, type LongMessage } from './long-message.ts';
 
 /** Changes the messages of a response. */
 export interface MessageEdit {
-  /** Changes a parsed message; returns the same one if nothing changes. */
+  /** Changes a parsed message; returns the same one if nothing changes, and `null` if it is left out. */
   readonly apply: (message: unknown) => unknown;
   /** Whether a message that is too long to edit may pass unchanged. @param method found at its beginning, if any */
   readonly mayPassLong: (method: string | null) => boolean;
@@ -255,7 +256,12 @@ function mayMatter(event: Buffer, edit: MessageEdit): boolean {
 }
 
 function mayChange(bytes: Buffer, { mayBeCached }: MessageEdit): boolean {
-  return mayHoldLists(bytes) || mayHoldHandles(bytes) || (mayBeCached && mayHoldScope(bytes));
+  return (
+    mayHoldLists(bytes) ||
+    mayHoldHandles(bytes) ||
+    mayHoldUpdate(bytes) ||
+    (mayBeCached && mayHoldScope(bytes))
+  );
 }
 
 /** Continues at once where nothing has to be awaited, which is so for most responses. */
@@ -283,7 +289,9 @@ async function applyTo(bytes: Buffer, apply: MessageEdit['apply']): Promise<Buff
   const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   const edited = await Promise.all(messages.map(apply));
   if (edited.every((message, index) => message === messages[index])) return bytes;
-  return Buffer.from(JSON.stringify(Array.isArray(parsed) ? edited : edited[0]));
+  const retained = edited.filter((message) => message !== null);
+  if (retained.length === 0) return NOTHING;
+  return Buffer.from(JSON.stringify(Array.isArray(parsed) ? retained : retained[0]));
 }
 
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -298,7 +306,9 @@ function editEvent(event: Buffer, edit: MessageEdit, expected: ExpectedResponses
   return then(editDocument(before, edit, expected, true), (after) => {
     if (after === before) return event;
     const others = lines.filter((line) => line !== '' && !isData(line));
-    return Buffer.from(`${[...others, `data: ${after.toString()}`].join('\n')}\n\n`);
+    // Without data, clients take its ID alone. @see HTML §9.2.6
+    const edited = after.length === 0 ? [] : [`data: ${after.toString()}`];
+    return Buffer.from(`${[...others, ...edited].join('\n')}\n\n`);
   });
 }
 

@@ -155,7 +155,10 @@ function send(
 
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  if (error instanceof MessageError) return new GatewayError(error.status, error.code, error.message);
+  if (error instanceof MessageError) {
+    const { status, code, message, headers } = error;
+    return new GatewayError(status, code, message, { headers });
+  }
   if (error instanceof BackendError) return unavailable(error.message, error.retryAfter);
   if (error instanceof UserActionRequired)
     return new GatewayError(403, 'urlElicitationRequired', error.message, { details: error.elicitations() });

@@ -33,6 +33,7 @@ import {
   unknownTool,
 } from '../policy/check-messages.ts';
 import { compilePolicy } from '../policy/compile-policy.ts';
+import { LISTEN, reportedOperation } from '../policy/streams.ts';
 import type { RunningBackend, ServedControl } from '../served-server.ts';
 import {
   prefixNotification,
@@ -87,6 +88,15 @@ export function createMergedControl(
       return unapproved;
     },
     editResponse: (message) => message,
+    mayReport(message, { principal, network }) {
+      const uri = reportedOperation(message)?.resource ?? null;
+      if (uri === null) return true;
+      const found = splitUri(uri);
+      const part = parts.get(found?.prefix ?? '');
+      if (found === null || part === undefined) return false;
+      const own = { ...Object(message), params: { uri: found.name } };
+      return part.control.mayReport(own, requestOf(part, principal, network));
+    },
   };
 }
 
@@ -346,12 +356,14 @@ class MergedSession implements BackendSession {
 
   async #open(prefix: string): Promise<BackendSession> {
     const part = this.#partOf(prefix);
+    const mayListen = await this.#allows(prefix, LISTEN, {});
     const request = requestOf(part, this.#principal);
     const session = await part.path.open(request, this.#initialize, this.#isShared);
-    session.listen((message) => {
-      const received = this.#receive(prefix, message);
-      for (const receive of this.#receivers) receive(received);
-    });
+    if (mayListen)
+      session.listen((message) => {
+        const received = this.#receive(prefix, message);
+        for (const receive of this.#receivers) receive(received);
+      });
     // The next request opens another one.
     void session.ended.then(() => this.#opened.delete(prefix));
     return session;

@@ -44,6 +44,11 @@ export function mayHoldHandles(bytes: Buffer): boolean {
   );
 }
 
+/** Whether bytes may report the change of a resource; where its method is escaped, they may also hold a list. */
+export function mayHoldUpdate(bytes: Buffer): boolean {
+  return bytes.includes('updated"');
+}
+
 /** Whether bytes may hold a response. */
 export function mayHoldResponse(bytes: Buffer): boolean {
   return RESPONSE_MEMBER.test(bytes.toString('latin1'));

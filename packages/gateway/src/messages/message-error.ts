@@ -11,6 +11,7 @@ interface MessageErrorOptions {
   readonly decision?: RefusalDecision;
   readonly isToolResult?: boolean;
   readonly because?: Explanation | null;
+  readonly headers?: readonly string[];
 }
 
 /** An invalid message: the HTTP status and the JSON-RPC error that its sender receives. @see JSON-RPC 2.0 §5.1 */
@@ -28,6 +29,8 @@ export class MessageError extends Error {
   readonly isToolResult: boolean;
   /** The rule that decided, for the audit log. */
   readonly because: Explanation | null;
+  /** Of the response, as a flat list. */
+  readonly headers: readonly string[];
 
   constructor(
     code: keyof typeof errorCodes,
@@ -38,6 +41,7 @@ export class MessageError extends Error {
       decision = 'invalid',
       isToolResult = false,
       because = null,
+      headers = [],
     }: MessageErrorOptions = {},
   ) {
     super(message);
@@ -47,5 +51,6 @@ export class MessageError extends Error {
     this.decision = decision;
     this.isToolResult = isToolResult;
     this.because = because;
+    this.headers = headers;
   }
 }

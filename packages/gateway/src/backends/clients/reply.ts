@@ -18,6 +18,11 @@ export interface Reply {
   cancel(): void;
 }
 
+/** A reply without the messages before the last one that are not wanted. */
+export function filterReply(reply: Reply, isWanted: (message: Message) => boolean): Reply {
+  return { ...reply, send: (message) => isWanted(message) && reply.send(message) };
+}
+
 /** Assigns an event its id. */
 interface EventNames {
   of(message: Message | null): string;

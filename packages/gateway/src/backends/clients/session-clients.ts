@@ -16,14 +16,15 @@ import type { InitializeParams } from '../backend.ts';
 import { FIRST_WITH_PRIMED_STREAMS, LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
 import type { ClientStream, StreamEvents } from './events.ts';
 import type { LiveSession } from './live-session.ts';
-import { createReply, endWithError, type Reply } from './reply.ts';
-import { type EditResponse, servePost } from './session-requests.ts';
+import { createReply, endWithError, filterReply, type Reply } from './reply.ts';
+import { type EditResponse, type MayReport, servePost } from './session-requests.ts';
 import { createSessionTable, type OpenBackend, refuse, type SessionTable } from './session-table.ts';
 
 export interface ClientsOptions {
   readonly sealer: Sealer;
   readonly open: OpenBackend;
   readonly edit: EditResponse;
+  readonly mayReport: MayReport;
 }
 
 /** Serves the clients of one kind of protocol revision. */
@@ -34,7 +35,7 @@ export interface RevisionClients {
   close(): Promise<void>;
 }
 
-export function createSessionClients({ sealer, open, edit }: ClientsOptions): RevisionClients {
+export function createSessionClients({ sealer, open, edit, mayReport }: ClientsOptions): RevisionClients {
   const table = createSessionTable(sealer, open);
   return {
     async post(request, messages, isBatch) {
@@ -66,17 +67,19 @@ export function createSessionClients({ sealer, open, edit }: ClientsOptions): Re
   };
 
   function replyOf(
-    { outgoing, owner }: GatewayRequest,
+    request: GatewayRequest,
     { events, initialize: { protocolVersion } }: LiveSession,
     stream: ClientStream,
     requests: readonly Message[],
   ): Reply {
+    const { outgoing, owner } = request;
     const identifiers = new MessageHandles(sealer, owner, () => readOperation(requests));
     const names = {
       of: (message: Message | null) => events.add(stream, message),
       isPrimed: protocolVersion >= FIRST_WITH_PRIMED_STREAMS,
     };
-    return createReply(outgoing, names, (message) => identifiers.seal(message));
+    const reply = createReply(outgoing, names, (message) => identifiers.seal(message));
+    return filterReply(reply, (message) => mayReport(message, request));
   }
 
   /** Sends the messages that the client has missed, and continues their stream. */

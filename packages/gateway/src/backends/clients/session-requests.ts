@@ -21,6 +21,9 @@ import { endWithError, openWhenLate, type Reply } from './reply.ts';
 /** Changes a response for its client, such as a list of tools. */
 export type EditResponse = (response: Message, request: GatewayRequest) => Promise<Message> | Message;
 
+/** Whether a message before a response, or without one, may be sent to a client. */
+export type MayReport = (message: Message, request: GatewayRequest) => boolean;
+
 /** One POST of a client, and the stream that responds to it. */
 export interface SessionPost {
   readonly request: GatewayRequest;

@@ -35,7 +35,7 @@ import {
   unknownLogLevel,
 } from '../revisions.ts';
 import { checkParameterHeaders } from './parameter-headers.ts';
-import { createReply, endWithError, openWhenLate, type Reply } from './reply.ts';
+import { createReply, endWithError, filterReply, openWhenLate, type Reply } from './reply.ts';
 import type { ClientsOptions, RevisionClients } from './session-clients.ts';
 import { serveSubscription } from './stateless-subscriptions.ts';
 import { createWaitingCalls, refuseServerRequest, type WaitingCalls } from './waiting-calls.ts';
@@ -63,7 +63,8 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
     async post(request, messages, isBatch) {
       const [message] = messages;
       const handles = new MessageHandles(options.sealer, request.owner, () => readOperation(messages));
-      const reply = createReply(request.outgoing, null, (one) => handles.seal(one));
+      const all = createReply(request.outgoing, null, (one) => handles.seal(one));
+      const reply = filterReply(all, (one) => options.mayReport(one, request));
       if (isBatch || message === undefined) {
         const text = 'Revision 2026-07-28 has no batches.';
         return reply.end(errorResponse(null, errorCodes.invalidRequest, text), 400);
