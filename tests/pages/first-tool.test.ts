@@ -135,7 +135,7 @@ describe('the reference on a page', () => {
     ['/authorize', 'This request is not valid', /client_id/],
     ['/login?flow=flow_x', 'This request is no longer open', /completed, or expired/],
     ['/consent', 'Start from your app', /no authorization transaction/],
-    ['/setup?token=x', 'The first account already exists', /set-up/],
+    ['/setup?token=x', 'There is an account already', /set-up/],
   ])('is found by the operator in the events: %s', async (path, heading, reason) => {
     const { page } = await enter();
     await page.goto(server.url + path);

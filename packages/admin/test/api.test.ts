@@ -61,6 +61,12 @@ describe('requests to the admin API', () => {
     expect((await call(t, token, `POST /users/${id}/enable`)).body).toMatchObject({ disabledAt: null });
   });
 
+  it('an account is created whole: with its name, groups and role', async () => {
+    const whole = { email: 'whole@example.com', name: 'Ada', groups: ['editors'], role: 'viewer' };
+    expect((await call(t, token, 'POST /users', whole)).status).toBe(201);
+    expect((await call(t, token, 'GET /users/whole@example.com')).body).toMatchObject(whole);
+  });
+
   it('groups are changed, and with `now` every connection of a user who loses one ends', async () => {
     const id = await invite();
     let grants = 0;

@@ -1,5 +1,5 @@
 /** `portcullis users` beside a running server on the same database. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@portcullis/store';
@@ -38,6 +38,50 @@ describe('portcullis users', () => {
     });
     expect([response.status, response.headers.get('location')]).toEqual([303, '/setup']);
     expect((await fetch(link)).status).toBe(403);
+  });
+
+  it('`users add` sets name, groups and role of the new account, and refuses an unknown role before it creates one', async () => {
+    const flags = ['--name', 'Gia', '--groups', 'leads, makers', '--role'];
+    expect(await users('add', 'gia@example.com', ...flags, 'owner')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('The role must be operator or viewer'),
+    });
+    expect((await users('list')).output).not.toContain('gia@');
+    expect(await users('add', 'gia@example.com', ...flags, 'viewer')).toMatchObject({ code: 0, errors: '' });
+    expect(JSON.parse((await users('show', 'gia@example.com', '--json')).output)).toMatchObject({
+      role: 'viewer',
+    });
+    const environment = { PORTCULLIS_DATABASE: portcullis.database };
+    const last = await runHere(['events', '--json', '--last', '1'], { environment, folder: tmpdir() });
+    expect(JSON.parse(last.output)).toMatchObject({
+      type: 'account.profile_changed',
+      groups: ['leads', 'makers'],
+    });
+  });
+
+  it('`users add` says that no account is an operator, where the setting admin needs one', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
+    const here = { environment: { PORTCULLIS_CONFIG: 'portcullis.json' }, folder };
+    const configure = (admin: object) =>
+      writeFileSync(
+        join(folder, 'portcullis.json'),
+        JSON.stringify({ ...admin, database: 'portcullis.db', publicUrl: 'https://auth.example.com' }),
+      );
+    const add = async (name: string, ...more: readonly string[]) =>
+      (await runHere(['users', 'add', `${name}@example.com`, ...more], here)).output;
+    const advice = 'No account administers this server yet';
+    configure({ admin: {} });
+    await runHere(['migrate'], here);
+    expect(await add('one')).toContain(
+      `${advice}: npm run -s portcullis -- users role one@example.com operator`,
+    );
+    configure({});
+    expect(await add('two')).not.toContain(advice);
+    configure({ admin: { operators: { groups: ['platform'] } } });
+    expect(await add('three')).not.toContain(advice);
+    configure({ admin: {} });
+    expect(await add('four', '--role', 'operator')).not.toContain(advice);
+    rmSync(folder, { recursive: true });
   });
 
   it('`users show` shows an account, and an unknown one is an error', async () => {

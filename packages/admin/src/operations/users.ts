@@ -1,6 +1,6 @@
 /** Operations on user accounts: one-time links, state, role, sessions and second factors. */
 import type { AccountLink, ListedAccount } from '@portcullis/authorization-server';
-import type { AccountRole, SessionRecord } from '@portcullis/authorization-server/store';
+import type { SessionRecord } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
 import { found, OperationError } from './errors.ts';
@@ -45,10 +45,29 @@ export interface InvitedUser {
   readonly link: AccountLink | null;
 }
 
+/** What of a profile was given. */
+function profileOf({ name, groups }: Pick<NewUser, 'name' | 'groups'>) {
+  return { ...(name !== undefined && { name }), ...(groups !== undefined && { groups }) };
+}
+
+const profile = {
+  name: z.string().max(200).optional().describe('empty: none'),
+  groups: z.array(z.string().max(200)).max(100).optional(),
+};
+
+export const newUser = {
+  email: z.string().max(300),
+  role: roleSchema.nullable().default(null),
+  ...profile,
+};
+
+/** An account to create. */
+type NewUser = Readonly<z.output<z.ZodObject<typeof newUser>>>;
+
 /** Creates an account and the link for its owner, which is mailed if mail is configured. */
 export async function inviteUser(
   request: AdminRequest,
-  { email, role }: { readonly email: string; readonly role: AccountRole | null },
+  { email, role, name, groups }: NewUser,
 ): Promise<InvitedUser> {
   const { admin } = request;
   const created = await admin.accounts.add(email, admin.sendsMail);
@@ -63,15 +82,16 @@ export async function inviteUser(
   // By its identifier: a user of an identity provider may have the same address.
   const { accountId, ...link } = created;
   if (role !== null) await admin.accounts.setRole(accountId, role);
+  await admin.accounts.describe(accountId, profileOf({ name, groups }));
   const account = await findUser(admin, accountId);
-  recordChange(request, 'users.invite', account.id, { after: { email: account.email, role } });
+  const after = { email: account.email, role, ...profileOf({ name, groups }) };
+  recordChange(request, 'users.invite', account.id, { after });
   return { link: admin.sendsMail ? null : link, account };
 }
 
 export const userChanges = {
   role: roleSchema.nullable().optional().describe('null: it administers nothing'),
-  name: z.string().max(200).optional().describe('empty: none'),
-  groups: z.array(z.string().max(200)).max(100).optional(),
+  ...profile,
   now: z
     .boolean()
     .default(false)
@@ -95,8 +115,8 @@ export async function updateUser(
       'conflict',
       'You cannot change your own role or groups: another operator can do this.',
     );
-  const profile = { ...(name !== undefined && { name }), ...(groups !== undefined && { groups }) };
-  if (Object.keys(profile).length > 0 && !(await admin.accounts.describe(before.id, profile, now)))
+  const changes = profileOf({ name, groups });
+  if (Object.keys(changes).length > 0 && !(await admin.accounts.describe(before.id, changes, now)))
     throw new OperationError(
       'conflict',
       'Name and groups of this account are those of its identity provider: change them there.',

@@ -33,9 +33,15 @@ describe('an installation with mail', () => {
   it('mails the link of an account that the console creates, and does not show it', async () => {
     const visitor = await visitConsole(t);
     expect((await visitor.open('/admin/users/invite')).html).toContain('mails a one-time link to its owner');
-    const { html } = await visitor.post('/admin/users/invite', { email: 'console@example.com' });
+    const { html } = await visitor.post('/admin/users/invite', {
+      ...{ email: 'console@example.com', name: 'Grace', groups: 'editors\nleads\n' },
+    });
     expect(html).toContain('gets a mail with a link');
     expect(html).not.toContain('token=');
     await waitForInvitation('console@example.com');
+    const token = await t.machineToken('ops');
+    expect((await call(t, token, 'GET /users/console@example.com')).body).toMatchObject({
+      ...{ name: 'Grace', groups: ['editors', 'leads'], role: null },
+    });
   });
 });

@@ -19,20 +19,36 @@ import { issuerOf } from './with-store.ts';
 interface Flags {
   readonly name?: string;
   readonly groups?: string;
+  readonly role?: string;
   readonly now?: true;
 }
 
 function taskOf({ settings, flags, args, processContext: { command }, ...tools }: StoreTask<Flags>) {
   const [email = '', role = ''] = args;
   const accounts = createAccountAdministration({ ...tools, issuer: issuerOf(settings) });
-  return { ...tools, accounts, flags, email, role, command, sendsMail: settings.mail !== null };
+  return {
+    ...tools,
+    accounts,
+    flags,
+    email,
+    role,
+    command,
+    sendsMail: settings.mail !== null,
+    admin: settings.admin,
+  };
 }
 
 type Task = ReturnType<typeof taskOf>;
 
-export const PROFILE_OPTIONS = [
+const PROFILE_OPTIONS = [
   ['--name <name>', 'name of the owner'],
   ['--groups <list>', 'groups of the owner, separated by commas'],
+] as const;
+
+export const NEW_USER_OPTIONS = [...PROFILE_OPTIONS, ['--role <role>', 'operator or viewer']] as const;
+
+export const DESCRIPTION_OPTIONS = [
+  ...PROFILE_OPTIONS,
   ['--now', 'if a group is lost, end all connections of the account at once: its apps ask again'],
 ] as const;
 
@@ -43,19 +59,21 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
   const define = storeCommands(group, processContext, taskOf);
   const one = (...about: Parameters<typeof define>) =>
     define(...about).argument('<email>', 'email address or ID of the account');
-  one(
+  const addition = one(
     'add',
     'create an account and a one-time sign-in link for its owner',
     add,
     'With the setting mail, the owner gets the link by mail.',
-  ).option('--json', 'as JSON');
+  );
+  for (const [flags, about] of NEW_USER_OPTIONS) addition.option(flags, about);
+  addition.option('--json', 'as JSON');
   const description = one(
     'describe',
     'set the name and groups of a local account, for servers that ask for them',
     describeAccount,
     'What you leave out stays as it is; an empty text removes it. Access tokens issued from then on contain them, and one that names a group that its user has lost ends at the next call where the server asks.',
   );
-  for (const [flags, about] of PROFILE_OPTIONS) description.option(flags, about);
+  for (const [flags, about] of DESCRIPTION_OPTIONS) description.option(flags, about);
   one('show', 'show an account, and which apps may act for its owner', show).option('--json', 'as JSON');
   define('list', 'list the accounts', list).option('--json', 'as JSON');
   one(
@@ -84,7 +102,9 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
   one('reset', 'create a one-time link for an owner who cannot sign in', reset).option('--json', 'as JSON');
 }
 
-async function add({ accounts, email, sendsMail, command }: Task): Promise<Output> {
+async function add(task: Task): Promise<Output> {
+  const { accounts, email, sendsMail, command, flags } = task;
+  const role = flags.role === undefined ? null : readRole(flags.role);
   const result = await accounts.add(email, sendsMail);
   if ('refused' in result)
     throw new Error(
@@ -92,31 +112,57 @@ async function add({ accounts, email, sendsMail, command }: Task): Promise<Outpu
         ? 'The email must be an address such as you@example.com'
         : `There is already an account for ${email}. For another link, run ${command} users reset ${email}`,
     );
-  if (sendsMail)
-    return {
-      json: { accountId: result.accountId, isInvited: true },
-      text: `Account created. A running server sends ${cleanLine(email)} an invitation: ${command} mail status\n`,
-    };
-  return linkOutput(result, 'Account created. Its owner chooses how to sign in with this one-time link');
+  const { accountId } = result;
+  if (role !== null) await accounts.setRole(accountId, role);
+  await accounts.describe(accountId, profileOf(flags));
+  const output = sendsMail
+    ? {
+        json: { accountId, isInvited: true },
+        text: `Account created. A running server sends ${cleanLine(email)} an invitation: ${command} mail status\n`,
+      }
+    : linkOutput(result, 'Account created. Its owner chooses how to sign in with this one-time link');
+  const advice = (await lacksOperator(task))
+    ? `No account administers this server yet: ${command} users role ${cleanLine(email)} operator\n`
+    : '';
+  return { json: output.json, text: `${output.text}${advice}` };
+}
+
+/** The setup link made the first account an operator; it ends when an account is added before it is used. */
+async function lacksOperator({ accounts, admin }: Task): Promise<boolean> {
+  if (admin === null || admin.operators !== undefined) return false;
+  for await (const { role } of allAccounts(accounts)) if (role === 'operator') return false;
+  return true;
 }
 
 const ROLES: readonly AccountRole[] = ['operator', 'viewer'];
+
+function readRole(named: string): AccountRole {
+  const role = ROLES.find((one) => one === named);
+  if (role === undefined) throw new Error(`The role must be ${ROLES.join(' or ')}`);
+  return role;
+}
 
 async function setRole({ accounts, email, role: named }: Task): Promise<Output> {
   const role = ROLES.find((one) => one === named) ?? null;
   if (role === null && named !== 'none') throw new Error(`The role must be ${ROLES.join(', ')} or none`);
   const isFound = await accounts.setRole(email, role);
-  return confirm(isFound, email, role === null ? 'administers nothing now' : `is ${named} now`);
+  const what = { operator: 'is now an operator', viewer: 'is now a viewer' };
+  return confirm(isFound, email, role === null ? 'administers nothing now' : what[role]);
+}
+
+/** Name and groups of options; what is left out is left out. */
+export function profileOf({ name, groups }: { readonly name?: unknown; readonly groups?: unknown }) {
+  return {
+    ...(typeof name === 'string' && { name }),
+    ...(typeof groups === 'string' && {
+      groups: groups.split(',').flatMap((group) => group.trim() || []),
+    }),
+  };
 }
 
 async function describeAccount({ accounts, email, flags: { name, groups, now } }: Task): Promise<Output> {
   if (name === undefined && groups === undefined) throw new Error('Add --name, --groups or both');
-  const named = groups?.split(',').map((group) => group.trim());
-  const profile = {
-    ...(name !== undefined && { name }),
-    ...(named !== undefined && { groups: named }),
-  };
-  const isFound = await accounts.describe(email, profile, now === true);
+  const isFound = await accounts.describe(email, profileOf({ name, groups }), now === true);
   return confirm(
     isFound,
     email,
@@ -133,7 +179,7 @@ async function reset({ accounts, email }: Task): Promise<Output> {
 }
 
 /** Prints the link on a line of its own, so that it can be copied. It grants access to the account. */
-function linkOutput({ link, expiresAt }: AccountLink, sentence: string): Output {
+function linkOutput({ link, expiresAt }: AccountLink, sentence: string): Exclude<Output, string> {
   const until = new Date(expiresAt * 1000).toISOString().slice(0, 16).replace('T', ' ');
   return {
     json: { link, expiresAt: timeOf(expiresAt) },

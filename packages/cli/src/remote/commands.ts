@@ -2,7 +2,7 @@
 import { accessText, addAccessOptions } from '../admin/policy/access.ts';
 import { addStatisticsOptions, statisticsQuery, statisticsText } from '../admin/statistics.ts';
 import { addTokenOptions } from '../admin/token-options.ts';
-import { PROFILE_OPTIONS } from '../admin/users.ts';
+import { DESCRIPTION_OPTIONS, NEW_USER_OPTIONS, profileOf } from '../admin/users.ts';
 import { approvalCommands } from './approvals.ts';
 import { clientCommands } from './clients.ts';
 import { at, type RemoteCommand, remote, textsOf, tokenBody } from './command.ts';
@@ -21,9 +21,9 @@ const userCommands: readonly RemoteCommand[] = [
   }),
   remote('users add', 'create an account and a one-time sign-in link for its owner, or mail it', {
     args: USER,
-    options: [['--role <role>', 'operator or viewer']],
+    options: NEW_USER_OPTIONS,
     request: 'POST /users',
-    body: ([email], { role = null }) => ({ email, role }),
+    body: ([email], { role = null, ...profile }) => ({ email, role, ...profileOf(profile) }),
   }),
   remote('users show', 'show an account', { args: USER, request: 'GET /users/:email' }),
   remote('users role', 'let an account see the installation, change it, or neither', {
@@ -33,15 +33,9 @@ const userCommands: readonly RemoteCommand[] = [
   }),
   remote('users describe', 'set the name and groups of a local account', {
     args: USER,
-    options: PROFILE_OPTIONS,
+    options: DESCRIPTION_OPTIONS,
     request: 'PATCH /users/:email',
-    body: (_args, { name, groups, now }) => ({
-      ...(name !== undefined && { name }),
-      ...(now === true && { now }),
-      ...(typeof groups === 'string' && {
-        groups: groups.split(',').flatMap((group) => group.trim() || []),
-      }),
-    }),
+    body: (_args, { now, ...profile }) => ({ ...profileOf(profile), ...(now === true && { now }) }),
   }),
   remote('users disable', 'end all sessions and access of an account, and block sign-in', {
     args: USER,

@@ -8,8 +8,8 @@ import {
   endUserSessions,
   inviteUser,
   listUserSessions,
+  newUser,
   resetSecondFactor,
-  roleSchema,
   showUser,
   updateUser,
   userChanges,
@@ -60,7 +60,7 @@ export const userEndpoints: readonly Endpoint[] = [
     description:
       'Where the setting `mail` is, the link is mailed to the owner, and is not part of the response.',
     status: 201,
-    body: { email: z.string().max(300), role: roleSchema.nullable().default(null) },
+    body: newUser,
     response: z
       .object({ user: userSchema, link: linkSchema.nullable().describe('null: it is mailed') })
       .meta({ id: 'InvitedUser' }),

@@ -178,7 +178,7 @@ const addAction = defineAction({
     title: 'Add an app',
     button: 'Add the app',
     fields: html`${field({ name: 'name', label: 'Name', hint: 'Users see it on the consent page, without the note that the app is unverified.', isRequired: true, maxLength: 100, value: form['name'] ?? '' })}
-${field({ name: 'redirects', label: 'Redirect URIs', rows: 3, isRequired: true, hint: 'One a line, exactly as the app sends them.', value: form['redirects'] ?? '' })}
+${field({ name: 'redirects', label: 'Redirect URIs', rows: 3, isRequired: true, hint: 'One per line, exactly as the app sends them.', value: form['redirects'] ?? '' })}
 ${field({ name: 'method', label: 'How the app authenticates', choices: METHODS, value: form['method'] ?? 'none' })}`,
   }),
   async perform(request) {

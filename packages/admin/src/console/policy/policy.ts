@@ -22,7 +22,7 @@ export const policyPage: ConsoleRoute = definePage(links.policy, async (request)
           })
         : html`<div class="columns${isAsked ? '' : ' form-first'}"><div>
 ${await answer(request)}
-${servers.map((server) => section(server.name, rulesTable(server)))}
+${servers.map((server) => section(server.name, rulesTable(server, servers)))}
 </div><div>
 ${section('Try a call', form(request))}
 </div></div>`,

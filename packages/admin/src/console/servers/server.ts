@@ -35,7 +35,7 @@ ${pending.length > 0 && html`<div id="review">${section('To review', pendingList
 ${plots}
 ${use}
 ${section('Tools', toolTable(request, server, tools))}
-${section('Rules', rulesTable(server), html`<a href="${withQuery(links.policy, { server: server.path })}">Explain a call</a>`)}
+${section('Rules', rulesTable(server, admin.servers()), html`<a href="${withQuery(links.policy, { server: server.path })}">Explain a call</a>`)}
 </div><div>
 ${section('Server', serverFacts(request, server))}
 ${section('Connect an app', connectInstructions(server.name, server.resource))}

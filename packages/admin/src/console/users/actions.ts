@@ -18,6 +18,7 @@ import { doneAt, undoableAt } from '../done.ts';
 import { links } from '../links.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { copyText, countOf, field, time } from '../ui/parts.ts';
+import { groupsField, readGroups } from './groups-field.ts';
 import { ROLES, readRole } from './roles.ts';
 
 /** What the page of an action says of a user. */
@@ -201,13 +202,7 @@ const profileActions: readonly ConsoleRoute[] = [
     async ({ email, groups }) => ({
       title: `Change the groups of ${email}`,
       button: 'Change groups',
-      fields: html`${field({
-        name: 'groups',
-        label: 'Groups',
-        rows: 4,
-        value: groups.join('\n'),
-        hint: 'One a line. Rules and scopes can depend on them.',
-      })}${field({
+      fields: html`${groupsField(groups.join('\n'))}${field({
         name: 'ends',
         label: 'What a lost group allowed ends',
         choices: ENDS,
@@ -215,12 +210,7 @@ const profileActions: readonly ConsoleRoute[] = [
       })}`,
     }),
     async (request) => {
-      const groups = (request.form['groups'] ?? '')
-        .split(/\r?\n/)
-        .map((line) => line.trim())
-        .filter(Boolean);
-      if (groups.length > 100 || groups.some((group) => group.length > 200))
-        throw new OperationError('invalid', 'A user has at most 100 groups of at most 200 characters.');
+      const groups = readGroups(request);
       const before = (await showUser(request.admin, idIn(request))).groups.join('\n');
       checkExpected(request, before);
       const now = request.form['ends'] === 'now';
