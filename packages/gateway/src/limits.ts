@@ -141,7 +141,7 @@ export const LAST_STREAM_DELAY = 30_000;
 /** Characters of the last line on standard error that the error for a client repeats when a process has ended. */
 export const MAX_LAST_ERROR = 300;
 
-/** Processes of one user: each set of claimed capabilities has its own process. */
+/** Processes of one user: each client, and each set of claimed capabilities, has its own process. */
 export const MAX_PROCESSES_OF_USER = 8;
 /** Milliseconds between sweeps for processes that are idle or over their memory limit. */
 export const PROCESS_SWEEP = 1000;
