@@ -59,9 +59,9 @@ describe('`portcullis approvals`', () => {
     expect(code).toBe(0);
     expect(output.split('\n')).toEqual([
       expect.stringMatching(
-        /^approval .* delete_file at \/files for ada@example.com, by app; decided by leads$/,
+        /^approval .* delete_file at \/files for ada@example.com, by app; waits for leads$/,
       ),
-      expect.stringMatching(/^approval .*; decided by the user$/),
+      expect.stringMatching(/^approval .*; waits for the user$/),
       '',
     ]);
   });

@@ -52,6 +52,13 @@ describe('config check', () => {
     expect(await run(['check'], { PORTCULLIS_CONFIG: 'good.json' })).toMatchObject(expected);
   });
 
+  it('`config check` names the file as it was given, without an option that was not', async () => {
+    writeFileSync(join(folder, 'empty.json'), '');
+    const { code, errors } = await run(['check', 'empty.json']);
+    expect([code, errors]).toEqual([1, 'portcullis: empty.json is empty\n']);
+    expect((await run(['check', 'no.json'])).errors).toMatch(/^portcullis: no\.json cannot be read: /);
+  });
+
   it('`config check` prints every issue of an invalid file and exits with 1', async () => {
     writeFileSync(join(folder, 'bad.json'), JSON.stringify({ resources, port: 'x', keyfile: 'y' }));
     const { code, output, errors } = await run(['check', 'bad.json']);

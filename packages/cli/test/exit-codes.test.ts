@@ -14,6 +14,7 @@ const user = {
 };
 
 const cancelled = new ClientError('cancelled', 'The sign-in was not completed.');
+const unusable = new ClientError('store_unusable', 'The credentials cannot be stored in /x/y.');
 const unregistered = new ClientError('registration_needed', 'Register a client.');
 const invalidScope = new ClientError('authorization_failed', 'No.', { oauthError: 'invalid_scope' });
 
@@ -24,6 +25,8 @@ it.each([
   [invalidScope, ['login', 'https://mcp.example'], ['--scope']],
   [unregistered, ['call', 'https://mcp.example'], ['--client-id', '--client-secret-file', '--port']],
   [unregistered, ['call', 'https://mcp.example', '--client-id=a'], []],
+  [unusable, ['login', 'https://mcp.example'], ['--credentials']],
+  [unusable, ['login', 'https://mcp.example', '--credentials', 'a.db'], []],
 ] as const)('the hint for %s after %j advises %j', (error, args, options) => {
   expect(hintFor(error, args).match(/--[\w-]+/g) ?? []).toEqual(options);
 });

@@ -228,6 +228,20 @@ case 2
     expect(errors).toContain('cases.json: 0.toll');
     expect(errors).toContain('cases.json: 0.expect must be one of');
   });
+
+  it('names the case of a server that there is not', async () => {
+    const named = (more: object) =>
+      test([
+        { ...call, expect: 'allow' },
+        { ...call, server: '/no', ...more },
+      ]);
+    const message = 'there is no server at /no; there are /bank, /all';
+    for (const [more, name] of [
+      [{ expect: 'allow' }, 'case 2'],
+      [{ expect: 'allow', name: 'elsewhere' }, 'elsewhere'],
+    ] as const)
+      expect(await named(more)).toMatchObject({ code: 1, errors: `portcullis: ${name}: ${message}\n` });
+  });
 });
 
 it('explaining changes nothing in the store', async () => {

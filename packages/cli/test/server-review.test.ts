@@ -1,5 +1,5 @@
 /** `portcullis servers review`, `approve` and `reject` on a real store. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@portcullis/store';
@@ -87,6 +87,16 @@ it.each([
   expect(code).toBe(1);
   expect(errors).toContain(message);
   expect(await pins()).toEqual(before);
+});
+
+it('`servers approve` names the servers where the configuration has none at the path', async () => {
+  const servers = [{ path: '/files', backend: { url: 'http://127.0.0.1:3000/mcp' } }];
+  writeFileSync(join(folder, 'c.json'), JSON.stringify({ servers }));
+  const at = (path: string) => run('approve', path, '--all', '--config', 'c.json');
+  const { code, errors } = await at('/nosuch');
+  expect([code, errors]).toEqual([1, 'portcullis: There is no server at /nosuch; there are /files\n']);
+  expect(await statuses()).toEqual({ one: 'approved', two: 'pending', three: 'pending' });
+  expect((await at('/files')).code).toBe(0);
 });
 
 it('a difference is coloured line by line', () => {

@@ -266,7 +266,7 @@ describe('transport', () => {
       { tlsCert: 'c', tlsKey: 'k', publicUrl: 'http://localhost:1' },
       /^--public-url must be https when --tls-cert is set$/,
     ],
-    [{ trustedProxies: 'proxy.example' }, /^--trusted-proxies\.0 must be an IP/],
+    [{ trustedProxies: 'proxy.example' }, /^--trusted-proxies \(entry 1\) must be an IP/],
     [{ trustedProxies: '10.0.0.0/99' }, /must be an IP address, or a block such as/],
   ])(
     '[ALL-HTTP-62 AS-HTTPS-1] cleartext or incomplete transport settings are rejected: %j',

@@ -222,12 +222,17 @@ describe('a configuration file', () => {
       return prepare({ flags: { config: 'text.json' }, environment: {}, folder });
     };
     expect((await prepareText(`\uFEFF${written}`)).settings.port).toBe(1);
-    for (const text of [written.replace('{', '{"port":2,'), written.replace('"name"', '"name":"H","name"')]) {
-      const error: unknown = await prepareText(text).catch((one: unknown) => one);
-      expect((error as SettingsError).issues).toEqual([
-        '--config is text.json, which has one name twice in an object: only the last would count',
+    const issuesOfText = async (text: string) =>
+      ((await prepareText(text).catch((one: unknown) => one)) as SettingsError).issues;
+    for (const [name, text] of [
+      ['port', written.replace('{', '{"port":2,')],
+      ['name', written.replace('"name"', '"name":"H","name"')],
+    ] as const) {
+      expect(await issuesOfText(text)).toEqual([
+        `--config is text.json, which has the name "${name}" twice in an object: only the last would count`,
       ]);
     }
+    expect(await issuesOfText('\n')).toEqual(['--config is text.json, which is empty']);
   });
 
   it('names a server by the public URL as clients write it, in lower case and without a default port', async () => {

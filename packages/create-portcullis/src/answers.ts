@@ -115,7 +115,7 @@ export function parseAllowed(provider: string, text: string): Readonly<Record<st
     throw new AnswerError(`everyone can get an address in ${open}: name addresses, or type anyone`);
   if (are(/^[^\s@]+@[\w.-]+\.\w+$/)) return { emails: items };
   if (are(/^[\w-]+(?:\.[\w-]+)+$/)) return { emailDomains: items };
-  throw new AnswerError('name domains or e-mail addresses, separated by commas; or type anyone');
+  throw new AnswerError('name domains or email addresses, separated by commas; or type anyone');
 }
 
 /** The parameter that a preset needs, `tenant` or `domain`. */

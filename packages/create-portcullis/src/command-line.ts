@@ -22,7 +22,7 @@ compose.yaml into the folder (portcullis), and starts. What a flag answers is no
                                  issuer of an OpenID provider
   --client-id <id>               of your registration at the identity provider
   --client-secret-file <file>    a file with its secret
-  --allow <users>                who may sign in there: domains or e-mail addresses, at github user names or
+  --allow <users>                who may sign in there: domains or email addresses, at github user names or
                                  numeric IDs, separated by commas; or anyone. Required for google and github
   --tenant <id>                  for microsoft-entra
   --domain <domain>              for okta, such as example.okta.com

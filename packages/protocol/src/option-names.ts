@@ -8,7 +8,8 @@ export function findSimilarName(word: string, known: readonly string[]): string 
   const near = known
     .map((candidate) => ({ candidate, steps: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))
-    .toSorted((one, other) => one.steps - other.steps);
+    // A letter is left out more often than added.
+    .toSorted((one, other) => one.steps - other.steps || other.candidate.length - one.candidate.length);
   return near[0]?.candidate ?? null;
 }
 

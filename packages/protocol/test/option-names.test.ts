@@ -21,6 +21,11 @@ describe('the name that was meant', () => {
   });
 });
 
+it('the name that was meant is the longer one of two that are as near', () => {
+  expect(findSimilarName('proceses', ['process', 'processes'])).toBe('processes');
+  expect(findSimilarName('proces', ['process', 'processes'])).toBe('process');
+});
+
 describe('unknown names', () => {
   const known = { window: true, required: true } as const;
   it.each<[string, unknown, readonly string[]]>([

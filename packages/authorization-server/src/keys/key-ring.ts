@@ -132,6 +132,6 @@ function isDue([newest]: readonly SigningKeyRecord[], { rotateEvery, prepublish 
 
 function describeDecryptionError({ issue }: DecryptionError): string {
   return issue === 'other-key'
-    ? 'masterKey does not decrypt the signing keys in this store: restore the previous master key, or start with an empty store'
+    ? 'masterKey does not decrypt the signing keys in this store: start with the master key that encrypted them, which after `portcullis keys reencrypt` is the new one; if it is lost, `portcullis keys discard` discards them'
     : 'the encrypted signing keys in this store are damaged: restore the store from a backup';
 }

@@ -62,7 +62,7 @@ function summarize(one: ListedApproval): string {
   const { id, tool, server, account, clientId, createdAt, approverGroups } = one;
   const by = approverGroups === null ? 'the user' : approverGroups.join(', ');
   const user = account === null ? '' : ` for ${cleanLine(account)}`;
-  return `${id.slice(0, SHORT_ID)}  ${timeOf(createdAt)}  ${cleanLine(tool)} at ${server}${user}, by ${cleanLine(clientId)}; decided by ${cleanLine(by)}\n`;
+  return `${id.slice(0, SHORT_ID)}  ${timeOf(createdAt)}  ${cleanLine(tool)} at ${server}${user}, by ${cleanLine(clientId)}; waits for ${cleanLine(by)}\n`;
 }
 
 async function show(task: Task): Promise<Output> {
@@ -114,7 +114,7 @@ async function decide(
 async function findNamed({ approvals, id }: Task): Promise<ListedApproval> {
   const found = await approvals.find(id);
   if (found === null)
-    throw new Error(`No pending approval, or several, have an ID that begins with ${cleanLine(id)}`);
+    throw new Error(`No pending approval has an ID that begins with ${cleanLine(id)}, or several do`);
   return found;
 }
 

@@ -1,5 +1,6 @@
 /** `portcullis config`: the JSON Schema of the configuration file, and its validation without starting anything. */
 import type { Command } from 'commander';
+import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { prepare } from '../server/prepare.ts';
 import { configurationSchema } from '../settings/describe.ts';
@@ -23,15 +24,22 @@ export function defineConfig(
     .summary('check a configuration file')
     .argument('[file]', 'configuration file; PORTCULLIS_CONFIG by default')
     .description(
-      'Checks a configuration file together with the environment variables, without starting anything: every issue on a line, and exit code 1 if there is any.',
+      'Checks a configuration file together with the environment variables, without starting anything: every issue on a line, and exit code 1 if there is any. The files and variables of its secrets must be there, as for the server.',
     )
     .action(async (file: string | undefined) => {
-      const { nameOf, warnings } = await prepare({
-        flags: file === undefined ? {} : { config: file },
-        environment,
-        folder,
+      const flags = file === undefined ? {} : { config: file };
+      const { nameOf, warnings } = await prepare({ flags, environment, folder }).catch((error: unknown) => {
+        throw error instanceof SettingsError ? withoutFlag(error) : error;
       });
       for (const warning of warnings) complain(warning);
       write(`${file ?? environment['PORTCULLIS_CONFIG'] ?? nameOf('config')}: no issues.\n`);
     });
+}
+
+/** The file is an argument here. */
+function withoutFlag({ issues, cause }: SettingsError): SettingsError {
+  return new SettingsError(
+    issues.map((issue) => issue.replace(/^--config is (.+?), which /, '$1 ')),
+    { cause },
+  );
 }

@@ -50,9 +50,12 @@ async function showPending({ processContext, args: [path], ...tools }: StoreTask
 
 async function decide(
   decision: 'approve' | 'reject',
-  { flags, args: [path = '', ...names], processContext, ...tools }: StoreTask<Flags>,
+  { flags, args: [path = '', ...names], settings, processContext, ...tools }: StoreTask<Flags>,
 ): Promise<Output> {
   if (names.length > 0 && flags.all === true) throw new Error('Name tools, or use --all: not both.');
+  const paths = settings.servers.map((server) => server.path);
+  if (paths.length > 0 && !paths.includes(path))
+    throw new Error(`There is no server at ${cleanLine(path)}; there are ${paths.join(', ')}`);
   const pending = await findPending(tools, path);
   const unknown = names.find((name) => !pending.some((pin) => pin.name === name));
   if (unknown !== undefined || pending.length === 0) throw nothingWaits(path, unknown, processContext);

@@ -1,6 +1,6 @@
 /** The self-check: fetches the advertised URLs through the public URL, as a client would, and reports what a proxy breaks. */
 import { resourceMetadataUrls } from '@portcullis/protocol';
-import { reasonOf } from '../errors.ts';
+import { codeOf, reasonOf } from '../errors.ts';
 import { type Json, parseJson } from '../json.ts';
 
 export interface AdvertisedUrls {
@@ -36,8 +36,22 @@ export async function checkSelf(advertised: AdvertisedUrls): Promise<readonly st
       checkCredentials(resource),
     ]),
   ]);
-  return [...fetched.map(({ issue }) => issue), ...found].flatMap((issue) => (issue === null ? [] : [issue]));
+  return joinUnreachable(
+    [...fetched.map(({ issue }) => issue), ...found].flatMap((issue) => (issue === null ? [] : [issue])),
+  );
 }
+
+const UNREACHABLE = ' cannot be reached from here: ';
+
+/** One sentence for all addresses that cannot be reached for the same reason. */
+function joinUnreachable(issues: readonly string[]): readonly string[] {
+  const byReason = Map.groupBy(issues, (issue) => issue.split(UNREACHABLE)[1] ?? issue);
+  return [...byReason.values()].map(([first = '', ...others]) =>
+    others.length === 0 ? first : first.replace(UNREACHABLE, ` and ${others.length} more${UNREACHABLE}`),
+  );
+}
+
+const UNKNOWN_AUTHORITY = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/;
 
 interface Fetched {
   readonly issue: string | null;
@@ -171,7 +185,10 @@ async function send(url: string, init: RequestInit): Promise<ReceivedResponse | 
     return { status: response.status, headers: response.headers, body: await response.text() };
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    return `${url} cannot be reached from here: ${reasonOf(cause)}`;
+    const reason = UNKNOWN_AUTHORITY.test(String(codeOf(cause)))
+      ? 'its certificate was issued by an unknown authority: add that authority with NODE_EXTRA_CA_CERTS'
+      : reasonOf(cause);
+    return `${url}${UNREACHABLE}${reason}`;
   }
 }
 

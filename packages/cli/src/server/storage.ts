@@ -64,9 +64,14 @@ async function open(
 }
 
 function unusable(nameOf: NameOf, location: string, cause: unknown): SettingsError {
-  const issue = `${nameOf('database')} is ${location}, which cannot be used: ${reasonOf(cause)}`;
+  const reason = reasonOf(cause);
+  // Of PostgreSQL, and of its client.
+  const advice = /empty password|password must be a string|no password supplied/.test(reason) ? PASSWORD : '';
+  const issue = `${nameOf('database')} is ${location}, which cannot be used: ${reason}${advice}`;
   return new SettingsError([issue], { cause });
 }
+
+const PASSWORD = ': set PGPASSWORD, or put the password into the URL';
 
 /** Locates the database. @returns `location`: for display, without a password */
 function locate({ database }: Pick<Settings, 'database'>, folder: string) {

@@ -111,6 +111,7 @@ async function readJson(path: string): Promise<unknown> {
   });
   // Without the byte order mark that some editors write.
   const text = new TextDecoder().decode(bytes);
+  if (text.trim() === '') throw new SettingsError(['is empty']);
   checkRepeatedNames(text);
   try {
     return JSON.parse(text);
@@ -127,7 +128,9 @@ function checkRepeatedNames(text: string): void {
     readStrictJson(text, { depth: 1000, members: 1_000_000, values: 1_000_000 });
   } catch (error) {
     if (error instanceof SyntaxError && error.message.includes('repeats'))
-      throw new SettingsError(['has one name twice in an object: only the last would count']);
+      throw new SettingsError([
+        `has the name ${JSON.stringify(error.cause)} twice in an object: only the last would count`,
+      ]);
   }
 }
 

@@ -224,9 +224,17 @@ function isObjectText(written: string, options: readonly z.ZodType[]): boolean {
 function nameAs(name: SettingName, found: Found | undefined, path: readonly string[] = []): string {
   if (found === undefined) return [titleOf(name), ...path].join('.');
   if (found.file !== null) return `${[name, ...path].join('.')} (in ${found.file})`;
-  if (found.by.startsWith('--')) return [hasFlag(name) ? flagOf(name) : variableOf(name), ...path].join('.');
+  if (found.by.startsWith('--')) return `${hasFlag(name) ? flagOf(name) : variableOf(name)}${entryOf(path)}`;
   const isSecretFile = found.by.endsWith('_FILE') && found.by !== variableOf(name);
   return [(isSecretFile ? fileVariableOf(name) : null) ?? variableOf(name), ...path].join('.');
+}
+
+/** A list of a flag is written with commas. */
+function entryOf([index, ...more]: readonly string[]): string {
+  if (index === undefined) return '';
+  return /^\d+$/.test(index) && more.length === 0
+    ? ` (entry ${Number(index) + 1})`
+    : `.${[index, ...more].join('.')}`;
 }
 
 const SEE_HELP = 'see `portcullis up --help`';

@@ -20,7 +20,11 @@ import { ClientError } from '../errors.ts';
  * @throws ClientError `store_unusable`
  */
 export function preparePrivateFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw storeUnusable(path, 'its folder cannot be created', cause);
+  }
   const file = open(path, constants.O_RDWR | constants.O_CREAT);
   try {
     checkOwn(path, fstatSync(file));

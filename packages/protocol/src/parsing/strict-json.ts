@@ -92,7 +92,7 @@ function addName(names: Set<string> | null | undefined, written: string): void {
   if (isDisguised(written)) throw new SyntaxError('JSON names a member with an escape that it does not need');
   if (!(names instanceof Set)) throw malformed();
   const name = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
-  if (names.has(name)) throw new SyntaxError('JSON repeats a member of an object');
+  if (names.has(name)) throw new SyntaxError('JSON repeats a member of an object', { cause: name });
   names.add(name);
 }
 

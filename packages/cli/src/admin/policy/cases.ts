@@ -85,12 +85,21 @@ async function readCases(path: string, name: string): Promise<readonly Case[]> {
 /** `null`: the decision is as expected. */
 function findDifference(given: Case, index: number, findPolicy: FindPolicy): string | null {
   const { expect, rule, name = `case ${index + 1}` } = given;
-  const decision = decide(given, findPolicy);
+  const decision = decideCase(given, name, findPolicy);
   const deciding = decision.kind === 'allow' ? '' : decision.because.rule;
   if (decision.kind === expect && (rule === undefined || rule === deciding)) return null;
   const decided = decision.kind === 'allow' ? 'allow\n' : `${decision.kind} ${becauseText(decision.because)}`;
   const by = rule === undefined ? '' : ` by ${cleanLine(rule)}`;
   return `${cleanLine(name)}\n  expected  ${expect}${by}\n  decided   ${decided}`;
+}
+
+/** @throws Error that names the case, such as for a server that does not exist */
+function decideCase(given: Case, name: string, findPolicy: FindPolicy): PolicyDecision {
+  try {
+    return decide(given, findPolicy);
+  } catch (error) {
+    throw new Error(`${cleanLine(name)}: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 function decide(given: Case, findPolicy: FindPolicy): PolicyDecision {

@@ -115,7 +115,7 @@ export function startProcess(
     reason ??= how;
     // Its children are terminated too.
     if (pid !== undefined && groups.delete(pid)) signalGroup(pid, 'SIGKILL');
-    log(name, `the process ${reason}`);
+    log(name, `the process ${reason}${isStopped ? ': it is not needed now' : ''}`);
     const said =
       lastError === '' ? '' : ` Its last words on standard error: ${lastError.slice(0, MAX_LAST_ERROR)}`;
     receiver.fail(new BackendError('unavailable', `The process of ${name} ${reason}.${said}`));
