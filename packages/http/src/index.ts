@@ -3,6 +3,7 @@
  */
 
 export { parseStrictJson, readFormBody, readJsonBody, readRawBody } from './bodies.ts';
+export { explainConnectionError } from './connection-error.ts';
 export { isPreflight, respondPreflight, withCorsHeaders } from './cors.ts';
 export { type ConnectionInfo, type HttpRequest, pathOf, queryOf } from './http-request.ts';
 export {

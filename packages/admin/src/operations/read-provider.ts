@@ -1,4 +1,5 @@
 /** Reads what an identity provider publishes: its discovery document, and its keys. */
+import { explainConnectionError } from '@portcullis/http';
 import { createOutboundFetch } from '@portcullis/http/outbound';
 import * as z from 'zod';
 import type { Administration } from './administration.ts';
@@ -51,7 +52,8 @@ export function createReadDocument(
       return await response.json();
     } catch (error) {
       if (error instanceof OperationError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason =
+        explainConnectionError(error) ?? (error instanceof Error ? error.message : String(error));
       throw new OperationError('conflict', `${url} cannot be read: ${reason}`, { cause: error });
     }
   };

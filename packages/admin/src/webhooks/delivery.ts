@@ -107,7 +107,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
           const isGivenUp = isAgain && item === items[0] && failures + 1 >= MAX_REJECTIONS;
           const isDone = attempt.kind === 'delivered' || isGivenUp;
           const outcome = isGivenUp ? 'rejected' : isDone ? 'delivered' : 'failed';
-          report({ outcome, event: item.event, reason: attempt.reason, failures });
+          // Of those that fail at the same time, the first is the failure.
+          const before = outcome === 'failed' && failure !== null ? failures + 1 : failures;
+          report({ outcome, event: item.event, reason: attempt.reason, failures: before });
           if (isDone) done.add(item);
           // That of the first event, which is given up by it, whatever others fail by.
           else if (failure === null || item === items[0]) failure = attempt;

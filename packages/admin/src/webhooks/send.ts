@@ -4,6 +4,7 @@
  */
 import type { OutboundSettings } from '@portcullis/authorization-server';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
+import { explainConnectionError } from '@portcullis/http';
 import { createOutboundFetch } from '@portcullis/http/outbound';
 import { eventBody } from './event-body.ts';
 import type { Webhook } from './options.ts';
@@ -76,7 +77,10 @@ export function createPost(
       const reason = findRejection(await response.text());
       return reason === null ? attempt : { kind: 'rejected', reason, retryAfter: 0 };
     } catch (error) {
-      return failedBy(error, 'no response');
+      // Of an address that a receiver chose, it would tell about the network here.
+      const cause = isTrusted ? explainConnectionError(error) : null;
+      const failed = failedBy(error, 'no response');
+      return cause === null ? failed : { ...failed, reason: `The server could not be reached: ${cause}.` };
     }
   };
 }

@@ -235,6 +235,17 @@ it('gives up an event that the receiver rejects three times, and delivers those 
   ]);
 });
 
+it('only the first of several events that fail at the same time counts as the first failure', async () => {
+  const log = await openLog();
+  await log.append(...['a', 'b', 'c', 'd'].map((name) => ({ name, grantId: name })));
+  log.at = SETTLED;
+  const receiver = log.receiver();
+  receiver.respond = () => FAILED;
+  await receiver.deliver();
+  expect(receiver.reports.length).toBeGreaterThan(1);
+  expect(receiver.reports.filter(({ failures }) => failures === 0)).toHaveLength(1);
+});
+
 it('failures of a receiver that was down do not count as rejections of an event', async () => {
   const log = await openLog();
   const receiver = log.receiver();

@@ -54,7 +54,7 @@ function providerText(status: Described): string {
   return [
     `${name} (${issuer})`,
     `  ${states.join(', ')}${error === null ? '' : `: ${error}`}`,
-    `  last sign-in ${status.lastSuccessAt ?? 'not found'}${failure}`,
+    `  last sign-in ${status.lastSuccessAt ?? 'none yet'}${failure}`,
   ]
     .map((line) => `${cleanLine(line)}\n`)
     .join('');

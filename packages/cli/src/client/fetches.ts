@@ -2,6 +2,7 @@
 import { setGlobalProxyFromEnv } from 'node:http';
 import { ClientError, defaultClientLimits, type Fetch } from '@portcullis/client';
 import { createGuardedFetch, type NodeClientOptions, toClientError } from '@portcullis/client/node';
+import { explainConnectionError } from '@portcullis/http';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -56,36 +57,8 @@ function explain(error: unknown, origin: string): unknown {
   const guarded = toClientError(error, origin);
   if (guarded !== null && guarded.code !== 'unreachable') return guarded;
   if (guarded === null && !(error instanceof TypeError)) return error;
-  const why = reasonFor(error);
+  const cause = explainConnectionError(error);
+  const why = cause === null ? '' : `: ${cause}`;
   if (guarded !== null && why === '') return guarded;
   return new ClientError('unreachable', `${origin} could not be reached${why}.`, { cause: error });
-}
-
-/** Error codes of the system and of TLS, with their reason for users. */
-const REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^ECONNREFUSED$/, 'connection refused'],
-  [
-    /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/,
-    'it answers plain http: write http:// if that is meant',
-  ],
-  [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'unknown host name'],
-  [/TIMEDOUT|TIMEOUT/, 'the connection timed out'],
-  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the server closed the connection'],
-  [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
-  [/ALTNAME/, 'its certificate is for another host name'],
-  [
-    /CERT|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY/,
-    'its certificate was issued by an unknown authority: add that authority with NODE_EXTRA_CA_CERTS',
-  ],
-];
-
-function reasonFor(error: unknown): string {
-  for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; depth += 1) {
-    const code = 'code' in cause ? String(cause.code) : '';
-    const known = REASONS.find(([pattern]) => pattern.test(code));
-    if (known !== undefined) return `: ${known[1]}`;
-    // Several addresses were tried, and each failed.
-    cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause;
-  }
-  return '';
 }

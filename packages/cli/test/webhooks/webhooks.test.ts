@@ -43,10 +43,13 @@ afterAll(async () => {
 });
 
 /** Runs `portcullis webhooks` in a second terminal. */
-async function webhooks(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+async function webhooks(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  url = `http://127.0.0.1:${receiver.port}/events`,
+) {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-webhooks-'));
   const secret = { variable: 'SIEM_SECRET' };
-  const url = `http://127.0.0.1:${receiver.port}/events`;
   const configuration = { database: portcullis.database, webhooks: [{ name: 'siem', url, secret }] };
   await writeFile(join(folder, 'portcullis.json'), JSON.stringify(configuration));
   const ended = await runHere(['webhooks', ...args, '--config', 'portcullis.json'], { environment, folder });
@@ -90,6 +93,8 @@ it('sends a test event where the secret is known, and says what the receiver res
   const refused = await webhooks(['test', 'siem'], environment);
   expect(refused.errors).toContain('did not accept the event: status 401');
   expect(refused.code).not.toBe(0);
+  const down = await webhooks(['test', 'siem'], environment, 'http://127.0.0.1:9/');
+  expect(down.errors).toContain('The server could not be reached: connection refused.');
   const unknown = await webhooks(['test', 'other'], environment);
   expect(unknown.errors).toContain('There is no webhook other: there is siem');
   const unset = await webhooks(['test', 'siem']);
