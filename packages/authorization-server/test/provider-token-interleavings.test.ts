@@ -74,7 +74,7 @@ function startProcess({ store, provider, errors }: Scene, step: Step) {
     store: stepwise(store, step),
     clock: () => NOW,
     events: () => {},
-    options: { identityProviders: new Map([['github', {}]]) },
+    options: { identityProviders: new Map([['github', { provider: { issuer: 'https://github.com' } }]]) },
   } as unknown as FederationContext;
   const records = createProviderTokenRecords(context, () => issuer as unknown as ProviderClient);
   return { context, records, issuer, vault: vault as TokenVault };
