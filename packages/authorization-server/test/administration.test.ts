@@ -268,6 +268,17 @@ describe('a disabled account', () => {
     expect((await t.signIn()).status).toBe(200);
   });
 
+  it('a code issued while its account is being disabled cannot be redeemed after it is enabled', async () => {
+    const t = await setScene();
+    beforeCode(t, () => t.store.disableAccount(ACCOUNT, t.clock.now));
+    const { code, verifier } = await t.issueCode();
+    await t.server.accounts.enable(EMAIL);
+    const { status, body } = await t.post('/token', redemption(code, verifier));
+    expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+    expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 100)).toEqual([]);
+    expect((await t.signIn()).status).toBe(200);
+  });
+
   it('tokens are revoked if the account is disabled while a code is being redeemed', async () => {
     const t = await setScene();
     const { code, verifier } = await t.issueCode();

@@ -13,7 +13,7 @@ import type {
 import type { Database, Steps } from './database.ts';
 import { defineRecordColumns } from './record-columns.ts';
 import { defineQuery, defineRows, type Query, sql, type Value } from './sql.ts';
-import { disableSteps, removeSteps } from './users/accounts.ts';
+import { disableSteps, enableSteps, removeSteps } from './users/accounts.ts';
 
 const columns = defineRecordColumns<ProvisionedResource>(
   `id identityProvider kind name attributes:json isActive:boolean accountId disabledAccount:boolean version createdAt modifiedAt`,
@@ -139,7 +139,7 @@ function* changeResource(change: ProvisioningChange): Steps<Outcome> {
 
 function* applyToAccount(accountId: string, { account, resource }: ProvisioningChange): Steps<void> {
   if (account === 'disable') yield* disableSteps(accountId, resource.modifiedAt);
-  if (account === 'enable') yield sql`UPDATE accounts SET disabled_at = NULL WHERE id = ${accountId}`;
+  if (account === 'enable') yield* enableSteps(accountId);
 }
 
 /** The account, unless it is another user's. */

@@ -93,6 +93,20 @@ export function describeAdministration(store: StoreOfTest): void {
       expect(await store().findAccountLink(bystander.link.hash, NOW)).toEqual(bystander.link);
     });
 
+    it('redeems no code that was issued while its account was disabled, and those of later', async () => {
+      const [{ account }, bystander] = [await add(), await add()];
+      await store().disableAccount(account.id, NOW);
+      const late = await issueSampleCode(store(), newCode({ accountId: account.id }));
+      const theirs = await issueSampleCode(store(), newCode({ accountId: bystander.account.id }));
+      expect(await store().enableAccount(account.id)).toBe(true);
+      expect(await store().redeemCode(late.hash, grantOf(late), null, NOW + 1)).toBe('already_used');
+      expect(await store().listGrants(account.id, NOW, null, 10)).toEqual([]);
+      const next = await issueSampleCode(store(), newCode({ accountId: account.id }));
+      expect(await store().enableAccount(account.id)).toBe(true);
+      for (const code of [next, theirs])
+        expect(await store().redeemCode(code.hash, grantOf(code), null, NOW + 1)).toBe('redeemed');
+    });
+
     it('changes the role of an account, which its sessions show, and no other account', async () => {
       const [{ account }, bystander] = [await add(), await add()];
       const session = newSession(account.id);

@@ -119,7 +119,7 @@ export interface UserStore {
    * @returns `false` when there is no such account
    */
   disableAccount(id: string, at: number): Promise<boolean>;
-  /** @returns `false` when there is no such account */
+  /** Enables an account. Atomic: also invalidates its codes. @returns `false` when there is no such account */
   enableAccount(id: string): Promise<boolean>;
   /** Changes what an account may administer. @returns `false` when there is no such account */
   setAccountRole(id: string, role: AccountRole | null): Promise<boolean>;

@@ -48,8 +48,7 @@ function createAccountOperations(database: Database): AccountOperations {
     listAccounts: async (after, limit) =>
       accountColumns.readAll(await database.read(accountsAfter(after, limit))),
     disableAccount: (id, at) => database.transact(() => disableSteps(id, at), 'accounts'),
-    enableAccount: (id) =>
-      database.changes(sql`UPDATE accounts SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`),
+    enableAccount: (id) => database.transact(() => enableSteps(id), 'accounts'),
     setAccountRole: (id, role) =>
       database.changes(sql`UPDATE accounts SET role = ${role} WHERE id = ${id} RETURNING 1 AS one`, [
         'accounts',
@@ -96,6 +95,19 @@ export function* disableSteps(id: string, at: number): Steps<boolean> {
   yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
   yield* revokeAllOfAccount(id, at);
   return found.length > 0;
+}
+
+/** Codes of consents that were being stored at the disabling end here: until now the account could redeem none. */
+export function* enableSteps(id: string): Steps<boolean> {
+  const [found] = (yield sql`SELECT disabled_at FROM accounts WHERE id = ${id}`) as readonly {
+    readonly disabled_at: number | null;
+  }[];
+  if (found === undefined) return false;
+  const { disabled_at: since } = found;
+  if (since === null) return true;
+  yield sql`UPDATE accounts SET disabled_at = NULL WHERE id = ${id}`;
+  yield sql`UPDATE authorization_codes SET consumed_at = ${since} WHERE expires_at > ${since} AND account_id = ${id} AND consumed_at IS NULL`;
+  return true;
 }
 
 /**
