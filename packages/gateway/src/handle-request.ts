@@ -129,7 +129,7 @@ export class RequestHandling {
       this.#served.path.checkHandles(this.#request);
       if (incoming.method !== 'POST') {
         if (incoming.method === 'DELETE') checkNamesSession(this.#request);
-        else checkStream(this.#served.control, this.#request);
+        if (this.#isListening()) checkStream(this.#served.control, this.#request);
         this.#on({ kind: 'bodiless' });
         return;
       }
@@ -308,11 +308,16 @@ export class RequestHandling {
     for (const { tool } of messages) if (tool !== null) countCall(this.#served, this.#request.owner, tool);
   }
 
+  /** Whether it opens or resumes a stream of messages that belong to no request. */
+  #isListening(): boolean {
+    return this.#request.incoming.method === 'GET' && !this.#served.path.resumesResponse(this.#request);
+  }
+
   #authorize(body: DecidedBody | null): void {
     const { principal, server } = this.#request;
     this.#then(this.#services.credentials.for(principal, server), (credential) => {
       const allow = () => this.#on({ kind: 'allowed', credential, upload: null });
-      const decided = body ?? (this.#request.incoming.method === 'GET' ? STREAM : null);
+      const decided = body ?? (this.#isListening() ? STREAM : null);
       const checked =
         decided === null ? null : this.#served.control.decide(this.#request, decided, credential);
       this.#then(checked, (call) => {

@@ -31,7 +31,7 @@ export interface MessagePathOptions extends PassThroughOptions {
 /** Serves the requests of one server. */
 export interface MessagePath
   extends BackendSessions,
-    Pick<PassThrough, 'checkHandles' | 'takeUpload' | 'isUp' | 'close'> {
+    Pick<PassThrough, 'checkHandles' | 'resumesResponse' | 'takeUpload' | 'isUp' | 'close'> {
   /**
    * Serves a request whose body policy has allowed.
    * @throws GatewayError, and what credentials throw
@@ -78,6 +78,7 @@ export function createMessagePath(
       if (sealed !== undefined && openSession(sealer, owner, String(sealed)) === null)
         throw sessionNotFound();
     },
+    resumesResponse: sessions.resumesResponse,
     isUp: backend.isUp,
     open,
     listSessions,

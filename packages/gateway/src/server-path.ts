@@ -111,6 +111,10 @@ function createHttpPath(
     checkHandles(request) {
       if (!translations.has(request)) passThrough.checkHandles(request);
     },
+    resumesResponse: (request) =>
+      translations.has(request)
+        ? translations.all().some((path) => path.resumesResponse(request))
+        : passThrough.resumesResponse(request),
     takeUpload(request) {
       const isOwn = !hasNewVersion(request) || detection.known()?.stateless === true;
       const mayPass = isOwn && !hasParameterHeaders(request.incoming.headers);

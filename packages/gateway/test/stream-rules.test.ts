@@ -1,4 +1,5 @@
 /** The stream that GET opens, and the session that DELETE ends: who may, and which changes of resources are reported. */
+import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createCallAudit } from '../src/index.ts';
@@ -39,7 +40,7 @@ const write = (response: ServerResponse, messages: readonly object[]) => {
 };
 
 /** A backend without sessions: it sends to every stream what concerns one of its users. */
-async function behind(more: object = {}) {
+async function behind(more: object = {}, options: Parameters<typeof startGateway>[1] = {}) {
   const backend = await startBackend(({ method: verb, body }, response) => {
     if (verb === 'GET') return write(response, EVENTS);
     const { id, method } = JSON.parse(body || '{}');
@@ -52,7 +53,7 @@ async function behind(more: object = {}) {
   });
   closing.push(backend.close);
   const server = { path: '/mcp', backend: { url: backend.url }, ...RULES, ...more };
-  const gateway = await startGateway([server as unknown as GatewayServerOptions]);
+  const gateway = await startGateway([server as unknown as GatewayServerOptions], options);
   closing.push(gateway.close);
   return { backend, gateway };
 }
@@ -115,6 +116,46 @@ describe('the stream of GET', () => {
     expect((await response.text()).includes('payroll')).toBe(status === 200);
     const challenge = response.headers.get('www-authenticate') ?? '';
     expect(challenge.includes('insufficient_scope')).toBe(status === 403);
+  });
+});
+
+describe('a stream that responds to a call', () => {
+  const idsIn = (text: string) => [...text.matchAll(/^id: (.*)$/gm)].map(([, id = '']) => id);
+
+  it('is resumed without the rule for streams, and no other stream is', async () => {
+    const shared = { masterKey: randomBytes(32), publicUrl: 'https://mcp.example' };
+    const { backend, gateway: open } = await behind({}, shared);
+    const rules = { methods: { 'subscriptions/listen': false }, backend: { url: backend.url } };
+    const { gateway } = await behind(rules, shared);
+    const resume = (id: string) => gateway.send('alice', { method: 'GET', headers: { 'last-event-id': id } });
+    const ofGet = idsIn(await (await open.send('alice', { method: 'GET' })).text())[0] ?? '';
+    expect((await resume(ofGet)).status).toBe(405);
+    expect(backend.received).toHaveLength(1);
+    const ofCall = idsIn(await (await gateway.send('alice', { message: callOf('other') })).text())[0] ?? '';
+    expect((await resume(ofCall)).status).toBe(200);
+    expect(backend.received.at(-1)).toMatchObject({ method: 'GET', headers: { 'last-event-id': '0' } });
+  });
+
+  it('is resumed in a session without a token, and the stream of the session is not opened by that', async () => {
+    const tools = { progress: { public: true }, change: { public: true } };
+    const server = { path: '/mcp', backend: { command: TINY }, review: 'auto', tools };
+    const gateway = await startGateway([server as unknown as GatewayServerOptions]);
+    closing.push(gateway.close);
+    const headers = await openAnonymousSession(gateway);
+    const message = callOf('progress', {}, { progressToken: 'mine' });
+    const [first = '', ...others] = idsIn(await (await gateway.send(null, { message, headers })).text());
+    expect(others.length).toBeGreaterThan(1);
+    await (await gateway.send(null, { message: callOf('change'), headers })).text();
+    const resumed = await gateway.send(null, {
+      method: 'GET',
+      headers: { ...headers, 'last-event-id': first },
+    });
+    const text = await resumed.text();
+    expect([resumed.status, text]).toEqual([200, expect.stringContaining('"text":"done"')]);
+    expect(text).not.toContain('list_changed');
+    const unknown = { ...headers, 'last-event-id': 'unknown' };
+    for (const refused of [headers, unknown])
+      expect((await gateway.send(null, { method: 'GET', headers: refused })).status).toBe(405);
   });
 });
 

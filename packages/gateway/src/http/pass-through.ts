@@ -41,6 +41,8 @@ export interface PassThrough {
    * @throws GatewayError 404 for a session or event of another user, client or server, before anything reaches the backend
    */
   checkHandles(request: GatewayRequest): void;
+  /** Whether a GET continues a stream that responds to requests, which were decided with them. Call it after `checkHandles`. */
+  resumesResponse(request: GatewayRequest): boolean;
   /**
    * Acquires a slot for a request whose body is streamed while it arrives.
    * @returns a release function; `null`: the body has to be buffered
@@ -77,6 +79,7 @@ export function createPassThrough(
       if (session !== null && deleted.get(session.sealed) === true) throw sessionNotFound();
       openEventId(services, request);
     },
+    resumesResponse: (request) => (openEventId(services, request)?.expected.ids.size ?? 0) > 0,
     takeUpload({ owner }) {
       const most = Math.max(1, server.limits.concurrency * UPLOADS_OF_ALL);
       return uploads.total < most ? uploads.take(userKey(owner)) : null;

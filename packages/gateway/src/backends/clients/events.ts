@@ -40,6 +40,9 @@ export function createEventLog() {
         size -= retained.shift()?.size ?? 0;
       return event.id;
     },
+    /** Whether an event is one of a stream that responds to requests of the client. */
+    isOfResponse: (id: string): boolean =>
+      retained.find((event) => event.id === id)?.stream.isStandalone === false,
     /** The messages after an event, of its stream; `null` for an event that is unknown here. */
     after(id: string): StreamEvents | null {
       const index = retained.findIndex((event) => event.id === id);

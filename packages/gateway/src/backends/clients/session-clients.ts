@@ -35,7 +35,12 @@ export interface RevisionClients {
   close(): Promise<void>;
 }
 
-export function createSessionClients({ sealer, open, edit, mayReport }: ClientsOptions): RevisionClients {
+export interface SessionClients extends RevisionClients {
+  /** Whether a GET continues a stream that responds to requests, which were decided with them. */
+  resumesResponse(request: GatewayRequest): boolean;
+}
+
+export function createSessionClients({ sealer, open, edit, mayReport }: ClientsOptions): SessionClients {
   const table = createSessionTable(sealer, open);
   return {
     async post(request, messages, isBatch) {
@@ -62,6 +67,10 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
       if (session === null) return;
       table.delete(session);
       createReply(request.outgoing).end(null, 200);
+    },
+    resumesResponse(request) {
+      const lastId = request.incoming.headers['last-event-id'];
+      return typeof lastId === 'string' && table.peek(request)?.events.isOfResponse(lastId) === true;
     },
     close: table.close,
   };
