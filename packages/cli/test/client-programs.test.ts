@@ -179,6 +179,8 @@ it('login --no-browser suggests other options when no valid URL is pasted', asyn
     input: 'x\nx\nx\n',
   });
   expect(code).toBe(3);
-  expect(errors).toContain('Run it again with --device to sign in on another device');
+  expect(errors).toContain(
+    'Run it again in a terminal, where you can paste the URL, or with --device if the',
+  );
   expect(errors).not.toContain('with --no-browser');
 });

@@ -103,7 +103,7 @@ describe('portcullis users', () => {
   });
 
   it('`users list`, `disable`, `enable` and `reset` work beside a running server', async () => {
-    const today = /^\d{4}-\d\d-\d\d {2}enabled {3}ada@example.com$/m;
+    const today = /^\d{4}-\d\d-\d\d {2}enabled {3}ada@example.com {2}operator$/m;
     expect((await users('list')).output).toMatch(today);
     expect(await users('disable', owner.email)).toMatchObject({
       code: 0,
@@ -112,7 +112,7 @@ describe('portcullis users', () => {
       ),
       errors: '',
     });
-    expect((await users('list')).output).toMatch(/ {2}disabled {2}ada@example.com$/m);
+    expect((await users('list')).output).toMatch(/ {2}disabled {2}ada@example.com {2}operator$/m);
     expect(await users('reset', owner.email)).toMatchObject({
       code: 1,
       errors: expect.stringContaining('is disabled: enable it first'),

@@ -37,7 +37,12 @@ export function defineConnections(program: Command, processContext: ProcessConte
     .alias('grants')
     .summary('list and end the access of apps to users’ accounts');
   const define = storeCommands(group, processContext, taskOf);
-  define('list', 'list which app may act for which user, with the linked identity', list)
+  define(
+    'list',
+    'list which app may act for which user, with the linked identity',
+    list,
+    'Last used: when the app last got a token, or for a personal access token when it was last sent; calls with other tokens do not count.',
+  )
     .argument('[account]', 'email address or ID of an account; all accounts by default')
     .option('--client <id>', 'only those of this client; without an account at most 1000')
     .option('--identity-provider <id>', 'only those linked to this identity provider')

@@ -31,7 +31,7 @@ async function list({ args: [name], settings, ...tools }: StoreTask<object>): Pr
   const all = await findGroups(createAccountAdministration({ ...tools, issuer: issuerOf(settings) }));
   const groups = name === undefined ? all : all.filter((group) => group.name === name);
   if (name !== undefined && groups.length === 0)
-    throw new Error(`No user is in the group ${cleanLine(name)}: portcullis groups lists all`);
+    throw new Error(`No user is in the group ${cleanLine(name)}: groups lists all`);
   return { json: groups, text: groupsText(groups, name !== undefined) };
 }
 

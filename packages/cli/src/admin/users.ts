@@ -59,12 +59,12 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
   const define = storeCommands(group, processContext, taskOf);
   const one = (...about: Parameters<typeof define>) =>
     define(...about).argument('<email>', 'email address or ID of the account');
-  const addition = one(
+  const addition = define(
     'add',
     'create an account and a one-time sign-in link for its owner',
     add,
     'With the setting mail, the owner gets the link by mail.',
-  );
+  ).argument('<email>', 'email address of the owner');
   for (const [flags, about] of NEW_USER_OPTIONS) addition.option(flags, about);
   addition.option('--json', 'as JSON');
   const description = one(
@@ -217,11 +217,25 @@ function shown({ id, email, createdAt, disabledAt, role }: ListedAccount): objec
   return { id, email, createdAt: timeOf(createdAt), disabledAt: timeOrNull(disabledAt), role };
 }
 
-function lineOf({ id, email, emailKey, createdAt, disabledAt }: ListedAccount): string {
+const lineOf = ({ createdAt, emailKey, ...account }: ListedAccount) =>
+  accountLine({ ...account, day: dayOf(createdAt), isLocal: emailKey.includes('@') });
+
+/** An account in the list, beside the database and through the admin API. */
+export function accountLine({
+  id,
+  email,
+  disabledAt,
+  role,
+  day,
+  isLocal,
+}: Pick<ListedAccount, 'id' | 'email' | 'role'> & {
+  readonly disabledAt: unknown;
+  readonly day: string;
+  readonly isLocal: boolean;
+}): string {
   // Users of an identity provider have no email address here, so the account ID identifies them.
-  const named = emailKey.includes('@') ? email : `${email}  ${id}`;
-  const state = disabledAt === null ? 'enabled ' : 'disabled';
-  return `${dayOf(createdAt)}  ${state}  ${cleanLine(named)}\n`;
+  const facts = [email, ...(isLocal ? [] : [id]), ...(role === null ? [] : [role])];
+  return `${day}  ${disabledAt === null ? 'enabled ' : 'disabled'}  ${facts.map(cleanLine).join('  ')}\n`;
 }
 
 function confirm(found: boolean, email: string, what: string): string {
@@ -230,5 +244,5 @@ function confirm(found: boolean, email: string, what: string): string {
 }
 
 function noAccount(email: string): Error {
-  return new Error(`There is no account for ${email}: portcullis users list shows all, with their IDs`);
+  return new Error(`There is no account for ${email}: users list shows all, with their IDs`);
 }

@@ -2,7 +2,7 @@
 import { accessText, addAccessOptions } from '../admin/policy/access.ts';
 import { addStatisticsOptions, statisticsQuery, statisticsText } from '../admin/statistics.ts';
 import { addTokenOptions } from '../admin/token-options.ts';
-import { DESCRIPTION_OPTIONS, NEW_USER_OPTIONS, profileOf } from '../admin/users.ts';
+import { accountLine, DESCRIPTION_OPTIONS, NEW_USER_OPTIONS, profileOf } from '../admin/users.ts';
 import { approvalCommands } from './approvals.ts';
 import { clientCommands } from './clients.ts';
 import { at, type RemoteCommand, remote, textsOf, tokenBody } from './command.ts';
@@ -14,9 +14,26 @@ import { serverCommands } from './servers.ts';
 
 const USER = [['<email>', 'email address or ID of the account']] as const;
 
+interface RemoteAccount {
+  readonly id: string;
+  readonly email: string;
+  readonly kind: 'local' | 'federated';
+  readonly role: 'operator' | 'viewer' | null;
+  readonly disabledAt: string | null;
+  readonly createdAt: string;
+}
+
+function accountLines(found: unknown): string {
+  return (found as readonly RemoteAccount[])
+    .map(({ createdAt, kind, ...account }) =>
+      accountLine({ ...account, day: createdAt.slice(0, 10), isLocal: kind === 'local' }),
+    )
+    .join('');
+}
+
 const userCommands: readonly RemoteCommand[] = [
   remote('users list', 'list the accounts', {
-    columns: ['createdAt', 'role', 'disabledAt', 'email', 'id'],
+    text: accountLines,
     request: 'GET /users',
   }),
   remote('users add', 'create an account and a one-time sign-in link for its owner, or mail it', {
