@@ -4,6 +4,7 @@ import {
   missingScopes,
   type Scopes,
   satisfiesAcr,
+  TWO_FACTORS,
 } from '@portcullis/protocol';
 import { type AccessCondition, unmetCondition } from './access-condition.ts';
 import { ConditionError, type ReadValues } from './condition.ts';
@@ -128,7 +129,10 @@ function unmetRequirements(
   const isUnbound = dpop === true && !found.dpop;
   if (!isOtherClass && !isTooOld && !isUnbound) return null;
   const reasons = [
-    isOtherClass && 'the user has to sign in otherwise',
+    isOtherClass &&
+      (acr.includes(TWO_FACTORS)
+        ? 'the user has to sign in again, with two factors'
+        : `the user has to sign in again, as ${acr.join(' or ')}`),
     isTooOld && 'the sign-in is too long ago',
     isUnbound && 'the token is not bound to a key of the client',
   ];

@@ -120,7 +120,7 @@ const CASES: { readonly [K in keyof PolicyRule]-?: Case } = {
     unmet: { requires: { acr: ['2fa'], maxAge: 99, dpop: true } },
     decision: { kind: 'step_up', authentication: { acrValues: ['2fa'], maxAge: 99 }, dpop: true },
     reason:
-      'the user has to sign in otherwise; the sign-in is too long ago; the token is not bound to a key of the client',
+      'the user has to sign in again, with two factors; the sign-in is too long ago; the token is not bound to a key of the client',
     anonymous: 'challenge',
   },
   approval: {
@@ -316,7 +316,7 @@ describe('requirements of which some say nothing', () => {
       kind: 'step_up',
       authentication: { acrValues: ['2fa'], maxAge: 1000 },
       dpop: false,
-      because: { rule: `${AT}.requires`, reason: 'the user has to sign in otherwise' },
+      because: { rule: `${AT}.requires`, reason: 'the user has to sign in again, with two factors' },
     });
   });
 });

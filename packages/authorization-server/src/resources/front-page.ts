@@ -38,7 +38,7 @@ function frontPage(layout: Layout, servers: readonly ConnectableServer[]): Marku
     layout.text('front.title'),
     html`<div class="head">
 <h1 class="display">${layout.text('front.heading')}</h1>
-<p>${layout.text('front.why')}</p>
+<p>${layout.text(servers.length === 1 ? 'front.why-one' : 'front.why')}</p>
 </div>
 ${addServerSections(layout, servers)}
 <p class="fact">${layout.say('front.connections', { connections: html`<a href="/connections">${layout.text('tabs.connections')}</a>` })}</p>

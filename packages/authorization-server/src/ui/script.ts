@@ -13,7 +13,10 @@ export const SCRIPT: string = `'use strict';
   try { if (new Intl.Locale(reader).language === page) locale = reader; } catch {}
   for (const time of document.querySelectorAll('time[data-time]')) {
     const styles = { dateStyle: 'long', timeStyle: time.dataset.time };
-    time.textContent = new Intl.DateTimeFormat(locale, styles).format(new Date(time.dateTime));
+    const date = new Date(time.dateTime);
+    const parts = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts(date);
+    const zone = parts.find(({ type }) => type === 'timeZoneName').value;
+    time.textContent = new Intl.DateTimeFormat(locale, styles).format(date) + ' ' + zone;
   }
 
   for (const label of document.querySelectorAll('[data-reveal]')) {

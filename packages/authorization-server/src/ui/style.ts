@@ -233,6 +233,7 @@ h2 + .powers { margin-top: 8px; }
   background: var(--accent);
   color: var(--accent-ink);
   font: 600 13px/1.5 system-ui, sans-serif;
+  white-space: nowrap;
 }
 input[type=checkbox]:not([role=switch]) { width: 18px; height: 18px; margin: 0; accent-color: var(--accent); }
 input[role=switch] {

@@ -37,10 +37,10 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'account.removed': 'The account {user} was removed',
   'account.reset_link_created': 'A one-time link to sign in was created for {user}',
   'account.profile_changed': 'The groups of {user} changed from {previousGroups} to {groups}',
-  'account.role_changed': '{user} got the role {role} in place of {previousRole}',
+  'account.role_changed': '{user} became {role}',
   'admin.changed': '{user} changed {operation} of {target}{because}',
   'approval.consumed': '{app} used the approval of {tool} for {user}',
-  'approval.granted': '{decidedBy} allowed {app} the call of {tool} for {user}',
+  'approval.granted': '{decidedBy} approved the call of {tool} by {app} for {user}',
   'approval.requested': '{app} waits for an approval to call {tool} for {user}',
   'assertion.issued': '{app} got an assertion for {audience} for {user}',
   'audit.delayed': '{count} events were stored late',
@@ -98,8 +98,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'scim.user_changed': '{provider} changed {user}',
   'scim.user_created': '{provider} created {user}',
   'scim.user_removed': '{provider} removed {user}',
-  'second_factor.disabled': '{user} switched the second factor off',
-  'second_factor.enabled': '{user} switched a second factor on',
+  'second_factor.disabled': '{user} turned off the second factor',
+  'second_factor.enabled': '{user} turned on a second factor',
   'second_factor.recovery_codes_renewed': '{user} got new recovery codes',
   'session.ended': 'A session of {user} ended{because}',
   'token.exchanged': '{app} exchanged a token of {user}',
@@ -114,7 +114,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 /** The same of what was refused or failed. */
 const REFUSALS: Readonly<Record<string, string>> = {
   'account.reset_refused': 'A link to sign in was requested for {user}, and not sent{because}',
-  'approval.denied': '{decidedBy} denied {app} the call of {tool} for {user}',
+  'approval.denied': '{decidedBy} denied the call of {tool} by {app} for {user}',
   'approval.outcome_unknown':
     'The connection broke while {app} called {tool} for {user}: look there whether it was executed',
   'audit.dropped': '{count} events could not be stored',
@@ -141,6 +141,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 const DECISIONS: Readonly<Record<string, string>> = {
   allowed: '{app} called {tool} of {server} for {user}',
   insufficient_scope: '{app} needs more permissions of {user} to call {tool} of {server}',
+  step_up: '{app} needs a stronger sign-in of {user} to call {tool} of {server}',
   unapproved: '{app} was refused {tool} for {user}: its definition waits for review',
   approval_required: '{app} may call {tool} for {user} once it is approved',
   approval_denied: '{app} was refused {tool} for {user}: an approver denied it',
@@ -162,6 +163,17 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 const CHANGED =
   /^(admin|tool|key|client|initial_access_token|scim)\.|^account\.(disabled|enabled|removed|role_changed|profile_changed)$/;
 
+/** Of an event that did less than its sentence says. */
+function specialSentence({ type, details }: AuditEventRecord): string | null {
+  if (type === 'account.role_changed' && details['role'] === null)
+    return '{user} lost the role {previousRole}';
+  return type === 'account.profile_changed' && String(details['groups']) === String(details['previousGroups'])
+    ? 'The name of {user} was changed'
+    : null;
+}
+
+const ROLES: Readonly<Record<string, string>> = { operator: 'an operator', viewer: 'a viewer' };
+
 /** Describes an event. A type of another version is named. */
 export function describeEvent(event: AuditEventRecord, names: EventNames): EventWords {
   const { type, details } = event;
@@ -173,13 +185,12 @@ export function describeEvent(event: AuditEventRecord, names: EventNames): Event
     const failed = outcome === 'unavailable' || outcome === 'timeout';
     return {
       pieces: fill(sentence + ending, event, names),
-      tone: isAllowed && !failed ? 'plain' : 'refused',
+      // A call that waits for an approval is not refused yet.
+      tone: (isAllowed && !failed) || decision === 'approval_required' ? 'plain' : 'refused',
     };
   }
-  if (type === 'account.profile_changed' && String(details['groups']) === String(details['previousGroups']))
-    return { pieces: fill('The name of {user} was changed', event, names), tone: 'changed' };
   const refusal = REFUSALS[type];
-  const sentence = refusal ?? SENTENCES[type] ?? type.replaceAll(/[._]/g, ' ');
+  const sentence = refusal ?? specialSentence(event) ?? SENTENCES[type] ?? type.replaceAll(/[._]/g, ' ');
   const tone = refusal !== undefined ? 'refused' : CHANGED.test(type) ? 'changed' : 'plain';
   return { pieces: fill(sentence, event, names), tone };
 }
@@ -202,8 +213,6 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   server: 'a server',
   tool: 'it',
   target: 'something',
-  role: 'no role',
-  previousRole: 'no role',
   groups: 'none',
   previousGroups: 'none',
   decidedBy: 'an approver',
@@ -240,14 +249,17 @@ function pieceOf(name: string, { accountId, clientId, details }: AuditEventRecor
     }
     case 'because': {
       const reason = detail('reason');
-      return reason === null ? '' : { name: `: ${reason}` };
+      return reason === null || reason === detail('error') ? '' : { name: `: ${reason}` };
     }
     case 'count':
     case 'issuer':
     case 'audience':
-    case 'role':
     case 'previousRole':
       return named(detail(name));
+    case 'role': {
+      const role = detail(name) ?? '';
+      return ROLES[role] ?? code(role);
+    }
     default:
       return code(detail(name));
   }

@@ -166,6 +166,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'call.finished:denied': 'Calls denied by a rule',
   'call.finished:insufficient_scope': 'Calls that need more permissions',
   'call.finished:unapproved': 'Calls of tools that wait for review',
+  'call.finished:step_up': 'Calls that need a stronger sign-in',
   'call.finished:approval_required': 'Calls that need an approval',
   'call.finished:approval_denied': 'Calls that an approver denied',
   'call.finished:limited': 'Calls over a limit',
@@ -191,7 +192,8 @@ function refusals({ points, earlier }: Overview, view: ViewName, now: number): M
           : type === 'call.finished'
             ? { decision: qualifier }
             : { error: qualifier };
-      const label = REASONS[reason] ?? (qualifier === undefined ? type : `Requests with ${qualifier}`);
+      const label =
+        REASONS[reason] ?? (qualifier === undefined ? type : `Requests refused with ${qualifier}`);
       return [
         html`<a href="${links.events({ type, ...about, since })}">${label}</a>`,
         formatCount(count),

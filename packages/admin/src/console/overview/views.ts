@@ -95,7 +95,7 @@ export function earlierText(name: ViewName, now: number): string {
 
 /** `8 % more than last Tuesday` */
 export function compareCounts(count: number, earlier: number | null, than: string): string {
-  if (earlier === null) return `no figures of ${than}`;
+  if (earlier === null) return `no figures for ${than}`;
   if (earlier === 0) return count === 0 ? `none, as ${than}` : `none ${than}`;
   const percent = Math.round(((count - earlier) / earlier) * 100);
   if (percent === 0) return `as many as ${than}`;

@@ -66,7 +66,7 @@ function toolTable({ admin }: ConsoleRequest, server: GatewayServer, tools: read
   const rows = tools.map(({ name, description, hint, changedAt }) => [
     html`<code>${escapedText(name)}</code>`,
     html`<span class="clamp">${escapedText(description ?? '')}</span>`,
-    hint === null ? '' : hint === 'read' ? tag('Reads') : tag('Destroys', 'warn'),
+    hint === null ? tag('Changes') : hint === 'read' ? tag('Reads') : tag('Destroys', 'warn'),
     time(changedAt, admin.clock()),
     html`<a class="button" href="${withQuery(links.policy, { server: server.path, tool: name, ask: 'who' })}">Who can<span class="unseen"> call ${escapedText(name)}</span></a>`,
   ]);

@@ -55,6 +55,29 @@ describe('an event in plain words', () => {
       'changed',
     ],
     [
+      say('account.role_changed', 0, { details: { role: 'operator', previousRole: null } }),
+      'ada@example.com became an operator',
+      'changed',
+    ],
+    [
+      say('account.role_changed', 0, { details: { role: null, previousRole: 'viewer' } }),
+      'ada@example.com lost the role viewer',
+      'changed',
+    ],
+    [
+      call({ decision: 'approval_required' }),
+      'Notes may call delete_page for ada@example.com once it is approved',
+      'plain',
+    ],
+    [
+      say('request.rejected', 0, {
+        clientId: null,
+        details: { endpoint: '/setup', error: 'already-set-up', reason: 'already-set-up' },
+      }),
+      'A request was refused at /setup with already-set-up',
+      'refused',
+    ],
+    [
       say('account.profile_changed', 0, { details: { groups: ['leads'], previousGroups: ['leads'] } }),
       'The name of ada@example.com was changed',
       'changed',
@@ -69,7 +92,7 @@ describe('an event in plain words', () => {
     ],
     [
       say('approval.granted', 0, { details: { tool: 'pay', decidedBy: 'user_bob' } }),
-      'bob@example.com allowed Notes the call of pay for ada@example.com',
+      'bob@example.com approved the call of pay by Notes for ada@example.com',
       'plain',
     ],
     [

@@ -8,7 +8,8 @@ const SENTENCES: { readonly [K in PolicyDecision['kind']]: string } = {
   challenge: 'refused: it needs an access token',
   deny: 'refused',
   insufficient_scope: 'refused: it needs more scopes',
-  step_up: 'refused until the user signs in otherwise, or the client binds the token to a key',
+  step_up:
+    'refused until the user signs in again, with two factors or more recently, or the client binds the token to a key',
   approval: 'needs an approval',
 };
 
