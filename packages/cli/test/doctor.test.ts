@@ -1,6 +1,7 @@
 /** `portcullis doctor`: no errors for our own server; for broken ones the error, the requirement and who has to fix it. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { owner } from '../../../tests/support/portcullis.ts';
@@ -38,6 +39,24 @@ it('doctor explains that a server speaks plain http at an https address', async 
     computer.close();
     plain.close();
   }
+});
+
+it('doctor says what to do about the certificate of an unknown authority', async () => {
+  const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url));
+  const certificate = { cert: fixture('localhost.pem'), key: fixture('localhost-key.pem') };
+  const secure = createSecureServer(certificate);
+  await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+  const computer = createComputer();
+  const url = `https://localhost:${(secure.address() as AddressInfo).port}/mcp`;
+  const report: Report = JSON.parse((await computer.run(['doctor', url, '--json'])).output);
+  expect(report.findings).toMatchObject([
+    {
+      message: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
+      remedy: 'Serve a certificate that this computer trusts.',
+    },
+  ]);
+  computer.close();
+  secure.close();
 });
 
 it('doctor exits with 3 when only the sign-in of the user is missing', async () => {

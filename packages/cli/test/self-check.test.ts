@@ -1,4 +1,6 @@
 /** The self-check of a real server through proxies that each break one thing. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -6,8 +8,9 @@ import {
   request,
   type Server,
 } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { checkSelf } from '../src/server/self-check.ts';
 
@@ -124,6 +127,19 @@ describe('the self-check', () => {
     await server.restart();
     await expect.poll(() => server.errors()).toContain(`self-check: ${url}/token responds with 404`);
     await expect.poll(() => server.output()).toContain('self_check.failed');
+  });
+
+  it('the self-check says once how to trust the authority of a certificate', async () => {
+    const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url));
+    const certificate = { cert: fixture('localhost.pem'), key: fixture('localhost-key.pem') };
+    const secure = createSecureServer(certificate).listen(0, '127.0.0.1');
+    await once(secure, 'listening');
+    onTestFinished(() => void secure.close());
+    const issuer = `https://localhost:${(secure.address() as AddressInfo).port}`;
+    const issues = await checkSelf({ issuer, resources: [`${issuer}/mcp`], documents: [issuer + OAUTH] });
+    expect(issues).toEqual([
+      `${issuer}${OAUTH} and 1 more cannot be reached from here: its certificate was issued by an unknown authority: add that authority with NODE_EXTRA_CA_CERTS`,
+    ]);
   });
 
   it('the self-check reports an unreachable server', async () => {

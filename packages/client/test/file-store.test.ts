@@ -47,6 +47,15 @@ function openStore(
   return store;
 }
 
+it('a store whose folder cannot be created is an error that names its file', () => {
+  writeFileSync(join(folder, 'file'), '');
+  const path = join(folder, 'file', 'credentials.db');
+  expect(() => openStore({}, path)).toThrow(
+    `The credentials cannot be stored in ${path}: its folder cannot be created.`,
+  );
+  expect(() => openStore()).not.toThrow();
+});
+
 const key: CredentialKey = {
   server: 'https://mcp.example/mcp',
   issuer: 'https://as.example',

@@ -160,6 +160,9 @@ describe('a process for each client of a user', () => {
     const { call } = await startSession(to, 'alice');
     const pid = Number(await call('pid'));
     await expect.poll(() => isAlive(pid)).toBe(false);
+    await expect
+      .poll(() => to.events.map(({ line }) => line))
+      .toContain('the process was stopped: it is not needed now');
     expect(Number(await call('pid'))).not.toBe(pid);
   });
 
