@@ -39,4 +39,5 @@ export {
   readOption,
 } from './option-schema/reader.ts';
 export { applyRules, optionDefinitions } from './options.ts';
+export { rateLimitDescriptions } from './rate-limit/options.ts';
 export { MORE_RESOURCES } from './resources/options.ts';

@@ -172,6 +172,9 @@ describe('the login page', () => {
     const front = await t.server.frontPage(new Request('https://as.example/'));
     const html = await new Response(front.body).text();
     expect(html).toContain('data-copy="https://mcp.example/notes"');
+    expect(html).toContain('Add this address to an app.');
+    const several = await (await setScene()).server.frontPage(new Request('https://as.example/'));
+    expect(await new Response(several.body).text()).toContain('Add one of these addresses to an app.');
     expect(html.match(/href="(?:cursor:|vscode:)[^"]+"/g)).toEqual([
       expect.stringMatching(
         /^href="cursor:\/\/anysphere\.cursor-deeplink\/mcp\/install\?name=script-x&amp;config=[\w%]+"$/,

@@ -38,6 +38,14 @@ describe('signing in to the console', () => {
     }
   });
 
+  it('the account page links it to accounts with a role, and to no others', async () => {
+    const link = '<a href="/admin">Administer this installation</a>';
+    const accountOf = async (role: 'operator' | null) =>
+      (await visitWith(t, await signIn(t, TWO_FACTORS_USED, { role })).open('/account')).html;
+    expect(await accountOf('operator')).toContain(link);
+    expect(await accountOf(null)).not.toContain(link);
+  });
+
   it('a browser returns to the page that it opened before it signed in, once', async () => {
     const refused = await visitWith(t, '').open('/admin/users?q=ada');
     const [returning = ''] = (refused.headers.get('set-cookie') ?? '').split(';');

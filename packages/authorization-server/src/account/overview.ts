@@ -1,10 +1,16 @@
 /** The account page: login methods and sessions, and ending other sessions. */
-import type { PageRouter } from '../authorization/page-context.ts';
+import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin, type LocalLogin } from '../login/local-login.ts';
+import { loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { accountNoticePath, accountPage, type LoginSettings, readAccountNotice } from './overview-view.ts';
+
+/** The admin MCP server is beside the console: its tokens are issued here. */
+function hasConsole({ issuer, resources }: PageContext['options']): boolean {
+  return resources.has(new URL(`${loginTargetPaths.console}/mcp`, issuer).href);
+}
 
 export function createAccountOverviewRoutes(
   pages: PageRouter,
@@ -29,6 +35,7 @@ export function createAccountOverviewRoutes(
       browsers.sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent));
       const page = accountPage(context.layout, {
         email: user.account.email,
+        administers: user.account.role !== null && hasConsole(context.options),
         sessions: browsers,
         login: (await hasLocalLogin(context, user)) ? await describeSignIn(user.account.id) : null,
         now: clock(),

@@ -14,7 +14,8 @@ const rateLimit = lazy(() =>
     .register(optionMeta, { kind: KIND }),
 );
 
-const DESCRIPTIONS: Readonly<Record<keyof RateLimitPolicies, string>> = {
+/** What is limited, for each rate limit. */
+export const rateLimitDescriptions: Readonly<Record<keyof RateLimitPolicies, string>> = {
   refreshes: 'refreshes per grant',
   clientTokens: 'client credentials tokens per client',
   exchanges: 'token exchanges per grant, and for ID-JAGs per client and account',
@@ -29,13 +30,13 @@ const DESCRIPTIONS: Readonly<Record<keyof RateLimitPolicies, string>> = {
 };
 
 const rateLimitsSchema = lazy(() => {
-  const names = Object.keys(DESCRIPTIONS) as (keyof RateLimitPolicies)[];
+  const names = Object.keys(rateLimitDescriptions) as (keyof RateLimitPolicies)[];
   return z.strictObject(
     members(names, (name) => {
       const { burst, perMinute } = defaultRateLimits[name];
       return rateLimit()
         .default(defaultRateLimits[name])
-        .describe(DESCRIPTIONS[name])
+        .describe(rateLimitDescriptions[name])
         .register(optionMeta, { defaultText: `${burst} at once, ${perMinute} per minute` });
     }),
   );

@@ -1,5 +1,6 @@
 /** The settings: keys, identity providers, initial access tokens, rate limits and webhooks, with where each is defined. */
 import { redirectUriOf } from '@portcullis/authorization-server';
+import { rateLimitDescriptions } from '@portcullis/authorization-server/options';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { Administration } from '../../operations/administration.ts';
 import { findProviderLogins } from '../../operations/provider-status.ts';
@@ -169,9 +170,16 @@ function streamTable(
   );
 }
 
+/** Without the advice that follows in the documentation. */
+function aboutLimit(name: string): string {
+  const descriptions: Readonly<Record<string, string>> = rateLimitDescriptions;
+  const [about = name] = (descriptions[name] ?? name).split(';');
+  return about.charAt(0).toUpperCase() + about.slice(1);
+}
+
 function limitTable({ rateLimits }: Administration): Markup {
   const rows = Object.entries(rateLimits).map(([name, { burst, perMinute }]) => [
-    html`<code>${name}</code>`,
+    html`${aboutLimit(name)} <code class="quiet">${name}</code>`,
     formatCount(burst),
     formatCount(perMinute),
   ]);
