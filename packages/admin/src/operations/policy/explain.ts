@@ -48,8 +48,9 @@ export async function explainCall(admin: Administration, given: SupposedCall): P
   const servers = { servers: admin.servers() };
   const { server, operation, policy } = (await createPolicyFinder(servers))(given);
   const caller = given.user === undefined ? null : await callerOf(admin, given, given.user);
-  const hints = operation.tool === null ? null : (await findApprovedHints(store, server)).get(operation.tool);
-  const { decision, considered } = policy.explain({
+  const approved = await findApprovedHints(store, server);
+  const hints = operation.tool === null ? null : approved.get(operation.tool);
+  const explained = policy.explain({
     principal: caller?.principal ?? null,
     operation,
     server: server.path,
@@ -58,8 +59,22 @@ export async function explainCall(admin: Administration, given: SupposedCall): P
     now: clock(),
     network: '',
   });
-  return { server, decision, considered, notGrantable: caller?.notGrantable ?? [] };
+  // On first use, every definition is approved; from then on a tool without one is hidden and refused.
+  const isUnapproved = hints === undefined && approved.size > 0 && server.review === 'first-use';
+  const isRefused = explained.decision.kind === 'deny' || explained.decision.kind === 'challenge';
+  const at = `servers[${servers.servers.findIndex(({ path }) => path === server.path)}].review`;
+  return {
+    ...explained,
+    ...(isUnapproved && !isRefused && { decision: unapproved(at) }),
+    server,
+    notGrantable: caller?.notGrantable ?? [],
+  };
 }
+
+const unapproved = (rule: string): ExplainedDecision['decision'] => ({
+  kind: 'deny',
+  because: { rule, reason: 'no definition of this tool is approved' },
+});
 
 async function callerOf(admin: Administration, given: SupposedCall, user: string) {
   const { principalOf } = createPrincipals({ servers: admin.servers() }, admin, admin.issuer);
