@@ -39,8 +39,12 @@ const write = (response: ServerResponse, messages: readonly object[]) => {
   response.end();
 };
 
-/** A backend without sessions: it sends to every stream what concerns one of its users. */
-async function behind(more: object = {}, options: Parameters<typeof startGateway>[1] = {}) {
+/** A backend without sessions, unless its headers name one: it sends to every stream what concerns one of its users. */
+async function behind(
+  more: object = {},
+  options: Parameters<typeof startGateway>[1] = {},
+  headers: Readonly<Record<string, string>> = {},
+) {
   const backend = await startBackend(({ method: verb, body }, response) => {
     if (verb === 'GET') return write(response, EVENTS);
     const { id, method } = JSON.parse(body || '{}');
@@ -49,7 +53,7 @@ async function behind(more: object = {}, options: Parameters<typeof startGateway
     const initialized = { protocolVersion, capabilities: {}, serverInfo: { name: 'x', version: '1' } };
     const result = method === 'initialize' ? initialized : { content: [] };
     if (method === 'tools/call') return write(response, [...EVENTS, { jsonrpc: '2.0', id, result }]);
-    json(response, { jsonrpc: '2.0', id, result });
+    json(response, { jsonrpc: '2.0', id, result }, method === 'initialize' ? headers : {});
   });
   closing.push(backend.close);
   const server = { path: '/mcp', backend: { url: backend.url }, ...RULES, ...more };
@@ -122,18 +126,37 @@ describe('the stream of GET', () => {
 describe('a stream that responds to a call', () => {
   const idsIn = (text: string) => [...text.matchAll(/^id: (.*)$/gm)].map(([, id = '']) => id);
 
-  it('is resumed without the rule for streams, and no other stream is', async () => {
+  it('is resumed in a session without the rule for streams, and no other stream is', async () => {
     const shared = { masterKey: randomBytes(32), publicUrl: 'https://mcp.example' };
-    const { backend, gateway: open } = await behind({}, shared);
+    const { backend, gateway: open } = await behind({}, shared, { 'mcp-session-id': 'mine' });
     const rules = { methods: { 'subscriptions/listen': false }, backend: { url: backend.url } };
     const { gateway } = await behind(rules, shared);
-    const resume = (id: string) => gateway.send('alice', { method: 'GET', headers: { 'last-event-id': id } });
-    const ofGet = idsIn(await (await open.send('alice', { method: 'GET' })).text())[0] ?? '';
-    expect((await resume(ofGet)).status).toBe(405);
-    expect(backend.received).toHaveLength(1);
-    const ofCall = idsIn(await (await gateway.send('alice', { message: callOf('other') })).text())[0] ?? '';
-    expect((await resume(ofCall)).status).toBe(200);
-    expect(backend.received.at(-1)).toMatchObject({ method: 'GET', headers: { 'last-event-id': '0' } });
+    const initialized = await gateway.send('alice', { message: INITIALIZE });
+    const headers = { 'mcp-session-id': initialized.headers.get('mcp-session-id') ?? '' };
+    const resume = (id: string, more: object) =>
+      gateway.send('alice', { method: 'GET', headers: { ...more, 'last-event-id': id } });
+    const ofGet = idsIn(await (await open.send('alice', { method: 'GET', headers })).text())[0] ?? '';
+    const call = await gateway.send('alice', { message: callOf('other'), headers });
+    const ofCall = idsIn(await call.text())[0] ?? '';
+    const before = backend.received.length;
+    expect((await resume(ofGet, headers)).status).toBe(405);
+    expect((await resume(ofCall, {})).status).toBe(405);
+    expect(backend.received).toHaveLength(before);
+    expect((await resume(ofCall, headers)).status).toBe(200);
+    const reached = { method: 'GET', headers: { 'last-event-id': '0', 'mcp-session-id': 'mine' } };
+    expect(backend.received.at(-1)).toMatchObject(reached);
+  });
+
+  it('opens no stream of a backend without sessions that ignores the event', async () => {
+    const { backend, gateway } = await behind();
+    const text = await (await gateway.send(null, { message: callOf('search') })).text();
+    const headers = { 'last-event-id': idsIn(text)[0] ?? '' };
+    const before = backend.received.length;
+    expect((await gateway.send(null, { method: 'GET', headers })).status).toBe(405);
+    expect(backend.received).toHaveLength(before);
+    const ofUser = await (await gateway.send('alice', { message: callOf('other') })).text();
+    const own = { 'last-event-id': idsIn(ofUser)[0] ?? '' };
+    expect((await gateway.send('alice', { method: 'GET', headers: own })).status).toBe(200);
   });
 
   it('is resumed in a session without a token, and the stream of the session is not opened by that', async () => {

@@ -41,7 +41,10 @@ export interface PassThrough {
    * @throws GatewayError 404 for a session or event of another user, client or server, before anything reaches the backend
    */
   checkHandles(request: GatewayRequest): void;
-  /** Whether a GET continues a stream that responds to requests, which were decided with them. Call it after `checkHandles`. */
+  /**
+   * Whether a GET continues a stream that responds to requests, which were decided with them. Without a session it does not:
+   * a backend that ignores `Last-Event-ID` opens a stream of messages of all its users. Call it after `checkHandles`.
+   */
   resumesResponse(request: GatewayRequest): boolean;
   /**
    * Acquires a slot for a request whose body is streamed while it arrives.
@@ -79,7 +82,8 @@ export function createPassThrough(
       if (session !== null && deleted.get(session.sealed) === true) throw sessionNotFound();
       openEventId(services, request);
     },
-    resumesResponse: (request) => (openEventId(services, request)?.expected.ids.size ?? 0) > 0,
+    resumesResponse: (request) =>
+      openSession(services, request) !== null && (openEventId(services, request)?.expected.ids.size ?? 0) > 0,
     takeUpload({ owner }) {
       const most = Math.max(1, server.limits.concurrency * UPLOADS_OF_ALL);
       return uploads.total < most ? uploads.take(userKey(owner)) : null;
