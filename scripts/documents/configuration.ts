@@ -24,7 +24,7 @@ All settings of \`portcullis up\` and the commands beside it. This page is gener
 
 * Flags win over environment variables, which win over the configuration file, which wins over defaults.
 * The file is JSON, or a module that exports \`config\`; name it with \`PORTCULLIS_CONFIG\` or \`--config\`. It holds settings by their names in camelCase. A module can use the type \`FileConfiguration\` of \`@portcullis/cli\`.
-* For completion in editors, save the output of \`portcullis config schema\` and name it in the file: \`"$schema": "./portcullis.schema.json"\`. \`portcullis config check [file]\` validates a file without starting anything.
+* For completion in editors, save the output of \`portcullis config schema\` and name it in the file: \`"$schema": "./portcullis.schema.json"\`. \`portcullis config check [file]\` validates a file without starting anything; the files and variables of its secrets must be there, as for the server.
 * File names are relative to the working directory.
 * An empty variable counts as not set. Write lists with commas, structured settings as JSON.
 * All issues are reported together before anything is opened, each under the name by which the value was set: the flag, the variable, or the key and its file. Unknown keys and variables \`PORTCULLIS_…\` are refused with a suggestion.
