@@ -100,7 +100,7 @@ describe.each([
 
   async function connect(
     { gateway }: Awaited<ReturnType<typeof setUp>>,
-    user: string,
+    user: string | null,
     capabilities: object,
     protocolVersion = '2025-11-25',
   ) {
@@ -128,6 +128,15 @@ describe.each([
     for (const name of await all.list()) expect(await all.call(name)).toBe(`called ${name}`);
     expect(await sampling.call('use_sampling')).toBe('called use_sampling');
     expect(context.gateway.events.filter(({ type }) => type === 'tool.changed')).toEqual([]);
+    expect(await context.store.listPendingPins(10)).toEqual([]);
+  });
+
+  it('are read with every capability for a first caller without a token', async () => {
+    const context = await setUp({ tools: { echo: { public: true } } });
+    expect(await (await connect(context, null, {})).list()).toEqual(['echo']);
+    const sampling = await connect(context, 'bob', { sampling: {} });
+    expect(await sampling.list()).toEqual(['echo', 'use_sampling']);
+    expect(await sampling.call('use_sampling')).toBe('called use_sampling');
     expect(await context.store.listPendingPins(10)).toEqual([]);
   });
 

@@ -34,6 +34,14 @@ export interface StdioBackendOptions {
   readonly log: ProcessLog;
 }
 
+/** For whom a process is started. */
+interface Opening {
+  readonly owner: Owner;
+  readonly initialize: InitializeParams;
+  /** Whether callers share it who must not receive each other's messages. */
+  readonly isShared: boolean;
+}
+
 /** A process, from the moment it is started. */
 interface Running extends PoolEntry {
   readonly process: StdioProcess;
@@ -56,11 +64,12 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
     async open(given, initialize, { isBrief = false }) {
       // All callers without a token share a process: there may be more of them than processes.
       const owner = given.isAnonymous ? anonymousOwnerOf(given) : given;
-      const isShared = isSharedBy(owner, definition);
-      const kind = definition.process === 'shared' ? '' : keyOf(owner, initialize);
-      const isOwn = isBrief && !isShared;
+      const isForAll = definition.process === 'shared';
+      const kind = isForAll ? '' : keyOf(owner, initialize);
+      const isOwn = isBrief && !isForAll;
       const key = isOwn ? `${kind} ${randomUUID()}` : kind;
-      const found = running.get(key) ?? (await start(key, kind, owner, initialize));
+      const isShared = isForAll || (owner.isAnonymous === true && !isOwn);
+      const found = running.get(key) ?? (await start(key, kind, { owner, initialize, isShared }));
       found.usedAt = performance.now();
       const session: BackendSession = found.exchange.join(await found.initialized);
       found.usedAt = performance.now();
@@ -74,12 +83,7 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
   };
 
   /** @param kind what processes whose crashes delay each other have in common */
-  async function start(
-    key: string,
-    kind: string,
-    owner: Owner,
-    initialize: InitializeParams,
-  ): Promise<Running> {
+  async function start(key: string, kind: string, opening: Opening): Promise<Running> {
     const backoff = backoffs.get(kind) ?? createRestartBackoff(name);
     backoffs.set(kind, backoff);
     await backoff.wait();
@@ -87,20 +91,20 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
     // Another call may have started it meanwhile.
     const found = running.get(key);
     if (found !== undefined) return found;
-    const started = running.add(key, userKey(owner), () =>
-      startRunning(options, owner, initialize, (ended) => running.remove(key, ended)),
+    const added = running.add(key, userKey(opening.owner), () =>
+      startRunning(options, opening, (ended) => running.remove(key, ended)),
     );
     const startedAt = performance.now();
-    void started.process.exited.then((isExpected) => {
+    void added.process.exited.then((isExpected) => {
       if (isExpected || performance.now() - startedAt > STABLE_AFTER) backoffs.delete(kind);
       else backoff.failed();
     });
-    isUp = await started.initialized.then(
+    isUp = await added.initialized.then(
       () => true,
       () => false,
     );
-    if (!isUp) started.process.kill('did not initialize');
-    return started;
+    if (!isUp) added.process.kill('did not initialize');
+    return added;
   }
 }
 
@@ -126,8 +130,7 @@ function createPool({ server, definition }: StdioBackendOptions): IdlePool<Runni
 /** @param onEnd called when the process has ended */
 function startRunning(
   { server: { name, limits }, definition, log }: StdioBackendOptions,
-  owner: Owner,
-  initialize: InitializeParams,
+  { owner, initialize, isShared }: Opening,
   onEnd: (ended: Running) => void,
 ): Running {
   // The exchange and the process refer to each other.
@@ -142,7 +145,7 @@ function startRunning(
   const exchange: MessageExchange = createMessageExchange(child, {
     name,
     timeouts: { first: limits.firstByte * 1000, next: limits.idle * 1000 },
-    isShared: isSharedBy(owner, definition),
+    isShared,
     onTimeout: () => void checkHanging(),
     onSettled: () => {
       started.usedAt = performance.now();
@@ -168,11 +171,6 @@ function startRunning(
   async function checkHanging(): Promise<void> {
     await exchange.request('ping', {}, PING_TIMEOUT).catch(() => child.kill('does not answer'));
   }
-}
-
-/** Whether callers share its process who must not receive each other's messages. */
-function isSharedBy({ isAnonymous }: Owner, { process }: StdioBackendDefinition): boolean {
-  return isAnonymous === true || process === 'shared';
 }
 
 /**
