@@ -141,9 +141,32 @@ describe('a condition', () => {
       line: 1,
       column: 3,
     },
+    ...[
+      'dyn(call).arguments',
+      "dyn(call)['arguments']",
+      'dyn(call.arguments)',
+      '(user.authenticated ? call.arguments : {})',
+      '[call.arguments][0]',
+    ].map((list) => ({
+      source: `!(user.id in ${list})`,
+      message: 'members of the arguments are named by a constant text or by the variable of a loop',
+      line: 1,
+      column: 3,
+    })),
   ])('that is wrong does not compile, and says where: $source', ({ source, message, line, column }) => {
     const error = errorOf(() => compile(source));
     expect([error.message, error.position]).toEqual([message, { line, column }]);
+  });
+
+  it.each([
+    'user.id in call.arguments.owners',
+    'user.id in [call.arguments.owner, call.arguments.reviewer]',
+    'user.id in call.arguments.items[0].owners',
+    '(has(call.arguments.owners) ? user.id in dyn(call.arguments.owners) : true)',
+    'user.id in call.arguments.items.map(item, item.owner)',
+  ])('finds computed texts in lists of the arguments: %s', (source) => {
+    const text = '{"owners":["ada"],"owner":"ada","reviewer":"b","items":[{"owner":"ada","owners":["ada"]}]}';
+    expect(compile(source).holds(withArguments(text))).toBe(true);
   });
 
   it('has to be a boolean, short, and not nested too deep', () => {
@@ -325,9 +348,42 @@ describe('arguments', () => {
       text: '{"a":"x"}',
       other: '{"A":"x"}',
     },
+    { source: "!('force' in dyn(call).arguments)", text: '{"a":1}', other: '{"Force":1}' },
+    { source: "call.arguments.filter(name, true)[0] == 'a'", text: '{"a":1}', other: '{"A":1}' },
+    { source: "!('force' in call.arguments.map(name, name))", text: '{"a":1}', other: '{"Force":1}' },
+    {
+      source: "!['force'].exists(text, call.arguments.exists(name, name == text))",
+      text: '{"a":1}',
+      other: '{"Force":1}',
+    },
+    { source: "!(call.arguments in [{'force': true}])", text: '{"a":1}', other: '{"Force":true}' },
+    {
+      source: "call.arguments.exists(name, {'a': true, 'force': false}[name])",
+      text: '{"a":1}',
+      other: '{"a":1,"Force":1}',
+    },
   ])('in other case are refused however they are named: $source', ({ source, text, other }) => {
     expect(holds(source, text)).toBe(true);
     expect(errorOf(() => holds(source, other)).message).toContain('in other case or form');
+  });
+
+  it.each([
+    { source: "call.arguments.kind == 'Issue'", text: '{"kind":"Issue","issue":"x"}' },
+    { source: "call.arguments.issueType in ['Task', 'Bug']", text: '{"issueType":"Bug","task":1}' },
+    { source: "call.arguments.method == 'GET'", text: '{"method":"GET","get":1}' },
+    {
+      source: "'Leads' in user.groups || call.arguments.data.amount < 5",
+      text: '{"data":{"amount":1,"leads":{"id":1}}}',
+    },
+    { source: "{'Low': 1, 'High': 2}[call.arguments.level] < 2", text: '{"level":"Low","low":5}' },
+    { source: "call.arguments.level in {'Low': 1, 'High': 2}", text: '{"level":"Low","low":5}' },
+    {
+      source: "call.arguments.items.all(item, item.kind == 'Issue')",
+      text: '{"items":[{"kind":"Issue","issue":"x"}]}',
+    },
+    { source: "user.groups.exists(group, group != 'Owner')", text: '{"owner":"x"}' },
+  ])('may have names that are in other case the texts of other values: $source', ({ source, text }) => {
+    expect(holds(`${source} && call.arguments != {}`, text)).toBe(true);
   });
 
   it('may have names that the condition only has as texts in other case, beside that name, or as time zones', () => {

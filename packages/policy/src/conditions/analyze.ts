@@ -1,6 +1,16 @@
 /** What an expression reads and costs, by its syntax tree; refuses what could cost more than its inputs. */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { foldName } from '../call-arguments.ts';
+import {
+  childrenOf,
+  constantText,
+  isConstant,
+  isNumber,
+  memberPath,
+  type Path,
+  readsAllArguments,
+  usesWhole,
+} from './syntax-tree.ts';
 import { VARIABLES } from './variables.ts';
 
 /** What is known of an expression before it is evaluated. */
@@ -11,12 +21,9 @@ export interface Analysis {
   readonly nesting: number;
   /** Paths of variables, by their members: `['call', 'arguments', 'amount']`. */
   readonly paths: readonly Path[];
-  /** What the expression may take for names of members of arguments: every name and text in it that is not known to be of something else. */
+  /** Names of members of arguments: those that it reads, and texts that it may compare with names. */
   readonly argumentNames: ReadonlySet<string>;
 }
-
-/** A variable and its members. */
-export type Path = readonly string[];
 
 /** @param at offset into the source */
 export type Refuse = (message: string, at: number) => never;
@@ -39,10 +46,15 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
   ...['int', 'uint', 'double', 'string', 'bool', 'type', 'dyn'],
 ]);
 
+/** Macros that return a list, whose elements may be names of members. */
+const OF_LISTS: ReadonlySet<string> = new Set(['filter', 'map']);
+
 interface Scope {
   /** Variables of the loops around a node. */
   readonly bound: ReadonlySet<string>;
   readonly depth: number;
+  /** Whether a text here may be compared with names of members of arguments. */
+  readonly comparesNames: boolean;
 }
 
 interface Findings {
@@ -50,30 +62,37 @@ interface Findings {
   nesting: number;
   readonly paths: Path[];
   readonly argumentNames: Set<string>;
-  /** Texts. A loop may compare them with names. */
-  readonly constants: Set<string>;
+  readonly texts: Set<string>;
+  /** Those of them that may be compared with names. */
+  readonly compared: Set<string>;
+  /** Whether there may be lists of names, which any part of the expression may compare. */
+  listsNames: boolean;
   readonly refuse: Refuse;
 }
 
 export function analyze(root: ASTNode, refuse: Refuse): Analysis {
-  const [argumentNames, constants] = [new Set<string>(), new Set<string>()];
-  const findings: Findings = { nodes: 0, nesting: 0, paths: [], argumentNames, constants, refuse };
-  visit(root, { bound: new Set(), depth: 0 }, findings);
+  const [argumentNames, texts, compared] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const found = { nodes: 0, nesting: 0, paths: [], argumentNames, texts, compared, listsNames: false };
+  const findings: Findings = { ...found, refuse };
+  visit(root, { bound: new Set(), depth: 0, comparesNames: false }, findings);
   const folded = new Set([...argumentNames].map(foldName));
-  const others = [...constants].filter((text) => !folded.has(foldName(text)));
+  const others = [...(findings.listsNames ? texts : compared)].filter((text) => !folded.has(foldName(text)));
   return { ...findings, argumentNames: new Set([...argumentNames, ...others]) };
 }
 
 function visit(node: ASTNode, scope: Scope, findings: Findings): void {
   findings.nodes += 1;
   findings.nesting = Math.max(findings.nesting, scope.depth);
-  const path = pathOf(node);
+  const path = memberPath(node);
   if (path !== null) {
     readPath(path, scope, findings);
     return;
   }
   const constant = constantText(node);
-  if (constant !== null) findings.constants.add(constant);
+  if (constant !== null) {
+    findings.texts.add(constant);
+    if (scope.comparesNames) findings.compared.add(constant);
+  }
   switch (node.op) {
     case '.':
       findings.argumentNames.add(node.args[1]);
@@ -89,6 +108,10 @@ function visit(node: ASTNode, scope: Scope, findings: Findings): void {
     case 'in':
       visitIn(node, scope, findings);
       return;
+    case 'map':
+      // It may be compared with arguments.
+      visitEntries(node, { ...scope, comparesNames: true }, scope, findings);
+      return;
     default:
       for (const child of childrenOf(node)) visit(child, scope, findings);
   }
@@ -100,8 +123,22 @@ function visitIndex(node: ASTNode & { readonly op: '[]' }, scope: Scope, finding
   if (readsInput(object, scope)) checkKey(key, scope, findings);
   const name = constantText(key);
   if (name !== null) findings.argumentNames.add(name);
-  visit(object, scope, findings);
+  // Only the key is compared with the names of a map that is written here.
+  if (object.op === 'map') visitEntries(object, scope, scope, findings);
+  else visit(object, scope, findings);
   visit(key, scope, findings);
+}
+
+function visitEntries(
+  node: ASTNode & { readonly op: 'map' },
+  ofKeys: Scope,
+  ofValues: Scope,
+  findings: Findings,
+): void {
+  for (const [key, value] of node.args) {
+    visit(key, ofKeys, findings);
+    visit(value, ofValues, findings);
+  }
 }
 
 function checkKey(key: ASTNode, { bound }: Scope, { refuse }: Findings): void {
@@ -132,13 +169,20 @@ function visitCall(node: Call, scope: Scope, findings: Findings): void {
 function visitLoop(node: Call & { readonly op: 'rcall' }, scope: Scope, findings: Findings): void {
   const { refuse } = findings;
   const [name, range, [variable, ...bodies]] = node.args;
-  if (pathOf(range) === null && !isConstant(range))
+  if (memberPath(range) === null && !isConstant(range))
     refuse(`${name} needs a list of a variable, or a list of constants`, node.start);
   // The library has checked that it is a name.
   const bound = variable?.op === 'id' ? variable.args : '';
   if (Object.hasOwn(VARIABLES, bound)) refuse(`${bound} is a variable of conditions`, node.start);
-  visit(range, scope, findings);
-  const inner: Scope = { bound: new Set([...scope.bound, bound]), depth: scope.depth + 1 };
+  const hasNames = readsInput(range, scope);
+  if (hasNames && OF_LISTS.has(name)) findings.listsNames = true;
+  // The variable may name a member where it is a text that is written here.
+  visit(range, isConstant(range) ? { ...scope, comparesNames: true } : scope, findings);
+  const inner: Scope = {
+    bound: new Set([...scope.bound, bound]),
+    depth: scope.depth + 1,
+    comparesNames: scope.comparesNames || (hasNames && bodies.some((body) => usesWhole(body, bound))),
+  };
   for (const body of bodies) visit(body, inner, findings);
 }
 
@@ -146,39 +190,11 @@ function visitLoop(node: Call & { readonly op: 'rcall' }, scope: Scope, findings
 function visitIn(node: ASTNode & { readonly op: 'in' }, scope: Scope, findings: Findings): void {
   const [element, list] = node.args;
   const inner = isConstant(list) ? scope : { ...scope, depth: scope.depth + 1 };
-  if (pathOf(list)?.join('.') === 'call.arguments') checkKey(element, scope, findings);
-  visit(element, scope, findings);
-  visit(list, inner, findings);
-}
-
-/** Members of a variable; `null` for any other expression. */
-function pathOf(node: ASTNode): Path | null {
-  if (node.op === 'id') return [node.args];
-  if (node.op === '.') {
-    const before = pathOf(node.args[0]);
-    return before && [...before, node.args[1]];
-  }
-  if (node.op !== '[]') return null;
-  const [object, key] = node.args;
-  const before = pathOf(object);
-  const name = constantText(key);
-  return before && name !== null ? [...before, name] : null;
-}
-
-/** A text, or texts that are joined; `null` for any other expression. */
-function constantText(node: ASTNode): string | null {
-  if (node.op === 'value') return typeof node.args === 'string' ? node.args : null;
-  if (node.op !== '+') return null;
-  const [one, other] = [constantText(node.args[0]), constantText(node.args[1])];
-  return one === null || other === null ? null : one + other;
-}
-
-/** Whether an expression is certainly an index of a list. */
-function isNumber(node: ASTNode): boolean {
-  if (node.op === 'value') return typeof node.args !== 'string';
-  if (node.op === '+') return node.args.some(isNumber);
-  if (node.op === 'call' || node.op === 'rcall') return ['size', 'int', 'uint'].includes(node.args[0]);
-  return ['-', '*', '/', '%'].includes(node.op);
+  if (readsAllArguments(list)) checkKey(element, scope, findings);
+  const comparesNames = scope.comparesNames || readsInput(list, scope);
+  visit(element, { ...scope, comparesNames }, findings);
+  if (list.op === 'map') visitEntries(list, inner, inner, findings);
+  else visit(list, inner, findings);
 }
 
 function readPath(path: Path, { bound }: Scope, findings: Findings): void {
@@ -195,22 +211,11 @@ function readPath(path: Path, { bound }: Scope, findings: Findings): void {
 }
 
 /** Whether an expression reads arguments, or what may be an element of them. */
-function readsInput(node: ASTNode, { bound }: Scope): boolean {
-  const path = pathOf(node);
+function readsInput(node: ASTNode, { bound }: Pick<Scope, 'bound'>): boolean {
+  const path = memberPath(node);
   if (path !== null) {
     const [root = '', second = 'arguments'] = path;
     return bound.has(root) || (root === 'call' && second === 'arguments');
   }
-  return childrenOf(node).some((child) => readsInput(child, { bound, depth: 0 }));
-}
-
-function isConstant(node: ASTNode): boolean {
-  if (node.op === 'value') return true;
-  return node.op === 'list' && node.args.every(isConstant);
-}
-
-/** The expressions in a node, whatever its operator is. */
-function childrenOf({ op, args }: ASTNode): readonly ASTNode[] {
-  if (op === 'value' || op === 'id') return [];
-  return ([args] as unknown[]).flat(3).filter((one) => typeof one === 'object' && one !== null) as ASTNode[];
+  return childrenOf(node).some((child) => readsInput(child, { bound }));
 }

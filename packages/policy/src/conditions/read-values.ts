@@ -2,7 +2,7 @@
 
 import type { ReadValues } from '../condition.ts';
 import type { AccessRequest } from '../request.ts';
-import type { Path } from './analyze.ts';
+import type { Path } from './syntax-tree.ts';
 import { readVariables } from './variables.ts';
 
 /** Characters of a text. */
