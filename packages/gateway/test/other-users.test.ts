@@ -133,6 +133,57 @@ describe('two subscriptions of a client to one resource', () => {
   });
 });
 
+describe('a subscription to many resources whose client leaves', () => {
+  it('ends at once: the backend gets no more of them, and one request at a time', async () => {
+    const reached: string[] = [];
+    const waiting: (() => void)[] = [];
+    const backend = await startBackend(async ({ body, method: verb }, response) => {
+      if (verb !== 'POST') return void response.writeHead(405).end();
+      const { id, method, params } = JSON.parse(body);
+      if (method === 'server/discover') return void response.writeHead(400).end();
+      if (id === undefined) return void response.writeHead(202).end();
+      if (method.startsWith('resources/')) {
+        reached.push(`${method} ${params.uri}`);
+        await new Promise<void>((respond) => waiting.push(respond));
+      }
+      const capabilities = { resources: { subscribe: true } };
+      const serverInfo = { name: 'x', version: '1' };
+      const result =
+        method === 'initialize' ? { protocolVersion: '2025-11-25', capabilities, serverInfo } : {};
+      json(response, { jsonrpc: '2.0', id, result });
+    });
+    onTestFinished(() => backend.close());
+    const gateway = await start([{ path: '/mcp', backend: { url: backend.url }, review: 'auto' }]);
+    const client = new AbortController();
+    const resourceSubscriptions = ['x:a', 'x:b', 'x:c', 'x:d'];
+    const params = { notifications: { resourceSubscriptions } };
+    const left = sendStateless(gateway, 'alice', 'subscriptions/listen', params, '/mcp', client.signal);
+    const next = async (count: number) => {
+      await expect.poll(() => reached.length).toBe(count);
+      expect(waiting).toHaveLength(1);
+      return waiting.pop() ?? expect.fail();
+    };
+    (await next(1))();
+    const second = await next(2);
+    client.abort();
+    await expect(left).rejects.toThrow();
+    await expect.poll(() => gateway.countConnections()).toBe(0);
+    second();
+    (await next(3))();
+    (await next(4))();
+    // Its stream has ended: the next one is served.
+    const stay = sendStateless(gateway, 'alice', 'subscriptions/listen', params);
+    for (const index of resourceSubscriptions.keys()) (await next(5 + index))();
+    await (await stay).body?.cancel();
+    expect(reached).toEqual([
+      ...['x:a', 'x:b'].map((uri) => `resources/subscribe ${uri}`),
+      ...['x:a', 'x:b'].map((uri) => `resources/unsubscribe ${uri}`),
+      ...resourceSubscriptions.map((uri) => `resources/subscribe ${uri}`),
+    ]);
+    for (const index of resourceSubscriptions.keys()) (await next(9 + index))();
+  });
+});
+
 describe('a user who claims other capabilities again and again', () => {
   it('ends no process of another user', async () => {
     const gateway = await start([tiny({ backend: { command: TINY, processes: 10 } })]);

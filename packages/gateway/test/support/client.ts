@@ -86,6 +86,7 @@ export async function sendStateless(
   method: string,
   params: Json = {},
   path = '/mcp',
+  signal?: AbortSignal,
 ): Promise<Response> {
   const { _meta: meta, ...rest } = params as { readonly _meta?: Json };
   lastId += 1;
@@ -108,6 +109,7 @@ export async function sendStateless(
   return gateway.send(user, {
     path,
     message,
+    ...(signal && { signal }),
     headers: {
       'mcp-protocol-version': version,
       'mcp-method': method,

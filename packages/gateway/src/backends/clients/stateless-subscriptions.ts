@@ -1,5 +1,6 @@
 /** Serves `subscriptions/listen` of stateless clients from a session at the backend. */
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import {
   errorCodes,
   errorResponse,
@@ -26,7 +27,7 @@ export async function serveSubscription(
   const wanted = parameter(message, 'notifications');
   if (!isMembers(wanted))
     return reply.end(errorResponse(message.id, errorCodes.invalidParams, 'notifications is missing.'), 400);
-  const granted = await grant(session, wanted);
+  const granted = await grant(session, wanted, outgoing);
   const stamp = { [metaKeys.subscriptionId]: message.id };
   const acknowledged: Message = {
     jsonrpc: '2.0',
@@ -44,16 +45,23 @@ export async function serveSubscription(
   // The client may have left while the resources were subscribed to.
   if (!outgoing.destroyed) await new Promise((resolve) => outgoing.once('close', resolve));
   stop();
-  for (const uri of urisOf(granted)) unsubscribe(session, uri);
+  await unsubscribe(session, urisOf(granted));
 }
 
-/** What the backend can report. */
-async function grant(session: BackendSession, wanted: JsonFields): Promise<JsonFields> {
+/** What the backend can report. The resources are subscribed to one after another, while the client is connected. */
+async function grant(
+  session: BackendSession,
+  wanted: JsonFields,
+  outgoing: ServerResponse,
+): Promise<JsonFields> {
   const { capabilities } = session.initialized;
   const lists = Object.entries(reportedLists(capabilities)).filter(([name]) => wanted[name] === true);
   const uris: string[] = [];
   if (hasCapability(capabilities, 'resources', 'subscribe'))
-    for (const uri of new Set(urisOf(wanted))) if (await subscribe(session, uri)) uris.push(uri);
+    for (const uri of new Set(urisOf(wanted))) {
+      if (outgoing.destroyed) break;
+      if (await subscribe(session, uri)) uris.push(uri);
+    }
   return { ...Object.fromEntries(lists), ...(uris.length > 0 && { resourceSubscriptions: uris }) };
 }
 
@@ -93,9 +101,15 @@ async function subscribe(session: BackendSession, uri: string): Promise<boolean>
   return isSubscribed;
 }
 
-function unsubscribe(session: BackendSession, uri: string): void {
-  if (count(session, uri, -1) === 0)
-    void requestOf(session, 'resources/unsubscribe', uri).catch(() => undefined);
+/** One after another: there may be many. A backend that does not respond gets no more of them. */
+async function unsubscribe(session: BackendSession, uris: readonly string[]): Promise<void> {
+  let isResponding = true;
+  for (const uri of uris)
+    if (count(session, uri, -1) === 0 && isResponding)
+      isResponding = await requestOf(session, 'resources/unsubscribe', uri).then(
+        () => true,
+        () => false,
+      );
 }
 
 function requestOf(session: BackendSession, method: string, uri: string): Promise<Message> {
