@@ -287,4 +287,27 @@ describe('every operation of the admin API', () => {
     }
     expect(wrong).toEqual([]);
   });
+
+  it('that changes something leaves an event', async () => {
+    const named = async () => {
+      const events = await t.onStore((store) => store.listEvents('', 1000));
+      return events.filter(({ type }) => type === 'admin.changed').length;
+    };
+    // These reach out, and change nothing.
+    const tries = ['testServers'];
+    const writing = operations.filter(
+      ({ id, scope, method }) => scope === 'admin:write' && method !== 'GET' && !tries.includes(id),
+    );
+    const changed: string[] = [];
+    const last = ({ method, path }: Operation) =>
+      Number(method === 'DELETE') + Number(path.endsWith('disable'));
+    for (const operation of writing.toSorted((one, other) => last(one) - last(other))) {
+      const before = await named();
+      const { status } = await call(t, ops, lineOf(operation, things), operation.body);
+      if (status >= 300) continue;
+      changed.push(operation.id);
+      await expect.poll(named, { message: operation.id }).toBeGreaterThan(before);
+    }
+    expect(changed.length).toBeGreaterThan(10);
+  });
 });
