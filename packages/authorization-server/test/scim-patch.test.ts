@@ -345,3 +345,20 @@ describe('PUT', () => {
     });
   });
 });
+
+it('each operation by SCIM that changes a user or a group leaves an event', async () => {
+  const t = await setScimScene();
+  const { service } = t;
+  const user = await service.addUser('ada');
+  const group = await service.addGroup('leads');
+  await service.patch(`/Groups/${group}`, { op: 'add', path: 'members', value: [{ value: user }] });
+  await service.send('PUT', `/Groups/${group}`, { schemas: [GROUP], displayName: 'editors' });
+  await service.patch(`/Users/${user}`, { op: 'replace', path: 'active', value: false });
+  await service.send('DELETE', `/Groups/${group}`);
+  await service.send('DELETE', `/Users/${user}`);
+  const types = t.events.map(({ type }) => type).filter((type) => /^scim\.(user|group)/.test(type));
+  expect(types).toEqual([
+    ...['scim.user_created', 'scim.group_created', 'scim.group_changed', 'scim.group_changed'],
+    ...['scim.user_changed', 'scim.group_removed', 'scim.user_removed'],
+  ]);
+});
