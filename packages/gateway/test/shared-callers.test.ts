@@ -73,6 +73,31 @@ describe('a process', () => {
     }
   });
 
+  const methods = { 'logging/setLevel': { public: true }, 'tasks/list': { public: true } };
+
+  it.each([
+    ['that users share', shared, 'alice', 'bob'],
+    ['of callers without a token', { ...open, methods }, null, null],
+  ])('%s keeps its log level, whatever one of them sets, and has no tasks', async (_what, server, a, b) => {
+    const gateway = await start(server);
+    const first = await startSession(gateway, a);
+    const second = await startSession(gateway, b);
+    const setLevel = { jsonrpc: '2.0', id: 5, method: 'logging/setLevel', params: { level: 'debug' } };
+    for (const refused of [setLevel, { ...setLevel, method: 'tasks/list', params: {} }])
+      expect(await lastMessage(await first.post(refused))).toMatchObject({ id: 5, error: { code: -32601 } });
+    expect(await second.call('level')).toBe('warning');
+  });
+
+  it('of one client has the log level that it sets', async () => {
+    const client = await startSession(
+      await start({ path: '/mcp', backend: { command: TINY }, review: 'auto' }),
+      'alice',
+    );
+    const params = { level: 'debug' };
+    await (await client.post({ jsonrpc: '2.0', id: 5, method: 'logging/setLevel', params })).text();
+    expect(await client.call('level')).toBe('debug');
+  });
+
   it('of one client reports to it and asks it, in whichever of its sessions', async () => {
     const gateway = await start({ path: '/mcp', backend: { command: TINY } });
     const [first, second] = [await startSession(gateway, 'alice'), await startSession(gateway, 'alice')];

@@ -1,5 +1,7 @@
 /** Exchanges messages with a backend for one or more sessions, and routes each message to its session. */
 import {
+  errorCodes,
+  errorResponse,
   isMembers,
   isRequest,
   isResponse,
@@ -165,9 +167,9 @@ async function requestFor(
   call: Call,
 ): Promise<Message> {
   const { name, isShared, timeouts } = options;
-  if (isShared && message.method.startsWith('tasks/')) {
-    const text = `${name} shares its process between users, so that it has no tasks.`;
-    throw new BackendError('refused', text);
+  if (isShared && (message.method.startsWith('tasks/') || message.method === 'logging/setLevel')) {
+    const text = `${name} is shared by several clients, so that it has no tasks and no log level.`;
+    return errorResponse(message.id, errorCodes.methodNotFound, text);
   }
   if (subscriptions.leavesOthers(session, message)) return { jsonrpc: '2.0', id: message.id, result: {} };
   const sent = message.method === 'logging/setLevel' ? levels.set(session, message) : message;
