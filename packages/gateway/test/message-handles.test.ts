@@ -76,6 +76,25 @@ async function start(
   return { backend, gateway };
 }
 
+/** Requests input for each resource that is read. */
+function startStatelessBackend(): Promise<TestBackend> {
+  const discovered = { supportedVersions: ['2026-07-28'], capabilities: { resources: {}, tools: {} } };
+  const resultOf = ({ method, params }: Json): Json => {
+    if (method === 'server/discover') return discovered;
+    if (method !== 'resources/read') return { tools: [] };
+    const { uri, requestState } = params as Json;
+    if (requestState !== undefined) return { contents: [{ uri, text: requestState }] };
+    const form = { message: 'x', requestedSchema: { type: 'object', properties: {} } };
+    const inputRequests = { form: { method: 'elicitation/create', params: form } };
+    return { resultType: 'input_required', inputRequests, requestState: STATE };
+  };
+  return startBackend(({ body }, response) => {
+    const { id, ...received } = JSON.parse(body || '{}') as Json;
+    const result = { resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...resultOf(received) };
+    json(response, { jsonrpc: '2.0', id, result });
+  });
+}
+
 const request = (method: string, params: Json = {}): Json => ({ jsonrpc: '2.0', id: 1, method, params });
 const callFor = (name: string, more: Json = {}): Json =>
   request('tools/call', { name, arguments: {}, ...more });
@@ -345,6 +364,32 @@ describe('a request state', () => {
       message: expect.stringContaining('not for this operation'),
     });
     expect(t.backend.received).toHaveLength(before);
+  });
+
+  it('of a resource of a merged server continues reading that one only, whatever other name its request had', async () => {
+    const backend = await startStatelessBackend();
+    const gateway = await startGateway([
+      { path: '/shop', backend: { url: backend.url } },
+      { path: '/all', merges: { shop: '/shop' } },
+    ]);
+    open.push(backend, gateway);
+    const [uri, name] = ['shop+x://a', 'shop+x://b'];
+    const _meta = { ...STATELESS, 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } };
+    const read = (params: Json): ReturnType<typeof ask> =>
+      ask({ gateway }, 'alice_app_shop.read', request('resources/read', { ...params, _meta }), {
+        path: '/all',
+        headers: { ...headers, 'mcp-method': 'resources/read', 'mcp-name': String(params['uri']) },
+      });
+    const { requestState, inputRequests } = (await read({ uri, name })).result;
+    const before = backend.received.length;
+    const inputResponses = Object.fromEntries(
+      Object.keys(inputRequests as Json).map((key) => [key, { action: 'accept', content: {} }]),
+    );
+    const retry = { requestState, inputResponses };
+    const { error } = await read({ uri: name, ...retry });
+    expect(error).toMatchObject({ message: expect.stringContaining('not for this operation') });
+    expect(backend.received).toHaveLength(before);
+    expect((await read({ uri, name, ...retry })).result['contents']).toMatchObject([{ text: STATE }]);
   });
 
   it('of alice is unknown to another user, and nothing reaches the backend', async () => {

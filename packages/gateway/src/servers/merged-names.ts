@@ -1,5 +1,6 @@
 /** Names at a merged server: `fs__read_file` is the tool `read_file` of the member `fs`, `fs+file:///a` its resource `file:///a`. */
 import { isMembers, type JsonFields, type Message } from '@portcullis/http';
+import { findTarget } from '../messages/find-target.ts';
 
 /** A name at a merged server, split into member and name. */
 export interface PartName {
@@ -80,41 +81,10 @@ export interface PartMessage {
   readonly message: Message;
 }
 
-/** Requests and the parameter by which they name their target. */
-const TARGETS: ReadonlyMap<string, 'name' | 'uri'> = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-  ['resources/subscribe', 'uri'],
-  ['resources/unsubscribe', 'uri'],
-]);
-
-/**
- * Finds the member that a request's target names, by the same parameter as `readOperationTarget`, by which the rules decide; `null` for a
- * request without a target.
- */
+/** Finds the member that a request's target names; `null` for a request without a target. */
 export function splitMessage(message: Message): PartMessage | null {
-  const { method = '', params } = message;
-  if (!isMembers(params)) return null;
-  const member = TARGETS.get(method);
-  if (member !== undefined) return renamed(message, member, params, (own) => own);
-  const { ref } = params;
-  if (method !== 'completion/complete' || !isMembers(ref)) return null;
-  const { type } = ref;
-  if (type !== 'ref/prompt' && type !== 'ref/resource') return null;
-  return renamed(message, type === 'ref/prompt' ? 'name' : 'uri', ref, (own) => ({ ...params, ref: own }));
-}
-
-function renamed(
-  message: Message,
-  member: 'name' | 'uri',
-  target: JsonFields,
-  paramsWith: (target: JsonFields) => JsonFields,
-): PartMessage | null {
-  const written = target[member];
-  if (typeof written !== 'string') return null;
-  const part = member === 'uri' ? splitUri(written) : splitName(written);
-  if (part === null) return null;
-  const params = paramsWith({ ...target, [member]: part.name });
-  return { prefix: part.prefix, message: { ...message, params } };
+  const target = findTarget(message);
+  if (target === null) return null;
+  const part = target.member === 'uri' ? splitUri(target.text) : splitName(target.text);
+  return part && { prefix: part.prefix, message: { ...message, params: target.paramsWith(part.name) } };
 }

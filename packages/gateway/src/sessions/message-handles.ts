@@ -1,5 +1,6 @@
 /** Task ids, request states and ids of server requests in messages: sealed on the way to a client, opened on the way to the backend. */
-import { isMembers, type JsonFields, type Message, parameter } from '@portcullis/http';
+import { isMembers, type JsonFields, type Message } from '@portcullis/http';
+import { findTarget } from '../messages/find-target.ts';
 import { MessageError } from '../messages/message-error.ts';
 import { RELATED_TASK } from '../messages/read-message.ts';
 import type { ByteRange, ScannedBody, ScannedMessage, ScannedText } from '../messages/scanned-message.ts';
@@ -41,8 +42,7 @@ export function operationOf(messages: readonly ScannedMessage[]): Operation | nu
 export function readOperation(messages: readonly Message[]): Operation | null {
   const [message] = messages;
   if (message === undefined || messages.length > 1) return null;
-  const target = parameter(message, 'name') ?? parameter(message, 'uri');
-  return [message.method ?? '', typeof target === 'string' ? target : null];
+  return [message.method ?? '', findTarget(message)?.text ?? null];
 }
 
 /** Seals a request state for one operation: sent with another one, it would continue a call that no rule has decided about. */
