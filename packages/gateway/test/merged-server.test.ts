@@ -285,6 +285,32 @@ describe('a merged server', () => {
     expect(text).toContain('Ada');
   });
 
+  it('refuses what a part asks between calls if its rules forbid streams; otherwise its client is asked', async () => {
+    const ask = async (rules: Partial<GatewayServerOptions> = {}) => {
+      const tiny = { path: '/tiny', name: 'Tiny', backend: { command: TINY }, review: 'auto' as const };
+      const gateway = await startGateway([
+        { ...tiny, ...rules },
+        { path: '/all', name: 'All', merges: { tiny: '/tiny' } },
+      ]);
+      closing.push(() => gateway.close());
+      const client = await startSession(gateway, ALICE, '/all', { capabilities: { roots: {} } });
+      await client.call('tiny__askBetween');
+      return { gateway, ...client };
+    };
+    const { call } = await ask({ methods: { 'subscriptions/listen': false } });
+    await expect.poll(() => call('tiny__between')).toBe('-32601');
+
+    const { gateway, session } = await ask();
+    const headers = { 'mcp-session-id': session };
+    const stream = await gateway.send(ALICE, { path: '/all', method: 'GET', headers });
+    let text = '';
+    for await (const chunk of stream.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      if (text.includes('roots/list')) break;
+    }
+    expect(text).toContain('roots/list');
+  });
+
   it('is a resource of its own: a token of a part is refused there, and its session at the part', async () => {
     const { gateway, open } = await setUp();
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

@@ -4,6 +4,7 @@ import {
   errorCodes,
   errorResponse,
   isMembers,
+  isRequest,
   type JsonFields,
   type Message,
   parameter,
@@ -17,6 +18,7 @@ import {
   type InitializeParams,
   type MessageBackend,
 } from '../backends/backend.ts';
+import { refuseServerRequest } from '../backends/clients/waiting-calls.ts';
 import { LOG_LEVELS, unknownLogLevel } from '../backends/revisions.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { countCall } from '../http/slots.ts';
@@ -359,11 +361,15 @@ class MergedSession implements BackendSession {
     const mayListen = await this.#allows(prefix, LISTEN, {});
     const request = requestOf(part, this.#principal);
     const session = await part.path.open(request, this.#initialize, this.#isShared);
-    if (mayListen)
-      session.listen((message) => {
-        const received = this.#receive(prefix, message);
-        for (const receive of this.#receivers) receive(received);
-      });
+    session.listen((message) => {
+      if (!mayListen) {
+        // The client receives nothing of it, and the member must not wait.
+        if (isRequest(message)) void refuseServerRequest(session, message.id);
+        return;
+      }
+      const received = this.#receive(prefix, message);
+      for (const receive of this.#receivers) receive(received);
+    });
     // The next request opens another one.
     void session.ended.then(() => this.#opened.delete(prefix));
     return session;
