@@ -214,6 +214,26 @@ describe('the change of a resource', () => {
     expect(text.match(/^id: /gm)).toHaveLength(user === null ? 4 : 'message' in init ? 4 : 3);
   });
 
+  it.each(['\\/updated', '\\u002fupdated', '\\u002Fupdated', '/\\u0075pdated'])(
+    'is left out where its method has an escape: %s',
+    async (ending) => {
+      const method = `notifications/resources${ending}`;
+      const backend = await startBackend((_received, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const uri of ['secret://payroll', 'file:///public'])
+          response.write(`data: {"jsonrpc":"2.0","method":"${method}","params":{"uri":"${uri}"}}\n\n`);
+        response.end();
+      });
+      closing.push(backend.close);
+      const server = { path: '/mcp', backend: { url: backend.url }, ...RULES };
+      const gateway = await startGateway([server as unknown as GatewayServerOptions]);
+      closing.push(gateway.close);
+      const text = await (await gateway.send('alice', { method: 'GET' })).text();
+      expect(text).not.toContain('secret://payroll');
+      expect(text).toContain('file:///public');
+    },
+  );
+
   it('is left out of a batch, which keeps its other messages', async () => {
     const backend = await startBackend((_received, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

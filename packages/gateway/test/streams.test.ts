@@ -246,6 +246,13 @@ async function messagesIn(text: string, isStream: boolean): Promise<readonly unk
   return messages;
 }
 
+// Responses of issue trackers have many.
+it('an event with a member called updated is not parsed, unlike one that reports an update', async () => {
+  const updated = { method: 'notifications/resources/updated' };
+  const text = `data: {"updated":"2026-01-01"}\n\ndata: ${JSON.stringify(updated)}\n\n`;
+  expect(await messagesIn(text, true)).toEqual([updated]);
+});
+
 // Two events that pass as one hold no JSON: a backend could send tools that are not allowed.
 it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r\n', '\r\n\n', '\n\r', '\r\r\n'])(
   'an event that ends with %j is edited, and the next',

@@ -44,9 +44,13 @@ export function mayHoldHandles(bytes: Buffer): boolean {
   );
 }
 
-/** Whether bytes may report the change of a resource; where its method is escaped, they may also hold a list. */
+/** The end of the method that reports the change of a resource. Where a letter is escaped, the bytes may also hold a list. */
+const UPDATED = /(?:\/|\\u002f)updated"/i;
+
+/** Whether bytes may report the change of a resource. */
 export function mayHoldUpdate(bytes: Buffer): boolean {
-  return bytes.includes('updated"');
+  // Most have no such text, and others a member of that name.
+  return bytes.includes('updated"') && UPDATED.test(bytes.toString('latin1'));
 }
 
 /** Whether bytes may hold a response. */
