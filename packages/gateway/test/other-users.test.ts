@@ -195,6 +195,25 @@ describe('a user who claims other capabilities again and again', () => {
   });
 });
 
+describe('the ninth app of a user', () => {
+  it('ends the process that is idle longest, though its client has a stream, and starts another at its next call', async () => {
+    const gateway = await start([tiny()]);
+    const open = (index: number) => startSession(gateway, `alice_app${index}`);
+    const first = await open(1);
+    const pid = await first.call('pid');
+    const headers = { 'mcp-session-id': first.session };
+    const stream = await gateway.send('alice_app1', { method: 'GET', headers });
+    for (let index = 2; index <= 8; index += 1) await open(index);
+    expect(await first.call('pid')).toBe(pid);
+    for (let index = 2; index <= 8; index += 1) await (await open(index)).call('pid');
+    await open(9);
+    const next = await first.call('pid');
+    expect([/^\d+$/.test(next), next === pid]).toEqual([true, false]);
+    expect(stream.status).toBe(200);
+    await stream.body?.cancel();
+  });
+});
+
 describe('two clients of one user', () => {
   it('have a process each, so that none is asked about a call of the other, though it has ended', async () => {
     const gateway = await start([tiny()]);

@@ -154,7 +154,7 @@ export const processMembers = lazy(() => ({
   ),
   processes: optional(
     wholeNumber(1, 10_000),
-    '`command`: processes at once',
+    '`command`: processes at once, at most 8 of them of one user',
     String(commandDefaults.processes),
   ),
   idle: optional(
