@@ -50,6 +50,9 @@ const errorOf = (work: () => unknown): ConditionError => {
   throw new Error('nothing was thrown');
 };
 
+const COMPUTED_NAME =
+  'members of the arguments are named by a constant text or by the variable of a loop over them or over constants';
+
 describe('a condition', () => {
   it.each([
     "user.authenticated && user.id == 'ada' && user.name == 'Ada' && user.email.endsWith('@example.com')",
@@ -131,16 +134,22 @@ describe('a condition', () => {
     },
     {
       source: 'call.arguments[call.tool] == 1',
-      message: 'members of the arguments are named by a constant text or by the variable of a loop',
+      message: COMPUTED_NAME,
       line: 1,
       column: 16,
     },
     {
       source: '!(call.tool in call.arguments)',
-      message: 'members of the arguments are named by a constant text or by the variable of a loop',
+      message: COMPUTED_NAME,
       line: 1,
       column: 3,
     },
+    ...['group in call.arguments', 'call.arguments.teams[group] == 1'].map((body, index) => ({
+      source: `user.groups.exists(group, ${body})`,
+      message: COMPUTED_NAME,
+      line: 1,
+      column: index === 0 ? 27 : 48,
+    })),
     ...[
       'dyn(call).arguments',
       "dyn(call)['arguments']",
@@ -149,7 +158,7 @@ describe('a condition', () => {
       '[call.arguments][0]',
     ].map((list) => ({
       source: `!(user.id in ${list})`,
-      message: 'members of the arguments are named by a constant text or by the variable of a loop',
+      message: COMPUTED_NAME,
       line: 1,
       column: 3,
     })),
@@ -160,12 +169,14 @@ describe('a condition', () => {
 
   it.each([
     'user.id in call.arguments.owners',
+    'user.groups.exists(group, group in call.arguments.groups)',
     'user.id in [call.arguments.owner, call.arguments.reviewer]',
     'user.id in call.arguments.items[0].owners',
     '(has(call.arguments.owners) ? user.id in dyn(call.arguments.owners) : true)',
     'user.id in call.arguments.items.map(item, item.owner)',
   ])('finds computed texts in lists of the arguments: %s', (source) => {
-    const text = '{"owners":["ada"],"owner":"ada","reviewer":"b","items":[{"owner":"ada","owners":["ada"]}]}';
+    const text =
+      '{"owners":["ada"],"groups":["leads"],"owner":"ada","reviewer":"b","items":[{"owner":"ada","owners":["ada"]}]}';
     expect(compile(source).holds(withArguments(text))).toBe(true);
   });
 

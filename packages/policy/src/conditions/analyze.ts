@@ -50,7 +50,7 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
 const OF_LISTS: ReadonlySet<string> = new Set(['filter', 'map']);
 
 interface Scope {
-  /** Variables of the loops around a node. */
+  /** Variables of the loops around a node that are over arguments, or over constants. */
   readonly bound: ReadonlySet<string>;
   readonly depth: number;
   /** Whether a text here may be compared with names of members of arguments. */
@@ -144,7 +144,10 @@ function visitEntries(
 function checkKey(key: ASTNode, { bound }: Scope, { refuse }: Findings): void {
   const isOfLoop = key.op === 'id' && bound.has(key.args);
   if (constantText(key) === null && !isNumber(key) && !isOfLoop)
-    refuse('members of the arguments are named by a constant text or by the variable of a loop', key.start);
+    refuse(
+      'members of the arguments are named by a constant text or by the variable of a loop over them or over constants',
+      key.start,
+    );
 }
 
 type Call = ASTNode & { readonly op: 'call' | 'rcall' };
@@ -172,16 +175,19 @@ function visitLoop(node: Call & { readonly op: 'rcall' }, scope: Scope, findings
   if (memberPath(range) === null && !isConstant(range))
     refuse(`${name} needs a list of a variable, or a list of constants`, node.start);
   // The library has checked that it is a name.
-  const bound = variable?.op === 'id' ? variable.args : '';
-  if (Object.hasOwn(VARIABLES, bound)) refuse(`${bound} is a variable of conditions`, node.start);
+  const own = variable?.op === 'id' ? variable.args : '';
+  if (Object.hasOwn(VARIABLES, own)) refuse(`${own} is a variable of conditions`, node.start);
   const hasNames = readsInput(range, scope);
   if (hasNames && OF_LISTS.has(name)) findings.listsNames = true;
   // The variable may name a member where it is a text that is written here.
   visit(range, isConstant(range) ? { ...scope, comparesNames: true } : scope, findings);
+  const bound = new Set(scope.bound);
+  if (hasNames || isConstant(range)) bound.add(own);
+  else bound.delete(own);
   const inner: Scope = {
-    bound: new Set([...scope.bound, bound]),
+    bound,
     depth: scope.depth + 1,
-    comparesNames: scope.comparesNames || (hasNames && bodies.some((body) => usesWhole(body, bound))),
+    comparesNames: scope.comparesNames || (hasNames && bodies.some((body) => usesWhole(body, own))),
   };
   for (const body of bodies) visit(body, inner, findings);
 }
