@@ -46,6 +46,6 @@ it('a command signs the user in again where an operation demands a recent sign-i
 it('a user without a second factor learns that the operation needs one, and stays signed in', async () => {
   const { code, errors } = await call('list_notes');
   expect(code).not.toBe(0);
-  expect(errors).toContain('Add an authenticator app or a passkey');
+  expect(errors).toContain('with an authenticator app or a passkey');
   expect(await call('whoami')).toMatchObject({ code: 0 });
 });

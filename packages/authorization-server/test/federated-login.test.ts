@@ -3,8 +3,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGithub } from '../../../tests/support/identity-providers/github.ts';
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
 import { nextStep } from '../src/authorization/next-step.ts';
+import { createProviderClient } from '../src/federation/provider/client.ts';
 import type { AuthorizationServerOptions, IdentityProviderOptions } from '../src/index.ts';
 import { createAuthorizationServer } from '../src/index.ts';
+import { createServerContext } from '../src/server.ts';
 import {
   type FederationScene,
   logInByProvider,
@@ -385,6 +387,22 @@ describe('a federated login', () => {
     const end = await openCallback(await restart(t, openId(files)), back);
     expect(end.left?.searchParams.get('code')).toBeTruthy();
     expect((await redeemAt(t, end)).status).toBe(200);
+  });
+
+  it('a federated login is completed that a process without an issuer in its secrets has started', async () => {
+    const { files, t } = await setFilesScene();
+    const identityProviders = [openId(files)];
+    const { store } = t;
+    const given = { issuer: ISSUER, store, masterKey: MASTER_KEY, resources: RESOURCES, clients: CLIENTS };
+    const context = createServerContext({ ...given, identityProviders });
+    const [identityProvider] = context.options.identityProviders.values();
+    if (identityProvider === undefined) throw new Error('there is no identity provider');
+    const provider = createProviderClient(context, identityProvider);
+    const secrets = { verifier: 'v'.repeat(43), nonce: 'n'.repeat(43) };
+    const left = new URL(await provider.authorizationUrl(['notes:read'], false, 'state', secrets));
+    const { searchParams } = await signInAtProvider(t.visitor, left);
+    const { user } = await provider.redeemCode(searchParams, ['notes:read'], 'state', secrets);
+    expect(user.issuer).toBe(identityProvider.provider.issuer);
   });
 
   it.each([

@@ -259,6 +259,20 @@ describe('a signed request', async () => {
     await expectNotOpened(strict, asking(await sign()), null);
   });
 
+  it('[AS-PAR-60] is pushed without client_id beside it', async () => {
+    const t = await start({
+      token_endpoint_auth_method: 'client_secret_basic',
+      client_secret: 'signer-secret',
+    });
+    const pushed = await t.post('/par', { request: await sign() }, basic('signer', 'signer-secret'));
+    expect(pushed.status).toBe(201);
+    const { left } = await decide(
+      t.visitor,
+      `/authorize?${new URLSearchParams({ client_id: 'signer', request_uri: String(pushed.body['request_uri']) })}`,
+    );
+    expect(left?.searchParams.has('code')).toBe(true);
+  });
+
   it('[AS-PAR-60] a signed request can be pushed', async () => {
     const [desktop, web, ...others] = CLIENTS;
     const keyed = { ...web, jwks: { keys: [jwk] } };

@@ -104,7 +104,7 @@ describe('acr_values', () => {
     const { left } = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
     expect(left?.searchParams.get('error')).toBe('unmet_authentication_requirements');
     expect(left?.searchParams.get('error_description')).toBe(
-      `This needs a sign-in with two factors. Add an authenticator app or a passkey at ${ISSUER}/account, then try again.`,
+      `This needs a sign-in with two factors: with an authenticator app or a passkey, which you can add at ${ISSUER}/account. Then try again.`,
     );
     expect(left?.searchParams.has('code')).toBe(false);
     expect(await t.store.listGrants('user_ada', t.clock.now, null, 10)).toEqual(before);

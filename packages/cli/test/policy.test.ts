@@ -286,12 +286,6 @@ describe('portcullis access', () => {
 `);
   });
 
-  it('says that no user is in a group that has no members', async () => {
-    const { code, errors } = await run('access', '--group', 'nosuch', ...location);
-    expect([code, errors]).toEqual([0, 'portcullis: no user is in the group nosuch now\n']);
-    expect((await run('access', '--group', 'clerks', ...location)).errors).toBe('');
-  });
-
   it('without a user it says that the answer is for calls without a token, and what needs a sign-in', async () => {
     expect((await run('access', ...location)).output).toContain(`Without a token:
 /bank

@@ -99,6 +99,14 @@ it('`servers approve` names the servers where the configuration has none at the 
   expect((await at('/files')).code).toBe(0);
 });
 
+it('`servers reject` decides on tools of a server that was removed from the configuration', async () => {
+  const servers = [{ path: '/other', backend: { url: 'http://127.0.0.1:3000/mcp' } }];
+  writeFileSync(join(folder, 'c.json'), JSON.stringify({ servers }));
+  const { code } = await run('reject', '/files', '--all', '--config', 'c.json');
+  expect(code).toBe(0);
+  expect(Object.values(await statuses())).not.toContain('pending');
+});
+
 it('a difference is coloured line by line', () => {
   const plain = (text: string) => text;
   const styles = { good: (text: string) => `<${text}>`, bad: (text: string) => `[${text}]`, faint: plain };

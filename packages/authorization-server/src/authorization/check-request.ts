@@ -94,12 +94,12 @@ export function unmetAuthentication(
   if (isSufficient(acrValues, authentication)) return null;
   const isFederated = authentication?.methods.includes('fed') === true;
   const way = isFederated
-    ? 'Sign in with two factors at the identity provider'
-    : `Add an authenticator app or a passkey at ${new URL(issuer).origin}/account`;
+    ? ' at the identity provider'
+    : `: with an authenticator app or a passkey, which you can add at ${new URL(issuer).origin}/account`;
   return new OAuthError(
     'unmet_authentication_requirements',
     acrValues.includes(TWO_FACTORS)
-      ? `This needs a sign-in with two factors. ${way}, then try again.`
+      ? `This needs a sign-in with two factors${way}. Then try again.`
       : `No sign-in here is of a class that acr_values names: there are ${ONE_FACTOR} and ${TWO_FACTORS}.`,
   );
 }

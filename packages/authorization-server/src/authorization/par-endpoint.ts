@@ -36,8 +36,9 @@ export function createPushedRequestEndpoint(context: AuthorizationContext, servi
     async handle(request: HttpRequest, connection: ConnectionInfo) {
       const form = await readFormBody(request);
       const client = await authenticate(request, form, connection);
-      // It is REQUIRED of every authorization request, also where other credentials name the client. RFC 9126 §2.1
-      form.required('client_id');
+      // It is REQUIRED of every authorization request, also where other credentials name the client; a signed request has it inside.
+      // RFC 9126 §2.1, §3
+      if (form.one('request') === undefined) form.required('client_id');
       const proof = hasProof(request) ? await proofs.verify(request, '/par') : null;
       if (form.one('request_uri') !== undefined)
         throw new OAuthError('invalid_request', 'A pushed request cannot contain request_uri.');

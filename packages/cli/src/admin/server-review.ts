@@ -54,9 +54,10 @@ async function decide(
 ): Promise<Output> {
   if (names.length > 0 && flags.all === true) throw new Error('Name tools, or use --all: not both.');
   const paths = settings.servers.map((server) => server.path);
-  if (paths.length > 0 && !paths.includes(path))
-    throw new Error(`There is no server at ${cleanLine(path)}; there are ${paths.join(', ')}`);
   const pending = await findPending(tools, path);
+  // Of a server that was removed, definitions may still wait.
+  if (pending.length === 0 && paths.length > 0 && !paths.includes(path))
+    throw new Error(`There is no server at ${cleanLine(path)}; there are ${paths.join(', ')}`);
   const unknown = names.find((name) => !pending.some((pin) => pin.name === name));
   if (unknown !== undefined || pending.length === 0) throw nothingWaits(path, unknown, processContext);
   // Only reviewed tools are approved by name; approving all that are pending requires a flag.

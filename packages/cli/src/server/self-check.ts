@@ -1,6 +1,7 @@
 /** The self-check: fetches the advertised URLs through the public URL, as a client would, and reports what a proxy breaks. */
+import { explainConnectionError } from '@portcullis/http';
 import { resourceMetadataUrls } from '@portcullis/protocol';
-import { codeOf, reasonOf } from '../errors.ts';
+import { reasonOf } from '../errors.ts';
 import { type Json, parseJson } from '../json.ts';
 
 export interface AdvertisedUrls {
@@ -50,8 +51,6 @@ function joinUnreachable(issues: readonly string[]): readonly string[] {
     others.length === 0 ? first : first.replace(UNREACHABLE, ` and ${others.length} more${UNREACHABLE}`),
   );
 }
-
-const UNKNOWN_AUTHORITY = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/;
 
 interface Fetched {
   readonly issue: string | null;
@@ -185,10 +184,7 @@ async function send(url: string, init: RequestInit): Promise<ReceivedResponse | 
     return { status: response.status, headers: response.headers, body: await response.text() };
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    const reason = UNKNOWN_AUTHORITY.test(String(codeOf(cause)))
-      ? 'its certificate was issued by an unknown authority: add that authority with NODE_EXTRA_CA_CERTS'
-      : reasonOf(cause);
-    return `${url}${UNREACHABLE}${reason}`;
+    return `${url}${UNREACHABLE}${explainConnectionError(error) ?? reasonOf(cause)}`;
   }
 }
 

@@ -16,8 +16,8 @@ import { createProviderTransport, type ProviderTransport } from './transport.ts'
 export interface FederatedLoginSecrets {
   readonly verifier: string;
   readonly nonce: string;
-  /** The issuer that it was started at. */
-  readonly issuer: string;
+  /** The issuer that it was started at; missing if version 0.1.0 started it, which may run beside this one. */
+  readonly issuer?: string;
 }
 
 /** Every method throws `IdentityProviderError`. */
@@ -78,7 +78,7 @@ export function createProviderClient(
     redeemCode: (parameters, approvedScopes, state, { verifier, nonce, issuer }) =>
       withServer(async (server) => {
         // A code of the issuer that was configured before.
-        if (issuer !== identityProvider.provider.issuer)
+        if (issuer !== undefined && issuer !== identityProvider.provider.issuer)
           throw new IdentityProviderError('misbehaved', 'the login was started at another issuer');
         const comparable = withComparableIssuer(parameters, identityProvider);
         const checked = oauth.validateAuthResponse(server, client(), comparable, state);

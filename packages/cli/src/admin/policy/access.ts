@@ -1,13 +1,11 @@
 /** `portcullis access`: what a user, or the members of a group, may call, and by which rules. */
 import {
   createPrincipals,
-  findGroups,
   listAccess,
   type Principals,
   type ServerAccess,
   type SupposedToken,
 } from '@portcullis/admin/operations';
-import { createAccountAdministration } from '@portcullis/authorization-server';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { AccessPrincipal } from '@portcullis/policy';
 import type { Command } from 'commander';
@@ -17,7 +15,7 @@ import { columns } from '../../terminal/columns.ts';
 import { requireAccount } from '../accounts.ts';
 import { findServers } from '../configured-servers.ts';
 import { addSubcommand } from '../subcommand.ts';
-import { issuerOf, type Tools, withStore } from '../with-store.ts';
+import { issuerOf, withStore } from '../with-store.ts';
 
 interface AccessFlags {
   readonly user?: string;
@@ -58,16 +56,9 @@ async function showAccess(flags: AccessFlags, processContext: ProcessContext): P
       const { findApprovedHints } = await import('@portcullis/gateway');
       return findApprovedHints(tools.store, server);
     };
-    if (group !== undefined && !(await hasMembers(group, tools, issuer)))
-      processContext.complain(`no user is in the group ${cleanLine(group)} now`);
     return listAccess({ servers, findHints, principalAt, client, now: tools.clock() });
   });
   processContext.write(flags.json ? `${cleanJson(found)}\n` : accessText(found, [], { ...flags }));
-}
-
-async function hasMembers(name: string, tools: Tools, issuer: string): Promise<boolean> {
-  const groups = await findGroups(createAccountAdministration({ ...tools, issuer }));
-  return groups.some((group) => group.name === name);
 }
 
 /** The caller at each server; `null`: one without an access token. */
