@@ -1,5 +1,4 @@
 /** The options of an authorization server: joins what the slices declare, and checks the rules between options once, at startup. */
-
 import { findSimilarName, suggestName } from '@portcullis/protocol';
 import * as z from 'zod';
 import { approvalOptions } from './approvals/options.ts';

@@ -121,7 +121,7 @@ Considered:
     await store.saveFirstPins(list, [{ name: 'seen', hash: 'a', definition: '{"name":"seen"}' }], 1);
     await store.close();
     expect(await explained('unseen')).toContain(
-      '\nrefused: no definition of this tool is approved (npm run -s portcullis -- servers review)\n',
+      '\nrefused, by servers[0].review: no definition of this tool is approved\n  npm run -s portcullis -- servers review lists the definitions that wait\n',
     );
     expect(await explained('seen')).toContain('\nallowed\n');
   });

@@ -25,7 +25,7 @@ const RESULTS: Readonly<Record<string, object>> = {
 /** A backend of revision 2026-07-28 at `/mcp`, also merged at `/all`. */
 async function start({ isStream = false, results = RESULTS, written = null as string | null } = {}) {
   const backend = await startBackend(({ body }, response) => {
-    const { id, method } = JSON.parse(body);
+    const { id, method } = JSON.parse(body || '{}');
     const message = { jsonrpc: '2.0', id, result: { resultType: 'complete', ...results[method] } };
     const isWritten = written !== null && method !== 'server/discover';
     if (!isStream && !isWritten) return json(response, message);

@@ -43,7 +43,7 @@ async function startOverHttp(): Promise<object> {
   const clients = new Map<string, { readonly capabilities: object; readonly protocolVersion: string }>();
   const backend = await startBackend(({ method: verb, body, headers }, response) => {
     if (verb !== 'POST') return void response.writeHead(verb === 'DELETE' ? 200 : 405).end();
-    const { id, method, params } = JSON.parse(body);
+    const { id, method, params } = JSON.parse(body || '{}');
     if (id === undefined) return void response.writeHead(202).end();
     const respond = (result: object) => json(response, { jsonrpc: '2.0', id, result });
     if (method === 'initialize') {

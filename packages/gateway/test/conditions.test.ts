@@ -238,7 +238,7 @@ describe('a condition on the network', () => {
   it('decides in the lists of a server that merges others as in their own', async () => {
     const backend = await startBackend(({ method, body }, response) => {
       if (method !== 'POST') return void response.writeHead(405).end();
-      const { id } = JSON.parse(body);
+      const { id } = JSON.parse(body || '{}');
       const listed = ['near', 'far'].map((name) => ({ name, inputSchema: { type: 'object' } }));
       const result = { ...INITIALIZED, tools: listed };
       if (id === undefined) response.writeHead(202).end();

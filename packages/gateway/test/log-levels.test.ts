@@ -21,7 +21,7 @@ async function errorOf(response: Response): Promise<unknown> {
 /** A client with a session at a backend of revision 2026-07-28 with these capabilities. */
 async function startAtStateless(capabilities: object) {
   const backend = await startBackend(({ body }, response) => {
-    const { id, method } = JSON.parse(body);
+    const { id, method } = JSON.parse(body || '{}');
     const result =
       method === 'server/discover'
         ? { supportedVersions: ['2026-07-28'], capabilities }

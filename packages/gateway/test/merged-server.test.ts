@@ -47,7 +47,7 @@ async function setUp(rules: Partial<GatewayServerOptions> = {}) {
   const backend = await startBackend(({ method: verb, body }, response) => {
     if (state.isDown) return void response.socket?.destroy();
     if (verb !== 'POST') return void response.writeHead(405).end();
-    const { id, method, params = {} } = JSON.parse(body);
+    const { id, method, params = {} } = JSON.parse(body || '{}');
     if (id === undefined) return void response.writeHead(202).end();
     json(response, { jsonrpc: '2.0', id, result: resultOf(method, params) });
   });

@@ -97,7 +97,7 @@ describe('the headers of a session in a stateless request', () => {
 
   it('are not sent to a backend over HTTP', async () => {
     const backend = await startBackend(({ body }, response) => {
-      const { id } = JSON.parse(body);
+      const { id } = JSON.parse(body || '{}');
       json(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', content: [] } });
     });
     onTestFinished(() => backend.close());
@@ -139,7 +139,7 @@ describe('a subscription to many resources whose client leaves', () => {
     const waiting: (() => void)[] = [];
     const backend = await startBackend(async ({ body, method: verb }, response) => {
       if (verb !== 'POST') return void response.writeHead(405).end();
-      const { id, method, params } = JSON.parse(body);
+      const { id, method, params } = JSON.parse(body || '{}');
       if (method === 'server/discover') return void response.writeHead(400).end();
       if (id === undefined) return void response.writeHead(202).end();
       if (method.startsWith('resources/')) {

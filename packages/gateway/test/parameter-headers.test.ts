@@ -18,7 +18,7 @@ const LONG = 'x'.repeat(300_000);
 async function start() {
   let properties: object | null = PROPERTIES;
   const backend = await startBackend(({ body }, response) => {
-    const { id, method, params } = JSON.parse(body);
+    const { id, method, params } = JSON.parse(body || '{}');
     if (method === 'tools/list' && properties === null) return void response.writeHead(500).end();
     const isLast = params?.cursor === 'next';
     const tools = isLast ? [{ name: 'pay', inputSchema: { type: 'object', properties } }] : [];

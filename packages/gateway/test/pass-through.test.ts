@@ -165,7 +165,7 @@ describe('a request to a server behind the gateway', () => {
 describe('a session of a backend', () => {
   const withSession: Respond = ({ body, method, headers }, response) => {
     if (method === 'DELETE') return void response.writeHead(204).end();
-    const { method: called, id } = JSON.parse(body);
+    const { method: called, id } = JSON.parse(body || '{}');
     if (called !== 'initialize' && headers['mcp-session-id'] !== 'backend-id')
       return void response.writeHead(404).end();
     json(response, { jsonrpc: '2.0', id, result: {} }, { 'mcp-session-id': 'backend-id' });

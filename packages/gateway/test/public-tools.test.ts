@@ -22,7 +22,7 @@ async function startShop(): Promise<TestBackend> {
   let sessions = 0;
   const backend = await startBackend(({ method: verb, body, headers }, response) => {
     if (verb !== 'POST') return void response.writeHead(verb === 'DELETE' ? 200 : 405).end();
-    const { id, method, params } = JSON.parse(body);
+    const { id, method, params } = JSON.parse(body || '{}');
     if (id === undefined) return void response.writeHead(202).end();
     const send = (result: unknown, more = {}) => json(response, { jsonrpc: '2.0', id, result }, more);
     if (method === 'initialize') {

@@ -20,7 +20,7 @@ async function setUp() {
   const hanging: (() => void)[] = [];
   const backend = await startBackend(({ method: verb, body }, response) => {
     if (verb !== 'POST') return void response.writeHead(405).end();
-    const { id, method, params } = JSON.parse(body);
+    const { id, method, params } = JSON.parse(body || '{}');
     if (id === undefined) return void response.writeHead(202).end();
     if (method === 'server/discover') return void response.writeHead(400).end();
     const answer = () => json(response, { jsonrpc: '2.0', id, result: { content: [] } });

@@ -22,7 +22,7 @@ const TOOLS = [
 
 async function behind(more: Partial<GatewayServerOptions> = { toolChallenges: ['openai-mcp'] }) {
   const backend = await startBackend(({ body }, response) => {
-    const { id, method } = JSON.parse(body);
+    const { id, method } = JSON.parse(body || '{}');
     json(response, {
       jsonrpc: '2.0',
       id,

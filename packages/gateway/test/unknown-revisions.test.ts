@@ -9,7 +9,7 @@ const META = 'io.modelcontextprotocol/';
 /** @param isStateless whether the backend is of revision 2026-07-28, which answers for itself, or has sessions */
 async function start(isStateless: boolean) {
   const backend = await startBackend(({ body, headers }, response) => {
-    const { id, method } = JSON.parse(body);
+    const { id, method } = JSON.parse(body || '{}');
     const own = { supportedVersions: ['2026-07-28', '2027-01-01'], capabilities: {} };
     if (isStateless && method === 'initialize') return void response.writeHead(400).end();
     if (isStateless) return json(response, { jsonrpc: '2.0', id, result: own });

@@ -6,6 +6,7 @@ export { compareLines } from './compare-lines.ts';
 export { listAccess, type ServerAccess } from './policy/access.ts';
 export {
   createPolicyFinder,
+  decideByReview,
   explainWithoutArguments,
   type FindPolicy,
   type NamedOperation,

@@ -1,5 +1,4 @@
 /** Branding of the pages: logo, accent colour, texts and links, checked so that no page becomes unreadable. */
-
 import { suggestName } from '@portcullis/protocol';
 import * as z from 'zod';
 import {

@@ -25,9 +25,8 @@ ${field({ name: 'role', label: 'Role in the administration', choices: ROLES, val
     if (email.length > 300) throw new OperationError('invalid', 'The email address is too long.');
     const { form } = request;
     const name = (form['name'] ?? '').slice(0, 200);
-    const { account, link } = await inviteUser(request, {
-      ...{ email, name, role: readRole(request), groups: readGroups(request) },
-    });
+    const given = { email, name, role: readRole(request), groups: readGroups(request) };
+    const { account, link } = await inviteUser(request, given);
     const owner = html`<a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>`;
     return {
       title: link === null ? 'The invitation is on its way' : 'The invitation is ready',

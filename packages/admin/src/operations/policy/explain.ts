@@ -9,6 +9,7 @@ import { findUser } from '../users.ts';
 import { listAccess, type ServerAccess } from './access.ts';
 import {
   createPolicyFinder,
+  decideByReview,
   type ExplainedDecision,
   explainWithoutArguments,
   type NamedOperation,
@@ -46,35 +47,26 @@ export interface ExplainedCall extends ExplainedDecision {
 export async function explainCall(admin: Administration, given: SupposedCall): Promise<ExplainedCall> {
   const { store, clock } = admin;
   const servers = { servers: admin.servers() };
-  const { server, operation, policy } = (await createPolicyFinder(servers))(given);
+  const found = (await createPolicyFinder(servers))(given);
+  const { server, operation, policy } = found;
   const caller = given.user === undefined ? null : await callerOf(admin, given, given.user);
   const approved = await findApprovedHints(store, server);
-  const hints = operation.tool === null ? null : approved.get(operation.tool);
   const explained = policy.explain({
     principal: caller?.principal ?? null,
     operation,
     server: server.path,
-    annotations: hints ?? null,
+    annotations: approved.get(operation.tool ?? '') ?? null,
     arguments: argumentsOf(given, operation.tool),
     now: clock(),
     network: '',
   });
-  // On first use, every definition is approved; from then on a tool without one is hidden and refused.
-  const isUnapproved = hints === undefined && approved.size > 0 && server.review === 'first-use';
-  const isRefused = explained.decision.kind === 'deny' || explained.decision.kind === 'challenge';
-  const at = `servers[${servers.servers.findIndex(({ path }) => path === server.path)}].review`;
   return {
     ...explained,
-    ...(isUnapproved && !isRefused && { decision: unapproved(at) }),
+    decision: decideByReview(explained.decision, found, approved, servers.servers),
     server,
     notGrantable: caller?.notGrantable ?? [],
   };
 }
-
-const unapproved = (rule: string): ExplainedDecision['decision'] => ({
-  kind: 'deny',
-  because: { rule, reason: 'no definition of this tool is approved' },
-});
 
 async function callerOf(admin: Administration, given: SupposedCall, user: string) {
   const { principalOf } = createPrincipals({ servers: admin.servers() }, admin, admin.issuer);

@@ -9,6 +9,7 @@ import {
   type AccessPrincipal,
   type explainAccess,
   loadConditions,
+  type PolicyDecision,
   type ToolAnnotations,
 } from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/protocol';
@@ -80,6 +81,23 @@ export type FindPolicy = Awaited<ReturnType<typeof createPolicyFinder>>;
 
 /** A decision, and what was considered. */
 export type ExplainedDecision = ReturnType<typeof explainAccess>;
+
+/**
+ * On first use, every definition is approved; once the gateway knows the tools of a server, a tool without one is hidden and refused,
+ * unless the rules refuse it finally before. @param approved tools with an approved definition
+ */
+export function decideByReview(
+  decision: PolicyDecision,
+  { server, operation: { tool } }: DecidingPolicy,
+  approved: ReadonlyMap<string, unknown>,
+  servers: readonly GatewayServer[],
+): PolicyDecision {
+  const isUnknown = tool !== null && approved.size > 0 && !approved.has(tool);
+  if (server.review !== 'first-use' || !isUnknown || ['deny', 'challenge'].includes(decision.kind))
+    return decision;
+  const rule = `servers[${servers.findIndex(({ path }) => path === server.path)}].review`;
+  return { kind: 'deny', because: { rule, reason: 'no definition of this tool is approved' } };
+}
 
 /** The token has no claims of a sign-in; conditions on arguments stay open. */
 export function explainWithoutArguments(

@@ -2,6 +2,7 @@
 import {
   createPolicyFinder,
   createPrincipals,
+  decideByReview,
   type NamedOperation,
   operationText,
   type Principals,
@@ -22,7 +23,7 @@ import { cleanJson, cleanLine } from '../../terminal/clean.ts';
 import { columns } from '../../terminal/columns.ts';
 import { requireAccount } from '../accounts.ts';
 import { findServers } from '../configured-servers.ts';
-import { issuerOf, type Tools, withStore } from '../with-store.ts';
+import { issuerOf, withStore } from '../with-store.ts';
 import { consideredText, decisionText } from './decision-text.ts';
 
 export interface ExplainFlags extends NamedOperation {
@@ -42,9 +43,11 @@ export async function explain(flags: ExplainFlags, processContext: ProcessContex
   const issuer = issuerOf(configured.installation.settings);
   const text = await withStore(configured.installation, async (tools) => {
     const caller = await callerOf(flags, createPrincipals(configured, tools, issuer));
-    const tool = await findTool(found, tools);
+    const { findApprovedHints } = await import('@portcullis/gateway');
+    const approved = await findApprovedHints(tools.store, found.server);
     const review = `${processContext.command} servers review`;
-    return explanationText(found, { flags, caller, ...tool, review, now: tools.clock() });
+    const { servers } = configured;
+    return explanationText(found, { flags, caller, approved, servers, review, now: tools.clock() });
   });
   processContext.write(text);
   if (configured.installation.settings.policy?.authzen !== undefined)
@@ -69,30 +72,21 @@ async function callerOf(
   });
 }
 
-/**
- * `hints`: those of the tool's approved definitions; `null`: it has none. `isUnapproved`: the gateway knows the tools of the server,
- * and refuses this one.
- */
-async function findTool({ server, operation }: DecidingPolicy, { store }: Tools) {
-  if (operation.tool === null) return { hints: null, isUnapproved: false };
-  const { findApprovedHints } = await import('@portcullis/gateway');
-  const approved = await findApprovedHints(store, server);
-  const hints = approved.get(operation.tool) ?? null;
-  return { hints, isUnapproved: server.review === 'first-use' && approved.size > 0 && hints === null };
-}
-
 interface Supposed {
   readonly flags: ExplainFlags;
   readonly caller: SupposedPrincipal | null;
-  readonly hints: ToolAnnotations | null;
-  readonly isUnapproved: boolean;
+  /** The hints of approved tools. */
+  readonly approved: ReadonlyMap<string, ToolAnnotations>;
+  readonly servers: readonly GatewayServer[];
   /** The command that reviews definitions. */
   readonly review: string;
   readonly now: number;
 }
 
-function explanationText({ server, operation, policy }: DecidingPolicy, given: Supposed): string {
-  const { flags, caller, hints, isUnapproved, review, now } = given;
+function explanationText(found: DecidingPolicy, given: Supposed): string {
+  const { server, operation, policy } = found;
+  const { flags, caller, approved, servers, review, now } = given;
+  const hints = approved.get(operation.tool ?? '') ?? null;
   const request: AccessRequest = {
     principal: caller?.principal ?? null,
     operation,
@@ -102,19 +96,18 @@ function explanationText({ server, operation, policy }: DecidingPolicy, given: S
     now,
     network: flags.network ?? '',
   };
-  const { decision, considered } = policy.explain(request);
+  const { decision: byRules, considered } = policy.explain(request);
+  const decision = decideByReview(byRules, found, approved, servers);
   const notGrantable = caller?.notGrantable ?? [];
   if (flags.json)
-    return `${cleanJson({ server: server.path, operation, caller: request.principal, hints, isUnapproved, decision, considered, notGrantable })}\n`;
+    return `${cleanJson({ server: server.path, operation, caller: request.principal, hints, decision, considered, notGrantable })}\n`;
   const open = considered.filter(({ outcome }) => outcome === 'open');
   const limited = notGrantable.map(({ scope, reason }) => [`  ${scope}`, reason]);
   return [
     `${server.path}: ${cleanLine(operationText(operation))}\n`,
     columns(factsOf(request.principal, server, hints).map(([name, text]) => [`  ${name}`, cleanLine(text)])),
-    // What the rules refuse finally is refused first.
-    isUnapproved && decision.kind !== 'deny' && decision.kind !== 'challenge'
-      ? `refused: no definition of this tool is approved (${review})\n`
-      : decisionText(decision, open),
+    decisionText(decision, open),
+    decision === byRules ? '' : `  ${review} lists the definitions that wait\n`,
     'Considered:\n',
     considered.length === 0 ? '  no rule\n' : consideredText(considered),
     ...(limited.length === 0 ? [] : ['Scopes that the user cannot be granted:\n', columns(limited)]),
