@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { reservePort } from '../support/ports.ts';
 import { type Session, sessionOf } from './sdks.ts';
 
 const proxy = join(createRequire(import.meta.url).resolve('mcp-remote/package.json'), '../dist/proxy.js');
@@ -27,13 +28,19 @@ export interface LocalOptions {
   readonly folder?: string;
 }
 
+/** Of each folder, whose client is registered with it. mcp-remote itself chooses one that systems may have assigned. */
+const ports = new Map<string, number>();
+
 /** It opens a browser command that does nothing. */
 export async function connectByProxy(resource: string, options: LocalOptions = {}): Promise<Local> {
   const own = options.folder === undefined ? await mkdtemp(join(tmpdir(), 'portcullis-mcp-remote-')) : null;
+  const folder = options.folder ?? own ?? '';
+  const port = ports.get(folder) ?? (await reservePort());
+  ports.set(folder, port);
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [proxy, resource, ...(options.flags ?? [])],
-    env: { MCP_REMOTE_CONFIG_DIR: options.folder ?? own ?? '', BROWSER: 'true' },
+    args: [proxy, resource, String(port), ...(options.flags ?? [])],
+    env: { MCP_REMOTE_CONFIG_DIR: folder, BROWSER: 'true' },
     stderr: 'pipe',
   });
   const shown: string[] = [];
