@@ -2,7 +2,7 @@
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { registerTracer } from '@portcullis/http/tracing';
+import { registerTracer } from '@portcullis/protocol';
 import { onTestFinished } from 'vitest';
 
 /** Registers the SDK, until the test has finished. @returns the spans that have ended */

@@ -1,7 +1,7 @@
 /** Calls that are traced: their spans, and the trace context that reaches the backend, in the headers and in the message. */
 import { SpanKind } from '@opentelemetry/api';
 import { traceWithOpenTelemetry } from '@portcullis/http/opentelemetry';
-import { registerTracer } from '@portcullis/http/tracing';
+import { registerTracer } from '@portcullis/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { recordSpans } from '../../../tests/support/recorded-spans.ts';
 import type { GatewayServerOptions } from '../src/options.ts';

@@ -1,6 +1,6 @@
 /** Spans by the API of OpenTelemetry, as its SDK records them. */
 import { traceWithOpenTelemetry } from '@portcullis/http/opentelemetry';
-import { currentTracer, inSpan, startSpan, type TraceContext } from '@portcullis/http/tracing';
+import { currentTracer, inSpan, startSpan, type TraceContext } from '@portcullis/protocol';
 import { afterEach, expect, it } from 'vitest';
 import { endTracing, recordSpans } from '../../../tests/support/recorded-spans.ts';
 

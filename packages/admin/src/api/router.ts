@@ -1,8 +1,7 @@
 /** Runs the endpoints: finds one, validates the request, checks what it depends on, and writes the response. */
 import { hash } from 'node:crypto';
 import { readJsonBody, respondJson, toResponse } from '@portcullis/http';
-import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
-import { OAuthError } from '@portcullis/protocol';
+import { inHttpSpan, OAuthError, startEndpointSpan } from '@portcullis/protocol';
 import type { Administration, AuthorizedCaller, Operator } from '../operations/administration.ts';
 import { API_PATH } from '../settings.ts';
 import type { Endpoint } from './endpoint.ts';

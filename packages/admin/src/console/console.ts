@@ -14,8 +14,7 @@ import {
   toResponse,
   withSecurityHeaders,
 } from '@portcullis/http';
-import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
-import { acrOf, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
+import { acrOf, inHttpSpan, satisfiesAcr, startEndpointSpan, TWO_FACTORS } from '@portcullis/protocol';
 import type { Administration } from '../operations/administration.ts';
 import type { FindRole } from '../roles.ts';
 import { CONSOLE_PATH, links, sectionOf } from './links.ts';

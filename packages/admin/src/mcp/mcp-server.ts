@@ -7,8 +7,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { CallApprovals } from '@portcullis/authorization-server';
-import { inSpan, readTraceContext, startSpan, type TraceContext } from '@portcullis/http/tracing';
 import type { RequiredApproval } from '@portcullis/policy';
+import { inSpan, readTraceContext, startSpan, type TraceContext } from '@portcullis/protocol';
 import type { McpOperation } from '@portcullis/resource-server';
 import * as z from 'zod';
 import { ProblemError } from '../api/problem.ts';

@@ -1,8 +1,7 @@
 /** Correlates audit events: with their request's network, and along one authorization from discovery to the first use of its token. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ConnectionInfo } from '@portcullis/http';
-import { currentTracer } from '@portcullis/http/tracing';
-import { createLruCache, networkPrefixOf } from '@portcullis/protocol';
+import { createLruCache, currentTracer, networkPrefixOf } from '@portcullis/protocol';
 import type { AuthorizationEvent, ComponentEvent, EventSink, MetadataDiscovery } from './events.ts';
 
 const requestContext = new AsyncLocalStorage<ConnectionInfo>();

@@ -1,8 +1,7 @@
 /** Error pages: what happened, who can fix it, and a reference that is also in the audit log. */
 import { randomInt } from 'node:crypto';
 import type { HttpResponse } from '@portcullis/http';
-import { currentTracer } from '@portcullis/http/tracing';
-import { OAuthError } from '@portcullis/protocol';
+import { currentTracer, OAuthError } from '@portcullis/protocol';
 import type { RejectionFacts } from '../audit/events.ts';
 import type { ServerContext } from '../context.ts';
 import { type ErrorPage, errorPageContent } from '../ui/error-pages.ts';

@@ -12,8 +12,7 @@ import {
   withHeaders,
   withSecurityHeaders,
 } from '@portcullis/http';
-import { inHttpSpan, startEndpointSpan } from '@portcullis/http/tracing';
-import { OAuthError } from '@portcullis/protocol';
+import { inHttpSpan, OAuthError, startEndpointSpan } from '@portcullis/protocol';
 import type { EventSink } from '../audit/events.ts';
 
 /** One method of one path. */

@@ -1,7 +1,7 @@
 /** Which headers pass, in each direction, which have to agree with the body, and after which response the connection closes. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { decodeHeaderValue } from '@portcullis/http';
-import { currentTracer } from '@portcullis/http/tracing';
+import { currentTracer } from '@portcullis/protocol';
 import { PARAMETER_HEADER, refuseBatchIn, STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
 import { LINGERING_CLOSE } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';

@@ -10,7 +10,7 @@ import {
   type SpanStart,
   startSpan,
   type TraceContext,
-} from '@portcullis/http/tracing';
+} from '@portcullis/protocol';
 import type { CallDecision, CallOutcome } from '../audit/call-record.ts';
 import { MAX_TOOL_NAME } from '../limits.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';

@@ -1,5 +1,5 @@
 /** Writes a trace context into `params._meta` of a message on its way to the backend. @see MCP SEP-414 */
-import type { TraceContext } from '@portcullis/http/tracing';
+import type { TraceContext } from '@portcullis/protocol';
 import { scanBody } from '../messages/body-scanner.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import { type Edit, withEdits } from '../sessions/message-handles.ts';

@@ -1,6 +1,5 @@
 /** A `fetch` with an SSRF guard, for URLs from untrusted sources such as client metadata and discovery documents. */
-import { beforeAbort } from '@portcullis/protocol';
-import { inHttpSpan, type SpanStart, startSpan } from '../tracing/tracing.ts';
+import { beforeAbort, inHttpSpan, type SpanStart, startSpan } from '@portcullis/protocol';
 import { type EgressProxy, usesProxy, withoutBrackets } from './egress-proxy.ts';
 import { type ResolveHost, resolveBySystem } from './name-servers.ts';
 import { OutboundError } from './outbound-error.ts';

@@ -12,7 +12,13 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import { registerTracer, type Span, type SpanStart, type TraceContext, type Tracer } from './tracing.ts';
+import {
+  registerTracer,
+  type Span,
+  type SpanStart,
+  type TraceContext,
+  type Tracer,
+} from '@portcullis/protocol';
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 

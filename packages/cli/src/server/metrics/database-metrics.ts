@@ -1,5 +1,5 @@
 /** Metrics of the database: how long operations take and wait, and how far sweeping is behind. */
-import { currentTracer, inSpan, type Span } from '@portcullis/http/tracing';
+import { currentTracer, inSpan, type Span } from '@portcullis/protocol';
 import type { FullStore, PoolStatistics } from '@portcullis/store';
 import type { ClockSkew } from '../clock-skew.ts';
 import type { SweepProgress } from '../sweep-expired.ts';

@@ -13,7 +13,7 @@ import {
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import { traceWithOpenTelemetry } from '@portcullis/http/opentelemetry';
-import { registerTracer } from '@portcullis/http/tracing';
+import { registerTracer } from '@portcullis/protocol';
 import { version } from '../../manifest.ts';
 import type { Otlp } from '../../settings/otlp.ts';
 import type { Log } from '../log.ts';

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isMembers, type TransportFetch, type TransportRequest } from '@portcullis/http';
-import { currentTracer } from '@portcullis/http/tracing';
+import { currentTracer } from '@portcullis/protocol';
 import type { Dispatcher } from 'undici';
 import type { Addresses } from '../../addresses/addresses.ts';
 import { connectionFailure } from '../../addresses/connection-failure.ts';
