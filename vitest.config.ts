@@ -10,23 +10,23 @@ const ALL = ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'te
 const EXHAUSTIVE = [
   'tests/pages/{every-page,every-page-in-german,by-keyboard}.test.ts',
   'tests/resilience/*.test.ts',
-  'tests/federation/{provider-token-lifecycle,remote-protected-server,federated-login.browser}.test.ts',
-  'tests/interop/{expiry,status-lists,command,device,enterprise,mcp-remote,postgres,openid-client-methods,refusals,step-up-authentication}.test.ts',
-  'tests/interop/gateway/{doctor,rolling-restart}.test.ts',
-  'tests/interop/{admin,agents,backends,decision-points,frameworks,peers,scim}/*.test.ts',
+  'tests/federation/{provider-token-lifecycle,remote-protected-server,federated-login.browser,login-methods.browser}.test.ts',
+  'tests/interop/{examples,expiry,status-lists,command,device,enterprise,mcp-remote,postgres,openid-client-methods,refusals,step-up,step-up-authentication}.test.ts',
+  'tests/interop/{admin,agents,backends,decision-points,frameworks,gateway,peers,scim}/*.test.ts',
   'tests/fuzz/sockets.test.ts',
   'tests/performance/*.test.ts',
   'tests/proxies/*.test.ts',
-  'tests/recipes/back-up.test.ts',
+  'tests/recipes/{back-up,dev}.test.ts',
   'tests/release/charts/*.test.ts',
   'tests/release/linters/*.test.ts',
   'tests/release/{prometheus,syslog}/*.test.ts',
   'tests/security/shared-gateway.test.ts',
+  'packages/admin/test/console/look.browser.test.ts',
   'packages/authorization-server/test/shared-signals-burst.test.ts',
   'tests/upgrade/each-migration.test.ts',
   'packages/authorization-server/test/{outages,edge-cases.browser}.test.ts',
   'packages/cli/test/{client-network,memory,processes}.test.ts',
-  'packages/resource-server/test/framework-adapters.test.ts',
+  'packages/resource-server/test/{framework-adapters,readme}.test.ts',
   'packages/store/test/postgres.test.ts',
   'tests/documents/commands.test.ts',
 ];
@@ -110,7 +110,7 @@ const config: ViteUserConfig = defineConfig({
     // Tests make much garbage that dies at once: in a larger young generation it costs an eighth less processor time.
     execArgv: ['--max-semi-space-size=64'],
     // More than there are cores, because these tests also wait for clocks, processes and browsers.
-    maxWorkers: 5,
+    maxWorkers: 8,
     // Many tests start processes, which take half a minute on a very busy machine; the limits are for what never ends.
     testTimeout: 240_000,
     expect: { poll: { timeout: 100_000 } },
