@@ -363,15 +363,18 @@ describe('a federated login', () => {
   });
 
   /** The same browser at a process that was started meanwhile. */
-  async function restart(t: FederationScene, identityProvider: IdentityProviderOptions): Promise<Visitor> {
+  async function restart(
+    t: FederationScene,
+    ...identityProviders: readonly IdentityProviderOptions[]
+  ): Promise<Visitor> {
     const restarted = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
       masterKey: MASTER_KEY,
       resources: RESOURCES,
       clients: CLIENTS,
-      identityProviders: [identityProvider],
-      localAccounts: false,
+      identityProviders,
+      localAccounts: identityProviders.length === 0,
       clock: () => t.clock.now,
     });
     onTestFinished(() => restarted.close());
@@ -379,6 +382,32 @@ describe('a federated login', () => {
     for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
     return visitor;
   }
+
+  it('users of the only identity provider do not become local ones when it is no longer configured', async () => {
+    const { t } = await setFilesScene({ localAccounts: true });
+    const consent = await t.visitor.submit(await t.visitor.open(requestOf()), {}, '/login/files');
+    const { left } = await t.visitor.submit(consent, { decision: 'allow' });
+    const end = await openCallback(t.visitor, await signInAtProvider(t.visitor, left));
+    const { sub } = claimsOf((await redeemAt(t, end)).body['access_token']);
+    const visitor = await restart(t);
+    visitor.headers = {
+      'sec-fetch-site': 'none',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    };
+    const grantsOf = (accountId: unknown) => t.store.listGrants(String(accountId), t.clock.now, null, 9);
+    const before = await grantsOf(sub);
+    const login = await visitor.open(requestOf());
+    expect(login.path).toMatch(/^\/login/);
+    expect(textOf(await visitor.open('/account'))).not.toMatch(/Password|Passkeys|Two-step verification/);
+    expect((await visitor.open('/account/password')).path).toBe('/account');
+    expect(await grantsOf(sub)).toEqual(before);
+    // The consent of a local user is remembered.
+    const local = await visitor.submit(login, { email: EMAIL, password: PASSWORD }, '/login');
+    await redeemAt(t, await visitor.submit(local, { decision: 'allow' }));
+    expect((await visitor.open(requestOf())).left?.searchParams.get('code')).toBeTruthy();
+    expect(await grantsOf(sub)).toEqual(before);
+  });
 
   it('[GW-3P-15 GW-CONS-42] a federated login continues after a restart in the middle', async () => {
     const { files, t } = await setFilesScene();

@@ -30,12 +30,12 @@ export function createLinkedUsers(context: FederationContext) {
       return (await store.findAccount(accountId)) ?? created;
     },
     /** The identity provider that an account signs in with; `null`: a local account; `gone`: a provider that is no longer configured. */
-    async identityProviderOf(accountId: string): Promise<IdentityProvider | null | 'gone'> {
-      if (identityProviders.size === 0) return null;
-      const linked = await store.findLinkedIdentityByAccount(accountId);
-      if (linked === null) return null;
+    async identityProviderOf({ id, emailKey }: AccountRecord): Promise<IdentityProvider | null | 'gone'> {
+      // Only local accounts are found by an email address.
+      if (emailKey.includes('@')) return null;
+      const linked = await store.findLinkedIdentityByAccount(id);
       return (
-        [...identityProviders.values()].find(({ provider }) => provider.issuer === linked.issuer) ?? 'gone'
+        [...identityProviders.values()].find(({ provider }) => provider.issuer === linked?.issuer) ?? 'gone'
       );
     },
   };
@@ -78,8 +78,7 @@ export function createResolveLoginMethod(
   const [first = null] = identityProviders.values();
   const onlyProvider = !localAccounts && identityProviders.size === 1 ? first : null;
   return async (chosen, user) => {
-    if (identityProviders.size === 0) return { identityProvider: null, isSatisfied: true };
-    const own = user === null ? 'signed-out' : await linkedUsers.identityProviderOf(user.account.id);
+    const own = user === null ? 'signed-out' : await linkedUsers.identityProviderOf(user.account);
     const chosenProvider = chosen === null ? undefined : identityProviders.get(chosen);
     if (chosenProvider !== undefined) {
       return { identityProvider: chosenProvider, isSatisfied: own === chosenProvider };
