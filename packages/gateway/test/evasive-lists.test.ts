@@ -65,6 +65,8 @@ describe.each([
   });
 
   it.each([
+    ['a tool that is not allowed, beside a line separator', listOf(toolOf('hidden', ',"a":"\u2028"'))],
+    ['a tool that is not allowed, beside a paragraph separator', listOf(toolOf('hidden', ',"a":"\u2029"'))],
     ['a list in other case', listOf('', `,"Tools":[${HIDDEN}]`)],
     ['a tool with a second name in other case', listOf(toolOf('shown', ',"Name":"hidden"'))],
     ['a tool whose description is written in other case', listOf(toolOf('shown', ',"Description":"hidden"'))],
@@ -76,6 +78,7 @@ describe.each([
 
   it.each([
     ['a tool that is allowed', listOf(toolOf('shown', ',"meta":{"Name":1,"result":["é"]}'))],
+    ['a tool that is allowed, beside a line separator', listOf(toolOf('shown', ',"a":"\u2028"'))],
     ['a byte order mark', `\ufeff${listOf(toolOf('shown'))}`],
     ['white space', ` \n${listOf(toolOf('shown'))} `.replaceAll('\n', ' ')],
   ])('passes as it is with %s', async (_what, written) => {

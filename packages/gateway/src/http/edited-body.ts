@@ -296,7 +296,8 @@ async function applyTo(bytes: Buffer, apply: MessageEdit['apply']): Promise<Buff
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-const DATA = /^data:? ?(.*)$/;
+/** Also U+2028 and U+2029, which end no line of an event stream. @see HTML §9.2.6 */
+const DATA = /^data:? ?(.*)$/s;
 
 function editEvent(event: Buffer, edit: MessageEdit, expected: ExpectedResponses): Buffer | Promise<Buffer> {
   const lines = event.toString().split(/\r\n|\n|\r/);
