@@ -195,6 +195,22 @@ it('T149 tools says why it starts a sign-in', async () => {
   expect(world.as.asked('/register')).toHaveLength(before + 1);
 });
 
+it('names the origin of the authorization endpoint where a server without resource metadata has it elsewhere', async () => {
+  const world = await createWorld({ resourceMetadata: false });
+  const endpoint = (path: string) => `${world.as.origin}${path}`;
+  world.server.on('GET /.well-known/oauth-authorization-server', {
+    body: {
+      issuer: world.issuer,
+      authorization_endpoint: endpoint('/authorize'),
+      token_endpoint: endpoint('/token'),
+      registration_endpoint: endpoint('/register'),
+    },
+  });
+  const { errors } = await computer.run(['tools', world.serverUrl]);
+  expect(errors).toContain(`Signing in at ${world.as.origin}, because there is no session yet.`);
+  expect(errors).not.toContain(`Signing in at ${world.server.origin}`);
+});
+
 it('[X-NEG-1] call --application declares its extension in the capabilities of every request, and other commands do not', async () => {
   const world = await createWorld();
   const capabilities: unknown[] = [];

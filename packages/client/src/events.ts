@@ -26,6 +26,8 @@ export type ClientEvent =
   | {
       readonly type: 'sign_in.started';
       readonly issuer: string;
+      /** Where the user signs in: the issuer, or the origin that a server without resource metadata names. */
+      readonly location: string;
       readonly reason: SignInReason;
       readonly scopes: Scopes;
       readonly scopeReasons: readonly string[];

@@ -17,7 +17,7 @@ export function noticeFor(event: ClientEvent): string | null {
   switch (event.type) {
     case 'sign_in.started': {
       const reason = SIGN_IN_REASONS[event.reason];
-      return reason === null ? null : `Signing in at ${cleanLine(event.issuer)}, because ${reason}.`;
+      return reason === null ? null : `Signing in at ${cleanLine(event.location)}, because ${reason}.`;
     }
     case 'client.registration_discarded':
       return `Registering the client again at ${cleanLine(event.issuer)}: ${cleanLine(event.reason)}`;
@@ -42,7 +42,7 @@ export function activityAfter(event: ClientEvent): string | null {
     case 'client.registered':
       return `Preparing the sign-in at ${cleanLine(event.issuer)}`;
     case 'sign_in.started':
-      return `Signing in at ${cleanLine(event.issuer)}`;
+      return `Signing in at ${cleanLine(event.location)}`;
     case 'sign_in.waiting':
       return 'Waiting for the other sign-in';
     case 'tokens.obtained':

@@ -19,16 +19,14 @@ export function explainDiscovery(
     listed.length === 1
       ? 'the only one in the metadata'
       : `the first usable one of ${listed.length}${describeUnusable(listed, issuer, refusals)}`;
+  const sentResource = `${isOld ? 'the endpoints are at another origin' : 'exactly as in the metadata'}; sent with every authorization and token request`;
   return [
     { about: 'profile', choice: profile.revision, reason: isPinned ? 'pinned by --revision' : revision },
     { about: 'authorization server', choice: issuer, reason: isOld ? ownIssuer : namedIssuer },
     {
       about: 'resource',
       choice: resource ?? 'none',
-      reason:
-        resource === null
-          ? 'this revision has no resource indicator'
-          : 'exactly as in the metadata; sent with every authorization and token request',
+      reason: resource === null ? 'this revision has no resource indicator' : sentResource,
     },
   ];
 }

@@ -98,6 +98,7 @@ export async function authorizationRequest(input: AuthorizationRequestInput): Pr
     server,
     account: input.account ?? 'default',
     issuer,
+    ...(metadata.issuer !== issuer && { responseIssuer: metadata.issuer }),
     issuerAdvertised: metadata.authorization_response_iss_parameter_supported === true,
     issuerRule: profile.responseIssuer,
     tokenEndpoint: requireTokenEndpoint(discovery),

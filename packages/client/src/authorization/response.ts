@@ -70,9 +70,10 @@ export function processAuthorizationResponse(
  */
 export function validateAuthorizationResponse(
   query: URLSearchParams,
-  { state, issuer, issuerAdvertised, issuerRule }: PendingAuthorization,
+  { state, issuer, responseIssuer = issuer, issuerAdvertised, issuerRule }: PendingAuthorization,
 ): string {
-  const response = readAuthorizationResponse(query, { state, issuer, issuerAdvertised, issuerRule });
+  const expected = { state, issuer: responseIssuer, issuerAdvertised, issuerRule };
+  const response = readAuthorizationResponse(query, expected);
   switch (response.kind) {
     case 'code':
       return response.code;

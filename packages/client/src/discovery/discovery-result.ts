@@ -10,7 +10,7 @@ import {
 } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ServerChallenge } from './challenge.ts';
-import { validateEndpointOrigins } from './endpoints.ts';
+import { hasForeignEndpoint, validateEndpointOrigins } from './endpoints.ts';
 import { requireNotAnnounced } from './resource-metadata.ts';
 
 /** Everything known about how a server is authorized. */
@@ -19,7 +19,10 @@ export interface DiscoveryResult {
   readonly profile: Profile;
   /** Canonical URL of the protected server. */
   readonly server: string;
-  /** The resource indicator as published by the server; `null` where the revision sends none. */
+  /**
+   * The resource indicator as published by the server, or its URL where it publishes none; `null` where the revision sends
+   * none.
+   */
   readonly resource: string | null;
   /** The identifier by which the authorization server was found: credentials are stored under it. */
   readonly issuer: string;
@@ -87,12 +90,13 @@ export function selectProfile(
  * @see RFC 8414 §2, RFC 8707 §2
  */
 export function buildDiscoveryResult(
-  { profile, server, challenge, resourceMetadata }: ProfileSelection,
+  { profile: selected, server, challenge, resourceMetadata }: ProfileSelection,
   issuer: string,
   metadata: AuthorizationServerMetadata | null,
   { trustedOrigins = [], resourceIndicators = {} }: DiscoveryExceptions = {},
 ): DiscoveryResult {
-  const published = profile.resourceIndicator === 'send' ? (resourceMetadata?.resource ?? null) : null;
+  const profile = profileForEndpoints(selected, issuer, metadata);
+  const published = profile.resourceIndicator === 'send' ? (resourceMetadata?.resource ?? server) : null;
   const resource = Object.hasOwn(resourceIndicators, issuer)
     ? (resourceIndicators[issuer] ?? null)
     : published;
@@ -108,4 +112,28 @@ export function buildDiscoveryResult(
     );
   }
   return { ...known, metadata: { issuer, ...defaultEndpoints(issuer) }, endpoints: 'default-paths' };
+}
+
+/**
+ * A server without resource metadata may name the authorization server of another server, to obtain a token for that one
+ * (mix-up attack). So requests to another origin name the resource, and its response is checked for the issuer.
+ * @see RFC 8707 §2, RFC 9207 §2.4
+ */
+function profileForEndpoints(
+  profile: Profile,
+  issuer: string,
+  metadata: AuthorizationServerMetadata | null,
+): Profile {
+  if (profile.metadataIssuer === 'exact' || metadata === null || !hasForeignEndpoint(metadata, issuer))
+    return profile;
+  return { ...profile, resourceIndicator: 'send', responseIssuer: 'rfc9207' };
+}
+
+/**
+ * Where users sign in, as text for them: the issuer, or the origin of the authorization endpoint where the revision does
+ * not check that the metadata is the issuer's.
+ */
+export function signInLocation({ metadata, issuer, profile }: DiscoveryResult): string {
+  if (profile.metadataIssuer === 'exact') return issuer;
+  return new URL(metadata.authorization_endpoint ?? metadata.token_endpoint ?? issuer).origin;
 }

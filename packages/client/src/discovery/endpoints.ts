@@ -53,6 +53,12 @@ function expectedOrigin(metadata: AuthorizationServerMetadata, issuer: string, p
   return new URL(metadata.token_endpoint ?? metadata.authorization_endpoint ?? issuer).origin;
 }
 
+/** Whether an endpoint is at another origin than the issuer. */
+export function hasForeignEndpoint(metadata: AuthorizationServerMetadata, issuer: string): boolean {
+  const { origin } = new URL(issuer);
+  return SECRET_ENDPOINTS.some((name) => new URL(metadata[name] ?? issuer).origin !== origin);
+}
+
 /** The token endpoint. @throws ClientError `metadata_invalid` when the metadata has none */
 export function requireTokenEndpoint({
   metadata,

@@ -62,6 +62,8 @@ export interface PendingAuthorization {
   readonly account: string;
   /** The validated issuer. */
   readonly issuer: string;
+  /** The issuer in the response, where it is not `issuer`. @see RFC 9207 §2.4 */
+  readonly responseIssuer?: string;
   /** Whether the metadata announces `iss` in authorization responses. @see RFC 9207 §3 */
   readonly issuerAdvertised: boolean;
   /** How the revision validates `iss`. */

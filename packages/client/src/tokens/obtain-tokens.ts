@@ -1,6 +1,7 @@
 /** Obtains tokens once at a time: single flight within a process, a lock among processes, and a cooldown after a failure. */
 import { isMachineGrant } from '../authorization/grant-settings.ts';
 import type { ServerChallenge } from '../discovery/challenge.ts';
+import { signInLocation } from '../discovery/discovery-result.ts';
 import { ClientError } from '../errors.ts';
 import type { SignInReason } from '../events.ts';
 import { credentialKeyFor } from '../registration/credential-owner.ts';
@@ -84,7 +85,8 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
     if (prepared === null) return null;
     const { issuer } = prepared.discovery;
     const { scopes, reasons } = prepared.plan;
-    emit({ type: 'sign_in.started', issuer, reason, scopes, scopeReasons: reasons });
+    const location = signInLocation(prepared.discovery);
+    emit({ type: 'sign_in.started', issuer, location, reason, scopes, scopeReasons: reasons });
     const key = credentialKeyFor(settings, issuer);
     // The sign-in may replace the registration; replaced tokens belong to the previous one.
     const before = await store.find(key);
