@@ -1,9 +1,19 @@
 /** Changes to an account need a credential in their own form, because a session can be copied. */
 import { describe, expect, it } from 'vitest';
-import { challengeOf, enrol, type Passkey } from './authenticator.ts';
+import { inSession } from '../../store/testing/samples.ts';
+import { challengeOf, enrol, type Passkey, USER_PRESENT } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
-import { ACCOUNT } from './server-under-test.ts';
-import { EMAIL, type Fields, PASSWORD, type Scene, type Sight, setScene, type Visitor } from './visitor.ts';
+import { ACCOUNT, NOTES } from './server-under-test.ts';
+import {
+  EMAIL,
+  type Fields,
+  PASSWORD,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+  type Visitor,
+} from './visitor.ts';
 
 interface Owner {
   readonly t: Scene;
@@ -14,11 +24,11 @@ interface Owner {
   readonly passkey: Passkey;
 }
 
-/** Ada has TOTP and a passkey, has just signed in, and her cookies were copied. */
+/** Ada has TOTP and a passkey, has just signed in with it, and her cookies were copied. */
 async function setUp(): Promise<Owner> {
   const t = await setScene();
   const passkey = await enrol(t);
-  await t.visitor.submit(await t.visitor.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+  await signInBy(t.visitor, passkey);
   const page = await t.visitor.submit(await t.visitor.open('/account/codes'), { password: PASSWORD });
   const secret = secretOn(page);
   const recovery = recoveryCodesOn(await t.visitor.submit(page, { code: codeOf(secret, t.clock.now) }));
@@ -26,6 +36,13 @@ async function setUp(): Promise<Owner> {
   const thief = t.newVisitor('203.0.113.9');
   for (const [name, value] of t.visitor.cookies) thief.cookies.set(name, value);
   return { t, thief, secret, recovery, passkey };
+}
+
+/** @param flags of the authenticator; by default, it has verified its user */
+async function signInBy(visitor: Visitor, passkey: Passkey, flags?: number): Promise<void> {
+  const login = await visitor.open('/login?to=account');
+  const credential = passkey.answer(challengeOf(login), flags === undefined ? {} : { flags });
+  await visitor.submit(login, { credential }, '/login/passkey');
 }
 
 interface Change {
@@ -192,5 +209,103 @@ describe('a copied session with a recent login', () => {
     const again = await setup(t.visitor);
     const done = await t.visitor.submit(again, { code: codeOf(secretOn(again), t.clock.now) });
     expect(recoveryCodesOn(done)).toHaveLength(10);
+  });
+});
+
+describe('a session of one factor, for an account with a passkey', () => {
+  /** Ada has a passkey; another browser signed in with one factor. */
+  async function setUpOne(flags?: number): Promise<Omit<Owner, 'secret' | 'recovery'>> {
+    const t = await setScene({ personalAccessTokens: true });
+    const passkey = await enrol(t);
+    const thief = t.newVisitor('203.0.113.9');
+    if (flags === undefined)
+      await thief.submit(await thief.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+    else await signInBy(thief, passkey, flags);
+    return { t, thief, passkey };
+  }
+
+  const WITHOUT_CODES: readonly Change[] = [
+    ...CHANGES.filter(({ action }) => !['/account/codes/off', '/account/codes/recovery'].includes(action)),
+    {
+      name: 'creating a personal access token',
+      page: '/connections/new-token',
+      action: '/connections/new-token',
+      done: async (_owner, { html }) => html.includes('name="days"'),
+    },
+  ];
+
+  /** Shows the page of a change that asks for a credential. */
+  const ask = async (visitor: Visitor, { page, action, fields }: Change) =>
+    visitor.submit(await visitor.open(page), { ...fields }, action);
+
+  it.each(WITHOUT_CODES)('$name needs more than the password with which it began', async (change) => {
+    const owner = { ...(await setUpOne()), secret: '', recovery: [] };
+    const { t, thief, passkey } = owner;
+    const before = t.snapshot();
+    const asked = await ask(thief, change);
+    expect(asked.html).not.toContain('name="password"');
+    expect(textOf(asked)).toContain('Lost your passkey?');
+    const refused = await thief.submit(asked, { password: PASSWORD });
+    expect([await change.done(owner, refused), t.snapshot()]).toEqual([false, before]);
+    // The owner, who may have signed in with the password as well, has the passkey.
+    const credential = passkey.answer(challengeOf(refused), { flags: USER_PRESENT });
+    expect(await change.done(owner, await thief.submit(refused, { credential }))).toBe(true);
+  });
+
+  it.each(WITHOUT_CODES)('$name needs more than the security key with which it began', async (change) => {
+    const owner = { ...(await setUpOne(USER_PRESENT)), secret: '', recovery: [] };
+    const { t, thief, passkey } = owner;
+    const asked = await ask(thief, change);
+    const accounts = () => Promise.all([t.store.listPasskeys(ACCOUNT), t.store.findTotpFactor(ACCOUNT)]);
+    const before = await accounts();
+    const credential = passkey.answer(challengeOf(asked), { flags: USER_PRESENT });
+    const refused = await thief.submit(asked, { credential });
+    expect([refused.status, await change.done(owner, refused), await accounts()]).toEqual([
+      400,
+      false,
+      before,
+    ]);
+    expect(await change.done(owner, await thief.submit(refused, { password: PASSWORD }))).toBe(true);
+  });
+
+  it.each(WITHOUT_CODES)('$name is confirmed by a passkey that verifies its user', async (change) => {
+    const owner = { ...(await setUpOne(USER_PRESENT)), secret: '', recovery: [] };
+    const { thief, passkey } = owner;
+    const asked = await ask(thief, change);
+    const credential = passkey.answer(challengeOf(asked));
+    expect(await change.done(owner, await thief.submit(asked, { credential }))).toBe(true);
+  });
+
+  it('which began before an authenticator app was set up needs its code', async () => {
+    const { t, secret } = await setUp();
+    const thief = t.newVisitor('203.0.113.9');
+    const factor = await t.store.findTotpFactor(ACCOUNT);
+    await t.store.removeTotpFactor(ACCOUNT);
+    await t.store.removePasskey(ACCOUNT, Buffer.from('credential of ada').toString('base64url'));
+    await thief.submit(await thief.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+    if (factor !== null)
+      await inSession(t.store, ACCOUNT, (session) => t.store.saveTotpFactor(factor, [], session));
+    const asked = await thief.open('/account/passkeys/add');
+    const before = t.snapshot();
+    const refused = await thief.submit(asked, { password: PASSWORD });
+    expect([refused.html.includes('data-passkey="create"'), t.snapshot()]).toEqual([false, before]);
+    const confirmed = await thief.submit(refused, { code: codeOf(secret, t.clock.now) });
+    expect(confirmed.html).toContain('data-passkey="create"');
+  });
+
+  it('loses what its password confirmed before there was a passkey', async () => {
+    const t = await setScene({ personalAccessTokens: true });
+    const path = '/connections/new-token';
+    const choice = { name: 'CI', resource: NOTES, days: '30', 'scope-0-notes:read': 'yes' };
+    await t.visitor.submit(await t.visitor.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+    const confirmed = async () => t.visitor.submit(await t.visitor.open(path), { password: PASSWORD });
+    const [first, second] = [await confirmed(), await confirmed()];
+    expect((await t.visitor.submit(first, choice, path)).html).toContain('portcullis_pat_');
+    const passkey = await enrol(t);
+    const before = t.snapshot();
+    const refused = await t.visitor.submit(second, choice, path);
+    expect([refused.html.includes('portcullis_pat_'), t.snapshot()]).toEqual([false, before]);
+    const again = await t.visitor.submit(refused, { credential: passkey.answer(challengeOf(refused)) });
+    expect((await t.visitor.submit(again, choice, path)).html).toContain('portcullis_pat_');
   });
 });

@@ -147,7 +147,9 @@ function codeOf(secret: string, now: number): string {
 
 /** Enables MFA with a TOTP code. @returns one of the recovery codes */
 async function setUpCodes(page: Page): Promise<string> {
-  await openConfirmed(page, '/account/codes');
+  await page.goto(`${stage.issuer}/account/codes`);
+  await page.getByRole('button', { name: 'Confirm with your passkey' }).click();
+  await page.waitForSelector('[name=code]');
   const secret = (await page.locator('.fact code').textContent())?.replaceAll(' ', '') ?? '';
   await page.fill('[name=code]', codeOf(secret, Date.now() / 1000));
   await page.getByRole('button', { name: 'Turn on' }).click();
@@ -232,6 +234,10 @@ describe('passkeys', () => {
     const { session, authenticatorId } = await plugIn(user);
     await signIn(user.page);
     await addPasskey(user.page, 'First');
+    // With it, so that the password confirms.
+    await user.context.clearCookies();
+    await user.page.goto(`${stage.issuer}/login?to=account`, { waitUntil: 'commit' });
+    await user.page.waitForURL(`${stage.issuer}/account`);
     await openConfirmed(user.page, '/account/passkeys/add');
     await user.page.waitForSelector('[name=name]');
     await user.page.getByRole('button', { name: 'Continue' }).click();

@@ -27,13 +27,16 @@ export interface ConfirmationPage {
   readonly email: string;
   /** Whether the user has an authenticator app. */
   readonly asksForCode: boolean;
+  /** Whether the password suffices beside what the session began with. */
+  readonly asksForPassword: boolean;
   /** `null`: the user has no passkey. */
   readonly passkeyOptions: PasskeyForm['options'] | null;
   readonly error: { readonly field: 'code' | 'password' | 'credential'; readonly message: string } | null;
 }
 
 export function confirmationPage(layout: Layout, page: ConfirmationPage): Markup {
-  const { change, error, asksForCode, passkeyOptions } = page;
+  const { change, error, asksForCode, asksForPassword, passkeyOptions } = page;
+  const needsPasskey = !asksForCode && !asksForPassword;
   const errorOf = (field: string) => (error?.field === field ? error.message : null);
   const codeField =
     asksForCode && mfaCodeField(layout.text('code.shown'), errorOf('code'), layout.text('code.recovery'));
@@ -49,15 +52,17 @@ ${change.why !== undefined && html`<p>${layout.text(change.why)}</p>`}
 <p>${layout.text('confirm.why')}</p>
 </div>
 ${errorOf('credential') !== null && html`<p class="wrong" role="alert">${errorOf('credential')}</p>`}
+${needsPasskey && html`<p class="note" data-without-passkeys>${layout.text('passkey.unknown')}</p>`}
 <div class="ways">
 ${codeField !== false && confirmationForm(layout, page, fields, codeField, true)}
-${confirmationForm(layout, page, fields, passwordField(layout, page, errorOf('password')), !asksForCode)}
+${asksForPassword && confirmationForm(layout, page, fields, passwordField(layout, page, errorOf('password')), !asksForCode)}
 ${
   passkeyOptions !== null &&
-  html`${passkeyForm(layout, { kind: 'get', action: change.action, options: passkeyOptions, fields, label: layout.text('passkey.instead') })}
+  html`${passkeyForm(layout, { kind: 'get', action: change.action, options: passkeyOptions, fields, label: layout.text(needsPasskey ? 'confirm.passkey' : 'passkey.instead'), main: needsPasskey })}
 ${pageScript(layout)}`
 }
 </div>
+${needsPasskey && html`<p class="fact"><a href="/login/forgotten?to=account">${layout.text('confirm.passkey-lost')}</a></p>`}
 <a class="button" href="${accountPaths.account}">${layout.text('passkey.cancel')}</a>`,
     accountPaths.account,
   );

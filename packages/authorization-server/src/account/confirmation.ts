@@ -26,20 +26,32 @@ export function createConfirmation(
   { factors, passkeys, authenticate, throttle, deviceCookies }: LocalLogin,
 ) {
   const challengeBinding = ({ sessionHash }: User, action: string) => ['confirm', action, sessionHash];
-  const proofBinding = ({ account, sessionHash }: User, action: string, until: string, id: string) => [
-    action, until, id, sessionHash, account.id,
-  ]; // biome-ignore format: one list
-  const issueProof = (user: User, action: string): string => {
+  /**
+   * What an account has to confirm changes with, and whether its password suffices: where there is a second factor, session and
+   * credential are two different factors, or a password alone would enable a second factor of its own beside that of the owner.
+   */
+  const findFactors = async ({ account: { id }, methods }: User) => {
+    const hasCodes = await factors.isEnabled(id);
+    const hasPasskeys = (await store.listPasskeys(id)).length > 0;
+    const isOtherFactor = methods?.some((method) => method === 'mfa' || method === 'hwk') === true;
+    return { hasCodes, hasPasskeys, passwordSuffices: isOtherFactor || !(hasCodes || hasPasskeys) };
+  };
+  /** A proof by password ends when the account gets a second factor. */
+  const proofBinding = async (user: User, action: string, until: string, id: string) => {
+    const { passwordSuffices } = await findFactors(user);
+    return [action, until, id, user.sessionHash, user.account.id, String(passwordSuffices)];
+  };
+  const issueProof = async (user: User, action: string): Promise<string> => {
     const until = String(clock() + PROOF_LIFETIME);
     const id = newSecret();
-    return `${until}.${id}.${csrfTokens.issue('confirmed', ...proofBinding(user, action, until, id))}`;
+    return `${until}.${id}.${csrfTokens.issue('confirmed', ...(await proofBinding(user, action, until, id)))}`;
   };
   /** Whether the form contains a proof of this user and session for this change. */
-  const isProven = ({ parameters, user }: AccountRequest, action: string): boolean => {
+  const isProven = async ({ parameters, user }: AccountRequest, action: string): Promise<boolean> => {
     const [until = '', id = '', mac] = (parameters.one('proof') ?? '').split('.');
     return (
       Number(until) > clock() &&
-      csrfTokens.matches(mac, 'confirmed', ...proofBinding(user, action, until, id))
+      csrfTokens.matches(mac, 'confirmed', ...(await proofBinding(user, action, until, id)))
     );
   };
 
@@ -49,14 +61,15 @@ export function createConfirmation(
     error: ConfirmationPage['error'],
     options: Pick<FormError, 'status' | 'retryAfter'> | null,
   ): Promise<HttpResponse> => {
-    const { id } = user.account;
-    const hasPasskeys = passkeys !== null && (await store.listPasskeys(id)).length > 0;
+    const { hasCodes, hasPasskeys, passwordSuffices } = await findFactors(user);
+    const asked = hasPasskeys ? passkeys : null;
     const page = confirmationPage(layout, {
       change,
       token: csrfTokens.issue('account', user.sessionHash),
       email: user.account.email,
-      asksForCode: await factors.isEnabled(id),
-      passkeyOptions: hasPasskeys ? passkeys.requestOptions(challengeBinding(user, change.action)) : null,
+      asksForCode: hasCodes,
+      asksForPassword: passwordSuffices,
+      passkeyOptions: asked?.requestOptions(challengeBinding(user, change.action)) ?? null,
       error,
     });
     return respondPage(page, { ...formErrorOptions(options), script: hasPasskeys });
@@ -70,10 +83,12 @@ export function createConfirmation(
     action: string,
   ): Promise<boolean | number> => {
     const { request, connection, user } = visit;
-    const { account } = user;
+    const { account, methods } = user;
     if (field === 'credential') {
       const used = await passkeys?.verifyLogin(value, challengeBinding(user, action));
-      return used?.account.id === account.id;
+      if (used?.account.id !== account.id) return false;
+      // A device that has not checked its user is one factor: the session has to have another.
+      return used.isVerified || methods?.includes('hwk') !== true || methods.includes('mfa');
     }
     if (field === 'password') {
       const login = await authenticate(account.email, value, { request, connection });
@@ -104,9 +119,11 @@ export function createConfirmation(
     async check(visit: AccountRequest, change: ConfirmedChange): Promise<Confirmed> {
       const { parameters, user, context: { layout } } = visit; // biome-ignore format: one line
       const field = submittedField(parameters);
-      if (field === undefined) return { response: await show(visit, change, null, null) };
+      const isAsked =
+        field !== undefined && (field !== 'password' || (await findFactors(user)).passwordSuffices);
+      if (!isAsked) return { response: await show(visit, change, null, null) };
       const outcome = await verify(visit, field, parameters.one(field) ?? '', change.action);
-      if (outcome === true) return { proof: issueProof(user, change.action) };
+      if (outcome === true) return { proof: await issueProof(user, change.action) };
       if (outcome === false && field !== 'password')
         events({ type: 'login.failed', accountId: user.account.id });
       const wrong: FormError =

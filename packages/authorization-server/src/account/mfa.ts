@@ -60,11 +60,11 @@ export function createMfaRoutes(
         const confirmed = await confirmation.check(visit, SET_UP);
         return 'response' in confirmed ? confirmed.response : showSetup(context, user, confirmed.proof);
       }
-      if (!confirmation.isProven(visit, SET_UP.action)) return confirmation.ask(visit, SET_UP);
       const { account } = user;
       const encryptedSecret = parameters.one('encrypted_secret') ?? '';
       // A form that is sent twice must not replace the recovery codes that the user has just saved.
       if (await factors.isSetUp(account.id, encryptedSecret)) return respondRedirect(accountPaths.account);
+      if (!(await confirmation.isProven(visit, SET_UP.action))) return confirmation.ask(visit, SET_UP);
       const codes = await factors.confirmSetup(user, encryptedSecret, parameters.one('code') ?? '', () =>
         confirmation.consumeProof(visit),
       );

@@ -65,7 +65,7 @@ export function createPasskeyRoutes(
         const confirmed = await confirmation.check(visit, ADD);
         return 'response' in confirmed ? confirmed.response : show(visit, confirmed.proof);
       }
-      if (!confirmation.isProven(visit, ADD.action)) return confirmation.ask(visit, ADD);
+      if (!(await confirmation.isProven(visit, ADD.action))) return confirmation.ask(visit, ADD);
       const proof = parameters.required('proof');
       if ((await store.listPasskeys(account.id)).length >= MAX_PASSKEYS) {
         return show(visit, proof, layout.text('passkey.too-many'));

@@ -59,7 +59,7 @@ export function createPersonalAccessTokenRoutes(
         const confirmed = await confirmation.check(visit, ADD);
         return 'response' in confirmed ? confirmed.response : show(visit, confirmed.proof);
       }
-      if (!confirmation.isProven(visit, ADD.action)) return confirmation.ask(visit, ADD);
+      if (!(await confirmation.isProven(visit, ADD.action))) return confirmation.ask(visit, ADD);
       const proof = parameters.required('proof');
       const wanted = readWanted(parameters, await offeredResources(context, user.account.id), choices);
       if (typeof wanted === 'string') return show(visit, proof, wanted);
