@@ -5,11 +5,12 @@ import {
   CALLBACK,
   claimsOf,
   ISSUER,
+  NOTES,
   redemption,
   refreshing,
   startServer,
 } from './server-under-test.ts';
-import { requestOf, setScene, textOf } from './visitor.ts';
+import { decide, requestOf, type Sight, setScene, textOf, VERIFIER } from './visitor.ts';
 
 const MACHINE = {
   client_id: 'backup',
@@ -182,6 +183,46 @@ describe('updating a client', () => {
     }
     expect(await t.server.clients.update('unknown', { client_name: 'x' })).toBeNull();
     expect(t.snapshot()).toBe(before);
+  });
+});
+
+describe('reducing the scope of a client', () => {
+  /** A client whose user allowed it everything that it requests. */
+  async function setScopeScene(scopes: Readonly<Record<string, string>>, scope: string) {
+    const t = await setScene({ resources: [{ resource: NOTES, name: 'Notes', scopes }] });
+    const grant_types = ['authorization_code', 'refresh_token'];
+    await t.server.clients.add({ client_id: 'app', redirect_uris: [CALLBACK], grant_types });
+    const redeem = async ({ left }: Sight) => {
+      const code = left?.searchParams.get('code') ?? '';
+      return (await t.post('/token', { ...redemption(code, VERIFIER, 'app'), redirect_uri: CALLBACK })).body;
+    };
+    return { ...t, redeem, end: await decide(t.visitor, requestOf({ client_id: 'app', scope })) };
+  }
+
+  it('applies to codes, and to existing grants at the next refresh, and ends when it is extended again', async () => {
+    const { server, end, redeem, post, snapshot } = await setScopeScene({ a: 'Read', b: 'Write' }, 'a b');
+    await server.clients.update('app', { scope: 'a' });
+    const { scope, refresh_token: token } = await redeem(end);
+    expect(scope).toBe('a');
+    const before = snapshot();
+    const refused = await post('/token', { ...refreshing(token, 'app'), scope: 'b' });
+    expect([refused.body['error'], snapshot()]).toEqual(['invalid_scope', before]);
+    const { body } = await post('/token', refreshing(token, 'app'));
+    expect([body['scope'], claimsOf(body['access_token'])['scope']]).toEqual(['a', 'a']);
+    await server.clients.update('app', { scope: 'a b' });
+    expect((await post('/token', refreshing(body['refresh_token'], 'app'))).body['scope']).toBe('a b');
+  });
+
+  it.each([
+    { description: 'does not offer again what is beyond it now', scope: 'a', shows: false, granted: 'a' },
+    { description: 'offers again what is within it', scope: 'a b', shows: true, granted: 'b a' },
+  ])('the next consent page $description', async ({ scope, shows, granted }) => {
+    const { server, visitor, end, redeem } = await setScopeScene({ a: 'Read', b: 'Write' }, 'b');
+    await redeem(end);
+    await server.clients.update('app', { scope });
+    const page = await visitor.open(requestOf({ client_id: 'app', scope: 'a' }));
+    expect(textOf(page).includes('Write')).toBe(shows);
+    expect((await redeem(await visitor.submit(page, { decision: 'allow' })))['scope']).toBe(granted);
   });
 });
 

@@ -18,17 +18,16 @@ export interface ResolvedScopes {
  * @see RFC 8707 §2.1, OAuth 2.1 draft 13 §1.4.1
  */
 export function resolveScopes(
-  { resources, registration }: Pick<PipelineOptions, 'resources' | 'registration'>,
+  options: Pick<PipelineOptions, 'resources' | 'registration'>,
   client: ResolvedClient,
   requested: { readonly resources: readonly string[]; readonly scopes: Scopes | null },
 ): ResolvedScopes {
-  const resource = resolveResource(resources, requested.resources);
-  const maximum = maximumScopeOf(client, registration?.scope ?? 'hint');
+  const resource = resolveResource(options.resources, requested.resources);
   const offered = Object.keys(resource.scopes);
   const candidates = (requested.scopes ?? resource.defaultScopes ?? offered).filter((scope) =>
     Object.hasOwn(resource.scopes, scope),
   );
-  const possible = maximum === null ? candidates : intersectScopes(candidates, maximum);
+  const possible = withinMaximumScope(options, client, candidates);
   const limit = limitByClient(resource, client.id);
   const isNothingGrantable = limit.grantable(possible).length === 0;
   if (isNothingGrantable && (requested.scopes !== null || offered.length > 0))
@@ -53,11 +52,15 @@ function resolveResource(
 }
 
 /**
- * The maximum scope of a client. The `scope` of a pre-registered client is a limit; the one that a client registered for itself
- * is not, unless configured so: clients register before they know which scopes exist.
+ * Reduces scopes to the maximum scope of a client. The `scope` of a pre-registered client is a limit; the one that a client registered
+ * for itself is not, unless configured so: clients register before they know which scopes exist.
  */
-export function maximumScopeOf(client: ResolvedClient, ownScope: 'ceiling' | 'hint'): Scopes | null {
+export function withinMaximumScope(
+  { registration }: Pick<PipelineOptions, 'registration'>,
+  client: ResolvedClient,
+  scopes: Scopes,
+): Scopes {
   const { scope } = client.metadata;
-  const isLimit = isTrustedClient(client) || ownScope === 'ceiling';
-  return isLimit && scope !== undefined ? readScopes(scope) : null;
+  const isLimit = isTrustedClient(client) || registration?.scope === 'ceiling';
+  return isLimit && scope !== undefined ? intersectScopes(scopes, readScopes(scope)) : scopes;
 }

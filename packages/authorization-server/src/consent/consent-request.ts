@@ -8,7 +8,7 @@ import {
 } from '@portcullis/protocol';
 import type { Workspace } from '../authorization/options.ts';
 import { findExistingConsents, grantedScopesIn } from '../authorization/remembered-consent.ts';
-import { maximumScopeOf } from '../authorization/resolve-scopes.ts';
+import { withinMaximumScope } from '../authorization/resolve-scopes.ts';
 import type { AuthorizationTransaction } from '../authorization/transactions.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
 import { findScopeLimit, limitByClient, type ScopeLimit, type ScopeRefusal } from '../users/scope-limits.ts';
@@ -92,10 +92,9 @@ export async function createConsentRequest(
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === consents[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
   const mustChoose = workspace === null && workspaces.length > 0;
-  const others = options.offerOtherScopes
-    ? otherScopes(resource, maximumScopeOf(client, options.registration?.scope ?? 'hint'))
-    : [];
-  const granted: Scopes = mustChoose ? [] : grantedScopesIn(workspace?.id ?? null, existing);
+  const possible = (scopes: Scopes) => withinMaximumScope(options, client, scopes);
+  const others = options.offerOtherScopes ? possible(Object.keys(resource.scopes)) : [];
+  const granted = mustChoose ? [] : possible(grantedScopesIn(workspace?.id ?? null, existing));
   const known = unionScopes(others, granted);
   const { grantable, refusalOf } = await findLimit(context, transaction, resource, accountId, known);
   return {
@@ -174,12 +173,6 @@ function resolveConsentScopes(
     alreadyGranted,
     isKnown: granted.length > 0 && !isStepUp,
   };
-}
-
-/** The scopes of a resource that a client could request. */
-function otherScopes({ scopes }: ScopeRules, maximum: Scopes | null): Scopes {
-  const offered = Object.keys(scopes);
-  return maximum === null ? offered : intersectScopes(offered, maximum);
 }
 
 function impliedBy(scope: string, { hierarchy = {} }: ScopeRules): Scopes {

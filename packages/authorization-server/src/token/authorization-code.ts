@@ -13,7 +13,7 @@ import type { AuthenticatedClient } from '../clients/verify-client-credentials.t
 import { checkProofKey } from '../dpop/dpop-proofs.ts';
 import { lookupKeyOf, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, FoundAuthorizationCode, GrantRecord } from '../store/index.ts';
-import { type DownscopedAccess, downscope } from './downscope.ts';
+import { type DownscopedAccess, downscopeGrant } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /** @see RFC 6749 §4.1.3, RFC 7636 §4.6, OAuth 2.1 draft 13 §4.1.3 */
@@ -42,7 +42,7 @@ export function createAuthorizationCodeGrant(services: GrantServices): GrantHand
     checkRedirectUri(found, request.redirectUri, client);
     checkProofKey(proof, found.keyThumbprint ?? null, 'authorization request');
     const requested = { resources: request.resources, scopes: null };
-    const access = await downscope(services.context, found, found, requested);
+    const access = await downscopeGrant(services.context, client, found, requested);
     const from = connection.address ?? null;
     return redeemCode(services, client, found, access, { grantType: 'authorization_code', now, from, proof });
   };

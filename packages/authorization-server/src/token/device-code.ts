@@ -2,7 +2,7 @@
 import { DEVICE_CODE, OAuthError } from '@portcullis/protocol';
 import { hashSecret } from '../secrets.ts';
 import { checkOwner, redeemCode } from './authorization-code.ts';
-import { downscope } from './downscope.ts';
+import { downscopeGrant } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 
 /** "the interval MUST be increased by 5 seconds for this and all subsequent requests" @see RFC 8628 §3.5 */
@@ -29,7 +29,7 @@ export function createDeviceGrant(services: GrantServices): GrantHandler {
     const code = await store.findCode(device.codeHash);
     if (code === null || code.consumedAt !== null) throw invalid('used before');
     const requested = { resources: form.all('resource'), scopes: null };
-    const access = await downscope(services.context, code, code, requested);
+    const access = await downscopeGrant(services.context, client, code, requested);
     const from = connection.address ?? null;
     return redeemCode(services, client, code, access, { grantType: DEVICE_CODE, now, from, proof });
   };

@@ -1,5 +1,7 @@
 /** Downscoping: restricts a token to one resource and to scopes within the maximum scope of its grant. */
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
+import { withinMaximumScope } from '../authorization/resolve-scopes.ts';
+import type { ResolvedClient } from '../clients/client.ts';
 import { explainRefusal, findScopeLimit, notGrantable, type ScopeRecipient } from '../users/scope-limits.ts';
 import type { TokenContext } from './options.ts';
 
@@ -53,6 +55,18 @@ export async function downscope(
     );
   }
   return { resource: definition.resource, scopes: requested.scopes ?? available };
+}
+
+/** Restricts what a user granted to a client, at most to the client's maximum scope, which may be less than at the time of consent. */
+export function downscopeGrant(
+  context: Pick<TokenContext, 'store' | 'options'>,
+  client: ResolvedClient,
+  grant: { readonly accountId: string } & GrantedAccess,
+  requested: RequestedAccess,
+): Promise<DownscopedAccess> {
+  const scopes = withinMaximumScope(context.options, client, grant.scopes);
+  const recipient = { clientId: client.id, accountId: grant.accountId };
+  return downscope(context, recipient, { resources: grant.resources, scopes }, requested);
 }
 
 /**

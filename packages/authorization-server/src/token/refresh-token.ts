@@ -9,7 +9,7 @@ import type { RefreshTokenUse } from '../audit/events.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { checkProofKey } from '../dpop/dpop-proofs.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
-import { type DownscopedAccess, downscope } from './downscope.ts';
+import { type DownscopedAccess, downscopeGrant } from './downscope.ts';
 import type { GrantHandler, GrantServices } from './grant-handler.ts';
 import type { TokenContext } from './options.ts';
 import {
@@ -46,7 +46,7 @@ export function createRefreshGrant(services: GrantServices): GrantHandler {
     const isBound = bindsToken(form.one('token_type'), client);
     const charging = checkRateLimit(grant.id);
     if (charging !== undefined) await charging;
-    const access = await downscope(context, grant, grant, readRefreshRequest(form));
+    const access = await downscopeGrant(context, client, grant, readRefreshRequest(form));
     const holder = {
       subject: grant.accountId,
       clientId: client.id,
