@@ -146,6 +146,40 @@ describe('token exchange for another protected resource', () => {
     expect((await other.exchange(other.token, FILES)).body['scope']).toBe('notes:read notes:write');
   });
 
+  it.each<[readonly string[], Record<string, unknown>]>([
+    [[], {}],
+    [['groups'], { groups: ['admins'] }],
+  ])(
+    'the exchanged token has no claim about the user that the subject token does not have: %j',
+    async (claims, expected) => {
+      const [notes, files, mail] = OPTIONS.resources;
+      const resources = [
+        { ...notes, claims },
+        { ...files, claims: ['name', 'groups'], scopeClaims: { 'notes:read': ['email'] } },
+        mail,
+      ];
+      const t = await setScene({ resources });
+      await t.server.accounts.describe(ACCOUNT, { name: 'Ada Lovelace', groups: ['admins'] });
+      const { body } = await t.signIn();
+      const userClaims = (token: unknown) => {
+        const { email, name, groups } = claimsOf(token);
+        return { email, name, groups };
+      };
+      expect(userClaims(body['access_token'])).toEqual(expected);
+      const exchanged = (await t.exchange(body['access_token'], FILES)).body['access_token'];
+      expect(userClaims(exchanged)).toEqual(expected);
+      const further = await t.exchange(exchanged, FILES, {}, 'files-server');
+      expect(userClaims(further.body['access_token'])).toEqual(expected);
+      // The user's own client gets what the page of that resource lists.
+      const own = await t.signIn({ resources: [FILES], scopes: ['notes:read'] });
+      expect(userClaims(own.body['access_token'])).toEqual({
+        email: 'ada@example.org',
+        name: 'Ada Lovelace',
+        groups: ['admins'],
+      });
+    },
+  );
+
   it('an ID-JAG for an exchanged token names its actors as well', async () => {
     const [audience, resource] = ['https://chat.example', 'https://chat.example/mcp'];
     const t = await setScene({ assertionAudiences: [{ audience, clients: { 'notes-server': 'there' } }] });

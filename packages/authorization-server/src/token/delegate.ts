@@ -8,6 +8,7 @@ import {
   TOKEN_TYPES,
   type TokenExchangeRequest,
   type TokenResponse,
+  USER_CLAIMS,
   type VerifiedProof,
 } from '@portcullis/protocol';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
@@ -49,7 +50,9 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
     const authentication =
       claims.auth_time === undefined ? null : { time: claims.auth_time, methods: claims.amr ?? [] };
     const holder = { subject, clientId: client.id, grantId, workspace, until, proof, actor, authentication };
-    const response = await issueAccessToken(holder, access, clock());
+    // The user's consent page listed the claims of the first resource only, and the client can read the token.
+    const sharedClaims = USER_CLAIMS.filter((claim) => Object.hasOwn(claims, claim));
+    const response = await issueAccessToken({ ...holder, sharedClaims }, access, clock());
     events({ type: 'token.exchanged', clientId: client.id, accountId: subject, grantId, actors, ...access });
     return Object.assign(response, { issued_token_type: TOKEN_TYPES.accessToken });
   };

@@ -4,7 +4,9 @@ import {
   accessTokenClaims,
   type StatusReference,
   type TokenResponse,
+  USER_CLAIMS,
   type UserAuthentication,
+  type UserClaim,
   type VerifiedProof,
 } from '@portcullis/protocol';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
@@ -29,6 +31,8 @@ interface TokenSubject {
   readonly proof: VerifiedProof | null;
   /** Who acts for the subject; none by default. */
   readonly actor?: Actor;
+  /** Claims about the user that the token may contain; by default all that its resource asks for. */
+  readonly sharedClaims?: readonly UserClaim[];
 }
 
 /** Issues an access token, and marks its proof as used; the response has no refresh token. */
@@ -68,6 +72,7 @@ export function createIssueAccessToken(
       proof,
       authentication = null,
       actor = null,
+      sharedClaims = USER_CLAIMS,
     } = holder;
     const lifetime = Math.min(lifetimes.accessToken, until - now);
     const isOpaque = opaqueResources.has(resource);
@@ -75,7 +80,8 @@ export function createIssueAccessToken(
     const assigned =
       assignStatus === null || isOpaque ? null : await assignStatus({ grantId, clientId }, now);
     const definition = grantId === null ? undefined : resources.get(resource);
-    const wanted = definition === undefined ? [] : claimsToRelease(definition, scopes);
+    const requested = definition === undefined ? [] : claimsToRelease(definition, scopes);
+    const wanted = requested.filter((claim) => sharedClaims.includes(claim));
     const claims = accessTokenClaims({
       issuer,
       subject,
