@@ -1,6 +1,6 @@
 /** Choices on the consent page, scopes already granted, and remembered consent. */
-import { describe, expect, it, vi } from 'vitest';
-import type { AuthorizationServerOptions } from '../src/index.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type AuthorizationServerOptions, createAuthorizationServer } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
 import {
   ACCOUNT,
@@ -8,12 +8,14 @@ import {
   claimsOf,
   FILES,
   ISSUER,
+  MASTER_KEY,
   NOTES,
   RESOURCES,
   redemption,
   refreshing,
 } from './server-under-test.ts';
 import {
+  createVisitor,
   decide,
   type Fields,
   requestOf,
@@ -435,6 +437,41 @@ describe('remembered consent', () => {
       secretHash: null,
     });
     expect(asksAgain(await t.visitor.open(requestOf(asked)))).toBe(true);
+  });
+
+  it.each([
+    {
+      description: 'asks for consent once a granted scope includes another one',
+      hierarchy: { share: ['draw'], wipe: ['draw'] },
+      isAsked: true,
+    },
+    {
+      description: 'skips consent while scopes include the same ones',
+      hierarchy: { wipe: ['draw'] },
+      isAsked: false,
+    },
+  ])('$description', async ({ hierarchy, isAsked }) => {
+    const t = await setScene(withBoard);
+    const { refresh_token } = await connect(t, board('share'));
+    const changed = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: MASTER_KEY,
+      resources: [{ ...BOARD, hierarchy }],
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+    });
+    onTestFinished(() => changed.close());
+    const visitor = createVisitor(changed);
+    for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
+    visitor.headers = OWN_NAVIGATION;
+    expect(asksAgain(await visitor.open(requestOf(board('share'))))).toBe(isAsked);
+    expect(asksAgain(await visitor.open(requestOf(board('draw'))))).toBe(true);
+    // The grant is of the scope, which includes what its resource says now.
+    const form = { ...refreshing(refresh_token, 'web'), client_secret: 'web-secret', scope: 'draw' };
+    const body = new URLSearchParams(form);
+    const refreshed = await changed.handle(new Request(`${ISSUER}/token`, { method: 'POST', body }));
+    expect(refreshed.status).toBe(isAsked ? 200 : 400);
   });
 
   it('[AS-AUTHZ-81] T054: never remembers consent for loopback redirects and self-registered clients', async () => {

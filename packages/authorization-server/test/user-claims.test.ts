@@ -183,7 +183,7 @@ describe('claims about users', () => {
       { scopeClaims: { 'notes:read': ['email'] } },
     ];
     expect(new Set(digests.map((rules) => digest(rules as Partial<ResourceDefinition>))).size).toBe(4);
-    expect(digest({ claims: [] })).toBe(consentDigestOf(client, target, undefined));
+    expect(digest({ claims: [], hierarchy: {} })).toBe(consentDigestOf(client, target, undefined));
     expect(digest({ claims: ['name', 'email'] })).toBe(digest({ claims: ['email', 'name'] }));
   });
 

@@ -186,8 +186,8 @@ async function findWorkspaces(
 }
 
 /**
- * A digest of the redirect URI, the client's metadata, the claims about the user that the resource requests, and its limits of
- * scopes: when any of them changes, the consent no longer applies.
+ * A digest of the redirect URI, the client's metadata, the claims about the user that the resource requests, its limits of scopes,
+ * and what its scopes include: when any of them changes, the consent no longer applies.
  */
 export function consentDigestOf(
   { digest, metadata }: ResolvedClient,
@@ -197,11 +197,20 @@ export function consentDigestOf(
   const known = digests.get(metadata);
   if (known !== undefined && known.uri === uri && known.resource === resource && known.digest === digest)
     return known.consentDigest;
-  const rules = resource === undefined ? [] : [serializeClaimRules(resource), serializeScopeLimits(resource)];
+  const rules =
+    resource === undefined
+      ? []
+      : [serializeClaimRules(resource), serializeScopeLimits(resource), serializeHierarchy(resource)];
   const parts = [uri, digest ?? metadata, ...rules.filter((rule) => rule !== null)];
   const consentDigest = hashSecret(JSON.stringify(parts));
   digests.set(metadata, { uri, resource, digest, consentDigest });
   return consentDigest;
+}
+
+/** What scopes include, as text; `null`: none includes another. */
+function serializeHierarchy({ hierarchy = {} }: Pick<ResourceDefinition, 'hierarchy'>): string | null {
+  const included = Object.entries(hierarchy);
+  return included.length === 0 ? null : JSON.stringify(['hierarchy', included.toSorted()]);
 }
 
 /** The last digest of each client: a request needs it twice, and the next one is mostly of the same kind. */
