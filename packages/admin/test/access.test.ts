@@ -159,6 +159,35 @@ describe('access to the admin API', () => {
     expect([changed.status, changed.body]).toMatchObject([200, { role: null }]);
   });
 
+  it('an operator resets the credentials of another, and never the own ones, which a copied token could replace', async () => {
+    const [own, other] = [await userToken(t, MFA, { role: 'operator' }), await t.machineToken('ops')];
+    const factorOf = () =>
+      t.onStore(async (store) =>
+        store.findTotpFactor((await store.findAccountByEmail(owner.email))?.id ?? ''),
+      );
+    await t.onStore(async (store) => {
+      const accountId = (await store.findAccountByEmail(owner.email))?.id ?? '';
+      const factor = { accountId, encryptedSecret: 'x', lastStep: 0, createdAt: 0 };
+      await inSession(store, accountId, (session) => store.saveTotpFactor(factor, [], session));
+    });
+    const [reset, factors] = [
+      `POST /users/${owner.email}/reset-link`,
+      `DELETE /users/${owner.email}/second-factors`,
+    ];
+    const created = await call(t, other, reset);
+    expect(created.status).toBe(201);
+    const before = [await stateOf(t), await factorOf()];
+    for (const line of [reset, factors]) {
+      const { status, body } = await call(t, own, line);
+      expect([status, body]).toMatchObject([409, { detail: expect.stringContaining('another operator') }]);
+    }
+    expect([await stateOf(t), await factorOf()]).toEqual(before);
+    // A new link would have replaced it.
+    expect((await fetch(String(created.body['link']))).status).toBe(200);
+    expect((await call(t, other, factors)).status).toBe(200);
+    expect(await factorOf()).toBeNull();
+  });
+
   it('a token ends what it may do when its user loses the role', async () => {
     const token = await userToken(t, MFA, { role: 'operator' });
     expect((await call(t, token, 'GET /users')).status).toBe(200);

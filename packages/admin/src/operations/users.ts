@@ -148,10 +148,20 @@ export async function changeUserState(
   return after ?? before;
 }
 
+/** A copied session or token of an operator does not replace the credentials of its user: the account page asks for one of them. */
+function checkOtherUser({ operator }: AdminRequest, id: string): void {
+  if (id === operator.accountId)
+    throw new OperationError(
+      'conflict',
+      'You cannot reset your own credentials here: change them on the account page, or ask another operator.',
+    );
+}
+
 /** Creates a link with which the owner of a local account chooses new credentials. */
 export async function createResetLink(request: AdminRequest, named: string): Promise<AccountLink> {
   const { admin } = request;
   const account = await findUser(admin, named);
+  checkOtherUser(request, account.id);
   const created = await admin.accounts.reset(account.id);
   if ('refused' in created) {
     throw created.refused === 'disabled'
@@ -187,6 +197,7 @@ export async function endUserSessions(request: AdminRequest, named: string): Pro
 export async function resetSecondFactor(request: AdminRequest, named: string): Promise<UserDetails> {
   const { admin } = request;
   const before = await showUser(admin, named);
+  checkOtherUser(request, before.id);
   const { store } = admin;
   if (await store.removeTotpFactor(before.id))
     admin.events({ type: 'second_factor.disabled', accountId: before.id });

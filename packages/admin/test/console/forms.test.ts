@@ -216,13 +216,16 @@ describe('the server of a form', () => {
     expect((await visitor.post(path, { confirm: fresh.email })).status).toBe(303);
   });
 
-  it('does not let an operator disable the own account', async () => {
-    const id = await t.onStore(
-      async (store) =>
-        (await store.listAccounts('', 200)).find(({ email }) => email === 'ada@example.com')?.id,
-    );
-    expect(await withoutChange(() => visitor.post(`/admin/users/${id}/disable`, {}))).toBe(409);
-    const fresh = await furnish(t, backend.url);
-    expect((await visitor.post(`/admin/users/${fresh.userId}/disable`, {})).status).toBe(303);
-  });
+  it.each(['disable', 'reset', 'factors'])(
+    'has no use of the form %s for the own account',
+    async (change) => {
+      const id = await t.onStore(
+        async (store) =>
+          (await store.listAccounts('', 200)).find(({ email }) => email === 'ada@example.com')?.id,
+      );
+      expect(await withoutChange(() => visitor.post(`/admin/users/${id}/${change}`, {}))).toBe(409);
+      const fresh = await furnish(t, backend.url);
+      expect((await visitor.post(`/admin/users/${fresh.userId}/${change}`, {})).status).toBeLessThan(400);
+    },
+  );
 });
