@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Account, createUser } from '../support/user.ts';
+import { type Account, createUser, followShortAddress } from '../support/user.ts';
 import type { InstalledProject } from './project.ts';
 import { write } from './snippets.ts';
 
@@ -23,7 +23,7 @@ export async function startSystemBrowser(
   const user = createUser(account);
   const server = createServer(async (request, response) => {
     try {
-      const callback = await user.authorize(await text(request));
+      const callback = await user.authorize(await followShortAddress(await text(request)));
       if (callback.hostname === '127.0.0.1') await fetch(callback);
       response.end(callback.href);
     } catch (error) {

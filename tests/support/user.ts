@@ -16,6 +16,13 @@ export interface User {
   authorize(url: string | URL, decision?: Decision): Promise<URL>;
 }
 
+/** Where the browser goes from the short address of a loopback receiver; any other URL, which has a query, stays. */
+export async function followShortAddress(url: string): Promise<URL> {
+  if (new URL(url).search !== '') return new URL(url);
+  const { headers } = await fetch(url, { redirect: 'manual' });
+  return new URL(headers.get('location') ?? url);
+}
+
 type Fetch = (request: Request) => Promise<Response>;
 
 /** The most redirects and pages between an authorization URL and the client; more is a loop. */

@@ -1,7 +1,8 @@
 /** The system's browser: the program that is started, its arguments, and the URLs that are refused. */
 import { describe, expect, it } from 'vitest';
 import { openerCommand } from '../src/node/browser.ts';
-import { createSystemBrowser } from '../src/node.ts';
+import { createNodeClient, createSystemBrowser } from '../src/node.ts';
+import { createWorld } from './support/world.ts';
 
 const platforms = ['linux', 'darwin', 'win32', 'freebsd'] as const;
 
@@ -62,6 +63,26 @@ it('[C-REDIR-22] opens the system browser for a server on a loopback address too
     program: 'xdg-open',
     arguments: ['http://127.0.0.1:1/authorize'],
   });
+});
+
+it('T119 starts the browser with the address that works once, which other users of the computer may read', async () => {
+  const world = await createWorld();
+  const started: string[] = [];
+  const pages: Promise<number>[] = [];
+  const browser = createSystemBrowser({
+    async start(_program, [address = '']) {
+      started.push(address);
+      const authorization = (await fetch(address, { redirect: 'manual' })).headers.get('location') ?? '';
+      const { headers } = await fetch(authorization, { redirect: 'manual' });
+      started.push(String((await fetch(address, { redirect: 'manual' })).status));
+      pages.push(fetch(headers.get('location') ?? '').then(({ status }) => status));
+    },
+    platform: 'linux',
+  });
+  const client = createNodeClient({ serverUrl: world.serverUrl, browser });
+  expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  expect(started).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{12}$/), '404']);
+  expect(await Promise.all(pages)).toEqual([200]);
 });
 
 it('names the options to configure when no browser can be started, without the expired URL', async () => {

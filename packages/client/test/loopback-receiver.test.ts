@@ -153,6 +153,21 @@ describe('the loopback listener', () => {
       expect([status, headers['location']]).toEqual([404, undefined]);
   });
 
+  it('T119 redirects once from an address that works once, and then says that it was used', async () => {
+    const reception = await listen();
+    const target = 'https://as.example/authorize?state=s1';
+    const [short, once] = [reception.shorten?.(target) ?? '', reception.shorten?.(target, true) ?? ''];
+    expect(once).not.toBe(short);
+    const port = portOf(reception);
+    const open = async (address: string) => {
+      const { status, headers, body } = await ask(port, new URL(address).pathname);
+      return [status, headers['location'], body.includes('This address was opened before.')];
+    };
+    expect(await open(once)).toEqual([302, target, false]);
+    expect(await open(once)).toEqual([404, undefined, true]);
+    for (let time = 0; time < 2; time += 1) expect(await open(short)).toEqual([302, target, false]);
+  });
+
   it('prefers a registered port, and uses another one when it is taken', async () => {
     const first = await listen();
     const again = await listen([first.redirectUri]);

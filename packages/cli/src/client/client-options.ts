@@ -130,11 +130,11 @@ function browserOptions(
     return {
       ...loopback,
       browser: {
-        async open(url, _redirectUri, shortUrl = url) {
+        async open(url, _redirectUri, shortUrl = url, onceUrl = url) {
           terminal.tell(
             `Sign in in your browser. If it does not open, visit this URL:\n${shortUrl}${hint()}`,
           );
-          if (!(await openBrowser(url, environment))) {
+          if (!(await openBrowser(onceUrl, environment))) {
             terminal.tell(
               'No browser could be started. Open the URL above in one, or use --no-browser to sign in on another computer.',
             );

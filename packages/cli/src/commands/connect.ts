@@ -64,10 +64,10 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
     {
       registration: { clientName: () => nameOfCommand(flags, 'Portcullis connect', host) },
       browser: {
-        async open(url) {
+        async open(url, _redirectUri, _shortUrl, onceUrl = url) {
           if (!flags.browser) throw signInElsewhere(serverUrl, flags, processContext, url, added);
           tell(`Sign in in your browser. If it does not open, visit this URL: ${url}`);
-          await openBrowser(url, processContext.environment);
+          await openBrowser(onceUrl, processContext.environment);
         },
       },
       // Additional scopes are reported here and confirmed on the consent page.

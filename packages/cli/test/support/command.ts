@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sourceFlags } from '../../../../tests/support/source-flags.ts';
-import type { User } from '../../../../tests/support/user.ts';
+import { followShortAddress, type User } from '../../../../tests/support/user.ts';
 import { runHere } from './in-process.ts';
 
 export const main: string = fileURLToPath(new URL('../../bin.js', import.meta.url));
@@ -65,24 +65,21 @@ export function createComputer(user?: User): Computer {
     PORTCULLIS_CREDENTIALS: credentials,
   };
   let visited = 0;
-  const opened = (): readonly URL[] =>
-    existsSync(list)
-      ? readFileSync(list, 'utf8')
-          .split('\n')
-          .filter((line) => line !== '')
-          .map((line) => new URL(line))
-      : [];
+  const opened: URL[] = [];
   const visits = setInterval(() => {
-    const all = opened();
-    for (const url of all.slice(visited)) {
+    const lines = existsSync(list) ? readFileSync(list, 'utf8').split('\n').slice(0, -1) : [];
+    for (const line of lines.slice(visited)) {
       visited += 1;
       // A user who cannot sign in leaves the page open, and the command has to report that.
-      void user
-        ?.authorize(url)
-        .then(fetch)
-        .catch(() => undefined);
+      void visit(line).catch(() => undefined);
     }
   }, 10);
+
+  async function visit(address: string): Promise<void> {
+    const url = await followShortAddress(address);
+    opened.push(url);
+    if (user !== undefined) await fetch(await user.authorize(url));
+  }
 
   function start(
     args: readonly string[],
@@ -100,7 +97,7 @@ export function createComputer(user?: User): Computer {
     folder,
     credentials,
     environment,
-    opened,
+    opened: () => opened,
     start,
     run: (args, { environment: more = {}, input } = {}) =>
       runHere(args, { environment: { ...environment, ...more }, folder, input }),

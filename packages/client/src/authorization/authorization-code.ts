@@ -81,7 +81,8 @@ export function createCodeGrant(
         const { promise: browserOpened, resolve: reportOpened } = Promise.withResolvers<void>();
         const redirect = listener.waitForRedirect(state, browserOpened);
         redirect.catch(() => undefined);
-        await browser.open(url, listener.redirectUri, listener.shorten?.(url));
+        const onceUrl = listener.shorten?.(url, true);
+        await browser.open(url, listener.redirectUri, listener.shorten?.(url), onceUrl);
         reportOpened();
         return await completeAndRespond(await redirect);
       } finally {

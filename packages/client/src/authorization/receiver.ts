@@ -6,8 +6,9 @@ export interface Browser {
    * @param url an https URL, or http on a loopback address; never anything else.
    * @param redirectUri where the browser returns, which the URL of a pushed request does not show
    * @param shortUrl a short address on this computer that redirects to the URL, to show the user; absent without one
+   * @param onceUrl another one that works once, for programs whose arguments other users of this computer can read
    */
-  open(url: string, redirectUri?: string, shortUrl?: string): Promise<void>;
+  open(url: string, redirectUri?: string, shortUrl?: string, onceUrl?: string): Promise<void>;
 }
 
 /** What the user sees after the redirect. */
@@ -35,8 +36,12 @@ export interface RedirectListener {
    * @param browserOpened resolves once the user's browser was opened
    */
   waitForRedirect(state: string, browserOpened: Promise<void>): Promise<ReceivedRedirect>;
-  /** Redirects from a short address of the listener, which cannot be guessed. @returns the address */
-  shorten?(url: string): string;
+  /**
+   * Redirects from a short address of the listener, which cannot be guessed.
+   * @param once whether the address works once
+   * @returns the address
+   */
+  shorten?(url: string, once?: boolean): string;
   /** Stops listening. */
   close(): Promise<void>;
 }

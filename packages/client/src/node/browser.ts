@@ -50,8 +50,9 @@ export function createSystemBrowser({
   platform = process.platform,
 }: SystemBrowserOptions = {}): Browser {
   return {
-    async open(url) {
-      const command = openerCommand(url, platform);
+    // Other users of this computer can read the arguments of a process, and the URL contains the state.
+    async open(url, _redirectUri, _shortUrl, onceUrl = url) {
+      const command = openerCommand(onceUrl, platform);
       try {
         await start(command.program, command.arguments, {
           shell: false,

@@ -28,6 +28,19 @@ const UNEXPECTED: SignInOutcome = {
   message: 'No sign-in is waiting for this redirect. Go back and start again.',
 };
 
+const USED: SignInOutcome = {
+  ok: false,
+  message:
+    'This address was opened before. If that was not you, another user of this computer may be signing in: cancel the sign-in in the application, and start again.',
+};
+
+/** A short address. `used`: it worked once, and no longer does. */
+interface ShortAddress {
+  readonly target: string;
+  readonly once: boolean;
+  readonly used: boolean;
+}
+
 /**
  * Creates a receiver for a program on the user's computer.
  * @see RFC 8252 §7.3 and §8.3
@@ -72,9 +85,8 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
   const { port } = server.address() as AddressInfo;
   const host = `127.0.0.1:${port}`;
   let expected: string | null = null;
-  /** The target of the short address. Other users of this computer must not find it: it contains the state. */
-  let target: string | null = null;
-  const shortPath = `/${randomBytes(9).toString('base64url')}`;
+  /** Short addresses by their paths. Other users of this computer must not find a target: it contains the state. */
+  const shortAddresses = new Map<string, ShortAddress>();
   const { promise, resolve, reject } = Promise.withResolvers<ReceivedRedirect>();
   promise.catch(() => undefined);
 
@@ -83,8 +95,11 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
   }, timeout);
 
   server.on('request', (request, response) => {
-    if (target !== null && isRequestOf(request, host) && request.url === shortPath) {
-      response.writeHead(302, { location: target, 'cache-control': 'no-store' }).end();
+    const short = isRequestOf(request, host) ? shortAddresses.get(request.url ?? '') : undefined;
+    if (short !== undefined) {
+      shortAddresses.set(request.url ?? '', { ...short, used: short.once });
+      if (short.used) respond(response, 404, USED);
+      else response.writeHead(302, { location: short.target, 'cache-control': 'no-store' }).end();
       return;
     }
     const query = readRedirect(request, host, path);
@@ -106,8 +121,9 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
       expected = state;
       return promise;
     },
-    shorten(url) {
-      target = url;
+    shorten(target, once = false) {
+      const shortPath = `/${randomBytes(9).toString('base64url')}`;
+      shortAddresses.set(shortPath, { target, once, used: false });
       return `http://${host}${shortPath}`;
     },
     async close() {
