@@ -45,7 +45,7 @@ export const adminSchema = lazy(() =>
     approvals: z
       .boolean()
       .default(true)
-      .describe('whether each change through the admin MCP server needs the approval of its user, on a page'),
+      .describe('whether each change through the admin MCP server needs an approval, in the console'),
   }),
 );
 

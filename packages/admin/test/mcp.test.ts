@@ -2,6 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApproval } from '../../store/testing/approvals.ts';
+import { visitConsole } from './console/visitor.ts';
 import { call, type Installation, owner, startInstallation, stateOf, userToken } from './installation.ts';
 
 let t: Installation;
@@ -121,6 +122,28 @@ describe('the admin MCP server', () => {
     expect(await use(client, 'disable_user', given)).toMatchObject({ isError: true });
     await client.close();
     await machine.close();
+  });
+
+  it('a change is allowed by a sign-in with two factors, and by none with one', async () => {
+    const id = await invite('two-factors@example.com');
+    const given = { user: id, reason: 'left the company' };
+    const client = await connect(await userToken(t, MFA, { role: 'operator' }, mcp));
+    const waiting = await use(client, 'disable_user', given);
+    const path = /\/approvals\/[\w-]+/.exec(waiting.text)?.[0] ?? '';
+    const single = await visitConsole(t, 'operator', ['pwd']);
+    const before = await stateOf(t);
+    const led = await single.open(path);
+    expect([led.status, led.headers.get('location')]).toEqual([303, `/admin${path}`]);
+    expect((await single.open(`/admin${path}`)).status).toBe(403);
+    expect((await single.post(`/admin${path}/allow`, { token: 'x' })).status).toBe(403);
+    expect(await use(client, 'disable_user', given)).toMatchObject({ isError: true });
+    expect(await stateOf(t)).toEqual(before);
+
+    const visitor = await visitConsole(t);
+    expect((await visitor.open(`/admin${path}`)).html).toContain('left the company');
+    expect((await visitor.post(`/admin${path}/allow`, {})).status).toBe(303);
+    expect(await use(client, 'disable_user', given)).toMatchObject({ isError: false });
+    await client.close();
   });
 });
 

@@ -101,4 +101,24 @@ describe('the form of an approval', () => {
     await expectUnchanged(opened, 403, () => visitor.submit(page, { decision: 'once' }));
     await expectDecided(opened);
   });
+
+  it('decides nothing about a change through the admin MCP server, which is left to the console', async () => {
+    const opened = await openPage();
+    const { t, id, page } = opened;
+    t.execute("UPDATE approvals SET rule = 'admin.approvals'");
+    const leads = async (act: () => Promise<Sight>) => {
+      const { trail } = await act();
+      return trail.map(({ headers }) => headers.get('location'));
+    };
+    const before = t.snapshot();
+    for (const act of [
+      () => t.visitor.open(page.path),
+      () => t.visitor.submit(page, { decision: 'once' }),
+      () => t.visitor.submit(page, { decision: 'deny' }),
+    ])
+      expect(await leads(act)).toEqual([`/admin/approvals/${id}`]);
+    expect(t.snapshot()).toBe(before);
+    t.execute(`UPDATE approvals SET rule = 'servers[0].tools["*"]'`);
+    await expectDecided(opened);
+  });
 });

@@ -7,7 +7,7 @@ import { defineCookie } from '../http/cookies.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { ApprovalRecord } from '../store/index.ts';
-import { loginPath } from '../ui/account-tabs.ts';
+import { loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 import type { User } from '../users/sessions.ts';
@@ -50,6 +50,7 @@ function createApprovalPages(pages: PageRouter): readonly Route[] {
         return respondRedirect(loginPath('approvals'), [cookie.write(idOf(request), COOKIE_LIFETIME)]);
       const found = await open(context, request, user);
       if (found === null) return context.errors.show(ONE, 'unknown-approval');
+      if (isForConsole(found.approval)) return redirectToConsole(found.approval);
       const token = csrfTokens.issue('account', ...csrfBinding(user, found.approval.id));
       return show(context, found, token);
     }),
@@ -67,6 +68,7 @@ function createApprovalPages(pages: PageRouter): readonly Route[] {
       const found = await open(context, request, user);
       if (found === null || !mayDecide(found.approval, found.approver))
         return context.errors.show(ONE, 'unknown-approval');
+      if (isForConsole(found.approval)) return redirectToConsole(found.approval);
       const choice = choicesOf(found.approval).find((one) => one === form.one('decision'));
       if (choice !== undefined)
         await decideApproval(context, found.approval, choice, user.account.id, form.one('reason'));
@@ -74,6 +76,15 @@ function createApprovalPages(pages: PageRouter): readonly Route[] {
       return respondRedirect(path);
     }),
   ];
+}
+
+/** A change through the admin MCP server is decided about in the console, which checks role and second factor. */
+function isForConsole({ rule, outcome }: ApprovalRecord): boolean {
+  return rule === 'admin.approvals' && outcome === null;
+}
+
+function redirectToConsole({ id }: ApprovalRecord): HttpResponse {
+  return respondRedirect(`${loginTargetPaths.console}${APPROVALS_PATH}/${id}`);
 }
 
 /** Anything that is no ID names no approval. */
