@@ -99,7 +99,7 @@ export function createPages(
     /** The 404 page. */
     missingPage: createNotFoundRoute(pages).handle,
     componentPages: createComponentPages(services, assets),
-    /** A one-time link that creates the first account; `null` when there is one. */
+    /** A one-time link that creates the first account, valid for a day; `null` when there is one, also of an identity provider. */
     setupLink: localAccounts ? local.firstAccount.createLink : async () => null,
     /**
      * Creates the first account, if there is none.

@@ -140,7 +140,7 @@ export interface AuthorizationServer {
   frontPage(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
   /** The 404 page, for paths that the host does not know either. */
   missingPage(request: HttpRequest, connection?: ConnectionInfo): Promise<HttpResponse>;
-  /** A one-time link that creates the first account; `null` when there is one. */
+  /** A one-time link that creates the first account, valid for a day; `null` when there is one, also of an identity provider. */
   setupLink(): Promise<string | null>;
   /**
    * Creates the first account, if there is none.

@@ -336,13 +336,14 @@ describe('signing in', () => {
 });
 
 describe('the first account', () => {
-  async function startEmpty() {
+  async function startEmpty(clock?: { now: number }) {
     const store = await openStore(':memory:');
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store,
       masterKey: MASTER_KEY,
       resources: RESOURCES.map(({ introspectionClients: _, ...resource }) => resource),
+      ...(clock !== undefined && { clock: () => clock.now }),
     });
     onTestFinished(async () => {
       await server.close();
@@ -426,6 +427,26 @@ describe('the first account', () => {
     expect(await store.hasLocalAccounts()).toBe(false);
     visitor.headers = {};
     expect((await visitor.submit(form, good)).status).toBe(200);
+  });
+
+  it('the first account is not created by a setup link after a day', async () => {
+    const clock = { now: 1_800_000_000 };
+    const { server, store, visitor } = await startEmpty(clock);
+    const open = (link: string | null) => {
+      const { pathname, search } = new URL(link ?? '');
+      return visitor.open(`${pathname}${search}`);
+    };
+    const old = await server.setupLink();
+    const form = await open(old);
+    expect(form.status).toBe(200);
+    clock.now += 86_400;
+    const late = await visitor.submit(form, good);
+    expect([late.status, textOf(late)]).toEqual([403, expect.stringContaining('no longer works')]);
+    expect((await open(old)).status).toBe(403);
+    expect(await store.listAccounts('', 1)).toEqual([]);
+    const recent = await open(await server.setupLink());
+    clock.now += 86_399;
+    expect((await visitor.submit(recent, good)).status).toBe(200);
   });
 
   it('concurrent setup links create only one first account', async () => {

@@ -23,7 +23,7 @@ import {
   startProvider,
   until,
 } from './federation-scene.ts';
-import { CLIENTS, claimsOf, ISSUER, MASTER_KEY, NOTES, RESOURCES } from './server-under-test.ts';
+import { ACCOUNT, CLIENTS, claimsOf, ISSUER, MASTER_KEY, NOTES, RESOURCES } from './server-under-test.ts';
 import {
   createVisitor,
   EMAIL,
@@ -350,6 +350,31 @@ describe('a federated login', () => {
     await expect(t.server.upstreamToken(claimsOf(body['access_token']) as never)).rejects.toMatchObject({
       code: 'invalid_target',
     });
+  });
+
+  it('a setup link ends once a user of an identity provider has signed in, and no other is created', async () => {
+    const { t } = await setFilesScene({ localAccounts: true });
+    await t.store.removeAccount(ACCOUNT, t.clock.now);
+    const link = new URL((await t.server.setupLink()) ?? '');
+    const form = await t.newVisitor().open(`${link.pathname}${link.search}`);
+    expect([form.status, textOf(form)]).toEqual([200, expect.stringContaining('Create the first account')]);
+    const page = await t.visitor.open('/login?to=account');
+    const { left } = await t.visitor.submit(page, {}, '/login/files');
+    await openCallback(t.visitor, await signInAtProvider(t.visitor, left));
+    const accounts = await t.store.listAccounts('', 10);
+    const late = t.newVisitor();
+    const refused = await late.submit(form, {
+      email: EMAIL,
+      password: PASSWORD,
+      password_again: PASSWORD,
+    });
+    expect([refused.status, textOf(refused)]).toEqual([
+      403,
+      expect.stringContaining('There is an account already'),
+    ]);
+    expect((await late.open(`${link.pathname}${link.search}`)).status).toBe(403);
+    expect(await t.server.setupLink()).toBeNull();
+    expect(await t.store.listAccounts('', 10)).toEqual(accounts);
   });
 
   it('accepts no password on a server without local accounts', async () => {

@@ -519,6 +519,25 @@ it('the banner and the JSON log show the redirect URIs to register at identity p
   expect(await server.ended).toBe(0);
 });
 
+it('a server that has accounts prints no setup link, and how to add an operator where there is something to administer', async () => {
+  const environment = { PORTCULLIS_DATABASE: join(folder, 'administered.db') };
+  const made = await tryStart(
+    { app },
+    {
+      ...environment,
+      PORTCULLIS_BOOTSTRAP_EMAIL: 'ada@example.com',
+      PORTCULLIS_BOOTSTRAP_PASSWORD: 'correct horse battery staple',
+    },
+  );
+  expect(made.output).toContain('The first account was created from the settings.');
+  const advice = 'To add an operator: portcullis users add <email> --role operator\n';
+  writeFileSync(join(folder, 'administered.json'), JSON.stringify({ admin: {} }));
+  const { output } = await tryStart({ app, config: 'administered.json' }, environment);
+  expect(output).toContain(`The first account exists. Sign in when a client requests access.\n${advice}`);
+  expect(output).not.toContain('/setup?token=');
+  expect((await tryStart({ app }, environment)).output).not.toContain(advice);
+});
+
 it('a server with only federated login creates no first account, and names the identity provider', async () => {
   const company = {
     id: 'company',

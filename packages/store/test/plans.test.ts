@@ -55,7 +55,7 @@ import { type CreateDatabase, postgresDatabases, queryPostgres } from './databas
 
 /** Tables that a statement may scan: they stay small, or it stops at the first row. */
 const MAY_SCAN =
-  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|100-ROW VALUES CLAUSE|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused|webhooks|event_streams)/;
+  /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|100-ROW VALUES CLAUSE|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused|scim_resources USING COVERING INDEX sqlite_autoindex_scim_resources_1|setup_links|webhooks|event_streams)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
 const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
 
@@ -159,7 +159,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   const [account, client] = [newAccount(), newClient()];
   await store.hasLocalAccounts();
   await store.saveSetupLink('link', NOW);
-  await store.isSetupLink('link');
+  await store.isSetupLink('link', NOW);
   await store.createFirstAccount(account, 'link');
   await store.findAccount(account.id);
   await store.findAccountByEmail(account.emailKey);

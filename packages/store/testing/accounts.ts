@@ -89,30 +89,45 @@ export function describeAccounts(store: StoreOfTest): void {
       const [used, other] = [newHash(), newHash()];
       await store().saveSetupLink(used, NOW);
       await store().saveSetupLink(other, NOW + 1);
-      expect(await store().isSetupLink(used)).toBe(true);
-      expect(await store().isSetupLink(other)).toBe(true);
+      expect(await store().isSetupLink(used, NOW)).toBe(true);
+      expect(await store().isSetupLink(other, NOW)).toBe(true);
 
       expect(await store().createFirstAccount(newAccount(), used)).toBe('created');
-      expect(await store().isSetupLink(used)).toBe(false);
-      expect(await store().isSetupLink(other)).toBe(false);
+      expect(await store().isSetupLink(used, NOW)).toBe(false);
+      expect(await store().isSetupLink(other, NOW)).toBe(false);
       expect(await store().createFirstAccount(newAccount(), other)).toBe('refused');
     });
 
     it('refuses an unknown setup link and keeps the known ones', async () => {
       const [known, account] = [newHash(), newAccount()];
       await store().saveSetupLink(known, NOW);
-      expect(await store().isSetupLink(newHash())).toBe(false);
+      expect(await store().isSetupLink(newHash(), NOW)).toBe(false);
       expect(await store().createFirstAccount(account, newHash())).toBe('refused');
       expect(await store().hasLocalAccounts()).toBe(false);
-      expect(await store().isSetupLink(known)).toBe(true);
+      expect(await store().isSetupLink(known, NOW)).toBe(true);
       expect(await store().createFirstAccount(account, known)).toBe('created');
     });
 
     it('rejects every setup link once an account exists', async () => {
       await store().createFirstAccount(newAccount(), null);
       const late = newHash();
-      await store().saveSetupLink(late, NOW);
-      expect(await store().isSetupLink(late)).toBe(false);
+      expect(await store().saveSetupLink(late, NOW)).toBe(false);
+      expect(await store().isSetupLink(late, NOW)).toBe(false);
+    });
+
+    it('accepts a setup link for a day', async () => {
+      const [old, recent] = [newHash(), newHash()];
+      expect(await store().saveSetupLink(old, NOW - 86_400)).toBe(true);
+      expect(await store().isSetupLink(old, NOW - 1)).toBe(true);
+      expect(await store().isSetupLink(old, NOW)).toBe(false);
+      expect(await store().createFirstAccount(newAccount(), old)).toBe('refused');
+      expect(await store().hasLocalAccounts()).toBe(false);
+      expect(await store().saveSetupLink(recent, NOW)).toBe(true);
+      // The expired one is deleted.
+      expect(await store().isSetupLink(old, NOW - 1)).toBe(false);
+      expect(await store().createFirstAccount(newAccount({ createdAt: NOW + 86_399 }), recent)).toBe(
+        'created',
+      );
     });
 
     it(`creates one account for ${RACERS} concurrent calls, with and without a setup link`, async () => {

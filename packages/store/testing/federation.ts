@@ -125,14 +125,16 @@ function describeLinkedIdentities(store: StoreOfTest): void {
       expect(await store().findLinkedIdentityByAccount('user_unknown')).toBeNull();
     });
 
-    it('does not count accounts of linked identities as the first local account', async () => {
+    it('creates a first local account beside accounts of linked identities, but by no setup link', async () => {
       const [user, first] = [newAccount(), newAccount()];
+      expect(await store().saveSetupLink('link', NOW)).toBe(true);
       await store().linkIdentity(newLinkedIdentity({ accountId: user.id }), user);
-      expect(await store().hasLocalAccounts()).toBe(false);
-      await store().saveSetupLink('link', NOW);
-      expect(await store().isSetupLink('link')).toBe(true);
-      expect(await store().createFirstAccount(first, 'link')).toBe('created');
-      expect([await store().hasLocalAccounts(), await store().isSetupLink('link')]).toEqual([true, false]);
+      expect(await store().isSetupLink('link', NOW)).toBe(false);
+      expect(await store().createFirstAccount(first, 'link')).toBe('refused');
+      expect(await store().saveSetupLink('another', NOW)).toBe(false);
+      expect([await store().hasLocalAccounts(), await store().findAccount(first.id)]).toEqual([false, null]);
+      expect(await store().createFirstAccount(first, null)).toBe('created');
+      expect(await store().hasLocalAccounts()).toBe(true);
       expect(await store().createFirstAccount(newAccount(), null)).toBe('refused');
     });
 

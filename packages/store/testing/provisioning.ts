@@ -5,7 +5,7 @@ import type {
   ProvisioningChange,
 } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
-import { createGrant, NOW, newSession, PASSWORD_HASH, type StoreOfTest } from './samples.ts';
+import { createGrant, NOW, newAccount, newSession, PASSWORD_HASH, type StoreOfTest } from './samples.ts';
 
 const NO_MEMBERS = { clear: false, remove: [], add: [] };
 
@@ -74,6 +74,18 @@ export function describeProvisioning(store: StoreOfTest): void {
       await create('ada', { identityProvider: 'globex' });
       expect(await namesOf({ by: 'all' })).toEqual(['ada']);
       expect(await store().countProvisioned('acme', 'User', { by: 'all' })).toBe(1);
+    });
+
+    it('end setup links, as users of an identity provider do', async () => {
+      const account = newAccount();
+      expect(await store().saveSetupLink('link', NOW)).toBe(true);
+      const ada = await create('ada');
+      expect(await store().isSetupLink('link', NOW)).toBe(false);
+      expect(await store().saveSetupLink('another', NOW)).toBe(false);
+      expect(await store().createFirstAccount(account, 'link')).toBe('refused');
+      expect(await store().findAccount(account.id)).toBeNull();
+      await store().removeProvisioned(ada, false, NOW);
+      expect(await store().createFirstAccount(account, 'link')).toBe('created');
     });
 
     it('lists by key, activity and time of change, in pages', async () => {

@@ -38,7 +38,7 @@ export function createSetupRoutes(
 
   /** The link creates the first account only; after that, users log in. */
   const rejectToken = async ({ errors, layout }: PageContext): Promise<HttpResponse> => {
-    if (!(await store.hasLocalAccounts())) return errors.show('/setup', 'used-link');
+    if ((await store.listAccounts('', 1)).length === 0) return errors.show('/setup', 'used-link');
     const action = { label: layout.text('sign-in.submit'), href: loginPath('account', false) };
     return errors.show('/setup', 'already-set-up', { action });
   };

@@ -101,13 +101,14 @@ export interface UserStore {
     limit: number,
   ): Promise<readonly { readonly accountId: string; readonly groups: readonly string[] }[]>;
 
-  /** Saves the hash of a setup link. Several may be valid until the first account is created. */
-  saveSetupLink(hash: string, createdAt: number): Promise<void>;
-  /** Whether the link can still create the first account: it is known, and there is no local account. */
-  isSetupLink(hash: string): Promise<boolean>;
+  /** Saves the hash of a setup link, unless it could create no account; several may be valid. Deletes expired ones. @returns whether it was saved */
+  saveSetupLink(hash: string, createdAt: number): Promise<boolean>;
+  /** Whether the link can still create the first account: it was saved within a day, and there is neither an account nor a provisioned resource. */
+  isSetupLink(hash: string, now: number): Promise<boolean>;
   /**
-   * Creates the first account, with a setup link or (hash `null`) from the operator's configuration. Atomic: of concurrent
-   * calls exactly one returns `created`, and all setup links are deleted with it.
+   * Creates the first account, with a setup link that is valid at `createdAt` of the account, or (hash `null`) from the operator's
+   * configuration if there is no local account. Atomic: of concurrent calls exactly one returns `created`, and all setup links are
+   * deleted with it.
    */
   createFirstAccount(account: AccountRecord, setupHash: string | null): Promise<'created' | 'refused'>;
   /** Creates an account together with its invitation link. Atomic. @returns `false` when the e-mail address is taken */

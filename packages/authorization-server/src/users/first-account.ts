@@ -46,20 +46,19 @@ export function createFirstAccountSetup(context: ServerContext, passwords: Passw
   };
 
   return {
-    /** A one-time setup link; `null` once there is an account. */
+    /** A one-time setup link, valid for a day; `null` once there is an account, also of an identity provider. */
     async createLink(): Promise<string | null> {
-      if (await store.hasLocalAccounts()) return null;
       const token = newSecret();
-      await store.saveSetupLink(hashSecret(token), clock());
+      if (!(await store.saveSetupLink(hashSecret(token), clock()))) return null;
       return `${new URL(issuer).origin}/setup?token=${token}`;
     },
     /** Whether a link's token can still be used. */
-    isValidToken: (token: string): Promise<boolean> => store.isSetupLink(hashSecret(token)),
+    isValidToken: (token: string): Promise<boolean> => store.isSetupLink(hashSecret(token), clock()),
     /** Creates the account with a link's token; `null` for a used or invalid token, or if a concurrent request won. */
     async create(token: string, email: string, password: string): Promise<AccountRecord | null> {
       const key = emailKey(email);
       // Hashing is expensive: check the token first.
-      if (key === null || !(await store.isSetupLink(hashSecret(token)))) return null;
+      if (key === null || !(await store.isSetupLink(hashSecret(token), clock()))) return null;
       return save(key, email, password, hashSecret(token));
     },
     /**

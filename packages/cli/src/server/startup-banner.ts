@@ -48,7 +48,7 @@ export function startupBanner(started: StartupFacts, program: Program): string {
   return [
     bold(`Portcullis ${version}`),
     '',
-    ...accountLines(started.firstAccount, command, bold),
+    ...accountLines(started, command, bold),
     '',
     ...rows([
       ...serverRows(started.servers),
@@ -69,19 +69,22 @@ export function startupBanner(started: StartupFacts, program: Program): string {
 }
 
 function accountLines(
-  account: FirstAccount,
+  { firstAccount: account, console }: StartupFacts,
   command: string,
   bold: (text: string) => string,
 ): readonly string[] {
   switch (account.state) {
     case 'awaited':
-      return [bold('Create the first account with this one-time link:'), `  ${account.link}`];
+      return [bold('Create the first account with this one-time link, within a day:'), `  ${account.link}`];
     case 'elsewhere':
       return [`Users sign in with ${account.names.join(' or ')}.`];
     case 'made':
       return ['The first account was created from the settings.'];
     case 'there':
-      return ['The first account exists. Sign in when a client requests access.'];
+      return [
+        'The first account exists. Sign in when a client requests access.',
+        ...(console === null ? [] : [`To add an operator: ${command} users add <email> --role operator`]),
+      ];
     case 'there already':
       return [
         `The first account existed before, so ${account.unused} have no effect. To change the password: ${command} users reset <email>`,
