@@ -1,6 +1,7 @@
 /** What a page says of a change that was made, and the form that takes it back where that is possible. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
+import { OperationError } from '../operations/errors.ts';
 import { withQuery } from './links.ts';
 import type { ConsoleRequest } from './page.ts';
 import { done } from './ui/parts.ts';
@@ -44,6 +45,15 @@ function sign(csrfToken: string, offer: string): string {
 function isSigned(csrfToken: string, offer: string, signature: string): boolean {
   const [given, own] = [Buffer.from(signature), Buffer.from(sign(csrfToken, offer))];
   return given.length === own.length && timingSafeEqual(given, own);
+}
+
+/** A form that takes a change back overwrites no later one: it has what it would replace, as JSON. */
+export function checkExpected(
+  { form: { expected = '' } }: Pick<ConsoleRequest, 'form'>,
+  now: string | number | null,
+): void {
+  if (expected !== '' && expected !== JSON.stringify(now))
+    throw new OperationError('conflict', 'Another operator has changed it meanwhile: nothing was undone.');
 }
 
 /** `null`: nothing can be taken back, or any more. */

@@ -85,6 +85,30 @@ describe('a change that can be taken back', () => {
     expect((await visitor.post(undo?.path ?? '', undo?.fields ?? {})).status).toBe(303);
   });
 
+  it.each([
+    ['user', () => `/admin/users/${thing.userId}/disable`, () => `/admin/users/${thing.userId}/enable`],
+    ['app', () => `/admin/app/disable?id=${thing.clientId}`, () => `/admin/app/enable?id=${thing.clientId}`],
+  ])(
+    'enables no %s that another operator has disabled meanwhile, or before',
+    async (_what, disable, enable) => {
+      const undo = undoIn((await visitor.open(await change(disable()))).html);
+      await change(enable());
+      const later = Math.floor(Date.now() / 1000) + 5;
+      await t.onStore(async (store) => {
+        await store.disableAccount(thing.userId, later);
+        await store.disableClient(thing.clientId, later);
+      });
+      const before = await consoleState(t);
+      const refused = await visitor.post(undo?.path ?? '', undo?.fields ?? {});
+      expect([refused.status, refused.html]).toEqual([409, expect.stringContaining('nothing was undone')]);
+      expect(undoIn((await visitor.open(await change(disable()))).html)).toBeNull();
+      expect(await consoleState(t)).toEqual(before);
+      await change(enable());
+      const next = undoIn((await visitor.open(await change(disable()))).html);
+      expect((await visitor.post(next?.path ?? '', next?.fields ?? {})).status).toBe(303);
+    },
+  );
+
   it('is offered neither to a viewer, nor in another session, nor with another address, nor later', async () => {
     const address = await change(`/admin/users/${thing.userId}/role`, { role: 'operator' });
     const offeredTo = async (who: Visitor, to = address) => undoIn((await who.open(to)).html) !== null;

@@ -14,7 +14,7 @@ import {
 } from '../../operations/clients.ts';
 import { OperationError } from '../../operations/errors.ts';
 import { type Action, type ActionPage, defineAction } from '../action.ts';
-import { doneAt, undoableAt } from '../done.ts';
+import { checkExpected, doneAt, undoableAt } from '../done.ts';
 import { appAction, links } from '../links.ts';
 import { appName } from '../names.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
@@ -29,9 +29,11 @@ function clientAction(
   name: string,
   describe: Describe,
   perform: (request: ConsoleRequest, id: string) => ReturnType<Action['perform']>,
+  fields: readonly string[] = [],
 ): readonly ConsoleRoute[] {
   return defineAction({
     path: `/admin/app/${name}`,
+    fields,
     async describe(request) {
       const client = await describeClient(request.admin, idIn(request));
       const back = { label: appName(client), href: links.app(client.id) };
@@ -61,10 +63,12 @@ const stateActions = [
       isDangerous: true,
     }),
     async (request, id) => {
-      await changeClientState(request, id, 'disable');
-      return undoableAt(request, links.app(id), 'disabled', {
-        path: appAction(id, 'enable'),
-      });
+      const before = await describeClient(request.admin, id);
+      const { disabledAt } = await changeClientState(request, id, 'disable');
+      // Another operator has disabled it before: there is nothing of this one to take back.
+      if (before.disabledAt !== null) return doneAt(links.app(id), 'disabled');
+      const fields = { expected: JSON.stringify(disabledAt) };
+      return undoableAt(request, links.app(id), 'disabled', { path: appAction(id, 'enable'), fields });
     },
   ),
   ...clientAction(
@@ -75,9 +79,11 @@ const stateActions = [
       button: 'Enable the app',
     }),
     async (request, id) => {
+      checkExpected(request, (await describeClient(request.admin, id)).disabledAt);
       await changeClientState(request, id, 'enable');
       return doneAt(links.app(id), 'enabled');
     },
+    ['expected'],
   ),
   ...clientAction(
     'remove',

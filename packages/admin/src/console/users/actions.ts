@@ -14,7 +14,7 @@ import {
   updateUser,
 } from '../../operations/users.ts';
 import { type Action, type ActionPage, defineAction } from '../action.ts';
-import { doneAt, undoableAt } from '../done.ts';
+import { checkExpected, doneAt, undoableAt } from '../done.ts';
 import { links } from '../links.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { copyText, countOf, field, time } from '../ui/parts.ts';
@@ -64,8 +64,12 @@ const stateActions: readonly ConsoleRoute[] = [
       isDangerous: true,
     }),
     async (request) => {
-      const { id } = await changeUserState(request, idIn(request), 'disable');
-      return undoableAt(request, links.user(id), 'disabled', { path: `${links.user(id)}/enable` });
+      const before = await showUser(request.admin, idIn(request));
+      const { id, disabledAt } = await changeUserState(request, before.id, 'disable');
+      // Another operator has disabled it before: there is nothing of this one to take back.
+      if (before.disabledAt !== null) return doneAt(links.user(id), 'disabled');
+      const fields = { expected: JSON.stringify(disabledAt) };
+      return undoableAt(request, links.user(id), 'disabled', { path: `${links.user(id)}/enable`, fields });
     },
   ),
   ...userAction(
@@ -76,9 +80,12 @@ const stateActions: readonly ConsoleRoute[] = [
       button: 'Enable the account',
     }),
     async (request) => {
-      const { id } = await changeUserState(request, idIn(request), 'enable');
+      const { id, disabledAt } = await showUser(request.admin, idIn(request));
+      checkExpected(request, disabledAt);
+      await changeUserState(request, id, 'enable');
       return doneAt(links.user(id), 'enabled');
     },
+    ['expected'],
   ),
   ...userAction(
     'end',
@@ -166,12 +173,6 @@ const ENDS = [
   ['', 'at the next call'],
   ['now', 'at once'],
 ] as const;
-
-/** A form that takes a change back overwrites no later one: it has what it would replace, as JSON. */
-function checkExpected({ form: { expected = '' } }: ConsoleRequest, now: string): void {
-  if (expected !== '' && expected !== JSON.stringify(now))
-    throw new OperationError('conflict', 'Another operator has changed it meanwhile: nothing was undone.');
-}
 
 const profileActions: readonly ConsoleRoute[] = [
   ...userAction(
