@@ -2,8 +2,11 @@
 
 import {
   chmodSync,
+  chownSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -245,6 +248,62 @@ describe('the file', () => {
     );
     expect(readFileSync(target, 'utf8')).toBe('precious');
     expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true);
+  });
+
+  it.each([
+    ['777', 0o777],
+    ['1777', 0o1777],
+    ['1773', 0o1773],
+  ])('T145 refuses a folder of mode %s, where other users can add a journal', (_text, mode) => {
+    const shared = join(folder, 'shared');
+    mkdirSync(shared);
+    chmodSync(shared, mode);
+    expect(() => openStore({}, join(shared, 'c.db'))).toThrowError(
+      expect.objectContaining({
+        code: 'store_unusable',
+        message: expect.stringContaining('other users can write to its folder'),
+      }),
+    );
+    expect(readdirSync(shared)).toEqual([]);
+    // A folder of the store's own in there is created for its owner alone.
+    expect(() => openStore({}, join(shared, 'own', 'c.db'))).not.toThrow();
+  });
+
+  it.each([
+    ['755', 0o755],
+    ['775', 0o775],
+    ['700', 0o700],
+  ])('accepts a folder of mode %s of the user and their own group', (_text, mode) => {
+    chmodSync(folder, mode);
+    expect(() => openStore({}, join(folder, 'c.db'))).not.toThrow();
+  });
+
+  it.runIf(process.getuid?.() === 0).each([
+    ['the folder of another user', 65_534, 0, 0o700],
+    ['a folder that a group of others can write to', 0, 65_534, 0o770],
+  ])('T145 refuses %s', (_what, uid, gid, mode) => {
+    const shared = join(folder, 'shared');
+    mkdirSync(shared);
+    chownSync(shared, uid, gid);
+    chmodSync(shared, mode);
+    expect(() => openStore({}, join(shared, 'c.db'))).toThrowError(
+      expect.objectContaining({ code: 'store_unusable' }),
+    );
+    expect(readdirSync(shared)).toEqual([]);
+  });
+
+  it('T145 uses no record or sign-in that is not encrypted with its key', async () => {
+    const plain = openStore();
+    await plain.save(record());
+    await plain.savePending(pending('planted'));
+    expect(await plain.find(key)).toEqual(record());
+    const store = openStore({ key: new Uint8Array(32).fill(1) });
+    const refused = { code: 'store_unusable', message: expect.stringContaining('not encrypted') };
+    await expect(store.find(key)).rejects.toMatchObject(refused);
+    await expect(store.list(key.server, key.account)).rejects.toMatchObject(refused);
+    await expect(store.takePending('planted')).rejects.toMatchObject(refused);
+    await store.save(record());
+    expect(await store.find(key)).toEqual(record());
   });
 
   it('explains why a file is not a credential file', () => {

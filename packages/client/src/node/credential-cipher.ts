@@ -5,7 +5,7 @@ import { ClientError } from '../errors.ts';
 export interface CredentialCipher {
   /** @param label additional authenticated data: where the text is stored */
   encrypt(text: string, label: string): string;
-  /** @throws ClientError `store_unusable` when the text was encrypted with another key or for another label. */
+  /** @throws ClientError `store_unusable` when the text was not encrypted with this key and for this label. */
   decrypt(encrypted: string, label: string): string;
 }
 
@@ -29,7 +29,11 @@ export function createCredentialCipher(key: Uint8Array | null): CredentialCipher
       return PREFIX + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
     },
     decrypt(encrypted, label) {
-      if (!isEncrypted(encrypted)) return encrypted;
+      if (!isEncrypted(encrypted))
+        throw new ClientError(
+          'store_unusable',
+          'The stored credentials are not encrypted, although there is a key.',
+        );
       const bytes = Buffer.from(encrypted.slice(PREFIX.length), 'base64url');
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));

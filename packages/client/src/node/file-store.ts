@@ -26,7 +26,8 @@ export interface FileStore extends CredentialStore {
 
 /**
  * Opens the store; creates file and folder where they do not exist.
- * @throws ClientError `store_unusable` when the file is a symbolic link, belongs to another user, or cannot be read.
+ * @throws ClientError `store_unusable` when the file is a symbolic link, belongs to another user, or cannot be read, and when
+ * other users can write to its folder.
  */
 export function openFileStore(path: string, options: FileStoreOptions = {}): FileStore {
   const clock = options.clock ?? Date.now;

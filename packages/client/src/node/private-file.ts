@@ -9,6 +9,7 @@ import {
   openSync,
   readFileSync,
   type Stats,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,7 +17,8 @@ import process from 'node:process';
 import { ClientError } from '../errors.ts';
 
 /**
- * Ensures that the file exists, is a regular file, and belongs to the user.
+ * Ensures that the file exists, is a regular file, and belongs to the user, in a folder where others cannot add files: SQLite
+ * would apply a journal of theirs.
  * @throws ClientError `store_unusable`
  */
 export function preparePrivateFile(path: string): void {
@@ -25,6 +27,7 @@ export function preparePrivateFile(path: string): void {
   } catch (cause) {
     throw storeUnusable(path, 'its folder cannot be created', cause);
   }
+  checkFolder(path, statSync(dirname(path)));
   const file = open(path, constants.O_RDWR | constants.O_CREAT);
   try {
     checkOwn(path, fstatSync(file));
@@ -76,6 +79,14 @@ function open(path: string, flags: number): number {
   } catch (cause) {
     throw storeUnusable(path, 'it is a symbolic link or may not be opened', cause);
   }
+}
+
+/** A sticky bit does not help. The user's own group often has no other members, and write access by default. */
+function checkFolder(path: string, { mode, uid, gid }: Stats): void {
+  if (process.getuid === undefined) return;
+  const isForeignGroup = gid !== process.getgid?.() && (mode & 0o020) !== 0;
+  if (![0, process.getuid()].includes(uid) || isForeignGroup || (mode & 0o002) !== 0)
+    throw storeUnusable(path, 'other users can write to its folder; use a folder of its own');
 }
 
 function checkOwn(path: string, facts: Stats): void {
