@@ -108,6 +108,8 @@ export class RequestHandling {
   #span: Span | null = null;
   /** Releases the memory of a long body. */
   #freeMemory: () => void = NOTHING;
+  /** A body that began to be streamed is checked again when it is whole. */
+  #isCounted = false;
 
   constructor(services: HandlingServices, served: ServedServer, request: GatewayRequest) {
     this.#services = services;
@@ -184,7 +186,7 @@ export class RequestHandling {
         this.#preview(effect.body).catch(this.#fail);
         break;
       case 'checkRules':
-        this.#try(() => this.#checkWhole(effect.body, effect.isCounted));
+        this.#try(() => this.#checkWhole(effect.body));
         break;
       case 'authorize':
         this.#try(() => this.#authorize(effect.body));
@@ -262,7 +264,7 @@ export class RequestHandling {
   async #preview({ body, scanned }: KnownBody & { readonly kind: 'previewed' }): Promise<void> {
     const { principal, server, incoming, outgoing } = this.#request;
     body.pause();
-    this.#check(scanned, false);
+    this.#check(scanned);
     const credential = await this.#services.credentials.for(principal, server);
     refuseUnapproved(
       await this.#served.control.decide(this.#request, { ...scanned, bytes: null }, credential),
@@ -285,8 +287,8 @@ export class RequestHandling {
     this.#on({ kind: 'allowed', credential, upload });
   }
 
-  #checkWhole({ bytes, scanned }: Whole, isCounted: boolean): void {
-    this.#check(scanned, isCounted);
+  #checkWhole({ bytes, scanned }: Whole): void {
+    this.#check(scanned);
     if (!holdsHandles(scanned)) {
       this.#on({ kind: 'opened', sent: bytes, retry: null });
       return;
@@ -295,15 +297,16 @@ export class RequestHandling {
     this.#on({ kind: 'opened', sent: retry?.body ?? this.#identifiers.open(bytes, scanned), retry });
   }
 
-  #check(scanned: ScannedBody, isCounted: boolean): void {
+  #check(scanned: ScannedBody): void {
     refuseTaskLists(this.#served.server, scanned);
-    if (!isCounted) this.#count(scanned);
     checkHeaderAgreement(scanned, this.#request.incoming.headers);
     checkProtocolVersion(scanned, this.#request.incoming.headers);
     this.#served.control.checkRules(this.#request, scanned);
+    if (!this.#isCounted) this.#count(scanned);
   }
 
   #count({ messages }: ScannedBody): void {
+    this.#isCounted = true;
     if (this.#served.rate === null) return;
     for (const { tool } of messages) if (tool !== null) countCall(this.#served, this.#request.owner, tool);
   }
@@ -355,7 +358,7 @@ export class RequestHandling {
 
   /** Checks everything once more, while the request at the backend is still incomplete. */
   #recheck({ scanned }: Streamed, credential: BackendCredential): void {
-    this.#check(scanned, true);
+    this.#check(scanned);
     if (this.#served.control.readsArguments(scanned))
       throw unavailable('The rules have changed. Try again.', 1);
     const checked = this.#served.control.decide(this.#request, { ...scanned, bytes: null }, credential);

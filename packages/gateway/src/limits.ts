@@ -18,8 +18,10 @@ export const SLOT_SHARE = 3;
 export const UPLOADS_OF_USER: number = 1 / 16;
 /** The same for all users together: slow clients must not occupy all connections to a backend. */
 export const UPLOADS_OF_ALL: number = 1 / 2;
-/** Token buckets for calls by user and tool. Full buckets are evicted first: a new bucket is full as well. */
+/** Token buckets for calls by user and tool. The least recently used are evicted first, which are full after a minute, as new ones are. */
 export const MAX_CALL_BUCKETS = 50_000;
+/** Tools of a server that one user may begin to call per minute: more would evict the buckets of others, and those of the user. */
+export const MAX_NEW_TOOLS = 1000;
 /** Characters of a tool's name in a bucket's key: clients choose the names. */
 export const MAX_TOOL_NAME = 100;
 

@@ -66,11 +66,8 @@ export type RequestPhase =
   | {
       readonly kind: 'receiving';
       readonly body: Arriving;
-      /**
-       * Progress: `short`; `long`: memory is reserved; `buffered`: it is not sent before it is complete; `counted`: the same,
-       * and its calls have been counted.
-       */
-      readonly intake: 'short' | 'long' | 'buffered' | 'counted';
+      /** Progress: `short`; `long`: memory is reserved; `buffered`: it is not sent before it is complete. */
+      readonly intake: 'short' | 'long' | 'buffered';
     }
   /** A paused long body is checked as far as it has been scanned. */
   | { readonly kind: 'previewing'; readonly body: Previewed; readonly hasMemory: boolean }
@@ -115,7 +112,7 @@ export type RequestEffect =
   /** Reserves memory for a whole body. */
   | { readonly do: 'takeMemory'; readonly body: RequestBody }
   | { readonly do: 'preview'; readonly body: Previewed }
-  | { readonly do: 'checkRules'; readonly body: Whole; readonly isCounted: boolean }
+  | { readonly do: 'checkRules'; readonly body: Whole }
   /** Finds the credential, and decides about the messages. */
   | { readonly do: 'authorize'; readonly body: DecidedBody | null }
   | { readonly do: 'forward'; readonly body: KnownBody; readonly credential: BackendCredential }
@@ -202,7 +199,7 @@ function receive(phase: PhaseOf<'receiving'>, event: RequestEvent): Transition {
   const { body } = arriving;
   switch (event.kind) {
     case 'long':
-      if (intake === 'buffered' || intake === 'counted') return [phase];
+      if (intake === 'buffered') return [phase];
       if (event.scanned !== null) return [phase, { do: 'takeUpload', scanned: event.scanned }];
       if (intake === 'long') return [phase];
       return [
@@ -228,10 +225,9 @@ function receive(phase: PhaseOf<'receiving'>, event: RequestEvent): Transition {
     case 'whole': {
       const { bytes, scanned } = event;
       const whole: Whole = { kind: 'whole', scanned, bytes, sent: bytes, retry: null };
-      const isCounted = intake === 'counted';
       return [
         { kind: 'checking', body: whole },
-        { do: 'checkRules', body: whole, isCounted },
+        { do: 'checkRules', body: whole },
       ];
     }
     default:
@@ -277,7 +273,7 @@ function needsWholeBody(error: unknown, { messages }: ScannedBody): boolean {
 function buffer({ body: { body }, hasMemory }: PhaseOf<'previewing'>): Transition {
   const arriving: Arriving = { kind: 'arriving', body };
   const resume: RequestEffect = { do: 'resumeBody', body };
-  const phase: RequestPhase = { kind: 'receiving', body: arriving, intake: 'counted' };
+  const phase: RequestPhase = { kind: 'receiving', body: arriving, intake: 'buffered' };
   return hasMemory ? [phase, resume] : [phase, { do: 'takeMemory', body }, resume];
 }
 

@@ -61,6 +61,45 @@ describe('calls per minute', () => {
     expect((await gateway.send('bob', { message: three.slice(1) })).status).toBe(200);
   });
 
+  it('do not count what is refused for its form', async () => {
+    const { backend, gateway } = await behind(answerAll, { callsPerMinute: 1 });
+    const batch = [callOf('read')];
+    const refused = await gateway.send('alice', {
+      message: batch,
+      headers: { 'mcp-protocol-version': '2025-06-18' },
+    });
+    expect([refused.status, backend.received]).toEqual([400, []]);
+    expect((await gateway.send('alice', { message: batch })).status).toBe(200);
+    expect((await gateway.send('alice', { message: batch })).status).toBe(429);
+  });
+
+  it.each([
+    ['is streamed', {}, undefined],
+    ['is refused until its end has arrived', { 'mcp-protocol-version': '2099-01-01' }, '2099-01-01'],
+  ])('count a long body once that %s', async (_name, headers, version) => {
+    const { gateway } = await behind(answerAll, { callsPerMinute: 2 });
+    const params = {
+      ...{ name: 'read', arguments: { text: 'a'.repeat(100_000) } },
+      _meta: version === undefined ? {} : { 'io.modelcontextprotocol/protocolVersion': version },
+    };
+    const message = { jsonrpc: '2.0', method: 'tools/call', params, id: 1 };
+    const statuses: number[] = [];
+    for (let count = 0; count < 3; count += 1)
+      statuses.push((await gateway.send('alice', { message, headers })).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
+  it('are not forgotten when their user calls ever new names', async () => {
+    const { backend, gateway } = await behind(answerAll, { callsPerMinute: 1 });
+    const called = async (user: string, tools: readonly string[]) =>
+      (await gateway.send(user, { message: tools.map((tool) => callOf(tool)) })).status;
+    const names = (prefix: string) => Array.from({ length: 999 }, (_, at) => `${prefix}${at}`);
+    expect([await called('alice', ['read']), await called('alice', names('a'))]).toEqual([200, 200]);
+    expect([await called('alice', names('b')), await called('alice', ['read'])]).toEqual([429, 429]);
+    expect([await called('bob', names('b')), await called('bob', ['read'])]).toEqual([200, 200]);
+    expect(backend.received).toHaveLength(4);
+  });
+
   it('may be unlimited', async () => {
     const { gateway } = await behind(answerAll, { callsPerMinute: false, connect: 60 });
     const statuses = await Promise.all(

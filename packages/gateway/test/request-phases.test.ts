@@ -158,16 +158,13 @@ describe('a request', () => {
     ['buffered', 'long', '-', 'buffered'],
     ['buffered', 'long, known', '-', 'buffered'],
     ['buffered', 'known', '-', 'buffered'],
-    ['counted', 'long', '-', 'counted'],
-    ['counted', 'long, known', '-', 'counted'],
-    ['counted', 'known', '-', 'counted'],
   ] as const)('takes the memory of a body once: %s, %s', (intake, event, expected, after) => {
     const before: RequestPhase = { kind: 'receiving', body: { kind: 'arriving', body }, intake };
     expect(outcomeOf(before, events[event])).toBe(expected);
     expect(nextRequest(before, events[event])[0]).toMatchObject({ intake: after });
   });
 
-  it('counts the calls of a body once, although what is known of it was checked before', () => {
+  it('buffers a body whose error needs its end, without taking its memory twice', () => {
     const refusal: RequestEvent = {
       kind: 'failed',
       error: new MessageError('unavailable', 'no'),
@@ -178,9 +175,8 @@ describe('a request', () => {
       refusal,
     );
     expect(effects).toEqual([{ do: 'resumeBody', body }]);
-    expect(buffered).toMatchObject({ kind: 'receiving', intake: 'counted' });
-    expect(nextRequest(buffered, events.whole)[1]).toMatchObject({ do: 'checkRules', isCounted: true });
-    expect(nextRequest(phases.receiving, events.whole)[1]).toMatchObject({ isCounted: false });
+    expect(buffered).toMatchObject({ kind: 'receiving', intake: 'buffered' });
+    expect(nextRequest(buffered, events.whole)[1]).toMatchObject({ do: 'checkRules' });
   });
 
   it.each([

@@ -1,10 +1,12 @@
 /** What is under way at one server, and its limits: slots for requests and streams at once, memory for long bodies, calls per minute. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLasting } from '@portcullis/http/node';
+import { createLruCache, type LruCache } from '@portcullis/protocol';
 import {
   BODY_MEMORY_OF_ALL,
   BODY_MEMORY_OF_USER,
   MAX_CALL_BUCKETS,
+  MAX_NEW_TOOLS,
   MAX_TOOL_NAME,
   SLOT_SHARE,
 } from '../limits.ts';
@@ -106,8 +108,7 @@ export function countCall(
   { issuer, subject }: Owner,
   tool: string,
 ): void {
-  const key = `${issuer} ${subject} ${tool.slice(0, MAX_TOOL_NAME)}`;
-  const wait = rate?.take(key, performance.now()) ?? 0;
+  const wait = rate?.take(`${issuer} ${subject}`, tool.slice(0, MAX_TOOL_NAME), performance.now()) ?? 0;
   if (wait > 0) throw tooManyCalls(`Too many calls of ${tool} at ${server.name}.`, wait);
 }
 
@@ -119,37 +120,39 @@ interface Bucket {
 
 /** Limits the calls of one user of a server by tool: a token bucket for each. @param perMinute also the size of a burst */
 export function createCallRate(perMinute: number) {
-  const buckets = new Map<string, Bucket>();
-  const perMillisecond = perMinute / 60_000;
-
-  function forgetFull(now: number): void {
-    for (const [key, { tokens, at }] of buckets) {
-      if (tokens + (now - at) * perMillisecond >= perMinute) buckets.delete(key);
-    }
-    // When an attack uses more keys, the oldest are evicted first.
-    for (const key of buckets.keys()) {
-      if (buckets.size < MAX_CALL_BUCKETS) return;
-      buckets.delete(key);
-    }
-  }
+  const calls = createLruCache<Bucket>({ entries: MAX_CALL_BUCKETS });
+  /** By user, of tools whose bucket is missing or full: no user evicts buckets by calling ever new names. */
+  const newTools = createLruCache<Bucket>({ entries: MAX_CALL_BUCKETS });
 
   return {
     perMinute,
     /** Counts a call. @returns 0, or the seconds until the next one is allowed */
-    take(key: string, now: number): number {
-      const bucket = buckets.get(key);
-      if (bucket === undefined) {
-        if (buckets.size >= MAX_CALL_BUCKETS) forgetFull(now);
-        buckets.set(key, { tokens: perMinute - 1, at: now });
-        return 0;
-      }
-      bucket.tokens = Math.min(perMinute, bucket.tokens + (now - bucket.at) * perMillisecond);
-      bucket.at = now;
-      if (bucket.tokens < 1) return (1 - bucket.tokens) / perMillisecond / 1000;
-      bucket.tokens -= 1;
-      return 0;
+    take(user: string, tool: string, now: number): number {
+      const key = `${user} ${tool}`;
+      const known = calls.get(key);
+      const isNew = known === undefined || tokensAt(known, perMinute, now) === perMinute;
+      const wait = isNew ? takeToken(newTools, user, MAX_NEW_TOOLS, now) : 0;
+      return wait > 0 ? wait : takeToken(calls, key, perMinute, now);
     },
   };
+}
+
+function tokensAt({ tokens, at }: Bucket, perMinute: number, now: number): number {
+  return Math.min(perMinute, tokens + ((now - at) * perMinute) / 60_000);
+}
+
+/** @returns 0, or the seconds until there is a token */
+function takeToken(buckets: LruCache<Bucket>, key: string, perMinute: number, now: number): number {
+  const bucket = buckets.get(key);
+  if (bucket === undefined) {
+    buckets.set(key, { tokens: perMinute - 1, at: now });
+    return 0;
+  }
+  bucket.tokens = tokensAt(bucket, perMinute, now);
+  bucket.at = now;
+  if (bucket.tokens < 1) return ((1 - bucket.tokens) * 60) / perMinute;
+  bucket.tokens -= 1;
+  return 0;
 }
 
 export type OpenRequests = ReturnType<typeof createOpenRequests>;
