@@ -119,6 +119,26 @@ describe('deactivation by SCIM', () => {
     expect(await errorOf()).toBe('access_denied');
   });
 
+  it.each([
+    ['disables the account again', ['disable']],
+    ['enables the account and disables it later', ['enable', 'disable']],
+  ] as const)('is not undone where an operator %s', async (_what, decisions) => {
+    const { t, service, logIn, errorOf } = await setScene();
+    const id = await service.addUser('ada@third.example', { externalId: 'ada' });
+    await logIn();
+    const accounts = accountsOf(t);
+    await service.patch(`/Users/${id}`, deactivate);
+    const account = await accounts.find('ada@third.example');
+    for (const decision of decisions) expect(await accounts[decision](account?.id ?? '')).toBe(true);
+    expect((await service.patch(`/Users/${id}`, activate)).body).toMatchObject({ active: true });
+    const disabled = await accounts.find('ada@third.example');
+    expect(disabled).toMatchObject({ id: account?.id, disabledAt: expect.any(Number) });
+    expect(await errorOf()).toBe('access_denied');
+    expect((await service.send('DELETE', `/Users/${id}`)).status).toBe(204);
+    expect(await accounts.find('ada@third.example')).toEqual(disabled);
+    expect(await errorOf()).toBe('access_denied');
+  });
+
   it('stays when a whole representation leaves out active', async () => {
     const { service } = await setScene();
     const id = await service.addUser('ada@third.example', { active: false });

@@ -156,6 +156,30 @@ export function describeProvisioning(store: StoreOfTest): void {
       expect(await store().findAccount(accountId)).toBeNull();
     });
 
+    it('forgets that the deactivation disabled the account when that is disabled or enabled otherwise', async () => {
+      const { accountId } = (await createGrant(store())).grant;
+      const ada = await create('ada', { accountId });
+      const other = await create('other', { disabledAccount: true });
+      const read = () => store().findProvisioned('acme', 'User', ada.id);
+      const deactivation = { isActive: false, disabledAccount: true };
+      for (const [version, decide] of [
+        [1, () => store().disableAccount(accountId, NOW)],
+        [3, () => store().enableAccount(accountId)],
+      ] as const) {
+        await change({ ...ada, version }, deactivation, { account: 'disable' });
+        expect(await read()).toMatchObject({ disabledAccount: true, version: version + 1 });
+        expect(await decide()).toBe(true);
+        expect(await read()).toMatchObject({ disabledAccount: false, version: version + 2 });
+        // A change that was planned before does not undo it.
+        expect(
+          await change({ ...ada, version: version + 1 }, { isActive: true }, { account: 'enable' }),
+        ).toEqual({ conflict: 'version' });
+      }
+      expect(await store().disableAccount(accountId, NOW)).toBe(true);
+      expect(await read()).toMatchObject({ version: 5 });
+      expect(await store().findProvisioned('acme', 'User', other.id)).toEqual(other);
+    });
+
     it('gives one active user the account that signs in', async () => {
       const [{ grant }, { grant: another }] = [await createGrant(store()), await createGrant(store())];
       const link = (user: ProvisionedResource, accountId: string) =>

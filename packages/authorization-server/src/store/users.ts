@@ -117,10 +117,11 @@ export interface UserStore {
   listAccounts(after: string, limit: number): Promise<readonly AccountRecord[]>;
   /**
    * Disables an account. Atomic: also deletes its sessions and links, revokes its grants and invalidates its codes. Idempotent.
+   * Sets `disabledAccount` of its provisioned users to `false`, as a new version: reactivation must not undo it.
    * @returns `false` when there is no such account
    */
   disableAccount(id: string, at: number): Promise<boolean>;
-  /** Enables an account. Atomic: also invalidates its codes. @returns `false` when there is no such account */
+  /** Enables an account. Atomic: also invalidates its codes, and changes provisioned users as `disableAccount` does. @returns `false` when there is no such account */
   enableAccount(id: string): Promise<boolean>;
   /** Changes what an account may administer. @returns `false` when there is no such account */
   setAccountRole(id: string, role: AccountRole | null): Promise<boolean>;

@@ -47,8 +47,8 @@ function createAccountOperations(database: Database): AccountOperations {
       database.transact(() => add(account, initialAccessToken), 'accounts'),
     listAccounts: async (after, limit) =>
       accountColumns.readAll(await database.read(accountsAfter(after, limit))),
-    disableAccount: (id, at) => database.transact(() => disableSteps(id, at), 'accounts'),
-    enableAccount: (id) => database.transact(() => enableSteps(id), 'accounts'),
+    disableAccount: (id, at) => database.transact(() => decide(id, disableSteps(id, at)), 'accounts'),
+    enableAccount: (id) => database.transact(() => decide(id, enableSteps(id)), 'accounts'),
     setAccountRole: (id, role) =>
       database.changes(sql`UPDATE accounts SET role = ${role} WHERE id = ${id} RETURNING 1 AS one`, [
         'accounts',
@@ -85,6 +85,12 @@ function* add(account: AccountRecord, initialAccessToken: AccountLinkRecord): St
   yield insertAccount(account);
   yield insertLink(initialAccessToken);
   return true;
+}
+
+/** An operator's decision: a reactivation or removal by a provisioning service that read the user before it conflicts with the version. */
+function* decide(id: string, steps: Steps<boolean>): Steps<boolean> {
+  yield sql`UPDATE scim_resources SET disabled_account = 0, version = version + 1 WHERE account_id = ${id} AND disabled_account = 1`;
+  return yield* steps;
 }
 
 /** Waits for a concurrent code redemption, or makes it find its code used: see `revokeAllOfAccount`. */
