@@ -149,6 +149,20 @@ describe('a call that its user approves', () => {
     });
     expect(scene.executed).toEqual([]);
   });
+
+  it('is refused with the reason that its approver gave to a client of revision 2026-07-28', async () => {
+    const scene = await setScene(BY_USER);
+    const open = async (url: string) => {
+      await decide(scene.ada, url, 'deny', 'Not on a Friday.');
+      return 'accept' as const;
+    };
+    const client = await connect(scene, open, { pin: '2026-07-28' });
+    expect(await client.callTool(DELETE)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('The reason given: Not on a Friday.') }],
+    });
+    expect(scene.executed).toEqual([]);
+  });
 });
 
 describe('a call at a merged server', () => {

@@ -3,7 +3,7 @@ import type { ApprovedUse, CallApprovals } from '@portcullis/authorization-serve
 import type { Explanation } from '@portcullis/policy';
 import type { PinBoard } from '../catalogue/pins.ts';
 import { tooManyCalls } from '../http/error-response.ts';
-import { MessageError } from '../messages/message-error.ts';
+import { failedCall, MessageError } from '../messages/message-error.ts';
 import { UserActionRequired } from '../messages/user-action.ts';
 import { forbidden, type UnapprovedCall } from '../policy/check-messages.ts';
 import type { OwnedRequest } from '../servers/request.ts';
@@ -82,13 +82,14 @@ async function findDefinition(
 }
 
 /** A result that the model reads. */
-function denied({ message: { tool, id }, because }: UnapprovedCall, reason: string | null): MessageError {
+function denied({ message, because }: UnapprovedCall, reason: string | null): MessageError {
   const why = reason === null ? 'No reason was given.' : `The reason given: ${reason}`;
-  return new MessageError('forbidden', `This call of ${tool} was not approved, and did not run. ${why}`, {
+  const text = `This call of ${message.tool} was not approved, and did not run. ${why}`;
+  return new MessageError('forbidden', text, {
     status: 200,
-    id,
+    id: message.id,
     decision: 'approval_denied',
-    isToolResult: true,
+    result: failedCall(message, text),
     because,
   });
 }

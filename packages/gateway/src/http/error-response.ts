@@ -93,9 +93,8 @@ export function sendError(
     sendResult(outgoing, error.result, common, id);
     return;
   }
-  if (error instanceof MessageError && error.isToolResult) {
-    const result = { content: [{ type: 'text', text: error.message }], isError: true };
-    sendResult(outgoing, result, common, id);
+  if (error instanceof MessageError && error.result !== null) {
+    sendResult(outgoing, error.result, common, id);
     return;
   }
   const { status, code, message, headers, details } = toGatewayError(error);

@@ -1,6 +1,7 @@
 /** The error for a message that is not accepted: an HTTP status with a JSON-RPC error. */
 import { errorCodes } from '@portcullis/http';
 import type { Explanation } from '@portcullis/policy';
+import type { ScannedMessage } from './scanned-message.ts';
 
 /** Why a message is not accepted: by a rule or an approver, since its tool waits for review, or because it is none that can be accepted. */
 export type RefusalDecision = 'denied' | 'approval_denied' | 'unapproved' | 'invalid';
@@ -9,7 +10,7 @@ interface MessageErrorOptions {
   readonly status?: number;
   readonly id?: string | null;
   readonly decision?: RefusalDecision;
-  readonly isToolResult?: boolean;
+  readonly result?: FailedCall | null;
   readonly because?: Explanation | null;
   readonly headers?: readonly string[];
 }
@@ -25,8 +26,8 @@ export class MessageError extends Error {
   readonly id: string | null;
   /** What the audit log records. */
   readonly decision: RefusalDecision;
-  /** Whether its sender receives it as a tool's result with `isError`, which a model can read, and not as a JSON-RPC error. */
-  readonly isToolResult: boolean;
+  /** What its sender receives in place of a JSON-RPC error. */
+  readonly result: FailedCall | null;
   /** The rule that decided, for the audit log. */
   readonly because: Explanation | null;
   /** Of the response, as a flat list. */
@@ -39,7 +40,7 @@ export class MessageError extends Error {
       status = 400,
       id = null,
       decision = 'invalid',
-      isToolResult = false,
+      result = null,
       because = null,
       headers = [],
     }: MessageErrorOptions = {},
@@ -49,8 +50,21 @@ export class MessageError extends Error {
     this.code = errorCodes[code];
     this.id = id;
     this.decision = decision;
-    this.isToolResult = isToolResult;
+    this.result = result;
     this.because = because;
     this.headers = headers;
   }
+}
+
+/** The result of a call that the gateway itself refuses. */
+export type FailedCall = ReturnType<typeof failedCall>;
+
+/** A tool's result with `isError`, which a model can read. */
+export function failedCall(call: ScannedMessage | null, text: string) {
+  return {
+    // Revisions without sessions demand it. @see MCP 2026-07-28, multi round-trip requests
+    ...(call !== null && call.protocolVersion !== null && { resultType: 'complete' }),
+    content: [{ type: 'text', text }],
+    isError: true,
+  };
 }

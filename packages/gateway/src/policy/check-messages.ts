@@ -11,7 +11,7 @@ import {
 } from '@portcullis/policy';
 import { type McpOperation, OAuthError, unionScopes } from '@portcullis/protocol';
 import { isAnonymous } from '@portcullis/resource-server';
-import { MessageError, type RefusalDecision } from '../messages/message-error.ts';
+import { failedCall, MessageError, type RefusalDecision } from '../messages/message-error.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
@@ -276,7 +276,9 @@ function refused(
  * The error that servers of MCP respond with: in sessions a result with `isError`, as the official SDKs do; in the stateless revision a
  * JSON-RPC error. @see MCP 2026-07-28, server/tools, error handling
  */
-export function unknownTool({ tool, id, protocolVersion }: ScannedMessage): MessageError {
-  const isToolResult = protocolVersion === null;
-  return new MessageError('invalidParams', `Unknown tool: ${tool}`, { status: 200, id, isToolResult });
+export function unknownTool(message: ScannedMessage): MessageError {
+  const { tool, id, protocolVersion } = message;
+  const text = `Unknown tool: ${tool}`;
+  const result = protocolVersion === null ? failedCall(message, text) : null;
+  return new MessageError('invalidParams', text, { status: 200, id, result });
 }

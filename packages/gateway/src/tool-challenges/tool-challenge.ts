@@ -1,5 +1,6 @@
 /** The challenge of a call in its result, for clients that begin a sign-in there and not at a 401 or 403. */
 import type { IncomingMessage } from 'node:http';
+import { failedCall } from '../messages/message-error.ts';
 import type { PolicyError } from '../policy/check-messages.ts';
 import type { GatewayServer } from '../servers/server.ts';
 
@@ -23,10 +24,7 @@ export function toolChallengeResult(
   challenge: string,
 ): Readonly<Record<string, unknown>> {
   return {
-    // Revisions without sessions demand it. @see MCP 2026-07-28, multi round-trip requests
-    ...(call !== null && call.protocolVersion !== null && { resultType: 'complete' }),
-    content: [{ type: 'text', text: description }],
-    isError: true,
+    ...failedCall(call, description),
     _meta: { 'mcp/www_authenticate': [challenge] },
   };
 }
