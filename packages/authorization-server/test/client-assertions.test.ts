@@ -233,8 +233,10 @@ describe('client assertions', () => {
     await expectProven(t, formOf(assertion));
     await expectRefused(t, formOf(assertion));
     t.clock.now += 89;
-    await t.store.sweep(t.clock.now, 100);
+    // The clock of another process is ahead.
+    await t.store.sweep(t.clock.now + 90, 100);
     await expectRefused(t, formOf(assertion));
+    await expectProven(t, formOf(await assertionOf({ exp: t.clock.now + 60 })));
   });
 
   it('[AS-AUTH-67] T031: of twenty concurrent uses of a client assertion in two processes, one succeeds', async () => {
@@ -259,11 +261,11 @@ describe('client assertions', () => {
     await expectProven(t, formOf(await assertionOf({ iss: 'signer-2', sub: 'signer-2', jti: 'same' })));
   });
 
-  it('the jti of an assertion is stored no longer than the assertion is valid', async () => {
+  it('the jti of an assertion is stored for ten minutes more than the assertion is valid', async () => {
     const t = await start();
     const before = t.snapshot();
     await expectProven(t);
-    t.clock.now += 90;
+    t.clock.now += 690;
     await t.store.sweep(t.clock.now, 100);
     expect(t.snapshot()).toBe(before);
   });

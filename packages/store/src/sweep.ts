@@ -7,8 +7,8 @@ import { defineQuery, sql } from './sql.ts';
 
 /** Retention of an expired code, so that its reuse is detected. Seconds. */
 const CODE_RETENTION = 600;
-/** Retention of a revocation after the access token expired, because clocks of guards may be slow. Seconds. */
-const REVOCATION_RETENTION = 600;
+/** Retention of a revocation or a used proof after its expiry, because a guard or process whose clock is slow still accepts it. Seconds. */
+const REFUSAL_RETENTION = 600;
 /** Retention of a revoked or expired grant: access tokens issued just before still refer to it. Seconds. */
 const GRANT_RETENTION = 86_400;
 /** Retention of a counted hour: a year, and the month that is compared with. Seconds. */
@@ -54,7 +54,7 @@ const rules: readonly Rule[] = [
   { table: 'approvals', key: 'id', column: 'expires_at' },
   { table: 'account_links', key: 'hash', column: 'expires_at' },
   { table: 'authorization_codes', key: 'hash', column: 'expires_at', retention: CODE_RETENTION },
-  { table: 'revoked_access_tokens', key: 'id', column: 'expires_at', retention: REVOCATION_RETENTION },
+  { table: 'revoked_access_tokens', key: 'id', column: 'expires_at', retention: REFUSAL_RETENTION },
   { table: 'grants', key: 'id', column: 'expires_at', retention: GRANT_RETENTION },
   { table: 'grants', key: 'id', column: 'revoked_at', retention: GRANT_RETENTION },
   { table: 'federated_logins', key: 'state_hash', column: 'expires_at' },
@@ -75,7 +75,7 @@ const rules: readonly Rule[] = [
   },
   { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'client'` },
   { table: 'status_indexes', key: 'status_index', column: 'expires_at', where: `owner_kind = 'grant'` },
-  { table: 'used_client_assertions', key: 'hash', column: 'expires_at' },
+  { table: 'used_client_assertions', key: 'hash', column: 'expires_at', retention: REFUSAL_RETENTION },
   { table: 'initial_access_tokens', key: 'id', column: 'expires_at' },
   { table: 'scim_tokens', key: 'id', column: 'expires_at' },
   // Daily tables are dropped instead.

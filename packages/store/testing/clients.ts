@@ -268,12 +268,12 @@ export function describeClientAssertions(store: StoreOfTest): void {
       expect(await race(spenders)).toEqual({ true: 1, false: RACERS - 1 });
     });
 
-    it('remembers a used client assertion until it expires', async () => {
+    it('remembers a used client assertion for ten minutes after it expires, for processes whose clocks are slow', async () => {
       const hash = newHash();
       await store().consumeClientAssertion(hash, NOW + 60);
-      expect(await store().sweep(NOW + 59, 100)).toBe(0);
+      expect(await store().sweep(NOW + 659, 100)).toBe(0);
       expect(await store().consumeClientAssertion(hash, NOW + 60)).toBe(false);
-      expect(await store().sweep(NOW + 60, 100)).toBe(1);
+      expect(await store().sweep(NOW + 660, 100)).toBe(1);
     });
   });
 }

@@ -106,7 +106,7 @@ const KINDS: readonly {
   })),
   {
     kind: 'used client assertions',
-    retention: 0,
+    retention: 600,
     make: (store, expiresAt) => store.consumeClientAssertion(newHash(), expiresAt),
   },
   {

@@ -29,6 +29,9 @@ interface SqlReplayOptions {
 /** Seconds between deletions of expired proofs. */
 const SWEEP_INTERVAL = 60;
 
+/** Retention of a proof after its expiry, because another process whose clock is slow still accepts it. Seconds. */
+const RETENTION = 600;
+
 /** The maximum number of rows per deletion, to keep it short. */
 const MAX_SWEPT = 10_000;
 
@@ -47,8 +50,8 @@ export function sqliteReplayStore(database: SqliteDatabase, options: SqlReplayOp
   const deletion = database.prepare(deleteExpired(table, '?'));
   const sweeps = createSweepTimer(options);
   return limitedReplayStore((proof, until) => {
-    const now = sweeps.due();
-    if (now !== null) sweeps.record(Number(deletion.run(now).changes));
+    const before = sweeps.due();
+    if (before !== null) sweeps.record(Number(deletion.run(before).changes));
     return Number(insert.run(proof, Math.ceil(until)).changes) === 1;
   }, options);
 }
@@ -82,8 +85,8 @@ export function postgresReplayStore(database: PostgresDatabase, options: SqlRepl
       throw error;
     });
     await made;
-    const now = sweeps.due();
-    if (now !== null) sweeps.record((await database.query(deletion, [now])).rowCount ?? 0);
+    const before = sweeps.due();
+    if (before !== null) sweeps.record((await database.query(deletion, [before])).rowCount ?? 0);
     const { rowCount } = await database.query(insert, [proof, Math.ceil(until)]);
     return rowCount === 1;
   }, options);
@@ -94,9 +97,9 @@ function tableName({ table = 'dpop_proofs' }: SqlReplayOptions): string {
   throw new TypeError('The table of proofs must have a name of lowercase letters, digits and underscores.');
 }
 
-function deleteExpired(table: string, now: string, locking = ''): string {
+function deleteExpired(table: string, before: string, locking = ''): string {
   return `DELETE FROM ${table} WHERE proof IN
-    (SELECT proof FROM ${table} WHERE until < ${now} ORDER BY until LIMIT ${MAX_SWEPT} ${locking})`;
+    (SELECT proof FROM ${table} WHERE until < ${before} ORDER BY until LIMIT ${MAX_SWEPT} ${locking})`;
 }
 
 /**
@@ -156,7 +159,7 @@ function createProofQuotas({
 
 /** When expired proofs are deleted: once per interval, and at each call while as many as possible were deleted by the last. */
 function createSweepTimer({ clock = () => Math.floor(Date.now() / 1000) }: SqlReplayOptions): {
-  /** Returns the current time if a deletion is due, and `null` otherwise. */
+  /** If a deletion is due, returns the time before which deleted proofs have expired, and `null` otherwise. */
   due(): number | null;
   record(deleted: number): void;
 } {
@@ -166,7 +169,7 @@ function createSweepTimer({ clock = () => Math.floor(Date.now() / 1000) }: SqlRe
       const now = clock();
       if (now < dueAt) return null;
       dueAt = now + SWEEP_INTERVAL;
-      return now;
+      return now - RETENTION;
     },
     record(deleted) {
       if (deleted >= MAX_SWEPT) dueAt = Number.NEGATIVE_INFINITY;
