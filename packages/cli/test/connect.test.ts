@@ -225,6 +225,7 @@ interface Seen {
   readonly method: string;
   readonly headers: IncomingMessage['headers'];
   readonly message: Readonly<Record<string, unknown>>;
+  readonly body: string;
 }
 
 /** An unprotected server of the transport with sessions, which responds as scripted. */
@@ -237,6 +238,7 @@ async function script(answer: (seen: Seen, response: ServerResponse, all: readon
       method: request.method ?? '',
       headers: request.headers,
       message: body === '' ? {} : JSON.parse(body),
+      body,
     };
     all.push(seen);
     answer(seen, response, all);
@@ -418,6 +420,24 @@ describe('with a scripted server', () => {
     });
     expect(all).toHaveLength(2);
     expect(output.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('passes numbers on as they are written', async () => {
+    const { url, all } = await script(({ body }, response) =>
+      response
+        .writeHead(200, json)
+        .end(`{"jsonrpc":"2.0","id":1,"result":${/"arguments":(\{.*?\})/.exec(body)?.[1]}}`),
+    );
+    const bridge = startBridge(url);
+    const given = '{"n":[9007199254740993,1.50,-0]}';
+    bridge.input.end(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":${given}}}\n`,
+    );
+    expect(await text(bridge.output.on('data', () => bridge.output.end()))).toBe(
+      `{"jsonrpc":"2.0","id":1,"result":${given}}\n`,
+    );
+    await bridge.ended;
+    expect(all[0]?.body).toContain(`"arguments":${given}`);
   });
 
   it('responds with a JSON-RPC error naming the status when the server fails', async () => {

@@ -48,3 +48,27 @@ it('closes a connection two seconds after DELETE when the server never responds 
   expect(timeout.mock.calls).toEqual([[2000]]);
   expect(request.aborted).toBe(true);
 });
+
+it('numbers of an HTTP+SSE server are doubles, however they are written', async () => {
+  const stream = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = stream.writable.getWriter();
+  const write = (event: string) => void writer.write(new TextEncoder().encode(event));
+  const initialized =
+    '"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"x","version":"1"}';
+  const connection = await connectMcp({
+    ...{ url: 'https://mcp.example/sse', version: '1', extensions: {}, acceptEndpoint: () => undefined },
+    async fetch(input, init = {}) {
+      if (init.method === 'GET') {
+        write('event: endpoint\ndata: /messages\n\n');
+        return new Response(stream.readable, { headers: { 'content-type': 'text/event-stream' } });
+      }
+      if (!String(input).endsWith('/messages')) return new Response(null, { status: 405 });
+      const { id, method } = JSON.parse(String(init.body)) as { id?: number; method: string };
+      const result = method === 'initialize' ? initialized : '"n":[1.0,9007199254740993]';
+      if (id !== undefined) write(`data: {"jsonrpc":"2.0","id":${id}.0,"result":{${result}}}\n\n`);
+      return new Response(null, { status: 202 });
+    },
+  });
+  expect(await connection.request('tools/call')).toEqual({ n: [1, 9_007_199_254_740_992] });
+  await connection.close();
+});

@@ -1,6 +1,6 @@
 /** The message path: exchanges whole messages between clients of both protocol generations and any kind of backend. */
 
-import { isRequest, type Message, readMessage, statelessVersion } from '@portcullis/http';
+import { isRequest, type Message, parseExactly, readMessage, statelessVersion } from '@portcullis/http';
 import { onShutdown } from '@portcullis/http/node';
 import { type BackendSessions, createBackendSessions } from './backend-sessions.ts';
 import { BackendError, type MessageBackend } from './backends/backend.ts';
@@ -65,7 +65,8 @@ export function createMessagePath(
       for (let at = 0; at + 1 < commonHeaders.length; at += 2)
         outgoing.setHeader(commonHeaders[at] ?? '', commonHeaders[at + 1] ?? '');
       try {
-        const message: unknown = body === null ? null : JSON.parse(body.toString());
+        // Rules and approvers have decided about the numbers as they are written.
+        const message = body === null ? null : parseExactly(body.toString());
         await withClientHeaders(incoming.headers, () => dispatch(request, message));
         const backendMs = performance.now() - sentAt;
         return { kind: 'answered', backendMs, responseBytes: sentBytes(outgoing) };
@@ -130,6 +131,9 @@ function readBodyMessages(body: unknown): readonly Message[] {
   const written: readonly unknown[] = Array.isArray(body) ? body : [body];
   const messages = written.map(readMessage).filter((message) => message !== null);
   if (messages.length === 0 || messages.length !== written.length)
-    throw invalidRequest(400, 'The body is not a JSON-RPC message.');
+    throw invalidRequest(
+      400,
+      'The body is not a JSON-RPC message with a string or a safe integer as its id.',
+    );
   return messages;
 }

@@ -1,6 +1,6 @@
 /** `Mcp-Param-*` headers of requests that pass through: compared with the body, by the definitions of the tools. @see MCP 2026-07-28, Streamable HTTP */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Message, StandardHeaders } from '@portcullis/http';
+import { type Message, parseExactly, type StandardHeaders } from '@portcullis/http';
 import { createLruCache } from '@portcullis/protocol';
 import { findWrongHeader, headerMismatchOf, listHeaders } from './backends/clients/parameter-headers.ts';
 import { PARAMETER_HEADER } from './backends/revisions.ts';
@@ -33,7 +33,7 @@ export function createParameterHeaders(sessions: (request: GatewayRequest) => Re
   return async (request: GatewayRequest, body: unknown): Promise<Readonly<Record<string, string>>> => {
     const { headers } = request.incoming;
     if (!Buffer.isBuffer(body) || !hasParameterHeaders(headers)) return {};
-    const message = JSON.parse(body.toString()) as Message;
+    const message = parseExactly(body.toString()) as Message;
     const key = ownerKey(request.owner);
     const known = lists.get(key);
     const declared = (await known?.declared) ?? null;

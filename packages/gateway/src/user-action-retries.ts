@@ -1,9 +1,8 @@
 /** Asks clients of the stateless revision to let their user act on a page: a result with a URL to open, and a wait for the outcome. */
 import { randomUUID } from 'node:crypto';
-import { isMembers, type JsonFields, type Message, parameter } from '@portcullis/http';
+import { isMembers, type JsonFields, type Message, parameter, parseExactly } from '@portcullis/http';
 import { MAY_ASK, metaKeys, STATELESS } from './backends/revisions.ts';
 import { GatewayError, InputRequired } from './http/error-response.ts';
-import { parseExactly } from './messages/parse-exactly.ts';
 import type { ByteRange, ScannedBody } from './messages/scanned-message.ts';
 import type { UserActionRequired } from './messages/user-action.ts';
 import type { Owner } from './servers/request.ts';

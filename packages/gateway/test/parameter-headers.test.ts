@@ -13,6 +13,8 @@ const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
 };
+/** Written by `JSON.stringify` as it is. */
+const written = (text: string) => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 const LONG = 'x'.repeat(300_000);
 
 async function start() {
@@ -104,11 +106,27 @@ describe('a header that repeats an argument', () => {
     expect(reached()).toEqual([{ 'mcp-param-amount': String(amount) }]);
   });
 
+  it.each(['9007199254740993', '-9007199254740993'])(
+    'repeats the digits of %s, which is no double',
+    async (digits) => {
+      const { call, reached } = await start();
+      expect((await call({ amount: written(digits) }, { 'mcp-param-amount': digits })).status).toBe(200);
+      expect(reached()).toEqual([{ 'mcp-param-amount': digits }]);
+    },
+  );
+
+  it('is that of an integer which the body writes in another form', async () => {
+    const { call, reached } = await start();
+    expect((await call({ amount: written('5.0') }, { 'mcp-param-amount': '5' })).status).toBe(200);
+    expect(reached()).toEqual([{ 'mcp-param-amount': '5' }]);
+  });
+
   it.each([
     ['5.5', 'mcp-param-amount', { amount: 5 }],
     ['0x5', 'mcp-param-amount', { amount: 5 }],
     ['', 'mcp-param-amount', { amount: 0 }],
     ['9007199254740993', 'mcp-param-amount', { amount: 9_007_199_254_740_992 }],
+    ['9007199254740992', 'mcp-param-amount', { amount: written('9007199254740993') }],
     ['42.0', 'mcp-param-to', { to: '42' }],
   ])('is refused if it is %s in %s, which is another value', async (header, name, given) => {
     const { call, reached } = await start();

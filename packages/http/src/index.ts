@@ -34,6 +34,7 @@ export {
   withMeta,
 } from './mcp/json-rpc.ts';
 export { connectLegacySse, resolveEndpoint } from './mcp/legacy-sse.ts';
+export { parseExactly, toDouble } from './mcp/parse-exactly.ts';
 export { createStandardHeaders, decodeHeaderValue, type StandardHeaders } from './mcp/standard-headers.ts';
 export { createStreamableHttp } from './mcp/streamable-http.ts';
 export {

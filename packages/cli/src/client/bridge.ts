@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Fetch } from '@portcullis/client';
-import { isRequest, type Message, readMessage } from '@portcullis/http';
+import { isRequest, type Message, parseExactly, readMessage } from '@portcullis/http';
 import { createReconnectingTransport } from './transport/reconnecting-transport.ts';
 
 export interface BridgeOptions {
@@ -74,7 +74,7 @@ function timeUp(): Promise<void> {
 
 function readMessages(line: string): readonly Message[] {
   try {
-    const json: unknown = JSON.parse(line);
+    const json = parseExactly(line);
     return (Array.isArray(json) ? json : [json]).map(readMessage).filter((message) => message !== null);
   } catch {
     return [];

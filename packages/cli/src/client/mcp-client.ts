@@ -140,7 +140,8 @@ async function createSseTransport(
 ): Promise<Transport | null> {
   const sse = await connectSse({
     ...{ url, fetch, complain, acceptEndpoint },
-    receive: (message) => transport.onmessage?.(message as JSONRPCMessage),
+    // It knows numbers as doubles only.
+    receive: (message) => transport.onmessage?.(JSON.parse(JSON.stringify(message)) as JSONRPCMessage),
   });
   const transport: Transport = {
     start: async () => undefined,

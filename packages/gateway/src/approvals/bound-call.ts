@@ -1,10 +1,9 @@
 /** The parts of a call that an approval binds: the bytes of the arguments, and the values of other parameters with an effect. Pure. */
 import { hash } from 'node:crypto';
-import { isMembers, type JsonFields } from '@portcullis/http';
+import { isMembers, type JsonFields, parseExactly } from '@portcullis/http';
 import { createCallArguments } from '@portcullis/policy';
 import { MAX_APPROVAL_ARGUMENTS } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
-import { parseExactly } from '../messages/parse-exactly.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
 
 interface BoundCall {

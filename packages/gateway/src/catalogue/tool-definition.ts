@@ -1,6 +1,7 @@
 /** Tool definitions: what is pinned of them, and their hints. */
 
 import { createHash } from 'node:crypto';
+import { toDouble } from '@portcullis/http';
 import type { ToolAnnotations } from '@portcullis/policy';
 
 /** A definition, as the backend sent it. */
@@ -44,10 +45,11 @@ export function readToolDefinition(value: unknown): ToolDefinition | null {
 
 /**
  * Canonical JSON: equal values have equal texts.
- * @param value as parsed from JSON
+ * @param parsed as parsed from JSON
  * @see RFC 8785
  */
-export function canonicalJson(value: unknown): string {
+export function canonicalJson(parsed: unknown): string {
+  const value = toDouble(parsed);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   // Sorts by UTF-16 code units. @see RFC 8785 §3.2.3

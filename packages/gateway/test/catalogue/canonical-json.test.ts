@@ -1,3 +1,4 @@
+import { parseExactly } from '@portcullis/http';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/catalogue/tool-definition.ts';
@@ -24,6 +25,11 @@ describe('canonicalJson', () => {
       'Emoji: Grinning Face',
       'Hebrew Letter Dalet With Dagesh',
     ]);
+  });
+
+  it('is the same however exactly the numbers were parsed, as pins of either path are compared', () => {
+    const text = '{"a":[1.0,1e2,-0,9007199254740993,1e400],"b":7}';
+    expect(canonicalJson(parseExactly(text))).toBe(canonicalJson(JSON.parse(text)));
   });
 
   it('keeps the value and forgets the order of members', () => {

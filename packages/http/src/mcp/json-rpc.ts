@@ -1,4 +1,5 @@
 /** JSON-RPC messages, parsed only as far as routing requires: unknown members are preserved. */
+import { isNumberText, parseExactly, toDouble } from './parse-exactly.ts';
 
 /** Identifier of a JSON-RPC request; its response has the same. @see JSON-RPC 2.0 §4 */
 export type MessageId = string | number;
@@ -24,22 +25,26 @@ export type JsonFields = Readonly<Record<string, unknown>>;
 
 /** Whether a JSON value is an object. */
 export function isMembers(value: unknown): value is JsonFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumberText(value);
 }
 
-/** `null` for anything that is not a message. */
+/** `null` for anything that is not a message, and for one whose number for an `id` cannot be repeated. @see JSON-RPC 2.0 §5 */
 export function readMessage(value: unknown): Message | null {
   if (!isMembers(value) || value['jsonrpc'] !== '2.0') return null;
-  const { id, method } = value;
+  const { id: written, method } = value;
+  // Some JSON libraries write all numbers as `1.0`.
+  const id = toDouble(written);
+  if (id !== written && !Number.isSafeInteger(id)) return null;
   const hasId = id === undefined || id === null || typeof id === 'string' || typeof id === 'number';
   const isKnown = typeof method === 'string' || 'result' in value || 'error' in value;
-  return hasId && isKnown ? (value as JsonFields & Message) : null;
+  if (!hasId || !isKnown) return null;
+  return (id === written ? value : { ...value, id }) as JsonFields & Message;
 }
 
-/** `null` for text that is not JSON, or not a message. */
+/** `null` for text that is not JSON, or not a message. Numbers of its parameters and result stay as they are written. */
 export function parseMessage(text: string): Message | null {
   try {
-    return readMessage(JSON.parse(text));
+    return readMessage(parseExactly(text));
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 /** Standard request headers of stateless messages (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`), which let intermediaries route without reading bodies. */
 import { isMembers, type Message, parameter, statelessVersion } from './json-rpc.ts';
+import { toDouble } from './parse-exactly.ts';
 
 /** The parameter that `Mcp-Name` repeats, by method. */
 const NAMED_BY: Readonly<Record<string, string>> = {
@@ -74,7 +75,10 @@ function argumentFor(
   { path, header }: HeaderParameter,
   message: Message,
 ): readonly (readonly [string, HeaderArgument])[] {
-  const value = parameter(message, 'arguments', ...path);
+  const written = parameter(message, 'arguments', ...path);
+  const value = toDouble(written);
+  // Another integer may be the same double.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return [[header, JSON.stringify(written)]];
   const isRepeatable = typeof value === 'string' || typeof value === 'boolean' || Number.isInteger(value);
   return isRepeatable ? [[header, value as HeaderArgument]] : [];
 }

@@ -2,6 +2,7 @@
 import { readBytes } from '@portcullis/protocol';
 import { readEvents } from './event-stream.ts';
 import { type Message, type MessageId, parseMessage, type RequestMessage } from './json-rpc.ts';
+import { parseExactly } from './parse-exactly.ts';
 
 /** The connection of one session to an MCP server. */
 export interface McpTransport {
@@ -112,7 +113,7 @@ export async function readBodyText({ body }: Response, limit: number): Promise<s
 function splitBatch(text: string): readonly string[] {
   if (!text.trimStart().startsWith('[')) return [text];
   try {
-    const messages: unknown = JSON.parse(text);
+    const messages = parseExactly(text);
     return Array.isArray(messages) ? messages.map((message) => JSON.stringify(message)) : [];
   } catch {
     return [];

@@ -10,6 +10,7 @@ import {
   parameter,
   type RequestMessage,
   statelessVersion,
+  toDouble,
 } from '@portcullis/http';
 import { createRenewedSessions, type SessionOptions } from './renewed-sessions.ts';
 import { HttpResponseError, MESSAGE_TYPES, NOT_A_MESSAGE } from './responses.ts';
@@ -60,7 +61,8 @@ function createTransport(options: SessionOptions) {
   const transport: MessageTransport = {
     async send(message) {
       if (isRequest(message)) return request(message);
-      const id = message.method === 'notifications/cancelled' ? parameter(message, 'requestId') : null;
+      const id =
+        message.method === 'notifications/cancelled' ? toDouble(parameter(message, 'requestId')) : null;
       const cancelled = typeof id === 'string' || typeof id === 'number' ? pending.get(id) : undefined;
       // A stateless request is cancelled by ending its stream.
       if (cancelled?.isStateless === true && !sessions.isSse()) return cancelled.controller.abort();

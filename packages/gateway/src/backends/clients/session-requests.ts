@@ -8,6 +8,7 @@ import {
   type MessageId,
   parameter,
   type RequestMessage,
+  toDouble,
 } from '@portcullis/http';
 import { ConnectionRequired } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits.ts';
@@ -73,7 +74,7 @@ function currentReply({ session, stream, reply }: SessionPost): Reply {
 /** Forwards a notification, or the response to a server request. */
 async function pass(session: LiveSession, message: Message): Promise<void> {
   if (message.method === 'notifications/cancelled') {
-    const id = parameter(message, 'requestId');
+    const id = toDouble(parameter(message, 'requestId'));
     return session.requests.get(id as MessageId)?.abort();
   }
   if (isResponse(message) || message.method !== 'notifications/initialized')

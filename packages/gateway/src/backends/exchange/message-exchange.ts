@@ -11,6 +11,7 @@ import {
   parameter,
   type RequestMessage,
   type TransportReceiver,
+  toDouble,
 } from '@portcullis/http';
 import {
   BackendError,
@@ -222,7 +223,7 @@ function findRequest({ pending }: Exchange, relatedTo: MessageId | null): Pendin
 }
 
 function reportProgress({ pending, options }: Exchange, message: Message): void {
-  const token = parameter(message, 'progressToken');
+  const token = toDouble(parameter(message, 'progressToken'));
   const related = typeof token === 'number' ? pending.get(token) : undefined;
   if (related === undefined || !isMembers(message.params)) return;
   related.wait(options.timeouts.next);

@@ -7,6 +7,7 @@ import {
   type MessageId,
   parameter,
   type RequestMessage,
+  toDouble,
 } from '@portcullis/http';
 import { MAX_SERVER_REQUESTS } from '../../limits.ts';
 import { BackendError } from '../backend.ts';
@@ -66,7 +67,7 @@ export function createServerRequests(options: ServerRequestOptions) {
     },
     /** The backend cancels one of its requests. */
     cancel(cancellation: Message): void {
-      const requestId = parameter(cancellation, 'requestId');
+      const requestId = toDouble(parameter(cancellation, 'requestId'));
       const found = [...delivered].find(([, { id }]) => id === requestId);
       if (found === undefined) return;
       const [id, { session, during }] = found;

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isMembers, parseExactly, readMessage, toDouble } from '../src/index.ts';
+
+describe('parseExactly', () => {
+  it.each([
+    '[0,-1,12,123456789012345]',
+    '[9007199254740993,-9007199254740993,12345678901234567890]',
+    '[-0,1.0,1.50,-0.10]',
+    '[1e2,1E2,1e+2,1e400,1e-400]',
+    '{"a":{"b":[[-0]],"c":1.0}}',
+    '{"text":"1.0 and 9007199254740993"}',
+    '1.0',
+  ])('keeps the numbers of %s as they are written', (text) => {
+    expect(JSON.stringify(parseExactly(text))).toBe(text);
+  });
+
+  it('parses as JSON.parse, with numbers that JSON.stringify writes as they are', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (given) => {
+        const text = JSON.stringify(given);
+        expect(parseExactly(text)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('reads no number as an object', () => {
+    expect(isMembers(parseExactly('1.0'))).toBe(false);
+    expect(isMembers(parseExactly('{"rawJSON":"1.0"}'))).toBe(true);
+  });
+
+  it('writes what a number of any form was', () => {
+    const number = fc
+      .tuple(
+        fc.constantFrom('', '-'),
+        fc.bigInt({ min: 0n, max: 10n ** 30n }),
+        fc.constantFrom('', '.0', '.25', 'e7', 'E-3', '.5e+9'),
+      )
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(number, (text) => {
+        const [value] = parseExactly(`[${text}]`) as readonly unknown[];
+        expect(JSON.stringify(value)).toBe(text);
+        expect(toDouble(value)).toBe(Number(text));
+      }),
+    );
+  });
+});
+
+describe('readMessage', () => {
+  const read = (id: string) => readMessage(parseExactly(`{"jsonrpc":"2.0","id":${id},"method":"a"}`))?.id;
+
+  it.each([
+    ['7', 7],
+    ['7.0', 7],
+    ['7e0', 7],
+    ['1.5', 1.5],
+    ['9007199254740992', 9_007_199_254_740_992],
+    ['"7.0"', '7.0'],
+    ['null', null],
+  ])('reads the id %s', (written, id) => {
+    expect(read(written)).toBe(id);
+  });
+
+  it.each(['9007199254740993', '1e400', '-12345678901234567890', '{}', 'true'])(
+    'reads no message with the id %s, which a response could not repeat',
+    (written) => {
+      expect(read(written)).toBeUndefined();
+    },
+  );
+});
