@@ -160,6 +160,11 @@ describe.each(stores)('%s', (_name, create) => {
     expect((await store.list(key.server, 'default')).map(({ key: { issuer } }) => issuer).toSorted()).toEqual(
       ['https://as.example', 'https://as2.example'],
     );
+    expect((await store.list(key.server)).map(({ key: { account } }) => account).toSorted()).toEqual([
+      'default',
+      'default',
+      'work',
+    ]);
     await store.remove(key);
     expect(await store.find(key)).toBeNull();
     expect(await store.list(key.server, 'default')).toHaveLength(1);

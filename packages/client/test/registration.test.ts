@@ -438,6 +438,26 @@ describe('issuer binding of a client', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
+  it('[C-BIND-33 C-MULTI-31] T107 binds a client configured without an issuer in every account of the server', async () => {
+    const world = await createWorld();
+    const other = await createWorld();
+    const store = createMemoryStore();
+    const registration = { preregistered: [{ clientId: 'mine', clientSecret: 'secret' }] };
+    const clientOf = (account: string) => world.client({ account, store, registration });
+    await clientOf('first').fetch(world.serverUrl);
+    // In another account, at the same issuer.
+    await clientOf('second').fetch(world.serverUrl);
+    world.server.on('GET /.well-known/oauth-protected-resource/mcp', {
+      body: { resource: world.serverUrl, authorization_servers: [other.issuer] },
+    });
+    const before = await store.list(world.serverUrl);
+    expect(before.map(({ key }) => key.account)).toEqual(['first', 'second']);
+    expect(await codeOf(clientOf('third').fetch(world.serverUrl))).toBe('registration_issuer_mismatch');
+    expect(other.as.log.map(({ path }) => path)).toEqual(['/.well-known/oauth-authorization-server']);
+    expect(world.user.opened).toHaveLength(2);
+    expect(await store.list(world.serverUrl)).toEqual(before);
+  });
+
   it('[C-BIND-34] uses the same metadata document at every issuer', async () => {
     const metadata = { client_id_metadata_document_supported: true };
     for (const world of [await createWorld({ metadata }), await createWorld({ metadata })]) {

@@ -45,8 +45,8 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
       return row === undefined ? null : readRecord(row);
     },
     async list(server, account) {
-      return statement('SELECT * FROM records WHERE server = ? AND account = ?')
-        .all(server, account)
+      return statement('SELECT * FROM records WHERE server = ? AND account = coalesce(?, account)')
+        .all(server, account ?? null)
         .map(readRecord);
     },
     async all() {

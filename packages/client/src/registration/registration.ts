@@ -4,7 +4,7 @@ import type { ClientSigningKey } from '../signing-key.ts';
 
 /** A client that was registered in advance. */
 export interface PreregisteredClient {
-  /** The issuer that it is registered with. Without it, the client is bound to the first issuer it is used with. */
+  /** The issuer that it is registered with. Without it, the client is bound to the first issuer it is used with at a server. */
   readonly issuer?: string;
   readonly clientId: string;
   readonly clientSecret?: string;

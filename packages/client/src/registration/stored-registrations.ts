@@ -129,23 +129,25 @@ function saveRegistration(
 }
 
 /**
- * Binds a configured client without an issuer to the first issuer that it is used with (mix-up attack).
+ * Binds a configured client without an issuer to the first issuer that it is used with at the server, in any account
+ * (mix-up attack).
  * @throws ClientError `registration_issuer_mismatch` when it was used with another issuer before
  */
 async function checkIssuerBinding(
-  { store, account, registration: settings }: StoredRegistrationSettings,
+  { store, registration: settings }: StoredRegistrationSettings,
   discovery: DiscoveryResult,
   clientId: string,
 ): Promise<void> {
   if (configuredClient(settings, clientId)?.issuer !== undefined) return;
-  const records = await store.list(discovery.server, account);
-  const bound = records.find(
-    ({ registration }) => registration?.method === 'preregistered' && registration.clientId === clientId,
-  );
-  if (bound === undefined || bound.key.issuer === discovery.issuer) return;
+  const issuers = (await store.list(discovery.server))
+    .filter(
+      ({ registration }) => registration?.method === 'preregistered' && registration.clientId === clientId,
+    )
+    .map(({ key }) => key.issuer);
+  if (issuers.length === 0 || issuers.includes(discovery.issuer)) return;
   throw new ClientError(
     'registration_issuer_mismatch',
-    `The configured client was used with ${bound.key.issuer}, but the server now names ` +
+    `The configured client was used with ${issuers[0]}, but the server now names ` +
       `${sanitizeText(discovery.issuer)}. It was not sent there; configure its issuer if that is correct.`,
   );
 }

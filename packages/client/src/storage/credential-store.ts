@@ -10,8 +10,8 @@ export interface CredentialStore {
   readonly location: string;
   /** The record as last saved by any process that shares the store. */
   find(key: CredentialKey): Promise<CredentialRecord | null>;
-  /** All records of an account at a server, for every issuer and actor. */
-  list(server: string, account: string): Promise<readonly CredentialRecord[]>;
+  /** All records of an account at a server, for every issuer and actor; without an account, of all accounts. */
+  list(server: string, account?: string): Promise<readonly CredentialRecord[]>;
   /** Replaces the whole record atomically: a reader sees the old one or the new one. */
   save(record: CredentialRecord): Promise<void>;
   /** Removes a record, if there is one. */
@@ -30,6 +30,11 @@ export interface CredentialStore {
 /** A key as one unambiguous text. */
 export function keyText(key: CredentialKey): string {
   return JSON.stringify([key.server, key.issuer, key.account, ...actorOfKey(key)]);
+}
+
+/** Whether a key is among those that `list` is called for. */
+export function isListed(key: CredentialKey, server: string, account?: string): boolean {
+  return key.server === server && (account === undefined || key.account === account);
 }
 
 /** Kind and client of a program that acts for itself; empty for a user. */

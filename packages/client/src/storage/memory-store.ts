@@ -1,5 +1,5 @@
 /** A credential store in memory: its content ends with the process. */
-import { type CredentialStore, keyText } from './credential-store.ts';
+import { type CredentialStore, isListed, keyText } from './credential-store.ts';
 import type { CredentialRecord, PendingAuthorization } from './credentials.ts';
 import { createLockQueue } from './lock-queue.ts';
 
@@ -14,7 +14,7 @@ export function createMemoryStore(): CredentialStore {
     location: 'memory, until this process ends',
     find: async (key) => records.get(keyText(key)) ?? null,
     list: async (server, account) =>
-      [...records.values()].filter(({ key }) => key.server === server && key.account === account),
+      [...records.values()].filter(({ key }) => isListed(key, server, account)),
     save: async (record) => void records.set(keyText(record.key), record),
     remove: async (key) => void records.delete(keyText(key)),
     async savePending(pending) {

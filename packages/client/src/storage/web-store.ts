@@ -1,5 +1,5 @@
 /** A credential store over a browser's `localStorage` or `sessionStorage`, shared by the pages of one origin. */
-import { type CredentialStore, keyText, type Unlock } from './credential-store.ts';
+import { type CredentialStore, isListed, keyText, type Unlock } from './credential-store.ts';
 import type { CredentialRecord, PendingAuthorization } from './credentials.ts';
 import { createLockQueue } from './lock-queue.ts';
 
@@ -41,7 +41,7 @@ export function createWebStore({ storage, locks, prefix = 'portcullis' }: WebSto
       return names()
         .filter((name) => name.startsWith(recordName('')))
         .flatMap((name) => read<CredentialRecord>(name) ?? [])
-        .filter(({ key }) => key.server === server && key.account === account);
+        .filter(({ key }) => isListed(key, server, account));
     },
     async save(record) {
       storage.setItem(recordName(keyText(record.key)), JSON.stringify(record));
