@@ -5,13 +5,17 @@ import { untilPainted } from '../../../scripts/gallery/paint.ts';
 import { launchChromium } from '../../../tests/support/browser.ts';
 import { hearComplaints } from '../../../tests/support/page-errors.ts';
 import { visit } from '../../../tests/support/visit.ts';
+import type { AuthorizationEvent } from '../src/index.ts';
 import { hashSecret, newIdentifier, newSecret } from '../src/secrets.ts';
 import { hotp } from '../src/users/totp.ts';
 import { type ListeningServer, startListening } from './listening-server.ts';
 import { EMAIL, PASSWORD, requestOf } from './visitor.ts';
 
+const events: AuthorizationEvent[] = [];
+
 const startStage = () =>
   startListening((issuer) => ({
+    events: (event) => events.push(event),
     name: 'notes.example',
     resources: [
       {
@@ -268,6 +272,32 @@ describe('passkeys', () => {
     await page.goto(`${stage.issuer}/login`);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByText('grace@example.org').waitFor();
+  });
+
+  it('a reset that chooses a passkey has events of the removed one and of the new one', async () => {
+    const added = await stage.server.accounts.add('hedy@example.org');
+    const user = await enter();
+    await plugIn(user);
+    const { page, context } = user;
+    await onlyByButton(context);
+    await page.goto('link' in added ? added.link : '');
+    await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+    await page.getByText('Your account is ready').waitFor();
+    const account = await stage.store.findAccountByEmail('hedy@example.org');
+    const accountId = account?.id ?? '';
+    const [before] = await stage.store.listPasskeys(accountId);
+    const reset = await stage.server.accounts.reset('hedy@example.org');
+    await page.goto('link' in reset ? reset.link : '');
+    events.length = 0;
+    await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+    await page.getByText('You are signed out everywhere else.').waitFor();
+    const [after] = await stage.store.listPasskeys(accountId);
+    expect(after?.id).not.toBe(before?.id);
+    expect(events.slice(0, 3)).toMatchObject([
+      { type: 'account.link_used', accountId, purpose: 'reset' },
+      { type: 'passkey.removed', accountId, passkeyId: before?.id },
+      { type: 'passkey.added', accountId, passkeyId: after?.id },
+    ]);
   });
 
   it('a passkey with user verification counts as two factors', async () => {

@@ -212,7 +212,9 @@ describe('a forgotten password', () => {
     const before = t.snapshot();
     expect((await holder.submit(page, { credential: '{}' })).status).toBe(400);
     expect(t.snapshot()).toBe(before);
+    t.events.length = 0;
     expect((await holder.submit(page, CHOSEN)).path).toBe('/login?to=account');
+    expect(t.events).toMatchObject([{ type: 'account.link_used', purpose }]);
     expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual([]);
     const asked = await holder.submit(await holder.open('/login?to=account'), {
       email: EMAIL,

@@ -6,6 +6,7 @@ import {
   createKeyAdministration,
 } from '../src/index.ts';
 import { base32, findTotpStep, hotp } from '../src/users/totp.ts';
+import { enrol } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import { ACCOUNT, CLIENTS, ISSUER, MASTER_KEY, RESOURCES } from './server-under-test.ts';
 import {
@@ -384,16 +385,23 @@ describe('the second step of a login', () => {
     );
   });
 
-  it('a reset disables MFA', async () => {
+  it('a reset disables MFA and removes passkeys, each with its event', async () => {
     const t = await setScene();
     await switchOn(t);
     const answer = await t.server.accounts.reset(EMAIL);
     const { pathname, search } = new URL('link' in answer ? answer.link : '');
     const password = 'a bridge of rope and planks';
+    const passkey = await enrol(t);
+    t.events.length = 0;
     await t.visitor.submit(await t.visitor.open(`${pathname}${search}`), {
       password,
       password_again: password,
     });
+    expect(t.events.slice(0, 3)).toMatchObject([
+      { type: 'account.link_used', accountId: ACCOUNT, purpose: 'reset' },
+      { type: 'second_factor.disabled', accountId: ACCOUNT },
+      { type: 'passkey.removed', accountId: ACCOUNT, passkeyId: passkey.id },
+    ]);
     const visitor = t.newVisitor();
     expect((await visitor.submit(await visitor.open('/login'), { email: EMAIL, password })).path).toBe(
       '/connections',

@@ -50,6 +50,8 @@ const changed =
     return [{ type: CREDENTIAL_CHANGE, details }];
   };
 
+const PASSWORD_RESET = changed('password', 'update', 'A reset link replaced the password.');
+
 /** An account that ends takes its sessions along: receivers of CAEP alone need to learn of those. */
 const RULES: Readonly<Record<string, Rule>> = {
   'grant.revoked': ({ details }) => [
@@ -70,8 +72,11 @@ const RULES: Readonly<Record<string, Rule>> = {
     { type: `${RISC}account-purged`, details: {} },
     revoked('admin', 'The account was removed.'),
   ],
+  // An invitation changes nothing that a receiver could know.
+  'account.link_used': (event) => (event.details['purpose'] === 'reset' ? PASSWORD_RESET(event) : []),
   'password.changed': changed('password', 'update', 'The password was changed.'),
   'second_factor.enabled': changed('app', 'create', 'An authenticator app was added.'),
+  'second_factor.recovery_codes_renewed': changed('app', 'update', 'The recovery codes were replaced.'),
   'second_factor.disabled': changed('app', 'delete', 'The authenticator app was removed.'),
   'passkey.added': changed('fido2-roaming', 'create', 'A passkey was added.'),
   'passkey.removed': changed('fido2-roaming', 'delete', 'A passkey was removed.'),

@@ -36,6 +36,19 @@ describe('a security event', () => {
     ['account.enabled', {}, [`${RISC}account-enabled`], {}],
     ['account.removed', {}, [`${RISC}account-purged`, REVOKED], {}],
     ['password.changed', {}, [CHANGED], { credential_type: 'password', change_type: 'update' }],
+    [
+      'account.link_used',
+      { purpose: 'reset' },
+      [CHANGED],
+      { credential_type: 'password', change_type: 'update', initiating_entity: 'user' },
+    ],
+    ['account.link_used', { purpose: 'invitation' }, [], {}],
+    [
+      'second_factor.recovery_codes_renewed',
+      {},
+      [CHANGED],
+      { credential_type: 'app', change_type: 'update' },
+    ],
     ['second_factor.enabled', {}, [CHANGED], { credential_type: 'app', change_type: 'create' }],
     ['second_factor.disabled', {}, [CHANGED], { credential_type: 'app', change_type: 'delete' }],
     [

@@ -94,12 +94,19 @@ export function createAccountLinkRoutes(
     chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
   ) => {
     const { token, record, account } = link;
+    const accountId = account.id;
     const redeemed = { ...chosen, keepsSecondFactor: isMailedLink(token) };
+    const known = await store.listPasskeys(accountId);
+    const losesCodes = !redeemed.keepsSecondFactor && (await factors.isEnabled(accountId));
     // Point of no return: the link is used, and all other credentials are removed.
     if (!(await store.redeemAccountLink(record.hash, redeemed, clock()))) {
       return errors.show(`/${record.purpose}`, 'used-link');
     }
-    events({ type: 'account.link_used', accountId: account.id, purpose: record.purpose });
+    events({ type: 'account.link_used', accountId, purpose: record.purpose });
+    if (losesCodes) events({ type: 'second_factor.disabled', accountId });
+    for (const { id } of known) events({ type: 'passkey.removed', accountId, passkeyId: id });
+    if (record.purpose === 'reset' && chosen.passkey !== null)
+      events({ type: 'passkey.added', accountId, passkeyId: chosen.passkey.id });
     if (await needsCode(link)) return respondRedirect(loginPath('account'));
     const changed = { ...account, passwordHash: chosen.passwordHash };
     const started = await sessions.start(request, connection, changed, { methods: PASSWORD_ALONE });
