@@ -1,5 +1,5 @@
 /** What a server allows: its rules and its reviewed tools decide about calls, and filter its lists. */
-import { isMembers } from '@portcullis/http';
+import { isMembers, type JsonFields } from '@portcullis/http';
 import type { CompileCondition, ToolAnnotations } from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/protocol';
 import type { ExternalPolicy } from './authzen/external-policy.ts';
@@ -53,11 +53,21 @@ export function createServerControl(
     editResponse: (message: unknown, request: GatewayRequest, credential: BackendCredential) => {
       if (!isMembers(message) || !isMembers(message['result'])) return message;
       const { result } = message;
-      const filtered = control.filter(withPrivateScope(result), request, credential.key);
+      const offered = server.backend?.kind === 'stdio' ? result : withoutTaskLists(result);
+      const filtered = control.filter(withPrivateScope(offered), request, credential.key);
       if (filtered instanceof Promise) return filtered.then((later) => withResult(message, result, later));
       return withResult(message, result, filtered);
     },
   };
+}
+
+/** What `initialize` offers, without `tasks/list`, which no backend over HTTP is asked for. */
+function withoutTaskLists(result: JsonFields): JsonFields {
+  const { protocolVersion, capabilities } = result;
+  const tasks = isMembers(capabilities) ? capabilities['tasks'] : undefined;
+  if (protocolVersion === undefined || !isMembers(tasks) || !('list' in tasks)) return result;
+  const { list: _, ...offered } = tasks;
+  return { ...result, capabilities: { ...Object(capabilities), tasks: offered } };
 }
 
 function withResult(message: object, before: unknown, after: unknown): unknown {

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { json, startBackend, type TestBackend } from './support/backend.ts';
-import { callOf, lastMessage, type SessionClient, startSession } from './support/client.ts';
+import { callOf, INITIALIZE, lastMessage, type SessionClient, startSession } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -256,6 +256,30 @@ describe('a task id', () => {
       expect(refused.error).toMatchObject({ code: -32_601, message: expect.stringContaining('clients') });
       expect(t.backend.received).toHaveLength(before);
     }
+  });
+
+  it('is listed where initialize offers it: at processes, and at no backend over HTTP', async () => {
+    const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+    const backend = await startBackend(({ body }, response) => {
+      const { id } = JSON.parse(body || '{}') as Json;
+      const result = { protocolVersion: '2025-11-25', capabilities: { tasks, logging: {} }, serverInfo: {} };
+      json(response, { jsonrpc: '2.0', id, result });
+    });
+    const program = `process.stdin.once('data', (line) => console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id,
+      result: { protocolVersion: '2025-11-25', capabilities: { tasks: ${JSON.stringify(tasks)} }, serverInfo: {} } })))`;
+    const command = [process.execPath, '-e', program] as const;
+    const gateway = await startGateway([
+      { path: '/http', backend: { url: backend.url } },
+      { path: '/stdio', backend: { command } },
+    ] as GatewayServerOptions[]);
+    open.push(backend, gateway);
+    const offered = async (path: string) => {
+      const response = await gateway.send('alice', { path, message: INITIALIZE });
+      return ((await lastMessage(response))['result'] as Json)['capabilities'];
+    };
+    const { list: _, ...others } = tasks;
+    expect(await offered('/http')).toEqual({ tasks: others, logging: {} });
+    expect(await offered('/stdio')).toEqual({ tasks });
   });
 
   it('is opened in the header that repeats it', async () => {

@@ -31,7 +31,7 @@ async function startBackend(nameEndpoint: (origin: string) => string, forward: r
       const { id } = JSON.parse(text) as { id?: number };
       const result = {
         protocolVersion: '2024-11-05',
-        capabilities: {},
+        capabilities: { tasks: { list: {}, cancel: {} } },
         serverInfo: { name: 'old', version: '1' },
       };
       if (id !== undefined) send(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
@@ -56,7 +56,9 @@ describe('a backend with HTTP+SSE', () => {
     const { gateway, posted } = await startBackend(() => '/messages?session=1');
     const response = await gateway.send('alice', { message: INITIALIZE });
     expect(response.headers.get('mcp-session-id')).not.toContain('session=1');
-    expect(await lastMessage(response)).toMatchObject({ id: 0, result: { serverInfo: { name: 'old' } } });
+    const { id, result } = await lastMessage(response);
+    expect([id, result]).toMatchObject([0, { serverInfo: { name: 'old' } }]);
+    expect(Object(result).capabilities).toEqual({ tasks: { cancel: {} } });
     expect(posted[0]).toBe('/messages?session=1');
   });
 

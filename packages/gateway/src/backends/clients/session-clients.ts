@@ -46,7 +46,7 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
     async post(request, messages, isBatch) {
       const [first] = messages;
       if (messages.length === 1 && first !== undefined && isRequest(first) && first.method === 'initialize')
-        return initialize(table, request, first);
+        return initialize(table, request, first, edit);
       const session = table.find(request);
       if (session === null) return;
       const stream: ClientStream = { isStandalone: false };
@@ -122,6 +122,7 @@ async function initialize(
   table: SessionTable,
   request: GatewayRequest,
   message: RequestMessage,
+  edit: EditResponse,
 ): Promise<void> {
   const reply = createReply(request.outgoing);
   const params = readInitialize(message);
@@ -133,7 +134,8 @@ async function initialize(
   try {
     const { initialized } = await session.connect();
     const headers = { 'mcp-session-id': table.seal(request, session) };
-    reply.end({ jsonrpc: '2.0', id: message.id, result: initialized }, 200, headers);
+    const response = await edit({ jsonrpc: '2.0', id: message.id, result: initialized }, request);
+    reply.end(response, 200, headers);
   } catch (error) {
     table.end(session);
     endWithError(reply, message.id, error);
