@@ -143,6 +143,7 @@ describe('the audit log', () => {
     await t.post('/token', form);
     await t.post('/token', { ...refreshing('guessed-secret', 'web'), client_secret: 'guessed-secret' });
     await t.post('/introspect', { token: tokens[0] ?? '' }, basic('web', 'guessed-secret'));
+    await t.post('/introspect', { token: tokens[0] ?? '' }, basic('web-secret', 'web'));
     await t.post('/revoke', { token: tokens[1] ?? '', client_id: 'web', client_secret: 'web-secret' });
     const { body: registered } = await t.register({ redirect_uris: ['https://a.example/cb'] });
     for (const name of ['client_secret', 'registration_access_token']) {

@@ -80,7 +80,7 @@ describe('client credentials of a request', () => {
     const before = t.snapshot();
     const { status, body } = await t.post('/token', { ...MACHINE, client_secret: 'web-secret' });
     expect([status, body['error']]).toEqual([401, 'invalid_client']);
-    expect(t.events.at(-1)).toMatchObject({ type: 'request.rejected', reason: 'unknown client: ""' });
+    expect(t.events.at(-1)).toMatchObject({ type: 'request.rejected', reason: 'unknown client' });
     expect(t.snapshot()).toBe(before);
   });
 
@@ -92,6 +92,26 @@ describe('client credentials of a request', () => {
     ];
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
-    expect(reasons).toEqual(['unknown client: "missing"', 'wrong secret: "nightly"']);
+    expect(reasons).toEqual(['unknown client', 'wrong secret: "nightly"']);
+  });
+
+  it('a secret in place of the client identifier is in no event, an identifier as this server issues them is', async () => {
+    const t = await startServer();
+    const before = t.snapshot();
+    const secret = 'nightly-secret';
+    for (const path of ['/token', '/introspect', '/revoke', '/par']) {
+      await t.post(path, { ...MACHINE, token: 'x' }, basic(secret, 'nightly'));
+      await t.post(path, { ...MACHINE, token: 'x', client_id: secret, client_secret: 'nightly' });
+      await t.post(path, { ...MACHINE, token: 'x', client_id: secret });
+    }
+    const issued = `client_${'x'.repeat(22)}`;
+    await t.post('/token', { ...MACHINE, client_id: issued });
+    const reasons = t.events.flatMap((event) => (event.type === 'request.rejected' ? [event.reason] : []));
+    expect(reasons).toEqual([
+      ...Array.from({ length: 12 }, () => 'unknown client'),
+      expect.stringContaining(issued),
+    ]);
+    expect(JSON.stringify(t.events)).not.toContain(secret);
+    expect(t.snapshot()).toBe(before);
   });
 });

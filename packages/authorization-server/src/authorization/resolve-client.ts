@@ -7,7 +7,7 @@ import {
   type RedirectPolicy,
   type RedirectTarget,
 } from '@portcullis/protocol';
-import type { ResolvedClient } from '../clients/client.ts';
+import { type ResolvedClient, UNKNOWN_CLIENT_ID } from '../clients/client.ts';
 import { RejectedClientRequest } from '../http/rejected-client-request.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import type { PageContext } from './page-context.ts';
@@ -25,12 +25,9 @@ export async function resolveClient(
   const client = await findClient(clientId, 'start', siteOf(connection));
   if (client !== null) return client;
   const description = 'The client_id is unknown: register the client first.';
-  const facts = CLIENT_ID.test(clientId) ? { clientId } : {};
+  const facts = UNKNOWN_CLIENT_ID.test(clientId) ? { clientId } : {};
   throw new RejectedClientRequest('invalid_client', description, { facts });
 }
-
-/** Of a registered client, or the URL of a metadata document. Anything else that is sent as `client_id` may be a secret. */
-const CLIENT_ID = /^client_[\w-]{20,40}$|^https:\/\/[\w.:-]+\/[^?#@]*$/;
 
 /** Registered redirect URIs in an event. */
 const MAX_LISTED = 10;

@@ -34,6 +34,12 @@ export const UNREGISTERED = {
 /** The `client_id` of personal access tokens, which no client has. */
 export const PERSONAL_ACCESS_TOKEN_CLIENT = 'personal-access-token';
 
+/**
+ * Identifiers of unknown clients that an event may contain: those that this server issues, and URLs of metadata documents. Anything
+ * else that is sent as `client_id` may be a secret.
+ */
+export const UNKNOWN_CLIENT_ID: RegExp = /^client_[\w-]{20,40}$|^https:\/\/[\w.:-]+\/[^?#@]*$/;
+
 /** The error of metadata that names a member, which the description begins with. */
 export function invalidMetadata(description: string): OAuthError {
   return new OAuthError('invalid_client_metadata', description);

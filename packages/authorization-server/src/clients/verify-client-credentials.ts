@@ -1,7 +1,7 @@
 /** Verifies client credentials: turns them into an `AuthenticatedClient`, or rejects them with `invalid_client`. */
 import { type ClientAuthenticationMethod, OAuthError } from '@portcullis/protocol';
 import { equalInConstantTime, hashSecret } from '../secrets.ts';
-import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
+import { authenticationMethodsOf, type ResolvedClient, UNKNOWN_CLIENT_ID } from './client.ts';
 import type { ValidateClientAssertion } from './client-assertion.ts';
 import type { FindClient } from './find-client.ts';
 import type { ClientCredentials } from './read-client-credentials.ts';
@@ -45,7 +45,8 @@ export function createVerifyClientCredentials(
       if (client !== null && issue === null) {
         return { ...client, authenticationMethod: method } as AuthenticatedClient;
       }
-      reason = `${issue}: ${JSON.stringify(clientId.slice(0, 100))}`;
+      const isNamed = client !== null || UNKNOWN_CLIENT_ID.test(clientId);
+      reason = isNamed ? `${issue}: ${JSON.stringify(clientId.slice(0, 100))}` : `${issue}`;
     }
     throw new OAuthError('invalid_client', 'Client authentication failed.', { reason });
   };
