@@ -42,6 +42,15 @@ async function expectNotOpened(t: Scene, path: string, error: string | null) {
 }
 
 describe('a pushed request', () => {
+  it('is not used up by HEAD, which link scanners send', async () => {
+    const t = await setScene();
+    const url = opening((await push(t)).body['request_uri']);
+    const before = t.snapshot();
+    expect((await t.newVisitor().open(url, { method: 'HEAD' })).status).toBe(405);
+    expect(t.snapshot()).toBe(before);
+    expect((await decide(t.visitor, url)).left?.searchParams.has('code')).toBe(true);
+  });
+
   it('[AS-PAR-60] is pushed by an authenticated client, opened by its request_uri, and ends in tokens', async () => {
     const t = await setScene();
     const { status, body, headers } = await push(t);

@@ -22,7 +22,10 @@ import { resolveScopes } from './resolve-scopes.ts';
 import { openTransaction } from './transactions.ts';
 
 export function createAuthorizationRoutes(pages: PageRouter): readonly Route[] {
-  return [pages.route('GET', '/authorize', authorize), pages.route('POST', '/authorize', repeatAsGet)];
+  return [
+    { ...pages.route('GET', '/authorize', authorize), head: false },
+    pages.route('POST', '/authorize', repeatAsGet),
+  ];
 }
 
 /**

@@ -17,8 +17,10 @@ import type { EventSink } from '../audit/events.ts';
 
 /** One method of one path. */
 export interface Route {
-  /** HEAD follows GET. */
+  /** HEAD follows GET, unless `head` is `false`. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** `false` for a GET that changes state: HEAD is a safe method, which link scanners send. @see RFC 9110 §9.2.1 */
+  readonly head?: false;
   /** A whole path, or one that ends with `/*` and matches every path below it. */
   readonly path: string;
   /** Whether scripts of any origin may call it (CORS), without cookies. Never for pages. */
@@ -62,7 +64,7 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
     request: HttpRequest,
     connection: ConnectionInfo,
   ): Promise<HttpResponse> {
-    const route = matching.find(({ method }) => method === methodOf(request));
+    const route = matching.find((route) => methodsOf(route).includes(request.method));
     try {
       const response = await (route === undefined
         ? respondMethods(matching, request)
@@ -74,9 +76,8 @@ export function createRouter(routes: readonly Route[], events: EventSink, isHttp
   }
 }
 
-/** HEAD follows GET. */
-function methodOf({ method }: HttpRequest): string {
-  return method === 'HEAD' ? 'GET' : method;
+function methodsOf({ method, head }: Route): readonly string[] {
+  return method === 'GET' && head !== false ? ['GET', 'HEAD'] : [method];
 }
 
 /** Adds CORS and security headers. */
@@ -89,7 +90,7 @@ function finish(response: HttpResponse, matching: readonly Route[], isHttps: boo
 
 /** OPTIONS, and methods that the path does not support: 405 MUST carry `Allow`. @see RFC 9110 §15.5.6 */
 async function respondMethods(matching: readonly Route[], request: HttpRequest): Promise<HttpResponse> {
-  const methods = matching.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const methods = matching.flatMap(methodsOf);
   if (isPreflight(request) && matching.some((route) => route.crossOrigin))
     return respondPreflight(request, methods);
   const allow = [...methods, 'OPTIONS'].join(', ');
