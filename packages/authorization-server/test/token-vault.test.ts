@@ -100,6 +100,19 @@ describe('[GW-3P-14] the keys of the vault', () => {
     expect((await t.store.findProviderTokens(String(claims.grant_id)))?.dataKeyId).toBe(oldest?.id);
   });
 
+  it('a process without the new master key is temporarily unavailable for what is encrypted under a newer data key', async () => {
+    const { t, start } = await setScene();
+    const claims = await signIn(t);
+    await createKeyAdministration({ store: t.store, masterKey: MASTER_KEY }).reencrypt(NEW_MASTER_KEY);
+    t.clock.now += 31 * DAY;
+    const next = await start({ masterKey: NEW_MASTER_KEY, previousMasterKeys: [MASTER_KEY] });
+    await until(async () => (await t.store.listDataKeys()).length === 2);
+    const later = await signIn(t, next);
+    await expect(t.server.upstreamToken(later)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    expect(await next.upstreamToken(later)).toBeDefined();
+    expect(await t.server.upstreamToken({ ...claims, exp: t.clock.now + 60 })).toBeDefined();
+  });
+
   it('data keys decrypt nothing that was moved to another grant', async () => {
     const { t, start } = await setScene();
     const [one, two] = [await signIn(t), await signIn(t)];

@@ -55,15 +55,15 @@ export function createTokenVault(context: ServerContext) {
      * @throws OAuthError `temporarily_unavailable` if it cannot be decrypted: the operator has to act, and the client learns nothing
      */
     async decrypt<T>(ciphertext: Uint8Array, context: string): Promise<T> {
+      const decryptWith = ({ encryptor }: DataKeys) =>
+        JSON.parse(encryptor.decrypt(ciphertext, context).toString());
       try {
-        const { encryptor } = await dataKeys.current();
-        return JSON.parse(encryptor.decrypt(ciphertext, context).toString());
+        return decryptWith(await dataKeys.current());
       } catch (error) {
         if (!(error instanceof DecryptionError) || error.issue !== 'other-key') return rethrow(error);
       }
       // Another process may have created a key in the meantime.
-      const { encryptor } = await dataKeys.load().catch(rethrow);
-      return JSON.parse(encryptor.decrypt(ciphertext, context).toString());
+      return dataKeys.load().then(decryptWith).catch(rethrow);
     },
     /** Creates the next data key when it is due, and removes those that are no longer used. */
     rotateDataKeys: dataKeys.rotate,
