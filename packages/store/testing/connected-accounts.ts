@@ -101,6 +101,22 @@ function describeStorage(store: StoreOfTest): void {
       expect(await store().findConnectedAccount(late)).toBeNull();
     });
 
+    it('belong to the user of their transaction: another user who signs in connects accounts for a grant of their own', async () => {
+      const transaction = newTransaction();
+      await store().openTransaction(transaction);
+      await store().setTransactionAccount(transaction.id, 'user_1');
+      const first = newConnectedAccount({ accountId: 'user_1' });
+      expect(await store().saveConnectedAccount(first, transaction.id)).toBe(true);
+      await store().setTransactionAccount(transaction.id, 'user_1');
+      expect((await store().findTransaction(transaction.id, NOW))?.linkedGrantId).toBe(first.grantId);
+      await store().setTransactionAccount(transaction.id, 'user_2');
+      expect((await store().findTransaction(transaction.id, NOW))?.linkedGrantId).toBeNull();
+      const second = newConnectedAccount({ accountId: 'user_2' });
+      expect(await store().saveConnectedAccount(second, transaction.id)).toBe(true);
+      expect(await store().saveConnectedAccount(first, transaction.id)).toBe(false);
+      expect((await store().findTransaction(transaction.id, NOW))?.linkedGrantId).toBe(second.grantId);
+    });
+
     it('replace earlier ones with a higher version, so that a refresh in progress is not saved over them', async () => {
       const { account } = await connect(store());
       expect(await store().leaseConnectedAccount(account, 1, 'holder', NOW, NOW + 60)).toBe(true);

@@ -55,7 +55,7 @@ export interface TransactionStore {
   countAnonymousTransactionsByNetwork(now: number): Promise<ReadonlyMap<string, number>>;
   /** The transaction, unless it has expired. */
   findTransaction(id: string, now: number): Promise<AuthorizationTransactionRecord | null>;
-  /** Records who signed in. Does nothing when the transaction is gone. */
+  /** Records who signed in, and drops the link to a grant of another user. Does nothing when the transaction is gone. */
   setTransactionAccount(id: string, accountId: string): Promise<void>;
   /**
    * Deletes the transaction and issues its code (`null`: the user denied). Atomic: of two concurrent calls one returns `true`,

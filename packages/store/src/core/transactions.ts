@@ -52,7 +52,10 @@ export function createTransactionStore(database: Database): TransactionStore {
     },
     setTransactionAccount: (id, accountId) =>
       database.write(
-        sql`UPDATE authorization_transactions SET account_id = ${accountId}, network = NULL WHERE id = ${id}`,
+        // What another user connected before is not part of this user's grant.
+        sql`UPDATE authorization_transactions SET account_id = ${accountId}, network = NULL,
+            linked_grant_id = CASE WHEN account_id = ${accountId} THEN linked_grant_id END
+          WHERE id = ${id}`,
         ['authorization_transactions', id],
       ),
     issueCode: (code) => database.write(insertCode(code), ['authorization_codes', code.hash]),
