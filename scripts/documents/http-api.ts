@@ -70,7 +70,7 @@ const PROTOCOL: Readonly<Record<string, Endpoint>> = {
     setting: 'registration',
   },
   '/revoke': {
-    purpose: 'ends a token and its grant',
+    purpose: 'ends a token, and with a refresh token its grant',
     standard: 'RFC 7009',
     takes: `\`token\`, \`token_type_hint?\`; ${CLIENT}`,
     answers: '200, also for an unknown token; 400 for one of another client',
