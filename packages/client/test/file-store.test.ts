@@ -362,6 +362,25 @@ describe('the file', () => {
     await (await waiting)();
   });
 
+  it('takes over the lock of a process that died while the clock was ahead', async () => {
+    const now = Date.now();
+    await openStore({ clock: () => now + 86_400_000 }).lock('x');
+    await openStore({ clock: () => now + 10_000 }).lock('y');
+    const store = openStore({ clock: () => now });
+    const release = await store.lock('x');
+    // A clock that was set back a little takes nothing from a process that lives.
+    let taken = false;
+    const waiting = store.lock('y').then(() => {
+      taken = true;
+    });
+    await release();
+    await (await store.lock('x'))();
+    expect(taken).toBe(false);
+    store.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'ERR_INVALID_STATE' });
+    open.pop();
+  });
+
   it.each([
     ['acquired', 'INSERT'],
     ['released', 'DELETE'],

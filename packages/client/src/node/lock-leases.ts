@@ -58,14 +58,17 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
     }
   }
 
-  /** Acquires a lease that is free, expired or already its own, in one atomic statement. */
+  /**
+   * Acquires a lease that is free, expired or already its own, in one atomic statement. One that expires too late was
+   * acquired while the clock was ahead: a holder that lives renews it within seconds after the clock was set back.
+   */
   function acquire(name: string, holder: string): boolean {
     const now = Math.floor(clock());
     const { changes } = statement(
       `INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :until)
        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-       WHERE leases.holder = excluded.holder OR leases.expires_at <= :now`,
-    ).run({ name, holder, until: now + LEASE_DURATION, now });
+       WHERE leases.holder = excluded.holder OR leases.expires_at NOT BETWEEN :now + 1 AND :latest`,
+    ).run({ name, holder, until: now + LEASE_DURATION, now, latest: now + 2 * LEASE_DURATION });
     return changes === 1;
   }
 }
