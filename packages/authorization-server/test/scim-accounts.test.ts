@@ -92,6 +92,32 @@ describe('deactivation by SCIM', () => {
     expect(await errorOf('eve')).toBeNull();
   });
 
+  it('of each of several users with one address prevents its sign-in, of one of them does not', async () => {
+    const { t, service, errorOf } = await setScene();
+    const emails = [{ value: 'ada@third.example' }];
+    const [one] = [
+      await service.addUser('one', { emails, active: false }),
+      await service.addUser('two', { emails, externalId: 'of-its-own', active: false }),
+    ];
+    const accounts = () => t.store.listAccounts('', 9);
+    const before = await accounts();
+    expect(await errorOf()).toBe('access_denied');
+    expect(await accounts()).toEqual(before);
+    await service.patch(`/Users/${one}`, activate);
+    expect(await errorOf()).toBeNull();
+  });
+
+  it('of several users with one address prevents the sign-in of the one whom identifiers leave', async () => {
+    const { service, errorOf } = await setScene({ externalId: 'sub' });
+    const emails = [{ value: 'ada@third.example' }];
+    const former = await service.addUser('former', { emails, externalId: 'someone-else', active: false });
+    const id = await service.addUser('now', { emails, active: false });
+    expect(await errorOf()).toBe('access_denied');
+    await service.patch(`/Users/${id}`, activate);
+    expect(await errorOf()).toBeNull();
+    expect((await service.send('GET', `/Users/${former}`)).body).toMatchObject({ active: false });
+  });
+
   it('of the user who had an address before does not concern the one who has it now, where identifiers decide', async () => {
     const former = { externalId: 'someone-else', emails: [{ value: 'ada@third.example' }], active: false };
     const named = await setScene({ externalId: 'sub' });

@@ -10,6 +10,8 @@ import type { IdentityProvider } from './provider/identity-provider.ts';
 
 /** Addresses that are looked up for one user. */
 const MAX_ADDRESSES = 5;
+/** Provisioned users that are looked up for one address. */
+const MAX_USERS = 10;
 
 /** The account of a user who signed in with this provider before; `null`: none, or more than one. */
 export async function findProvisionedAccount(
@@ -34,35 +36,35 @@ export async function findProvisionedAccount(
   return another === undefined ? account : null;
 }
 
-/** The provisioned user who signs in, by external identifier, else by verified address; `null`: none. */
+/** The provisioned user who signs in, by external identifier, else by verified address; `null`: none, or several of whom one is active. */
 async function findProvisionedUser(
   store: AuthorizationStore,
   { id, scim, userClaims }: IdentityProvider,
   user: FederatedUser,
 ): Promise<ProvisionedResource | null> {
   if (scim === null) return null;
+  const claimed = scim.externalId === 'sub' ? user.subject : claimAt(user.claims, scim.externalId);
+  // Providers assign addresses again. Without the setting, `externalId` may be of their own making.
+  const isOther = ({ attributes: { externalId } }: ProvisionedResource) =>
+    scim.isExternalIdNamed && typeof claimed === 'string' && typeof externalId === 'string';
   const find = async (attribute: 'externalId' | 'userName' | 'emails', ...values: readonly string[]) => {
     const all = new Map<string, ProvisionedResource>();
+    const page = { after: '', skip: 0, limit: MAX_USERS };
     for (const value of values) {
       const filter = { by: 'key', key: { attribute, value } } as const;
-      for (const one of await store.listProvisioned(id, 'User', filter, { after: '', skip: 0, limit: 2 }))
-        all.set(one.id, one);
+      for (const one of await store.listProvisioned(id, 'User', filter, page))
+        if (attribute === 'externalId' || !isOther(one)) all.set(one.id, one);
     }
     const [found = null, another] = all.values();
-    return another === undefined ? found : null;
+    return another === undefined || all.values().every(({ isActive }) => !isActive) ? found : null;
   };
-  const claimed = scim.externalId === 'sub' ? user.subject : claimAt(user.claims, scim.externalId);
   const known = typeof claimed === 'string' ? await find('externalId', claimed) : null;
   if (known !== null) return known;
   const { email } = readProfile(user, userClaims);
   const key = email === null ? null : emailKey(email);
   if (key === null) return null;
   const forms = emailForms(key);
-  const found = (await find('userName', ...forms)) ?? (await find('emails', ...forms));
-  // Providers assign addresses again. Without the setting, `externalId` may be of their own making.
-  const other = found?.attributes['externalId'];
-  const isOther = scim.isExternalIdNamed && typeof claimed === 'string' && typeof other === 'string';
-  return isOther ? null : found;
+  return (await find('userName', ...forms)) ?? (await find('emails', ...forms));
 }
 
 /**
