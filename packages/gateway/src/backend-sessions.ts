@@ -1,5 +1,6 @@
 /** Sessions at a backend: of clients, and of the gateway for its own lists. */
 import type { BackendAccess, BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
+import { limitSubscriptions } from './backends/exchange/subscriptions.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
 import type { ListedRevisions } from './catalogue/catalogue.ts';
 import { ownInitialize } from './catalogue/list-tools.ts';
@@ -24,7 +25,7 @@ export function createBackendSessions(
       initialize: InitializeParams,
       isShared = false,
     ): Promise<BackendSession> {
-      const session = await openAtBackend(request, initialize, { isShared });
+      const session = limitSubscriptions(await openAtBackend(request, initialize, { isShared }));
       session.listen(({ method }) => {
         if (method === 'notifications/tools/list_changed') onToolsChanged(server);
       });

@@ -127,6 +127,8 @@ export const SERVER_TEST_TIMEOUT = 20_000;
 
 // Messages to backends (backends/)
 
+/** Subscriptions to resources of one session: clients name the resources. */
+export const MAX_SUBSCRIPTIONS = 500;
 /** Pending server requests of one backend. */
 export const MAX_SERVER_REQUESTS = 1000;
 /** How often one call is sent again with input that the backend requested. */
@@ -254,5 +256,7 @@ export const MAX_RETRY_AFTER = 60;
 
 // URIs of resources (policy/)
 
+/** Bytes of the URIs in one body, which are compared with rules in several readings, and of the subscriptions of one session. */
+export const MAX_URI_BYTES: number = 128 * 1024;
 /** Times that a URI is decoded: programs decode a part again after each of several steps. */
 export const MAX_DECODINGS = 3;

@@ -112,6 +112,37 @@ describe('calls per minute', () => {
   });
 });
 
+describe('the URIs of a body', () => {
+  const uriOf = (length: number) => `file:///${'%2525252e/'.repeat(length / 10)}`;
+  const read = (uri: string, id: number) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'resources/read',
+    params: { uri },
+  });
+  const listen = (uris: readonly string[]) => ({
+    ...{ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' },
+    params: { notifications: { resourceSubscriptions: uris } },
+  });
+  const some = (length: number, count: number) => Array.from({ length: count }, () => uriOf(length));
+
+  it.each([
+    ['a batch', (count: number) => some(4000, count).map(read)],
+    ['a subscription', (count: number) => listen(some(4000, count))],
+    ['a read', (count: number) => read(uriOf(count * 4000), 1)],
+    [
+      'a read whose end is far away',
+      (count: number) => ({ ...read(uriOf(count * 4000), 1), x: uriOf(200_000) }),
+    ],
+  ])('are refused beyond 128 KiB: of %s', async (_name, messageOf) => {
+    const { backend, gateway } = await behind(answerAll);
+    const refused = await gateway.send('alice', { message: messageOf(33) });
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: -32_602 } }]);
+    expect(backend.received).toEqual([]);
+    expect((await gateway.send('alice', { message: messageOf(32) })).status).toBe(200);
+  });
+});
+
 /** A server that accepts connections and says nothing. */
 async function silent(): Promise<{ readonly port: number; close(): Promise<void> }> {
   const sockets = new Set<Socket>();

@@ -100,3 +100,33 @@ describe('a session at a stateless backend', () => {
       expect(await ask(method, { uri: 'r://a' })).toMatchObject({ result: {} });
   });
 });
+
+describe('the subscriptions of a session', () => {
+  const subscriptionTo = (uri: string, id: number, method = 'resources/subscribe') => ({
+    ...{ jsonrpc: '2.0', id, method },
+    params: { uri },
+  });
+
+  it('are 500 at most, and reach the process no more', async () => {
+    const gateway = await start({ path: '/mcp', backend: { command: TINY } });
+    const { post, call } = await startSession(gateway, 'alice', '/mcp', { protocolVersion: '2025-03-26' });
+    const failuresOf = async (response: Response) =>
+      (await response.text()).match(/too many subscriptions/g)?.length;
+    const many = Array.from({ length: 600 }, (_, id) => subscriptionTo(`r://${id}`, id));
+    expect(await failuresOf(await post(many))).toBe(100);
+    expect((await call('subscribed')).split(',')).toHaveLength(500);
+    expect(await failuresOf(await post(many.slice(0, 500)))).toBe(undefined);
+    expect(await failuresOf(await post(subscriptionTo('r://0', 1, 'resources/unsubscribe')))).toBe(undefined);
+    expect(await failuresOf(await post(many.slice(-2)))).toBe(1);
+    expect((await call('subscribed')).split(',')).toContain('r://598');
+  });
+
+  it('have URIs of 128 KiB together', async () => {
+    const gateway = await start({ path: '/mcp', backend: { command: TINY } });
+    const { post } = await startSession(gateway, 'alice');
+    const subscribe = async (name: string) =>
+      lastMessage(await post(subscriptionTo(`r://${name.repeat(50_000)}`, 1)));
+    for (const name of ['a', 'b']) expect(await subscribe(name)).toMatchObject({ result: {} });
+    expect(await subscribe('c')).toMatchObject({ error: { code: -32_000 } });
+  });
+});

@@ -1,5 +1,6 @@
 /** Scans the JSON-RPC body of a request while it arrives: what it asks for, and that every parser reads the same. */
 
+import { MAX_URI_BYTES } from '../limits.ts';
 import type { JsonNode } from './json-projection.ts';
 import { JsonScanner, type ScanLimits } from './json-scanner.ts';
 import { MessageError } from './message-error.ts';
@@ -49,17 +50,18 @@ export function scanBody(body: Uint8Array): ScannedBody {
 }
 
 function readBody(root: ReturnType<JsonScanner['end']>, length: number): ScannedBody {
-  if (root?.type === 'object') return { isBatch: false, messages: [readScannedMessage(root)], length };
+  if (root?.type === 'object')
+    return checkUris({ isBatch: false, messages: [readScannedMessage(root)], length });
   if (root?.type !== 'array' || root.elements.length === 0)
     throw new MessageError('invalidRequest', 'The body must be a JSON-RPC message, or a batch of them.');
   const messages = root.elements.map(readScannedMessage);
   checkIds(messages);
-  return { isBatch: true, messages, length };
+  return checkUris({ isBatch: true, messages, length });
 }
 
 function readOpenBody(root: JsonNode, length: number): ScannedBody | null {
   const message = root.type === 'object' ? readOpenMessage(root) : null;
-  return message === null ? null : { isBatch: false, messages: [message], length };
+  return message === null || hasLongUris([message]) ? null : { isBatch: false, messages: [message], length };
 }
 
 /** Responses to equal ids could not be told apart. */
@@ -67,6 +69,22 @@ function checkIds(messages: readonly ScannedMessage[]): void {
   const ids = messages.flatMap(({ kind, id }) => (kind === 'request' ? [id] : []));
   if (new Set(ids).size < ids.length)
     throw new MessageError('invalidRequest', 'The requests of a batch must have different ids.');
+}
+
+function checkUris(body: ScannedBody): ScannedBody {
+  if (!hasLongUris(body.messages)) return body;
+  const text = `The URIs of a body must not be longer than ${MAX_URI_BYTES / 1024} KiB together.`;
+  throw new MessageError('invalidParams', text, { id: body.messages[0]?.id ?? null });
+}
+
+/** Each URI is compared with the rules in several readings. */
+function hasLongUris(messages: readonly ScannedMessage[]): boolean {
+  let bytes = 0;
+  for (const { resource, subscriptions } of messages) {
+    if (resource !== null) bytes += Buffer.byteLength(resource);
+    for (const uri of subscriptions) bytes += Buffer.byteLength(uri);
+  }
+  return bytes > MAX_URI_BYTES;
 }
 
 function unreadable(error: unknown): unknown {

@@ -42,7 +42,8 @@ export function uriReadings(uri: string): readonly string[] {
   const decoded = decode(resolved);
   const variants = nameVariants(uri);
   const readings = new Set([...variants.slice(1), resolved, URL.parse(decoded)?.href ?? decoded, decoded]);
-  for (const one of [...variants, decodeAll(uri)]) for (const form of normalForms(one)) readings.add(form);
+  for (const one of new Set([...variants, decodeAll(uri)]))
+    for (const form of normalForms(one)) readings.add(form);
   return [uri, ...readings];
 }
 

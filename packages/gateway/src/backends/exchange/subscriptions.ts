@@ -1,5 +1,14 @@
 /** Subscriptions of a backend's sessions: resource updates, and log messages, for which the backend has one level. */
-import { isMembers, type Message, parameter, type RequestMessage } from '@portcullis/http';
+import {
+  errorCodes,
+  errorResponse,
+  isMembers,
+  type Message,
+  parameter,
+  type RequestMessage,
+} from '@portcullis/http';
+import { MAX_SUBSCRIPTIONS, MAX_URI_BYTES } from '../../limits.ts';
+import type { BackendSession, Call } from '../backend.ts';
 import { LOG_LEVELS } from '../revisions.ts';
 import type { ExchangeSession } from './pending-requests.ts';
 
@@ -55,6 +64,56 @@ export function createSubscriptions() {
     return known?.size === 0 && subscribers.delete(uri);
   }
 }
+
+/** Limits the subscriptions of a session: their URIs are retained, and sent again with each change to a stateless backend. */
+export function limitSubscriptions(session: BackendSession): BackendSession {
+  const accepted = new Set<string>();
+  /** With those that are pending. */
+  const total = { uris: 0, bytes: 0 };
+
+  return {
+    initialized: session.initialized,
+    ended: session.ended,
+    request(message, call) {
+      if (message.method === 'resources/subscribe') return subscribe(message, call);
+      if (message.method === 'resources/unsubscribe') return unsubscribe(message, call);
+      return session.request(message, call);
+    },
+    notify: (message) => session.notify(message),
+    listen: (receive) => session.listen(receive),
+    close: () => session.close(),
+  };
+
+  function count(uri: string, change: 1 | -1): void {
+    total.uris += change;
+    total.bytes += change * Buffer.byteLength(uri);
+  }
+
+  async function subscribe(message: RequestMessage, call: Call): Promise<Message> {
+    const uri = String(parameter(message, 'uri'));
+    count(uri, 1);
+    try {
+      const isOver = total.uris > MAX_SUBSCRIPTIONS || total.bytes > MAX_URI_BYTES;
+      if (isOver && !accepted.has(uri)) return errorResponse(message.id, errorCodes.unavailable, TOO_MANY);
+      const response = await session.request(message, call);
+      if (response.error !== undefined || accepted.has(uri)) return response;
+      accepted.add(uri);
+      count(uri, 1);
+      return response;
+    } finally {
+      count(uri, -1);
+    }
+  }
+
+  async function unsubscribe(message: RequestMessage, call: Call): Promise<Message> {
+    const uri = String(parameter(message, 'uri'));
+    const response = await session.request(message, call);
+    if (response.error === undefined && accepted.delete(uri)) count(uri, -1);
+    return response;
+  }
+}
+
+const TOO_MANY = `This session has too many subscriptions: ${MAX_SUBSCRIPTIONS} are possible, with URIs of ${MAX_URI_BYTES / 1024} KiB together.`;
 
 export type LogLevels = ReturnType<typeof createLogLevels>;
 
