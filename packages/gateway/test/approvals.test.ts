@@ -165,6 +165,31 @@ describe('a call that its user approves', () => {
   });
 });
 
+describe('the events of a denied call', () => {
+  it.each([
+    ['Not on a Friday.', 'Not on a Friday.', 'an approver denied it: Not on a Friday.'],
+    ['', null, 'an approver denied it'],
+  ])('say what its approver wrote: %j', async (written, reason, ofCall) => {
+    const scene = await setScene(BY_USER);
+    const client = await connect(scene, null, 'legacy');
+    await decide(scene.ada, await urlOf(client.callTool(DELETE)), 'deny', written);
+    await client.callTool(DELETE);
+    const { events, calls } = scene.gateway;
+    const ofApproval = events.find(({ type }) => type === 'approval.denied');
+    expect(ofApproval).toMatchObject({ tool: 'delete_file', ...(reason !== null && { reason }) });
+    if (reason === null) expect(ofApproval).not.toHaveProperty('reason');
+    await expect.poll(() => calls.at(-1)).toMatchObject({ decision: 'approval_denied', reason: ofCall });
+  });
+
+  it('have no reason of an approver who allowed it', async () => {
+    const scene = await setScene(BY_USER);
+    const client = await connect(scene, null, 'legacy');
+    await decide(scene.ada, await urlOf(client.callTool(DELETE)), 'once', 'Fine.');
+    const granted = scene.gateway.events.find(({ type }) => type === 'approval.granted');
+    expect(granted).not.toHaveProperty('reason');
+  });
+});
+
 describe('a call at a merged server', () => {
   it('needs the approval that its member demands, for the names of the member', async () => {
     const scene = await setScene(BY_USER, true);

@@ -5,7 +5,7 @@ import { type ApprovalChoice, choicesOf, decisionExpiry, readReason } from './ru
 
 /**
  * @param accountId of the approver; `null`: an operator, on the command line
- * @param reason for the app, if it is denied
+ * @param text reason for the app, if it is denied
  * @returns `false` when it was decided already, has expired, or its rule does not offer the choice
  */
 export async function decideApproval(
@@ -13,17 +13,18 @@ export async function decideApproval(
   approval: ApprovalRecord,
   choice: ApprovalChoice,
   accountId: string | null,
-  reason = '',
+  text = '',
 ): Promise<boolean> {
   if (!choicesOf(approval).includes(choice)) return false;
   const now = clock();
   const isDenied = choice === 'deny';
+  const reason = isDenied ? readReason(text) : null;
   const isFirst = await store.decideApproval(
     approval.id,
     {
       outcome: isDenied ? 'denied' : 'approved',
       decidedBy: accountId ?? OPERATOR,
-      reason: isDenied ? readReason(reason) : null,
+      reason,
       isReusable: choice === 'repeatedly',
       expiresAt: decisionExpiry(approval, choice, now),
     },
@@ -35,6 +36,7 @@ export async function decideApproval(
     ...factsOf(approval),
     decidedBy: accountId ?? OPERATOR,
     waited: Math.max(0, now - approval.createdAt),
+    ...(reason !== null && { reason }),
     ...(choice === 'repeatedly' && { reusableFor: approval.reusableFor ?? 0 }),
   });
   return true;

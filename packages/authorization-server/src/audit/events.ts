@@ -88,6 +88,8 @@ type ApprovalEvent = {
       readonly waited: number;
       /** Seconds for which the same call is allowed again. */
       readonly reusableFor?: number;
+      /** What the approver wrote to the app, on one line. */
+      readonly reason?: string;
     }
   /** A call uses it, and is sent now. */
   | { readonly type: 'approval.consumed' }

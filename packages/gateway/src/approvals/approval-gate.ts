@@ -90,6 +90,9 @@ function denied({ message, because }: UnapprovedCall, reason: string | null): Me
     id: message.id,
     decision: 'approval_denied',
     result: failedCall(message, text),
-    because,
+    because: {
+      ...because,
+      reason: reason === null ? 'an approver denied it' : `an approver denied it: ${reason}`,
+    },
   });
 }
