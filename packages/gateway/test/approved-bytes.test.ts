@@ -1,4 +1,5 @@
 /** An approval serves one call with the bytes that were shown, of the user, client and grant that it was requested for. */
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newApproval } from '../../store/testing/approvals.ts';
@@ -20,6 +21,7 @@ interface CallOptions {
   /** Further members of `params._meta`, and of `params`. */
   readonly meta?: string;
   readonly more?: string;
+  readonly tenant?: string;
 }
 
 interface Scene {
@@ -59,7 +61,7 @@ async function setScene(rule: Rule, respond: Parameters<typeof startBackend>[0] 
   const server: GatewayServerOptions = {
     path: '/mcp',
     name: 'Files',
-    backend: { url: backend.url },
+    backend: { url: backend.url, forward: ['X-Tenant', 'x-request-id'] },
     scopes: { call: 'Call it' },
     tools: { '*': rule },
     review: 'auto',
@@ -92,7 +94,7 @@ async function setScene(rule: Rule, respond: Parameters<typeof startBackend>[0] 
       tokens = (await response.json()) as typeof tokens;
       return String(tokens['access_token']);
     },
-    call: (given, { token = String(tokens['access_token']), meta = '', more = '' } = {}) =>
+    call: (given, { token = String(tokens['access_token']), meta = '', more = '', tenant } = {}) =>
       fetch(`${gateway.origin}/mcp`, {
         method: 'POST',
         headers: {
@@ -102,6 +104,7 @@ async function setScene(rule: Rule, respond: Parameters<typeof startBackend>[0] 
           'mcp-protocol-version': '2026-07-28',
           'mcp-method': 'tools/call',
           'mcp-name': 'remove',
+          ...(tenant !== undefined && { 'x-tenant': tenant, 'x-request-id': randomUUID() }),
         },
         body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","arguments":${given},${META.slice(0, -1)}${meta}}${more}}}`,
       }),
@@ -160,6 +163,26 @@ describe('an approval', () => {
     expect([scene.executed(), await recordOf(scene, url)]).toEqual([[], before]);
     expect((await scene.call(APPROVED)).status).toBe(200);
     expect(scene.executed()).toEqual([APPROVED]);
+  });
+
+  it('shows a header that is forwarded, and serves no call with another value of it', async () => {
+    const scene = await setScene(BY_USER);
+    const tenants = () =>
+      scene.backend.received
+        .filter(({ body }) => body.includes('tools/call'))
+        .map(({ headers }) => headers['x-tenant']);
+    const url = await requested(scene.call(APPROVED, { tenant: 'sandbox' }));
+    const { html } = await scene.ada.allow(url);
+    expect(html).toMatch(/headers\.x-tenant.*sandbox/s);
+    await decide(scene.ada, url);
+    const before = await recordOf(scene, url);
+    for (const tenant of ['production', undefined])
+      expect(await requested(scene.call(APPROVED, { ...(tenant !== undefined && { tenant }) }))).not.toBe(
+        url,
+      );
+    expect([tenants(), await recordOf(scene, url)]).toEqual([[], before]);
+    expect((await scene.call(APPROVED, { tenant: 'sandbox' })).status).toBe(200);
+    expect(tenants()).toEqual(['sandbox']);
   });
 
   it.each([

@@ -12,10 +12,12 @@ type Requested = Parameters<CallApprovals['request']>[0];
 
 const principal = { issuer: 'https://as.example', subject: 'user_ada', clientId: 'app', grantId: 'grant_1' };
 
+const FORWARD = ['X-Tenant', 'x-zone', 'traceparent', 'x-request-id'];
+
 function setGate(
   records: readonly DefinitionPinRecord[] = [],
   review: 'first-use' | 'auto' = 'first-use',
-  backend: GatewayServerOptions['backend'] = { url: 'http://127.0.0.1:9/mcp' },
+  backend: GatewayServerOptions['backend'] = { url: 'http://127.0.0.1:9/mcp', forward: FORWARD },
 ) {
   const [server] = defineTestServers(
     [{ path: '/files', name: 'Files', backend, review }],
@@ -34,14 +36,14 @@ function setGate(
   };
   const pins = { findPins: async () => records } as unknown as DefinitionPinStore;
   const gate = createApprovalGate(approvals, createPinBoard(pins));
-  return async (params: string): Promise<Requested> => {
+  return async (params: string, headers: Readonly<Record<string, string>> = {}): Promise<Requested> => {
     const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
     const [message] = scanBody(body).messages;
     if (message === undefined) throw new Error('there is no message');
     const because = { rule: 'servers[0].tools["*"].approval', reason: 'the call needs an approval' };
     const needed = { by: 'user', lasts: 'call', rule: because.rule } as const;
     await gate.find(
-      { principal } as never,
+      { principal, incoming: { headers } } as never,
       { server, message, approvals: [needed], because },
       { bytes: body, sent: body },
     );
@@ -70,6 +72,27 @@ describe('an approval', () => {
     const [plain, other] = [await request(`{${CALL}}`), await request(`{${CALL}${more}}`)];
     expect(other.argumentsHash).not.toBe(plain.argumentsHash);
     expect((await request(`{${CALL}${more}}`)).argumentsHash).toBe(other.argumentsHash);
+  });
+
+  it('is bound to each header that is forwarded, and to no parameter that looks like one', async () => {
+    const request = setGate();
+    const requested = [
+      await request(`{${CALL}}`),
+      await request(`{${CALL}}`, { 'x-tenant': 'a' }),
+      await request(`{${CALL}}`, { 'x-tenant': 'b' }),
+      await request(`{${CALL}}`, { 'x-zone': 'a' }),
+      await request(`{${CALL},"headers":{"x-tenant":"a"}}`),
+      await request(`{${CALL},"headers":{"x-tenant":"a"}}`, { 'x-tenant': 'a' }),
+    ];
+    expect(new Set(requested.map((call) => call.argumentsHash)).size).toBe(requested.length);
+    expect(new Set(requested.map((call) => call.arguments)).size).toBe(requested.length);
+    expect(await request(`{${CALL}}`, { 'x-tenant': 'a' })).toEqual(requested[1]);
+  });
+
+  it('is not bound to headers that identify a request, or are not forwarded', async () => {
+    const request = setGate();
+    const headers = { traceparent: '00-1', 'x-request-id': '7', 'x-other': 'a', 'user-agent': 'b' };
+    expect(await request(`{${CALL}}`, headers)).toEqual(await request(`{${CALL}}`));
   });
 
   it('is bound to each value of these members', async () => {
@@ -120,7 +143,7 @@ describe('an approval', () => {
     expect((await request(`{${CALL},"priority":2}`)).arguments).toBe('[{"path":"/a"},{"priority":2}]');
   });
 
-  it.each([
+  it.each<[string, string, string, Record<string, string>?]>([
     ['the arguments alone', `{${CALL}}`, '{"path":"/a"}'],
     ['no arguments', '{"name":"remove"}', ''],
     ['what is sent beside them', `{${CALL},"task":{"ttl":1.0}}`, '[{"path":"/a"},{"task":{"ttl":1.0}}]'],
@@ -129,8 +152,9 @@ describe('an approval', () => {
       '{"name":"remove","_meta":{"progressToken":7,"com.example/force":true}}',
       '[{},{"_meta":{"com.example/force":true}}]',
     ],
-  ])('shows its approver %s', async (_what, params, expected) => {
-    expect((await setGate()(params)).arguments).toBe(expected);
+    ['a header', `{${CALL}}`, '[{"path":"/a"},{},{"x-tenant":"a"}]', { 'x-tenant': 'a' }],
+  ])('shows its approver %s', async (_what, params, expected, headers = {}) => {
+    expect((await setGate()(params, headers)).arguments).toBe(expected);
   });
 
   it('is not requested for parameters that are too long to be shown', async () => {

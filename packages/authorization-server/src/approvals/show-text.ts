@@ -45,7 +45,7 @@ export function foldedText(layout: Layout, text: string): Markup {
 ${whole}</details>`;
 }
 
-/** An argument of a call, by its name, or another parameter that is sent with it: `params._meta`. */
+/** An argument of a call, by its name, or what else is sent with it: `params._meta`, `headers.x-tenant`. */
 export interface ShownArgument {
   readonly name: string;
   /** JSON on several lines; a text between quotes, with its line ends. */
@@ -54,13 +54,13 @@ export interface ShownArgument {
 
 /**
  * The arguments as they are written: numbers with their digits.
- * @param json of an object without repeated members, or of a list of it and the other parameters; empty: none
+ * @param json of an object without repeated members, or of a list of it, the other parameters and headers; empty: none
  */
 export function readShownArguments(json: string): readonly ShownArgument[] {
   if (json === '') return [];
   const given = parseExactly(json);
-  const [own, others] = Array.isArray(given) ? given : [given];
-  return [...showMembers(own, ''), ...showMembers(others, 'params.')];
+  const [own, others, headers] = Array.isArray(given) ? given : [given];
+  return [...showMembers(own, ''), ...showMembers(others, 'params.'), ...showMembers(headers, 'headers.')];
 }
 
 function showMembers(members: unknown, path: string): readonly ShownArgument[] {

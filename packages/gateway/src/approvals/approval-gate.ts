@@ -6,7 +6,7 @@ import { tooManyCalls } from '../http/error-response.ts';
 import { failedCall, MessageError } from '../messages/message-error.ts';
 import { UserActionRequired } from '../messages/user-action.ts';
 import { forbidden, type UnapprovedCall } from '../policy/check-messages.ts';
-import type { OwnedRequest } from '../servers/request.ts';
+import { type GatewayRequest, namedHeaders } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import { type CallBody, readBoundCall } from './bound-call.ts';
 
@@ -27,17 +27,23 @@ export interface ApprovalGate {
    * @throws ApprovalRequired while one is pending, MessageError if one was denied or the call cannot be approved, GatewayError 429 when
    * too many are pending
    */
-  find(sender: Pick<OwnedRequest, 'principal'>, call: UnapprovedCall, body: CallBody): Promise<ApprovedUse>;
+  find(
+    sender: Pick<GatewayRequest, 'principal' | 'incoming'>,
+    call: UnapprovedCall,
+    body: CallBody,
+  ): Promise<ApprovedUse>;
 }
 
 /** @param pins the approved definitions of the tools; `null`: there are none */
 export function createApprovalGate(approvals: CallApprovals, pins: PinBoard | null): ApprovalGate {
   return {
-    async find({ principal }, call, body) {
+    async find({ principal, incoming }, call, body) {
       const { server, message, because } = call;
       const { issuer, subject, clientId, grantId } = principal;
       const tool = message.tool ?? '';
-      const bound = readBoundCall(message, body);
+      const { backend } = server;
+      const forward = backend === null || backend.kind === 'stdio' ? [] : backend.forward;
+      const bound = readBoundCall(message, body, namedHeaders(incoming.headers, forward));
       const decision = await approvals.request({
         ...{ issuer, subject, clientId, grantId, tool, needed: call.approvals },
         ...{ server: server.path, backend: server.pinnedBackend },

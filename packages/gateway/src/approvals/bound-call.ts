@@ -1,4 +1,4 @@
-/** The parts of a call that an approval binds: the bytes of the arguments, and the values of other parameters with an effect. Pure. */
+/** The parts of a call that an approval binds: the bytes of the arguments, and the values of other parameters and headers with an effect. Pure. */
 import { hash } from 'node:crypto';
 import { isMembers, type JsonFields, parseExactly } from '@portcullis/http';
 import { createCallArguments } from '@portcullis/policy';
@@ -8,8 +8,8 @@ import type { ScannedMessage } from '../messages/scanned-message.ts';
 
 interface BoundCall {
   /**
-   * JSON for the approver: the arguments as they are sent, empty without any; where other parameters with an effect are sent as well,
-   * a list of both.
+   * JSON for the approver: the arguments as they are sent, empty without any; where other parameters or headers with an effect are sent
+   * as well, a list of all three.
    */
   readonly arguments: string;
   /** Base64url SHA-256. */
@@ -26,14 +26,17 @@ export interface CallBody {
 
 /**
  * Reads the parts of a call that an approval binds. Every JSON parser reads them with the same result.
+ * @param forwarded headers that the configuration of the server names
  * @throws MessageError
  */
-export function readBoundCall(message: ScannedMessage, body: CallBody): BoundCall {
+export function readBoundCall(message: ScannedMessage, body: CallBody, forwarded: JsonFields): BoundCall {
   const { arguments: range, id } = message;
   const bytes = range === null ? Buffer.alloc(0) : body.bytes.subarray(range.start, range.end);
   const text = bytes.toString();
   if (range !== null) readStrictly(text, 'arguments', id);
-  const others = readOthers(body.sent.toString(), id);
+  const headers = JSON.stringify(without(forwarded, HEADERS_WITHOUT_EFFECT));
+  const found = readOthers(body.sent.toString(), id);
+  const others = headers === '{}' ? found : `${found},${headers}`;
   if (bytes.length + Buffer.byteLength(others) > MAX_APPROVAL_ARGUMENTS)
     throw new MessageError('invalidParams', 'The arguments are too long to be shown for approval.', { id });
   if (others === '{}') return { arguments: text, hash: sha256(bytes) };
@@ -64,6 +67,15 @@ const WITHOUT_EFFECT: readonly string[] = [
   'traceparent',
   'tracestate',
   'baggage',
+];
+
+/** They identify a request, and differ when it is sent again. */
+const HEADERS_WITHOUT_EFFECT: readonly string[] = [
+  'traceparent',
+  'tracestate',
+  'baggage',
+  'x-request-id',
+  'x-correlation-id',
 ];
 
 /**

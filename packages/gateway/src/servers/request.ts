@@ -1,5 +1,5 @@
 /** An authorized request to a server, and its owner: sealed IDs, limits, credentials and audit records are bound to it. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { sitePrefixOf } from '@portcullis/protocol';
 import { isAnonymous, type Principal } from '@portcullis/resource-server';
 import type { GatewayServer } from './server.ts';
@@ -20,6 +20,19 @@ export interface GatewayRequest extends OwnedRequest {
   readonly outgoing: ServerResponse;
   /** Milliseconds of `performance.now()` at which it arrived. */
   readonly startedAt: number;
+}
+
+/** The headers of a client that a server's `forward` names. @param names in lower case */
+export function namedHeaders(
+  headers: IncomingHttpHeaders,
+  names: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
 }
 
 /** The user of a client at one server. The same user with another client is another owner. */

@@ -9,6 +9,7 @@ import type { Addresses } from '../../addresses/addresses.ts';
 import { connectionFailure } from '../../addresses/connection-failure.ts';
 import { withoutContinue } from '../../addresses/connector.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
+import { namedHeaders } from '../../servers/request.ts';
 import type { GatewayServer } from '../../servers/server.ts';
 import { type BackendAccess, BackendError } from '../backend.ts';
 
@@ -60,7 +61,8 @@ export function createBackendPools(
   ): Promise<Response> {
     const signed = await credential.sign?.(request.method, url.href);
     const all = {
-      ...namedClientHeaders(forward),
+      // Without a request of a client, there are none.
+      ...namedHeaders(clientHeaders.getStore() ?? {}, forward),
       ...currentTracer()?.active()?.context,
       ...headers,
       ...credential.headers,
@@ -113,15 +115,4 @@ const clientHeaders = new AsyncLocalStorage<IncomingHttpHeaders>();
 /** Runs a client's request: backend requests sent meanwhile belong to it. */
 export function withClientHeaders<T>(headers: IncomingHttpHeaders, handle: () => T): T {
   return clientHeaders.run(headers, handle);
-}
-
-/** Headers of the client's request that a server's `forward` names; none outside of a request. @param names in lower case */
-function namedClientHeaders(names: readonly string[]): Readonly<Record<string, string>> {
-  const headers = names.length === 0 ? undefined : clientHeaders.getStore();
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = headers?.[name];
-      return typeof value === 'string' ? [[name, value]] : [];
-    }),
-  );
 }
