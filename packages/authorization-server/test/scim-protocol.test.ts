@@ -770,7 +770,10 @@ describe('the service describes itself', () => {
     expect(await show('/ResourceTypes')).toMatchObject({ schemas: [LIST], totalResults: 2 });
     expect(await show('/ResourceTypes/User')).toMatchObject({ endpoint: '/Users', schema: USER });
     expect(await show(`/Schemas/${GROUP}`)).toMatchObject({ id: GROUP, name: 'Group' });
-    expect((await service.send('GET', '/Schemas/none')).status).toBe(404);
+    expect(await show(`/Schemas/${encodeURIComponent(GROUP)}`)).toMatchObject({ id: GROUP });
+    // Malformed escapes as well.
+    for (const path of ['/Schemas/none', '/Schemas/%zz', '/ResourceTypes/%', '/Users/%zz', '/Groups/%'])
+      expect([path, (await service.send('GET', path)).status]).toEqual([path, 404]);
     expect((await service.send('GET', '/Schemas?filter=id%20pr')).status).toBe(403);
     expect((await service.send('POST', '/Schemas', {})).status).toBe(404);
   });

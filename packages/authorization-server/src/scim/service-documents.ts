@@ -58,8 +58,17 @@ export function findServiceDocument(path: string, hasFilter: boolean, base: stri
   if (hasFilter) throw new ScimError(403, null, 'Filters are not applied to this resource.');
   if (isConfig) return id === undefined ? serviceProviderConfig(base) : null;
   const documents = LISTS[name]?.(base) ?? new Map<string, object>();
-  if (id !== undefined) return documents.get(decodeURIComponent(id)) ?? null;
+  if (id !== undefined) return documents.get(decode(id)) ?? null;
   const totalResults = documents.size;
   const Resources = [...documents.values()];
   return { schemas: [LIST_SCHEMA], totalResults, startIndex: 1, itemsPerPage: totalResults, Resources };
+}
+
+/** Malformed escapes stay: no document has such an identifier. */
+function decode(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
 }
