@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -51,13 +52,13 @@ const record: CredentialRecord = {
 
 it('creates one key of 32 bytes in the keychain at first use', async () => {
   const { open, held } = createKeychain();
-  const key = await findKeychainKey('notes', open);
+  const key = await findKeychainKey('notes', '7', open);
   expect(key?.byteLength).toBe(32);
-  expect(await findKeychainKey('notes', open)).toEqual(key);
-  expect([...held.keys()]).toEqual(['notes/credential store']);
-  held.set('notes/credential store', 'something else');
-  expect(await findKeychainKey('notes', open)).toBeNull();
-  expect(await findKeychainKey('notes', closed)).toBeNull();
+  expect(await findKeychainKey('notes', '7', open)).toEqual(key);
+  expect([...held.keys()]).toEqual(['notes/credential store 7']);
+  held.set('notes/credential store 7', 'something else');
+  expect(await findKeychainKey('notes', '7', open)).toBeNull();
+  expect(await findKeychainKey('notes', '7', closed)).toBeNull();
 });
 
 it('[C-STORE-1] encrypts the credential file and describes its key', async () => {
@@ -73,6 +74,49 @@ it('[C-STORE-1] encrypts the credential file and describes its key', async () =>
   const again = await openCredentialStore(path, 'notes', open);
   expect(await again.find(record.key)).toEqual(record);
   again.close();
+});
+
+it('two files whose first programs start at the same time have keys of their own', async () => {
+  const { open, held } = createKeychain();
+  // Another program sees no entry yet, although the first one creates it meanwhile.
+  const late: OpenKeychainEntry = async (service, account) => {
+    const entry = await open(service, account);
+    let reads = 0;
+    return { ...entry, getPassword: () => (reads++ === 0 ? null : entry.getPassword()) };
+  };
+  const paths = [join(folder, 'a.db'), join(folder, 'b.db')] as const;
+  for (const [path, entries] of [[paths[0], open] as const, [paths[1], late] as const]) {
+    const store = await openCredentialStore(path, 'notes', entries);
+    await store.save(record);
+    store.close();
+  }
+  expect(new Set(held.values()).size).toBe(2);
+  // Also where the file is moved to another name.
+  renameSync(paths[0], join(folder, 'moved.db'));
+  for (const path of [join(folder, 'moved.db'), paths[1]]) {
+    const again = await openCredentialStore(path, 'notes', open);
+    expect(await again.find(record.key)).toEqual(record);
+    again.close();
+  }
+  expect(held.size).toBe(2);
+});
+
+it('opens a file with the key that all files of an earlier version shared', async () => {
+  const { open, held } = createKeychain();
+  const key = new Uint8Array(32).fill(3);
+  held.set('notes/credential store', Buffer.from(key).toString('base64url'));
+  const path = join(folder, 'credentials.db');
+  const earlier = openFileStore(path, { key });
+  await earlier.save(record);
+  earlier.close();
+  for (let time = 0; time < 2; time += 1) {
+    const store = await openCredentialStore(path, 'notes', open);
+    expect(await store.find(record.key)).toEqual(record);
+    store.close();
+    // From then on the file has an entry of its own.
+    held.delete('notes/credential store');
+  }
+  expect(held.size).toBe(1);
 });
 
 it('reports a locked keychain and creates no other key', async () => {

@@ -1,4 +1,5 @@
 /** A credential store in one file of the user: mode 0600, encrypted where a key is given, shared safely by any number of processes. */
+import { randomInt } from 'node:crypto';
 import { actorOfKey, type CredentialStore } from '../storage/credential-store.ts';
 import type { CredentialKey, CredentialRecord, PendingAuthorization } from '../storage/credentials.ts';
 import { createCredentialCipher, isEncrypted } from './credential-cipher.ts';
@@ -21,6 +22,8 @@ export interface FileStore extends CredentialStore {
   all(): Promise<readonly CredentialRecord[]>;
   /** Whether the store contains anything encrypted. */
   hasEncrypted(): boolean;
+  /** Identifies the file wherever it is moved; created on first use. */
+  id(): string;
   close(): void;
 }
 
@@ -56,6 +59,11 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
       statement('SELECT body FROM records UNION ALL SELECT body FROM pending_authorizations')
         .all()
         .some(({ body }) => isEncrypted(String(body))),
+    id() {
+      const read = () => Number(statement('PRAGMA application_id').get()?.['application_id']);
+      if (read() === 0) statement(`PRAGMA application_id = ${randomInt(1, 2 ** 31)}`).run();
+      return String(read());
+    },
     async save(record) {
       const columns = columnsOf(record.key);
       const body = cipher.encrypt(JSON.stringify(record), recordLabel(columns));

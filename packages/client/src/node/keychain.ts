@@ -13,17 +13,25 @@ interface KeychainEntry {
 /** Opens an entry of the system's keychain. */
 export type OpenKeychainEntry = (service: string, account: string) => Promise<KeychainEntry>;
 
+/** The entry that all files of a user shared in earlier versions. */
+const SHARED = 'credential store';
+
 /**
  * The key for a credential file, created on first use. `null`: there is no keychain, or access to it is denied.
  * @param service the name of the entry in the keychain
+ * @param file the identifier of the file. An entry that files share would be overwritten if two of them were new at once
  */
 export async function findKeychainKey(
   service: string,
+  file: string,
   openEntry: OpenKeychainEntry = openSystemEntry,
 ): Promise<Uint8Array | null> {
   try {
-    const entry = await openEntry(service, 'credential store');
-    if (entry.getPassword() === null) entry.setPassword(randomBytes(32).toString('base64url'));
+    const entry = await openEntry(service, `${SHARED} ${file}`);
+    if (entry.getPassword() === null) {
+      const shared = (await openEntry(service, SHARED)).getPassword();
+      entry.setPassword(shared ?? randomBytes(32).toString('base64url'));
+    }
     // Read back: another process may have been faster.
     return readKey(entry.getPassword() ?? '');
   } catch {
@@ -66,7 +74,7 @@ async function findKey(
 ): Promise<{ readonly key: Uint8Array; readonly keyLocation: string }> {
   const stored = readPrivateFile(keyFile);
   if (stored !== null) return { key: requireKey(keyFile, stored), keyLocation: locationOf(keyFile) };
-  const key = await findKeychainKey(service, openEntry);
+  const key = await findKeychainKey(service, store.id(), openEntry);
   if (key !== null) return { key, keyLocation: "a key in the system's keychain" };
   if (store.hasEncrypted()) {
     const why = 'they were encrypted with a key in the keychain, which is not accessible now';
