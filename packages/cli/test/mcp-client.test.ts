@@ -1,5 +1,6 @@
 /** The connection of `call` and `tools` to an MCP server. */
-import { expect, it, vi } from 'vitest';
+import { ClientError } from '@portcullis/client';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { connectMcp } from '../src/client/mcp-client.ts';
 
 /** A server with sessions that never responds to DELETE, whose signals it reports. */
@@ -71,4 +72,37 @@ it('numbers of an HTTP+SSE server are doubles, however they are written', async 
   });
   expect(await connection.request('tools/call')).toEqual({ n: [1, 9_007_199_254_740_992] });
   await connection.close();
+});
+
+/** What `tools/list` leads to when a sign-in within its first request ends after minutes. @param error of the sign-in */
+async function listAfterSignIn(minutes: number, error: Error | null): Promise<unknown> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const server = createServer(() => undefined);
+  const challenged = Promise.withResolvers<void>();
+  const signIn = Promise.withResolvers<void>();
+  const connecting = connectMcp({
+    ...{ url: 'https://mcp.example/mcp', version: '1', extensions: {}, acceptEndpoint: () => undefined },
+    async fetch(input, init) {
+      challenged.resolve();
+      await signIn.promise;
+      return server(input, init);
+    },
+  });
+  const listing = connecting.then((connection) => connection.request('tools/list'));
+  listing.catch(() => undefined);
+  await challenged.promise;
+  await vi.advanceTimersByTimeAsync(minutes * 60_000);
+  if (error === null) signIn.resolve();
+  else signIn.reject(error);
+  return listing;
+}
+
+it('reports that a sign-in was not completed, and no timeout of its own', async () => {
+  const error = new ClientError('cancelled', 'The sign-in in the browser was not completed in time.');
+  await expect(listAfterSignIn(10.1, error)).rejects.toBe(error);
+});
+
+it('lists the tools after a sign-in with a code that took an hour', async () => {
+  expect(await listAfterSignIn(60, null)).toEqual({ tools: [] });
 });

@@ -193,7 +193,7 @@ describe('the loopback listener', () => {
     const late = await listen([], { timeout: 30 });
     await expect(late.waitForRedirect('s1', Promise.resolve())).rejects.toMatchObject({
       code: 'cancelled',
-      message: 'The sign-in was not completed in time. Start again.',
+      message: 'The sign-in in the browser was not completed in time. Start again.',
     });
     const given = await listen();
     const arriving = given.waitForRedirect('s1', Promise.resolve());

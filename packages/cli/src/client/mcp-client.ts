@@ -64,9 +64,12 @@ const anyResult = {
   '~standard': { version: 1, vendor: 'portcullis', validate: (value: unknown) => ({ value }) },
 } as const;
 
-/** Milliseconds. Any request may include a sign-in, whose authorization request is valid for ten minutes. */
-const LONGEST_SIGN_IN = 600_000;
-const PATIENT = { timeout: LONGEST_SIGN_IN } as const;
+/**
+ * Milliseconds. Any request may include a sign-in, which ends by its own timeout, with an error that says so: after ten minutes in a
+ * browser, after an hour with a code, and after another one for the account.
+ */
+const BEYOND_SIGN_IN = 2 * 3_600_000;
+const PATIENT = { timeout: BEYOND_SIGN_IN } as const;
 /** Timeout for ending a session at the server, in milliseconds. */
 const END_TIMEOUT = 2000;
 
@@ -84,7 +87,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
       {
         capabilities:
           Object.keys(extensions).length === 0 ? {} : { extensions: { ...extensions } as JsonObjects },
-        ...(negotiates && { versionNegotiation: { mode: 'auto', probe: { timeoutMs: LONGEST_SIGN_IN } } }),
+        ...(negotiates && { versionNegotiation: { mode: 'auto', probe: { timeoutMs: BEYOND_SIGN_IN } } }),
       },
     );
   const client = await connectOrFallBack();

@@ -91,7 +91,9 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
   promise.catch(() => undefined);
 
   const timer = setTimeout(() => {
-    reject(new ClientError('cancelled', 'The sign-in was not completed in time. Start again.'));
+    reject(
+      new ClientError('cancelled', 'The sign-in in the browser was not completed in time. Start again.'),
+    );
   }, timeout);
 
   server.on('request', (request, response) => {
