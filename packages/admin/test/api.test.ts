@@ -67,6 +67,32 @@ describe('requests to the admin API', () => {
     expect((await call(t, token, 'GET /users/whole@example.com')).body).toMatchObject(whole);
   });
 
+  it.each([
+    ['with two spaces in a row', ['ok', 'a  b']],
+    ['with a line break', ['x\ny']],
+    ['with a space at its start', [' lead']],
+    ['that is empty', ['']],
+    ['of a direction override', ['a\u202eb']],
+    ['beyond 4,000 characters in all', Array.from({ length: 60 }, (_, n) => `${n}`.padEnd(100, 'x'))],
+  ])('a group %s is refused, and nothing changes', async (_what, groups) => {
+    const id = await invite();
+    const whole = { email: 'refused@example.com', name: 'Eve' };
+    const set = { name: 'Ada', groups: ['editors', 'editors', 'Größen (Süd)'] };
+    expect((await call(t, token, `PATCH /users/${id}`, set)).status).toBe(200);
+    const refused = {
+      status: 400,
+      body: { detail: expect.stringContaining('A user has at most 100 groups') },
+    };
+    expect(await call(t, token, 'POST /users', { ...whole, groups })).toMatchObject(refused);
+    expect((await call(t, token, 'GET /users/refused@example.com')).status).toBe(404);
+    expect(await call(t, token, `PATCH /users/${id}`, { name: 'Eve', role: 'viewer', groups })).toMatchObject(
+      refused,
+    );
+    expect((await call(t, token, `GET /users/${id}`)).body).toMatchObject({
+      ...{ name: 'Ada', role: null, groups: ['editors', 'Größen (Süd)'] },
+    });
+  });
+
   it('groups are changed, and with `now` every connection of a user who loses one ends', async () => {
     const id = await invite();
     let grants = 0;

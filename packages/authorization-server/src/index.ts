@@ -79,3 +79,4 @@ export {
   type ListedProviderTokens,
 } from './users/administer-connections.ts';
 export { findFirstAccountIssues } from './users/first-account.ts';
+export { findGroupsIssue } from './users/user-claims.ts';

@@ -59,6 +59,25 @@ describe('portcullis users', () => {
     });
   });
 
+  it('`users add` and `users describe` refuse groups that a user cannot have, before they change anything', async () => {
+    const refused = { code: 1, errors: expect.stringContaining('A user has at most 100 groups') };
+    expect(await users('add', 'ivy@example.com', '--groups', 'ok, a  b')).toMatchObject(refused);
+    expect((await users('list')).output).not.toContain('ivy@');
+    expect(await users('describe', owner.email, '--name', 'Eve', '--groups', 'ok, a  b')).toMatchObject(
+      refused,
+    );
+    const claims = async () => {
+      const store = await openStore(portcullis.database);
+      const profile = await store.findProfile((await store.findAccountByEmail(owner.email))?.id ?? '');
+      await store.close();
+      return profile;
+    };
+    expect(await claims()).toBeNull();
+    expect((await users('describe', owner.email, '--groups', 'ok, a b')).code).toBe(0);
+    expect((await claims())?.groups).toEqual(['ok', 'a b']);
+    expect((await users('describe', owner.email, '--groups', '')).code).toBe(0);
+  });
+
   it('`users add` says that no account is an operator, where the setting admin needs one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
     const here = { environment: { PORTCULLIS_CONFIG: 'portcullis.json' }, folder };

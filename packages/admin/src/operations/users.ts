@@ -1,5 +1,5 @@
 /** Operations on user accounts: one-time links, state, role, sessions and second factors. */
-import type { AccountLink, ListedAccount } from '@portcullis/authorization-server';
+import { type AccountLink, findGroupsIssue, type ListedAccount } from '@portcullis/authorization-server';
 import type { SessionRecord } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
@@ -45,8 +45,10 @@ export interface InvitedUser {
   readonly link: AccountLink | null;
 }
 
-/** What of a profile was given. */
+/** What of a profile was given. @throws OperationError for groups that a user cannot have */
 function profileOf({ name, groups }: Pick<NewUser, 'name' | 'groups'>) {
+  const issue = findGroupsIssue(groups ?? []);
+  if (issue !== null) throw new OperationError('invalid', issue);
   return { ...(name !== undefined && { name }), ...(groups !== undefined && { groups }) };
 }
 
@@ -70,6 +72,7 @@ export async function inviteUser(
   { email, role, name, groups }: NewUser,
 ): Promise<InvitedUser> {
   const { admin } = request;
+  const described = profileOf({ name, groups });
   const created = await admin.accounts.add(email, admin.sendsMail);
   if ('refused' in created) {
     throw created.refused === 'exists'
@@ -82,9 +85,9 @@ export async function inviteUser(
   // By its identifier: a user of an identity provider may have the same address.
   const { accountId, ...link } = created;
   if (role !== null) await admin.accounts.setRole(accountId, role);
-  await admin.accounts.describe(accountId, profileOf({ name, groups }));
+  await admin.accounts.describe(accountId, described);
   const account = await findUser(admin, accountId);
-  const after = { email: account.email, role, ...profileOf({ name, groups }) };
+  const after = { email: account.email, role, ...described };
   recordChange(request, 'users.invite', account.id, { after });
   return { link: admin.sendsMail ? null : link, account };
 }

@@ -216,6 +216,16 @@ describe('the server of a form', () => {
     expect((await visitor.post(path, { confirm: fresh.email })).status).toBe(303);
   });
 
+  it('creates and changes no user with a group that a user cannot have', async () => {
+    const fresh = await furnish(t, backend.url);
+    const path = `/admin/users/${fresh.userId}/groups`;
+    const groups = 'editors\na  b';
+    const invitation = { ...sampleOf('/admin/users/invite').fields, groups };
+    expect(await withoutChange(() => visitor.post('/admin/users/invite', invitation))).toBe(400);
+    expect(await withoutChange(() => visitor.post(path, { groups }))).toBe(400);
+    expect((await visitor.post(path, { groups: ' editors \n\na b' })).status).toBe(303);
+  });
+
   it.each(['disable', 'reset', 'factors'])(
     'has no use of the form %s for the own account',
     async (change) => {

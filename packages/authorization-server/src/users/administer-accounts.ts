@@ -6,7 +6,13 @@ import type { AccountLinkRecord, AccountRecord, AccountRole } from '../store/ind
 import { createAccountRecord, emailKey, findAccountsByVerifiedEmail } from './accounts.ts';
 import { unusableHash } from './passwords.ts';
 import { saveProfile } from './save-profile.ts';
-import { claimGroups, claimText, type ReleasedClaims, readUserClaims } from './user-claims.ts';
+import {
+  claimGroups,
+  claimText,
+  findGroupsIssue,
+  type ReleasedClaims,
+  readUserClaims,
+} from './user-claims.ts';
 
 /** Lifetimes of one-time links, in seconds. */
 const LINK_LIFETIMES = { invitation: 7 * 86_400, reset: 86_400 } as const;
@@ -76,6 +82,7 @@ export interface AccountAdministration {
    * providers get theirs at each login. What a user loses with a group ends at the next call and the next refresh.
    * @param endsAccess whether the grants of a user who loses a group end at once, with everything that depends on them
    * @returns `false` for an unknown account
+   * @throws Error for groups that a user cannot have, as `findGroupsIssue` says
    */
   describe(account: string, profile: AccountProfile, endsAccess?: boolean): Promise<boolean>;
   /** Changes what an account may administer; `null`: nothing. @returns `false` for an unknown account */
@@ -178,6 +185,8 @@ export function createAccountAdministration(context: AccountAdministrationContex
       return accounts.map(listed);
     },
     async describe(named, { name, groups }, endsAccess = false) {
+      const issue = findGroupsIssue(groups ?? []);
+      if (issue !== null) throw new Error(issue);
       const account = await findLocalAccount(store, named);
       if (account === null) return false;
       const { id } = account;

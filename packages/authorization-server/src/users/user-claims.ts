@@ -73,6 +73,12 @@ export function claimText(value: unknown): string | null {
   return text === '' || text.length > MAX_LENGTH ? null : text;
 }
 
+/** Why an operator cannot set these groups, as a sentence; `null`: each of them can be a claim, beside the others. */
+export function findGroupsIssue(groups: readonly string[]): string | null {
+  if (claimGroups(groups).length === new Set(groups).size) return null;
+  return `A user has at most ${MAX_GROUPS} groups of at most ${MAX_LENGTH} characters, ${MAX_GROUP_CHARACTERS} in all, each without control characters, and without spaces at its ends or in a row.`;
+}
+
 /** The groups that can be claims: at most 100, with 4,000 characters in all. Others are left out, and never shortened. */
 export function claimGroups(value: unknown): readonly string[] {
   const given: readonly unknown[] = Array.isArray(value) ? value : [value];

@@ -4,6 +4,7 @@ import {
   type AccountLink,
   createAccountAdministration,
   createConnectionAdministration,
+  findGroupsIssue,
   type ListedAccount,
 } from '@portcullis/authorization-server';
 import type { AccountRole } from '@portcullis/authorization-server/store';
@@ -105,6 +106,7 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
 async function add(task: Task): Promise<Output> {
   const { accounts, email, sendsMail, command, flags } = task;
   const role = flags.role === undefined ? null : readRole(flags.role);
+  const profile = profileOf(flags);
   const result = await accounts.add(email, sendsMail);
   if ('refused' in result)
     throw new Error(
@@ -114,7 +116,7 @@ async function add(task: Task): Promise<Output> {
     );
   const { accountId } = result;
   if (role !== null) await accounts.setRole(accountId, role);
-  await accounts.describe(accountId, profileOf(flags));
+  await accounts.describe(accountId, profile);
   const output = sendsMail
     ? {
         json: { accountId, isInvited: true },
@@ -150,14 +152,12 @@ async function setRole({ accounts, email, role: named }: Task): Promise<Output> 
   return confirm(isFound, email, role === null ? 'administers nothing now' : what[role]);
 }
 
-/** Name and groups of options; what is left out is left out. */
+/** Name and groups of options; what is left out is left out. @throws Error for groups that a user cannot have */
 export function profileOf({ name, groups }: { readonly name?: unknown; readonly groups?: unknown }) {
-  return {
-    ...(typeof name === 'string' && { name }),
-    ...(typeof groups === 'string' && {
-      groups: groups.split(',').flatMap((group) => group.trim() || []),
-    }),
-  };
+  const given = typeof groups === 'string' && groups.split(',').flatMap((group) => group.trim() || []);
+  const issue = findGroupsIssue(given || []);
+  if (issue !== null) throw new Error(issue);
+  return { ...(typeof name === 'string' && { name }), ...(given && { groups: given }) };
 }
 
 async function describeAccount({ accounts, email, flags: { name, groups, now } }: Task): Promise<Output> {
