@@ -10,7 +10,7 @@ import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.t
 import type { CallBody } from './approvals/bound-call.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
 import { hasFailed } from './backends/clients/reply.ts';
-import { CACHEABLE, STATELESS } from './backends/revisions.ts';
+import { CACHEABLE, notInStateless, REMOVED, STATELESS } from './backends/revisions.ts';
 import { checkNamesSession, checkStream } from './bodiless-requests.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
@@ -71,13 +71,20 @@ export interface HandlingServices {
 
 const METHODS: readonly (string | undefined)[] = ['POST', 'GET', 'DELETE'];
 
+/** @throws MessageError for a method that the revision of a request, or the server, does not have */
+function refuseMethods({ server, path }: ServedServer, { messages }: ScannedBody): void {
+  for (const { method, protocolVersion, id } of messages) {
+    if (protocolVersion !== STATELESS) refuseTaskList(server, method, id);
+    else if (REMOVED.has(method) || (isTaskMethod(method) && path.isTranslated()))
+      throw new MessageError('methodNotFound', notInStateless(method), { status: 404, id });
+  }
+}
+
 /** A backend over HTTP knows its users at most: each of their clients would see, and use, the tasks of the others. */
-function refuseTaskLists({ backend, name }: GatewayServer, { messages }: ScannedBody): void {
-  if (backend === null || backend.kind === 'stdio') return;
-  const found = messages.find(({ method }) => method === 'tasks/list');
-  if (found === undefined) return;
+function refuseTaskList({ backend, name }: GatewayServer, method: string, id: string | null): void {
+  if (method !== 'tasks/list' || backend === null || backend.kind === 'stdio') return;
   const text = `${name} does not tell clients apart, so that it cannot list the tasks of one of them.`;
-  throw new MessageError('methodNotFound', text, { status: 200, id: found.id });
+  throw new MessageError('methodNotFound', text, { status: 200, id });
 }
 
 /** Whether the body can be sent before it is complete. */
@@ -298,9 +305,9 @@ export class RequestHandling {
   }
 
   #check(scanned: ScannedBody): void {
-    refuseTaskLists(this.#served.server, scanned);
     checkHeaderAgreement(scanned, this.#request.incoming.headers);
     checkProtocolVersion(scanned, this.#request.incoming.headers);
+    refuseMethods(this.#served, scanned);
     this.#served.control.checkRules(this.#request, scanned);
     if (!this.#isCounted) this.#count(scanned);
   }

@@ -37,6 +37,8 @@ export interface MessagePath
    * @throws GatewayError, and what credentials throw
    */
   forward(request: GatewayRequest, forwarding: Pick<Forwarding, 'body'>): Promise<ExchangeSummary>;
+  /** Whether it is known that no request of the stateless revision passes to the backend as it is. */
+  isTranslated(): boolean;
 }
 
 /** Creates the message path of a server. */
@@ -80,6 +82,7 @@ export function createMessagePath(
         throw sessionNotFound();
     },
     resumesResponse: sessions.resumesResponse,
+    isTranslated: () => true,
     isUp: backend.isUp,
     open,
     listSessions,

@@ -108,6 +108,7 @@ function createHttpPath(
 
   return {
     isUp: passThrough.isUp,
+    isTranslated: () => detection.known()?.stateless === false,
     checkHandles(request) {
       if (!translations.has(request)) passThrough.checkHandles(request);
     },

@@ -3,7 +3,7 @@ import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { json, startBackend } from './support/backend.ts';
-import { callOf, startSession } from './support/client.ts';
+import { callOf, sendStateless, startSession } from './support/client.ts';
 import { defineTestServers, startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -248,6 +248,38 @@ describe('a merged server', () => {
     for (let call = 0; call < 3; call += 1)
       statuses.push((await ask('tools/call', { name: 'fs__read_file', arguments: {} })).status);
     expect([statuses, calls()]).toEqual([[200, 200, 429], 2]);
+  });
+
+  it('refuses a call with 400 if its part needs a capability that the client did not declare', async () => {
+    const error = { code: -32_021, message: 'sampling', data: { requiredCapabilities: { sampling: {} } } };
+    const backend = await startBackend(({ body }, response) => {
+      const { id, method, params } = JSON.parse(body || '{}');
+      if (method === 'initialize') return void response.writeHead(400).end();
+      const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+      if (method === 'server/discover') return json(response, { jsonrpc: '2.0', id, result: discovered });
+      const declared = params?._meta?.['io.modelcontextprotocol/clientCapabilities'];
+      if (method === 'tools/call' && declared?.sampling === undefined) {
+        response.writeHead(400, { 'content-type': 'application/json' });
+        return void response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+      }
+      json(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', content: [], tools: [] } });
+    });
+    const gateway = await startGateway([
+      { path: '/new', backend: { url: backend.url }, review: 'auto' },
+      { path: '/all', merges: { new: '/new' } },
+    ]);
+    closing.push(
+      () => backend.close(),
+      () => gateway.close(),
+    );
+    const call = async (capabilities: object) => {
+      const _meta = { 'io.modelcontextprotocol/clientCapabilities': capabilities };
+      const params = { name: 'new__summarize', arguments: {}, _meta };
+      const response = await sendStateless(gateway, 'alice_app_new.write', 'tools/call', params, '/all');
+      return [response.status, await response.json()];
+    };
+    expect(await call({})).toMatchObject([400, { error }]);
+    expect(await call({ sampling: {} })).toMatchObject([200, { result: { content: [] } }]);
   });
 
   it('leaves out a part that is down, and names it when it is called', async () => {

@@ -89,7 +89,15 @@ export const REMOVED: ReadonlySet<string> = new Set([
   'logging/setLevel',
   'resources/subscribe',
   'resources/unsubscribe',
+  'tasks/list',
+  'tasks/result',
 ]);
+
+/** The error for one of them, and for tasks, which only an extension of the stateless revision has. */
+export const notInStateless = (method: string): string => `Revision ${STATELESS} has no method ${method}.`;
+
+/** Requests of the stateless revision only. */
+export const ADDED: ReadonlySet<string> = new Set(['server/discover', 'subscriptions/listen']);
 
 /** Requests whose results clients of the stateless revision cache. @see MCP 2026-07-28, caching */
 export const CACHEABLE: ReadonlySet<string> = new Set([...LISTS.keys(), 'server/discover', 'resources/read']);

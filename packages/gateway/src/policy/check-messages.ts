@@ -15,7 +15,7 @@ import { failedCall, MessageError, type RefusalDecision } from '../messages/mess
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
-import type { Policy } from './compile-policy.ts';
+import { type Policy, UNKNOWN_METHODS } from './compile-policy.ts';
 
 /** A decision that refuses. */
 type Refusal = Exclude<PolicyDecision, { readonly kind: 'allow' | 'approval' }>;
@@ -155,7 +155,9 @@ function refusalError(
       });
     }
     case 'deny':
-      return forbidden(message, 'denied', because);
+      return isBatch || !because.rule.endsWith(`.${UNKNOWN_METHODS}`)
+        ? forbidden(message, 'denied', because)
+        : unknownMethod(message, because);
   }
 }
 
@@ -270,6 +272,17 @@ function refused(
   const name = tool ?? prompt ?? resource ?? method;
   const text = `The ${what} ${JSON.stringify(name)} ${predicate}.`;
   return new MessageError('forbidden', text, { status: 403, id, decision, because });
+}
+
+/** In a session, 404 says that the session has ended. @see MCP 2026-07-28, Streamable HTTP, protocol version header */
+function unknownMethod({ method, id, protocolVersion }: ScannedMessage, because: Explanation): MessageError {
+  const status = protocolVersion === null ? 200 : 404;
+  return new MessageError('methodNotFound', `Unknown method: ${method}`, {
+    status,
+    id,
+    decision: 'denied',
+    because,
+  });
 }
 
 /**

@@ -18,6 +18,9 @@ import type { AccessRules, GatewayServer, RuleTable } from '../servers/server.ts
 import { isKnownMethod, resemblesKnownMethod } from './methods.ts';
 import { nameReadings, readingsOf, uriReadings } from './resource-uris.ts';
 
+/** The member of a server that refuses them. */
+export const UNKNOWN_METHODS = 'unknownMethods';
+
 /** The compiled rules of a server. Pure. */
 export interface Policy {
   /** Scopes that not every user can be granted. */
@@ -57,7 +60,7 @@ export function compilePolicy(
   const writing = locateRule(`${at}.scopes`, proposedScopes(`${id}:write`, offered), null);
   const otherMethod = locateRule(`${at}.methods`, {}, null);
   const openMethod = locateRule(`${at}.methods`, { public: true }, null);
-  const unknown = locateRule(`${at}.unknownMethods`, false, null);
+  const unknown = locateRule(`${at}.${UNKNOWN_METHODS}`, false, null);
   const alike = locateRule('a method that resembles another one', false, null);
   const open = openMethodsOf(rules);
 

@@ -20,7 +20,7 @@ import {
   SHARED_SESSION_SWEEP,
 } from '../../limits.ts';
 import { type GatewayRequest, ownerKey, userKey } from '../../servers/request.ts';
-import { MessageHandles, readOperation } from '../../sessions/message-handles.ts';
+import { isTaskMethod, MessageHandles, readOperation } from '../../sessions/message-handles.ts';
 import type { BackendSession } from '../backend.ts';
 import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
@@ -29,7 +29,7 @@ import {
   LOG_LEVELS,
   MAY_ASK,
   metaKeys,
-  REMOVED,
+  notInStateless,
   STATELESS,
   toStateless,
   unknownLogLevel,
@@ -72,7 +72,7 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
       if (!isRequest(message)) return reply.end(null, 202);
       const refusal = checkStateless(message, request.incoming.headers);
       if (refusal !== null) return reply.end(refusal, 400);
-      if (REMOVED.has(message.method)) return refuseMethod(reply, message);
+      if (isTaskMethod(message.method)) return refuseMethod(reply, message);
       try {
         await serve(request, message, reply);
       } catch (error) {
@@ -185,8 +185,13 @@ async function exchange(
     .finally(stopWaiting);
   if (outcome === null) return;
   const response = await edit(toStateless(outcome, message.method, session.initialized), request);
-  const isUnknown = isMembers(response.error) && response.error['code'] === errorCodes.methodNotFound;
-  reply.end(response, isUnknown ? 404 : 200);
+  reply.end(response, statusOf(response));
+}
+
+/** @see MCP 2026-07-28, base protocol and Streamable HTTP: the status MUST be this one */
+function statusOf({ error }: Message): number {
+  const code = isMembers(error) ? error['code'] : undefined;
+  return code === errorCodes.methodNotFound ? 404 : code === errorCodes.missingClientCapability ? 400 : 200;
 }
 
 /** The error for a request that is incomplete in this revision. @see MCP 2026-07-28, Streamable HTTP */
@@ -234,7 +239,7 @@ async function applyLogLevel(session: BackendSession, message: Message): Promise
     .catch(() => undefined);
 }
 
-/** The request in the form of the revisions with sessions. */
+/** The request in the form of the revisions with sessions. A task is no form of a result here. */
 function withoutRequestMeta(message: RequestMessage): RequestMessage {
   const { version, clientInfo, clientCapabilities, logLevel } = metaKeys;
   const stripped = withMeta(message, {
@@ -243,14 +248,11 @@ function withoutRequestMeta(message: RequestMessage): RequestMessage {
     [clientCapabilities]: undefined,
     [logLevel]: undefined,
   });
-  return { ...message, params: stripped.params };
+  return { ...message, params: { ...Object(stripped.params), task: undefined } };
 }
 
 function refuseMethod(reply: Reply, { id, method }: RequestMessage): void {
-  reply.end(
-    errorResponse(id, errorCodes.methodNotFound, `Revision 2026-07-28 has no method ${method}.`),
-    404,
-  );
+  reply.end(errorResponse(id, errorCodes.methodNotFound, notInStateless(method)), 404);
 }
 
 async function refuseHttpMethod(request: GatewayRequest): Promise<void> {

@@ -15,6 +15,7 @@ import {
   type InitializeResult,
 } from '../backend.ts';
 import {
+  ADDED,
   hasCapability,
   LAST_WITH_SESSIONS,
   LOG_LEVELS,
@@ -90,7 +91,7 @@ const OPTIONAL: Readonly<Record<string, (capabilities: JsonFields) => boolean>> 
   'resources/unsubscribe': (capabilities) => hasCapability(capabilities, 'resources', 'subscribe'),
 };
 
-/** Responds to requests that exist only in sessions. */
+/** Responds to requests that exist only in sessions, and to those that do not exist there. */
 function respondLocally(
   { id, method, params }: RequestMessage,
   { capabilities }: InitializeResult,
@@ -98,7 +99,7 @@ function respondLocally(
 ): Message | null {
   const parameters = isMembers(params) ? params : {};
   const { uri, level } = parameters;
-  if (OPTIONAL[method]?.(capabilities) === false)
+  if (ADDED.has(method) || OPTIONAL[method]?.(capabilities) === false)
     return errorResponse(id, errorCodes.methodNotFound, `This server does not know ${method}.`);
   if (method === 'logging/setLevel') {
     if (!LOG_LEVELS.includes(level)) return unknownLogLevel(id, level);
