@@ -78,6 +78,7 @@ import { type AccountAdministration, createAccountAdministration } from './users
 
 /** An authorization server, to be mounted at the root of its issuer's origin. */
 export interface AuthorizationServer {
+  readonly issuer: string;
   /** Handles any request; an unknown path gets 404. Never throws: every error becomes a response. @see RFC 6749 §3, RFC 8414 §3 */
   handle(request: Request, connection?: ConnectionInfo): Promise<Response>;
   /** Like `handle`, with plain objects instead of `Request` and `Response`, for speed. @see `listen` of `@portcullis/http/node` */
@@ -241,6 +242,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
   const router = createRouter(routes, events, issuer.startsWith('https:'));
   const handlers = createHandlers(router, keys, pages, { issuer, events });
   const server: AuthorizationServer = {
+    issuer,
     handle: async (request, connection) => toResponse(await handlers.handleHttp(request, connection)),
     ...handlers,
     owns: router.owns,

@@ -48,6 +48,7 @@ const program = principalOf('program', null);
 
 /** Assertions and ID tokens are the names of their users. */
 const services: CredentialServices = {
+  issuer: 'https://gateway.example',
   signUserAssertion: async ({ subject }, audience) => `assertion of ${subject} for ${audience}`,
   upstreamIdToken: async (grantId) => `id token of ${grantId}`,
   upstreamToken: async () => {
@@ -155,6 +156,20 @@ describe('the example', () => {
       code: 'access_denied',
     });
   });
+
+  it.each(['user', 'exchange', 'enterprise'])(
+    '%s.json uses no grant that a token of another issuer names',
+    (kind) => {
+      const untouched = new Proxy({ issuer: services.issuer } as CredentialServices, {
+        get: (known, name) => Reflect.get(known, name) ?? expect.unreachable(String(name)),
+      });
+      const server = serverOf(kind);
+      const foreign = { ...ada, issuer: 'https://other.example' };
+      expect(() => createCredentialSource(untouched).for(foreign, server)).toThrow(
+        expect.objectContaining({ code: 'access_denied' }),
+      );
+    },
+  );
 
   it('exchange.json exchanges an assertion about each user, and never the token of the client', async () => {
     const issue = (form: Form, count: number) => ({

@@ -3,6 +3,7 @@ import type { AuthorizationServer } from '@portcullis/authorization-server';
 
 export type LastingServer = Pick<
   AuthorizationServer,
+  | 'issuer'
   | 'jwks'
   | 'isLive'
   | 'readPersonalAccessToken'
@@ -20,6 +21,7 @@ export type LastingServer = Pick<
 /** @param current the current authorization server; all share the store and keys */
 export function createLastingServer(current: () => AuthorizationServer): LastingServer {
   return {
+    issuer: current().issuer,
     jwks: () => current().jwks(),
     isLive: (claims) => current().isLive(claims),
     readPersonalAccessToken: (token) => current().readPersonalAccessToken(token),

@@ -1,6 +1,7 @@
 /** The credentials of all backends: one source by server, and the backends at which users connect accounts. */
 import type { AuthorizationServer, UserBackend, UserBackends } from '@portcullis/authorization-server';
-import { isAnonymous } from '@portcullis/resource-server';
+import { OAuthError } from '@portcullis/protocol';
+import { isAnonymous, type Principal } from '@portcullis/resource-server';
 import type { GatewayServer } from '../servers/server.ts';
 import { protectedBackendOf } from './backend-client.ts';
 import {
@@ -15,7 +16,7 @@ import { createUserBackend, type UserBackendOptions } from './user-backend.ts';
 import { createUserCredentials } from './user-credentials.ts';
 
 /** What credentials need from the authorization server in the same process. */
-export type CredentialServices = UserTokens & Pick<AuthorizationServer, 'connectedAccounts'>;
+export type CredentialServices = UserTokens & Pick<AuthorizationServer, 'issuer' | 'connectedAccounts'>;
 
 /**
  * Creates the source of all credentials. Tokens are looked up by grant, so no user's credential is ever used for
@@ -37,16 +38,25 @@ export function createCredentialSource(
     return created;
   };
   return {
-    for: (principal, server) =>
+    for(principal, server) {
+      if (!USER_CREDENTIALS.has(credentialsOfServer(server).as)) return sourceOf(server).for(principal);
       // Without a token, a backend with credentials of users is reached with none.
-      isAnonymous(principal) && USER_CREDENTIALS.has(credentialsOfServer(server).as)
-        ? noCredential
-        : sourceOf(server).for(principal),
+      if (isAnonymous(principal)) return noCredential;
+      checkIssuer(principal, server, services);
+      return sourceOf(server).for(principal);
+    },
     rejected: (principal, server, answer, credential) =>
       credential === noCredential
         ? Promise.resolve('final')
         : sourceOf(server).rejected(principal, answer, credential),
   };
+}
+
+/** Tokens of another issuer may name any grant, and any user. @throws OAuthError */
+function checkIssuer({ issuer }: Principal, { name }: GatewayServer, services: CredentialServices): void {
+  if (issuer === services.issuer) return;
+  const text = `${name} needs an account of a user, and this token is of an issuer whose users have none here.`;
+  throw new OAuthError('access_denied', text);
 }
 
 function createCredentials(
