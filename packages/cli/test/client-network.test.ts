@@ -36,6 +36,26 @@ async function listen(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+
+/** Starts a protected server with a certificate of its own, which has no documents. @returns its port */
+async function listenSecurely(asked: string[]): Promise<number> {
+  const certificate = {
+    cert: readFileSync(fixture('localhost.pem')),
+    key: readFileSync(fixture('localhost-key.pem')),
+  };
+  const server = createSecureServer(certificate, (request, response) => {
+    asked.push(request.url ?? '');
+    response.writeHead(request.url === '/mcp' ? 401 : 404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ends.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
 describe('an unreachable server', () => {
   it.each([['login'], ['call', 'whoami']])(
     '%s reports an unreachable server with exit code 4',
@@ -91,14 +111,14 @@ it('call does not repeat the advice of a server to try again later', async () =>
 });
 
 describe('a proxy', () => {
-  /** Starts a proxy that records the hosts it connects to. */
+  /** Starts a proxy that records the hosts it should connect to, and finds all of them on this computer. */
   async function startProxy() {
     const carried: string[] = [];
     const server = createServer((_request, response) => response.writeHead(405).end());
     server.on('connect', (request, socket) => {
       carried.push(request.url ?? '');
-      const [host = '', port] = (request.url ?? '').split(':');
-      const onward = connect(Number(port), host, () => {
+      const port = /\d+$/.exec(request.url ?? '')?.[0];
+      const onward = connect(Number(port), '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
         onward.pipe(socket).pipe(onward);
       });
@@ -113,21 +133,37 @@ describe('a proxy', () => {
   }
 
   it('login sends every request through the proxy of the environment', async () => {
-    const world = await createWorld();
+    const asked: string[] = [];
+    const port = await listenSecurely(asked);
     const proxy = await startProxy();
-    // The second proxy does not exist: requests that bypass it would arrive.
-    const environment = { HTTP_PROXY: proxy.url };
-    expect((await computer.runProcess(['login', world.serverUrl], { environment })).code).toBe(0);
-    expect(new Set(proxy.carried)).toEqual(
-      new Set([new URL(world.serverUrl).host, new URL(world.as.origin).host]),
-    );
-    const elsewhere = { HTTP_PROXY: `http://127.0.0.1:${await reservePort()}` };
-    const seen = world.server.log.length + world.as.log.length;
-    const failed = await computer.runProcess(['login', world.serverUrl], { environment: elsewhere });
-    expect([failed.code, world.server.log.length + world.as.log.length]).toEqual([4, seen]);
-    const beside = { ...elsewhere, NO_PROXY: '127.0.0.1' };
-    expect((await computer.runProcess(['login', world.serverUrl], { environment: beside })).code).toBe(0);
+    // Nothing listens at this address: only the proxy leads to the server.
+    const url = `https://127.0.0.2:${port}/mcp`;
+    const login = (environment: Readonly<Record<string, string>>) =>
+      computer.runProcess(['login', url], {
+        environment: { NODE_TLS_REJECT_UNAUTHORIZED: '0', ...environment },
+      });
+    await login({ HTTPS_PROXY: proxy.url, NO_PROXY: 'elsewhere.example' });
+    // Through the fetch for the server, and through the one with the SSRF guard.
+    for (const path of ['/mcp', '/.well-known/oauth-protected-resource/mcp', '/register'])
+      expect(asked).toContain(path);
+    expect(new Set(proxy.carried.splice(0))).toEqual(new Set([`127.0.0.2:${port}`]));
+    asked.splice(0);
+    expect((await login({ HTTPS_PROXY: proxy.url, NO_PROXY: '127.0.0.2' })).code).toBe(4);
+    expect([asked, proxy.carried]).toEqual([[], []]);
   });
+
+  it.each(['127.0.0.1', 'localhost', '[::1]'])(
+    'T103 login sends no request to %s through a proxy, because it could contain secrets in clear text',
+    async (host) => {
+      const proxy = await startProxy();
+      const environment = { HTTP_PROXY: proxy.url, NO_PROXY: 'elsewhere.example' };
+      const url = `http://${host}:${await reservePort()}/mcp`;
+      expect((await computer.runProcess(['login', url], { environment })).code).toBe(4);
+      const world = await createWorld();
+      const signedIn = await computer.runProcess(['login', world.serverUrl], { environment });
+      expect([signedIn.code, proxy.carried]).toEqual([0, []]);
+    },
+  );
 
   it('T103 a proxy does not disable the SSRF guard against private addresses', async () => {
     const world = await createWorld({ resource: { authorization_servers: ['https://169.254.169.254'] } });
@@ -135,29 +171,14 @@ describe('a proxy', () => {
     const environment = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
     const ended = await computer.runProcess(['login', world.serverUrl], { environment });
     expect([ended.code, ended.errors]).toEqual([5, expect.stringContaining('private network')]);
-    expect(new Set(proxy.carried)).toEqual(new Set([new URL(world.serverUrl).host]));
+    expect(proxy.carried).toEqual([]);
   });
 });
 
 describe('a certificate of an unknown authority', () => {
-  const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
-
   it('login refuses an unknown certificate authority, and accepts it with NODE_EXTRA_CA_CERTS', async () => {
     const asked: string[] = [];
-    const certificate = {
-      cert: readFileSync(fixture('localhost.pem')),
-      key: readFileSync(fixture('localhost-key.pem')),
-    };
-    const server = createSecureServer(certificate, (request, response) => {
-      asked.push(request.url ?? '');
-      response.writeHead(request.url === '/mcp' ? 401 : 404).end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    ends.push(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const url = `https://localhost:${(server.address() as AddressInfo).port}/mcp`;
+    const url = `https://localhost:${await listenSecurely(asked)}/mcp`;
     const refused = await computer.runProcess(['login', url]);
     expect([refused.code, asked]).toEqual([4, []]);
     expect(refused.errors).toContain('NODE_EXTRA_CA_CERTS');

@@ -9,12 +9,16 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Proxy environment variables, in upper or lower case. */
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY'];
 
+/** http is allowed for these hosts because it does not leave this computer: no proxy may read it. */
+const LOOPBACK = 'localhost,127.0.0.1,[::1]';
+
 /** Configures the proxy of the environment for this process. Returns whether there is one. */
 function useProxy(environment: Environment): boolean {
   const named = PROXY_VARIABLES.some(
     (name) => (environment[name] ?? environment[name.toLowerCase()] ?? '') !== '',
   );
-  if (named) setGlobalProxyFromEnv({ ...environment });
+  const bypass = `${environment['no_proxy'] || environment['NO_PROXY'] || ''},${LOOPBACK}`;
+  if (named) setGlobalProxyFromEnv({ ...environment, no_proxy: bypass, NO_PROXY: bypass });
   return named;
 }
 
