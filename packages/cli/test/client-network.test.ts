@@ -165,6 +165,18 @@ describe('a proxy', () => {
     },
   );
 
+  it.each(['HTTP_PROXY', 'https_proxy'])(
+    'T146 login does not print an invalid %s, which can contain a password',
+    async (name) => {
+      const world = await createWorld();
+      const environment = { [name]: 'http://user:s3cret@127.0.0.1:99999' };
+      const { code, output, errors } = await computer.runProcess(['login', world.serverUrl], { environment });
+      expect([code, errors]).toEqual([1, expect.stringContaining('HTTP_PROXY must be http or https URLs')]);
+      expect(output + errors).not.toContain('s3cret');
+      expect(world.server.log).toEqual([]);
+    },
+  );
+
   it('T103 a proxy does not disable the SSRF guard against private addresses', async () => {
     const world = await createWorld({ resource: { authorization_servers: ['https://169.254.169.254'] } });
     const proxy = await startProxy();

@@ -447,6 +447,22 @@ describe('T146 client secrets', () => {
     }
   });
 
+  it('the program that opens the browser does not inherit the settings of the command', async () => {
+    const inherited = join(computer.folder, 'inherited');
+    for (const name of ['xdg-open', 'open']) {
+      const opener = join(computer.folder, name);
+      writeFileSync(opener, readFileSync(opener, 'utf8').replace('printf', `env > '${inherited}'\nprintf`));
+    }
+    const environment = { PORTCULLIS_CLIENT_SECRET: SECRET, BROWSER: 'of-the-user' };
+    const login = await run(['login', server.resource, '--account', 'browser'], { environment });
+    expect(login.code).toBe(0);
+    const names = readFileSync(inherited, 'utf8')
+      .split('\n')
+      .map((line) => line.split('=', 1)[0]);
+    expect(names).toEqual(expect.arrayContaining(['PATH', 'HOME', 'BROWSER']));
+    expect(names.filter((name) => name?.startsWith('PORTCULLIS_'))).toEqual([]);
+  });
+
   it('no option takes a client secret as its value', async () => {
     for (const command of ['login', 'call', 'tools', 'token', 'logout']) {
       const { output } = await run([command, '--help']);

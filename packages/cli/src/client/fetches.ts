@@ -3,6 +3,7 @@ import { setGlobalProxyFromEnv } from 'node:http';
 import { ClientError, defaultClientLimits, type Fetch } from '@portcullis/client';
 import { createGuardedFetch, type NodeClientOptions, toClientError } from '@portcullis/client/node';
 import { explainConnectionError } from '@portcullis/http';
+import { SettingsError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,7 +19,14 @@ function useProxy(environment: Environment): boolean {
     (name) => (environment[name] ?? environment[name.toLowerCase()] ?? '') !== '',
   );
   const bypass = `${environment['no_proxy'] || environment['NO_PROXY'] || ''},${LOOPBACK}`;
-  if (named) setGlobalProxyFromEnv({ ...environment, no_proxy: bypass, NO_PROXY: bypass });
+  try {
+    if (named) setGlobalProxyFromEnv({ ...environment, no_proxy: bypass, NO_PROXY: bypass });
+  } catch {
+    // The message of the error is the URL, which can contain a password.
+    throw new SettingsError([
+      'HTTPS_PROXY and HTTP_PROXY must be http or https URLs, such as http://proxy.internal:3128',
+    ]);
+  }
   return named;
 }
 
