@@ -348,6 +348,7 @@ async function registered(): Promise<string> {
     previousSecret: null,
     managementHash: null,
     disabledAt: null,
+    enabledAt: null,
     verifiedAt: null,
     createdAt: 0,
     lastUsedAt: null,

@@ -341,6 +341,28 @@ describe('a disabled client', () => {
     expect((await t.post('/token', form, basic('backup', secret))).body['error']).toBe('invalid_client');
   });
 
+  it('T095 T143: tokens without a grant from before their client was disabled stay revoked after it is enabled', async () => {
+    const t = await startServer();
+    const secret = String((await t.server.clients.add(MACHINE))['client_secret']);
+    const form = { grant_type: 'client_credentials' };
+    const isLive = async (token: unknown) => [
+      await t.server.isLive(claimsOf(token) as never),
+      (await t.post('/introspect', { token: String(token) }, basic('notes-server', 'notes-server-secret')))
+        .body['active'],
+    ];
+    const { body } = await t.post('/token', form, basic('backup', secret));
+    expect(await isLive(body['access_token'])).toEqual([true, true]);
+    await t.server.clients.enable('backup');
+    expect(await isLive(body['access_token'])).toEqual([true, true]);
+    await t.server.clients.disable('backup');
+    await t.server.clients.enable('backup');
+    expect(await isLive(body['access_token'])).toEqual([false, false]);
+    t.clock.now += 1;
+    expect(await isLive(body['access_token'])).toEqual([false, false]);
+    const again = await t.post('/token', form, basic('backup', secret));
+    expect(await isLive(again.body['access_token'])).toEqual([true, true]);
+  });
+
   it('T095: a disabled client gets the same response from registration management as an unknown one', async () => {
     const t = await startServer();
     const response = await t.server.handle(

@@ -175,6 +175,7 @@ describe('client and redirect URI', () => {
       previousSecret: null,
       managementHash: null,
       disabledAt: null,
+      enabledAt: null,
       verifiedAt: null,
       lastUsedAt: null,
       expiresAt: null,

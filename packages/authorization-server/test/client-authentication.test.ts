@@ -145,6 +145,7 @@ describe('only the registered authentication method', () => {
         createdAt: t.clock.now,
         lastUsedAt: null,
         disabledAt: null,
+        enabledAt: null,
         verifiedAt: null,
         expiresAt: null,
       };

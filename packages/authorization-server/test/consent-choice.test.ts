@@ -419,6 +419,7 @@ describe('remembered consent', () => {
       previousSecret: null,
       managementHash: null,
       disabledAt: null,
+      enabledAt: null,
       verifiedAt: null,
     } as const;
     const times = { createdAt: t.clock.now, lastUsedAt: null, expiresAt: null };

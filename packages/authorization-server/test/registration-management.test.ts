@@ -148,6 +148,7 @@ describe('reading a registration', () => {
       createdAt: t.clock.now,
       lastUsedAt: null,
       disabledAt: null,
+      enabledAt: null,
       verifiedAt: null,
       expiresAt: null,
     });

@@ -267,6 +267,24 @@ describe('a status list entry', () => {
     expect(referenceOf(own).idx).not.toBe(referenceOf(again).idx);
   });
 
+  it('T143: a client that was disabled and enabled gets another status list entry, and tokens from before stay revoked', async () => {
+    const t = await startServer(published);
+    const added = await t.server.clients.add({
+      client_id: 'backup',
+      grant_types: ['client_credentials'],
+      scope: 'notes:read',
+      token_endpoint_auth_method: 'client_secret_basic',
+    });
+    const secret = String(added['client_secret']);
+    const before = await ownToken(t, 'backup', secret);
+    await t.server.clients.disable('backup');
+    t.clock.now += 1;
+    await t.server.clients.enable('backup');
+    const after = await ownToken(t, 'backup', secret);
+    t.clock.now += 1;
+    expect([await statusOf(t, before), await statusOf(t, after)]).toEqual([1, 0]);
+  });
+
   it('a new list starts when one is full', async () => {
     const t = await startServer(published);
     t.execute('INSERT INTO status_index_counter (one, allocated) VALUES (1, 130816)');

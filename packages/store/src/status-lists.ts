@@ -47,7 +47,7 @@ function* allocate(owner: StatusIndexOwner, offered: number, at: number, until: 
   const extended = (yield sql`UPDATE status_indexes
       SET expires_at = CASE WHEN expires_at > ${until} THEN expires_at ELSE ${until} END
     WHERE status_index = (SELECT MAX(status_index) FROM status_indexes WHERE owner_id = ${id} AND owner_kind = ${kind})
-      AND allocated_at >= COALESCE((SELECT created_at FROM clients WHERE id = ${id} AND ${kind} = 'client'), 0)
+      AND allocated_at >= COALESCE((SELECT COALESCE(enabled_at, created_at) FROM clients WHERE id = ${id} AND ${kind} = 'client'), 0)
     RETURNING status_index`) as readonly { readonly status_index: number }[];
   if (extended[0] !== undefined) return extended[0].status_index;
   return yield* insert(owner, offered, at, until);
@@ -77,7 +77,8 @@ function revokedSince(since: number, now: number): Query {
     UNION ALL
     SELECT 'index of client', i.owner_id, i.status_index FROM status_indexes i
       WHERE i.owner_kind = 'client' AND i.expires_at > ${now} AND NOT EXISTS
-        (SELECT 1 FROM clients c WHERE c.id = i.owner_id AND c.disabled_at IS NULL AND c.created_at <= i.allocated_at)`;
+        (SELECT 1 FROM clients c WHERE c.id = i.owner_id AND c.disabled_at IS NULL
+          AND COALESCE(c.enabled_at, c.created_at) <= i.allocated_at)`;
 }
 
 function readRevoked(rows: readonly RevokedRow[]): RevokedAccess {

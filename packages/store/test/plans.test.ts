@@ -57,7 +57,8 @@ import { type CreateDatabase, postgresDatabases, queryPostgres } from './databas
 const MAY_SCAN =
   /SCAN (signing_keys|data_keys|provider_tokens USING INDEX provider_tokens_by_account|connected_accounts USING INDEX connected_accounts_by_account|accounts USING COVERING INDEX|CONSTANT ROW|100-ROW VALUES CLAUSE|pending USING INDEX definition_pins_pending|approvals USING (COVERING )?INDEX approvals_pending|clients USING (COVERING )?INDEX clients_unused|scim_resources USING COVERING INDEX sqlite_autoindex_scim_resources_1|setup_links|webhooks|event_streams)/;
 /** Short-lived rows are scanned when a client is removed, which is rare. */
-const REMOVAL = /^DELETE FROM authorization_(transactions|codes) WHERE client_id = \?$/;
+const REMOVAL =
+  /^DELETE FROM (authorization_(transactions|codes)|device_authorizations) WHERE client_id = \?$/;
 
 describe('query plans', () => {
   it('uses an index in every statement instead of scanning a table', async () => {
@@ -144,7 +145,7 @@ const TABLES = `SELECT c.relname::text AS name, 'SELECT ' || string_agg(CASE WHE
  * rare; accounts when the first local one is made. What is live is counted once an hour. A search for one row among nearly all stops at the first.
  */
 const MAY_SCAN_POSTGRES =
-  /SELECT COUNT\(\*\) FROM grants|(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links|webhooks|event_streams)|FROM scim_tokens WHERE expires_at|^(DELETE FROM|UPDATE) authorization_(transactions|codes)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
+  /SELECT COUNT\(\*\) FROM grants|(FROM|UPDATE|INTO) (signing_keys|data_keys|sweep_lease|setup_links|webhooks|event_streams)|FROM scim_tokens WHERE expires_at|^(DELETE FROM|UPDATE) (authorization_(transactions|codes)|device_authorizations WHERE client_id)|FROM (accounts|provider_tokens|connected_accounts)\s+WHERE (NOT EXISTS .*|ended_at IS NULL) LIMIT 1$/;
 /** The counter is one row; all revoked tokens are listed. */
 const SCANS_LARGE = /Seq Scan on (?!pg_|status_index_counter|revoked_access_tokens)/;
 
@@ -230,7 +231,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.replaceMemberPins(list, [{ ...tool, membersHash: 'd' }]);
   await store.recordClientUse(client.id, NOW, null);
   await store.disableClient(client.id, NOW);
-  await store.enableClient(client.id);
+  await store.enableClient(client.id, NOW);
   await store.saveClientVerification(client.id, client.metadata, NOW);
   await store.removeClient(client.id, NOW);
   const initialAccessToken = newInitialAccessToken();

@@ -86,7 +86,7 @@ describe.each([
       [async () => {}, client],
       [() => there.updateClient(client.id, change), change],
       [() => here.disableClient(client.id, NOW), { ...change, disabledAt: NOW }],
-      [() => there.enableClient(client.id), { disabledAt: null }],
+      [() => there.enableClient(client.id, NOW + 1), { disabledAt: null, enabledAt: NOW + 1 }],
       [() => here.saveClientVerification(client.id, change.metadata, NOW), { verifiedAt: NOW }],
       [() => there.recordClientUse(client.id, NOW + 1, NOW + 2), { lastUsedAt: NOW + 1, expiresAt: NOW + 2 }],
       [() => there.sweep(NOW + 2, 100), null],

@@ -1,6 +1,7 @@
 /** The contract of clients and of client assertions, each of which is accepted once. */
 import type { AuthorizationCodeRecord } from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
+import { newDeviceAuthorization } from './device-authorizations.ts';
 import {
   createGrant,
   grantOf,
@@ -178,12 +179,35 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
       expect(await store().isAccessTokenLive('jti', theirs.grant.id)).toBe(true);
 
-      expect(await store().enableClient(client.id)).toBe(true);
-      expect(await store().findClient(client.id)).toEqual(client);
+      expect(await store().enableClient(client.id, NOW + 20)).toBe(true);
+      expect(await store().findClient(client.id)).toEqual({ ...client, enabledAt: NOW + 20 });
+      expect(await store().enableClient(client.id, NOW + 30)).toBe(true);
+      expect(await store().findClient(client.id)).toEqual({ ...client, enabledAt: NOW + 20 });
       expect(await store().isAccessTokenLive('jti', grant.id)).toBe(false);
       expect(await store().findClient(other.id)).toEqual(other);
       expect(await store().disableClient('client_unknown', NOW)).toBe(false);
-      expect(await store().enableClient('client_unknown')).toBe(false);
+      expect(await store().enableClient('client_unknown', NOW)).toBe(false);
+    });
+
+    it.each(['disableClient', 'removeClient'] as const)(
+      'T143: %s ends the device authorizations of the client only',
+      async (end) => {
+        const client = newClient();
+        await store().saveClient(client);
+        const [mine, other] = [newDeviceAuthorization({ clientId: client.id }), newDeviceAuthorization()];
+        for (const device of [mine, other]) await store().saveDeviceAuthorization(device);
+        expect(await store()[end](client.id, NOW)).toBe(true);
+        expect(await store().findDeviceAuthorizationByUserCode(mine.userCodeHash, NOW)).toBeNull();
+        expect(await store().findDeviceAuthorization(other.hash)).toMatchObject(other);
+      },
+    );
+
+    it('T143: enables a client in the second in which it was disabled as of the next one', async () => {
+      const client = newClient();
+      await store().saveClient(client);
+      await store().disableClient(client.id, NOW);
+      expect(await store().enableClient(client.id, NOW)).toBe(true);
+      expect(await store().findClient(client.id)).toEqual({ ...client, enabledAt: NOW + 1 });
     });
 
     it('verifies a client with exactly the metadata that was looked at, until it changes', async () => {

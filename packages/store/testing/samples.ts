@@ -124,6 +124,7 @@ export function newClient(changes: Partial<ClientRecord> = {}): ClientRecord {
     createdAt: NOW,
     lastUsedAt: null,
     disabledAt: null,
+    enabledAt: null,
     verifiedAt: null,
     expiresAt: NOW + 86_400,
     ...changes,

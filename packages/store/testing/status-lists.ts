@@ -134,6 +134,18 @@ export function describeStatusLists(store: StoreOfTest): void {
       expect((await store().listRevokedAccess(NOW, NOW + 3)).allocations).toEqual([{ ...holder, index: 1 }]);
     });
 
+    it('T143: lists the status index that a client had before it was disabled, and allocates a new one after it is enabled', async () => {
+      const client = newClient({ createdAt: NOW - 5 });
+      const holder = { kind: 'client', id: client.id } as const;
+      await store().saveClient(client);
+      expect(await store().allocateStatusIndex(holder, 1, NOW, NOW + 100, false)).toBe(1);
+      await store().disableClient(client.id, NOW);
+      await store().enableClient(client.id, NOW + 2);
+      expect(await store().allocateStatusIndex(holder, 2, NOW + 2, NOW + 100, false)).toBe(2);
+      expect(await store().allocateStatusIndex(holder, 3, NOW + 3, NOW + 100, false)).toBe(2);
+      expect((await store().listRevokedAccess(NOW, NOW + 3)).allocations).toEqual([{ ...holder, index: 1 }]);
+    });
+
     it('sweeps a status index that is no longer needed', async () => {
       await store().allocateStatusIndex(GRANT, 1, NOW, NOW + 10, false);
       await store().sweep(NOW + 9, 10);

@@ -55,7 +55,8 @@ describe('a change that can be taken back', () => {
   ])('%s is undone by the form of its notice, as the inverse change', async (_what, path, fields) => {
     const of = ({ accounts, clients, profiles }: Record<string, unknown>) => ({
       accounts,
-      clients,
+      // When it was enabled again is recorded: access tokens from before stay revoked.
+      clients: (clients as readonly object[]).map((client) => ({ ...client, enabledAt: null })),
       profiles,
     });
     const before = of((await consoleState(t)) as Record<string, unknown>);

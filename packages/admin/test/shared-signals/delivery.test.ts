@@ -453,7 +453,7 @@ describe('a stream that is pushed', () => {
     };
     const { store } = t;
     expect(await pushedAfter(() => store.disableClient(client.id, 1))).toBe(1);
-    expect(await pushedAfter(() => store.enableClient(client.id))).toBe(3);
+    expect(await pushedAfter(() => store.enableClient(client.id, 2))).toBe(3);
     expect(await pushedAfter(() => store.removeClient(client.id, 1))).toBe(1);
     expect((await store.listEventStreams()).map((stream) => stream.id)).toEqual([other.id]);
     expect((await store.listWebhooks()).map(({ name }) => name)).toEqual([other.id]);

@@ -11,7 +11,7 @@ import { createRegistrationResponse } from './registration-metadata.ts';
 /** A stored client without its hashes, or the client of a cached metadata document. */
 export type ListedClient = Omit<
   ClientRecord,
-  'origin' | 'secretHash' | 'previousSecret' | 'managementHash'
+  'origin' | 'secretHash' | 'previousSecret' | 'managementHash' | 'enabledAt'
 > & {
   /** The `createdAt` of a metadata document is when it was fetched. */
   readonly origin: ClientRecord['origin'] | 'metadata-document';
@@ -102,6 +102,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
         createdAt: clock(),
         lastUsedAt: null,
         disabledAt: null,
+        enabledAt: null,
         verifiedAt: null,
         expiresAt: null,
       };
@@ -140,7 +141,7 @@ export function createClientAdministration(configuration: ClientAdministrationCo
       return document === null ? null : describeDocument(document);
     },
     disable: (id) => recorded('client.disabled', id, store.disableClient(id, clock())),
-    enable: (id) => recorded('client.enabled', id, store.enableClient(id)),
+    enable: (id) => recorded('client.enabled', id, store.enableClient(id, clock())),
     verify: (id, metadata) => recorded('client.verified', id, saveVerification(id, metadata, clock())),
     unverify: (id) => recorded('client.unverified', id, saveVerification(id, null, null)),
     remove: (id) => recorded('client.removed', id, store.removeClient(id, clock())),
@@ -198,6 +199,7 @@ function describeClient({
   secretHash: _secret,
   previousSecret: previous,
   managementHash: _management,
+  enabledAt: _enabled,
   ...listed
 }: ClientRecord): ListedClient {
   return { ...listed, previousSecretExpiresAt: previous?.expiresAt ?? null };

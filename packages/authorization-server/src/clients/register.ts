@@ -52,6 +52,7 @@ export function createRegistrationEndpoint(
         createdAt: now,
         lastUsedAt: null,
         disabledAt: null,
+        enabledAt: null,
         verifiedAt: null,
         expiresAt: now + lifetimes.unusedClient,
       };

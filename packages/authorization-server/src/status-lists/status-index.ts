@@ -37,7 +37,9 @@ export function createAssignStatus(
 
   /** A free entry of the owner's index; of a further index if all of that are revoked. */
   async function findEntry(owner: StatusIndexOwner, now: number): Promise<number> {
-    const key = `${owner.kind} ${owner.id}`;
+    const client = owner.kind === 'client' ? await store.findClient(owner.id) : null;
+    // The entries from before a client was removed or disabled stay revoked.
+    const key = `${owner.kind} ${client?.enabledAt ?? client?.createdAt ?? ''} ${owner.id}`;
     for (;;) {
       const cached = allocations.get(key);
       const isCurrent = cached !== undefined && now < cached.until;

@@ -29,6 +29,8 @@ export interface ClientRecord {
   readonly lastUsedAt: number | null;
   /** When an administrator disabled it; `null`: it is enabled. */
   readonly disabledAt: number | null;
+  /** When an administrator enabled it again; access tokens from before stay revoked. `null`: never. */
+  readonly enabledAt: number | null;
   /** When an administrator verified it with this metadata; `null`: not. */
   readonly verifiedAt: number | null;
   /** From then on it may be swept, unless it has a live grant; one that was never used, an hour later; `null`: never. */
@@ -66,15 +68,15 @@ export interface ClientStore {
   /** Records that a client was issued a token, and its new expiry. Does nothing when it is gone. */
   recordClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
   /**
-   * Disables a client. Atomic: its grants are revoked, its codes and open transactions deleted. Idempotent.
+   * Disables a client. Atomic: its grants are revoked, its codes, open transactions and device authorizations deleted. Idempotent.
    * @returns `false` when there is no such client
    */
   disableClient(id: string, at: number): Promise<boolean>;
-  /** Enables a disabled client; its revoked grants stay revoked. @returns `false` when there is no such client */
-  enableClient(id: string): Promise<boolean>;
+  /** Enables a disabled client; what was revoked stays revoked. Idempotent. @returns `false` when there is no such client */
+  enableClient(id: string, at: number): Promise<boolean>;
   /**
-   * Removes a client. Atomic: its grants are revoked, its codes and open transactions deleted, so that a later client with the
-   * same identifier inherits nothing. @returns `false` when there is no such client
+   * Removes a client. Atomic: its grants are revoked, its codes, open transactions and device authorizations deleted, so that a later
+   * client with the same identifier inherits nothing. @returns `false` when there is no such client
    */
   removeClient(id: string, at: number): Promise<boolean>;
   /**

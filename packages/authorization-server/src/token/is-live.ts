@@ -19,10 +19,12 @@ export function createIsLive({
     return grantId !== undefined || clients.has(clientId) || (await isStoredClientLive(clientId, iat));
   };
 
-  /** A token without a grant ends with its client; a later client of the same id does not bring it back. */
+  /** A token without a grant ends with its client; neither enabling it nor a later client of the same id brings it back. */
   async function isStoredClientLive(clientId: string, issuedAt: number): Promise<boolean> {
     const client = await store.findClient(clientId);
-    return client !== null && client.disabledAt === null && client.createdAt <= issuedAt;
+    return (
+      client !== null && client.disabledAt === null && (client.enabledAt ?? client.createdAt) <= issuedAt
+    );
   }
 }
 

@@ -4,7 +4,8 @@ import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns, type RecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
 
-const MEMBERS = `id origin metadata:frozen secretHash managementHash createdAt lastUsedAt disabledAt verifiedAt expiresAt`;
+const MEMBERS = `id origin metadata:frozen secretHash managementHash createdAt lastUsedAt disabledAt enabledAt verifiedAt
+  expiresAt`;
 const columns = defineRecordColumns<Omit<ClientRecord, 'previousSecret'>>(MEMBERS);
 const SELECT = `SELECT ${columns.select()}, previous_secret_hash, previous_secret_expires_at FROM clients`;
 const clientById = defineQuery(`${SELECT} WHERE id = ?`);
@@ -54,8 +55,13 @@ export function createClientStore(database: Database): ClientStore {
         ['clients', id],
       ),
     disableClient: (id, at) => database.transact(() => disable(id, at), null),
-    enableClient: (id) =>
-      database.changes(sql`UPDATE clients SET disabled_at = NULL WHERE id = ${id} RETURNING 1 AS one`),
+    // In the second in which it was disabled it is enabled as of the next one: tokens of that second stay revoked.
+    enableClient: (id, at) =>
+      database.changes(
+        sql`UPDATE clients SET disabled_at = NULL, enabled_at =
+            CASE WHEN disabled_at IS NULL THEN enabled_at WHEN disabled_at < ${at} THEN ${at} ELSE disabled_at + 1 END
+          WHERE id = ${id} RETURNING 1 AS one`,
+      ),
     removeClient: (id, at) => database.transact(() => remove(id, at), null),
     consumeClientAssertion: (hash, expiresAt) =>
       database.changes(
@@ -72,7 +78,7 @@ export function insertClient(client: ClientRecord, network: string | null = null
 }
 
 /**
- * Neither codes nor transactions have an index by client: there are never many. On PostgreSQL each step sees what was committed
+ * Neither codes, transactions nor device authorizations have an index by client: there are never many. On PostgreSQL each step sees what was committed
  * before it began: it waits for a transaction that completes or a code that is redeemed, and then finds the result.
  */
 function* remove(id: string, at: number): Steps<boolean> {
@@ -97,6 +103,7 @@ function* disable(id: string, at: number): Steps<boolean> {
 function* revokeAll(id: string, at: number): Steps<void> {
   // Point of no return: pending authorization requests cannot complete any more.
   yield sql`DELETE FROM authorization_transactions WHERE client_id = ${id}`;
+  yield sql`DELETE FROM device_authorizations WHERE client_id = ${id}`;
   yield sql`DELETE FROM authorization_codes WHERE client_id = ${id}`;
   yield sql`UPDATE grants SET revoked_at = ${at} WHERE client_id = ${id} AND revoked_at IS NULL AND id <> ''`;
 }

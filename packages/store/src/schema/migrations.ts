@@ -297,6 +297,11 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE account_links ADD COLUMN is_mailed ${integer} NOT NULL DEFAULT 0`,
     ],
   },
+  {
+    number: 33,
+    name: 'clients that were enabled again',
+    statements: ({ integer }) => [`ALTER TABLE clients ADD COLUMN enabled_at ${integer}`],
+  },
 ];
 
 /**
