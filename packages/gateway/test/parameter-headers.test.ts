@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HEADER_LIST_AGE } from '../src/limits.ts';
 import { json, startBackend } from './support/backend.ts';
-import { lastMessage } from './support/client.ts';
+import { callOf, lastMessage, startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
 
 const PROPERTIES = {
@@ -183,5 +183,49 @@ describe('a header that repeats an argument', () => {
     pass(HEADER_LIST_AGE);
     await wrong();
     expect(reached('tools/list')).toHaveLength(4);
+  });
+});
+
+describe('an argument that a backend wants in a header', () => {
+  /** Refuses calls without the header, and lists the tool on its second page. */
+  async function startStrict() {
+    const backend = await startBackend(({ body, headers }, response) => {
+      const { id, method, params } = JSON.parse(body || '{}');
+      if (method === 'initialize') return void response.writeHead(400).end();
+      if (method === 'tools/call' && headers['mcp-param-amount'] !== String(params.arguments.amount)) {
+        response.writeHead(400, { 'content-type': 'application/json' });
+        const error = { code: -32_020, message: 'Mcp-Param-Amount is missing' };
+        return void response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+      }
+      const isLast = params?.cursor === 'next';
+      const inputSchema = { type: 'object', properties: isLast ? PROPERTIES : {} };
+      const tools = [{ name: isLast ? 'pay' : 'other', inputSchema }];
+      const results: Record<string, object> = {
+        'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+        'tools/list': { tools, ...(!isLast && { nextCursor: 'next' }) },
+      };
+      json(response, { jsonrpc: '2.0', id, result: results[method] ?? { content: [] } });
+    });
+    onTestFinished(() => backend.close());
+    const gateway = await startGateway([
+      { path: '/mcp', backend: { url: backend.url }, review: 'auto' },
+      { path: '/all', merges: { bank: '/mcp' } },
+    ]);
+    onTestFinished(() => gateway.close());
+    return { backend, gateway };
+  }
+
+  it.each([
+    ['/mcp', 'pay'],
+    ['/all', 'bank__pay'],
+  ])('reaches it from a session at %s, whichever page declares it', async (path, name) => {
+    const { backend, gateway } = await startStrict();
+    const { post } = await startSession(gateway, 'alice_app_mcp.write', path);
+    const call = async (amount: number) => lastMessage(await post(callOf(name, { amount })));
+    expect(await call(5)).toMatchObject({ result: { content: [] } });
+    const before = backend.received.length;
+    expect(await call(6)).toMatchObject({ result: { content: [] } });
+    // It is known now.
+    expect(backend.received.length - before).toBe(1);
   });
 });

@@ -66,7 +66,7 @@ async function learnHeaders(session: BackendSession): Promise<StandardHeaders> {
 }
 
 /** The headers that the tools of a backend declare; not all of them if a list fails. */
-export async function listHeaders(session: BackendSession): Promise<ListedHeaders> {
+export async function listHeaders(session: Pick<BackendSession, 'request'>): Promise<ListedHeaders> {
   const headers = createStandardHeaders();
   const call = { signal: AbortSignal.timeout(HEADER_LIST_TIMEOUT) };
   let params = {};

@@ -12,6 +12,7 @@ import {
   withMeta,
 } from '@portcullis/http';
 import { BackendError, type Call, type InitializeParams, toFailure } from '../backend.ts';
+import { listHeaders } from '../clients/parameter-headers.ts';
 import type { ExchangeTimeouts } from '../exchange/pending-requests.ts';
 import { metaKeys, STATELESS } from '../revisions.ts';
 import { failureOfResponse } from './transports.ts';
@@ -51,8 +52,8 @@ export function createStatelessRequests(
     const response = await sendOnce(message, call);
     const isMismatch = isMembers(response.error) && response.error['code'] === errorCodes.headerMismatch;
     if (!isMismatch || message.method !== 'tools/call') return response;
-    // Headers have to repeat some arguments, as the list of tools declares.
-    await sendOnce({ jsonrpc: '2.0', id: 'tools', method: 'tools/list' }, { signal: closing });
+    // Headers have to repeat some arguments, as the list of tools declares, on any of its pages.
+    await listHeaders({ request: sendOnce });
     return sendOnce(message, call);
   }
 
