@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 const changes = process.argv.length > 2;
 const describe = () => (changes ? `A tool at ${process.hrtime.bigint()}` : 'A tool');
 
-const NAMES = ['echo', 'greet', 'add_note', 'list_notes', 'whoami', 'get_page', 'delete_page'];
+const NAMES = ['echo', 'get-sum', 'greet', 'add_note', 'list_notes', 'whoami', 'get_page', 'delete_page'];
 
 interface Message {
   readonly id?: number | string;

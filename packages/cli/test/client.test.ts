@@ -87,7 +87,7 @@ describe('a session', () => {
     const before = computer.opened().length;
     const tools = await run(['tools', server.resource]);
     expect([tools.code, withoutProgress(tools.errors)]).toEqual([0, '']);
-    expect(tools.output).toContain('add_note\n  Adds a note.\n  text: string\n');
+    expect(tools.output).toContain('add_note\n  Adds a note.\n  text=string\n');
     const list = JSON.parse((await run(['tools', server.resource, '--json'])).output);
     expect(list.tools.map(({ name }: { name: string }) => name)).toContain('whoami');
     const call = await run(['call', server.resource, 'whoami']);
@@ -365,21 +365,27 @@ describe('with a scripted server', () => {
   it('call says how numbers are written where the server refuses a text, and exits with 4 while it is unavailable', async () => {
     const world = await createWorld();
     const refusal = 'Invalid arguments: a: expected number, received string';
+    const denied = 'The tool "deny" is not allowed with these arguments.';
     const unavailable = 'Files cannot be reached at the moment. Try again later.';
     const text = [{ type: 'text', text: refusal }];
     world.server.on('/mcp', ({ body }) => {
       const { id, method, params = {} } = JSON.parse(body || '{}');
       const error = (code: number, message: string) => ({ jsonrpc: '2.0', id, error: { code, message } });
       if (params.name === 'down') return { status: 503, body: error(-32603, unavailable) };
+      if (params.name === 'deny') return { status: 403, body: error(-32003, denied) };
       if (params.name === 'refuse') return { body: error(-32602, refusal) };
       const result = method === 'tools/call' ? { content: text, isError: true } : {};
       return { body: { jsonrpc: '2.0', id, result: mcpResult(method, result) } };
     });
     const call = (...words: readonly string[]) => run(['call', world.serverUrl, ...words]);
-    const advice = 'A value that is not text is written with := (a:=1)';
-    for (const tool of ['get-sum', 'refuse']) {
+    const advice = 'A value that is not text is written with :=, as in a:=1.';
+    for (const [tool, refused] of [
+      ['get-sum', refusal],
+      ['refuse', refusal],
+      ['deny', denied],
+    ] as const) {
       const { code, errors } = await call(tool, 'a=1', 'b=x');
-      expect([code, errors]).toEqual([2, expect.stringContaining(`${refusal}`)]);
+      expect([code, errors]).toEqual([2, expect.stringContaining(refused)]);
       expect(errors).toContain(advice);
       expect((await call(tool, 'a:=1', 'b=x')).errors).not.toContain(advice);
     }

@@ -241,9 +241,17 @@ describe('the error of an evaluation', () => {
 
   it.each([
     ['call.arguments.to.name == 1', 'No such key: name'],
-    ['call.arguments.text + 1 > 1', 'no such overload: dyn<string> + int'],
+    ['call.arguments.text + 1 > 1', 'no such overload: dyn<string> + int; call.arguments.text is a text'],
+    [
+      "has(call.arguments.none) || call.arguments.to < 1 || user.id == ''",
+      'no such overload: dyn<map<dyn, dyn>> < int; call.arguments.none is missing; call.arguments.to is an object',
+    ],
+    [
+      'call.arguments.list == call.arguments.no || call.arguments.list + 1 > call.arguments.no',
+      'no such overload: dyn<list<double>> + int; call.arguments.list is a list; call.arguments.no is null',
+    ],
   ])('names what the condition names: %s', (source, message) => {
-    const given = withArguments('{"text":"s3cret","to":{}}');
+    const given = withArguments('{"text":"s3cret","to":{},"list":[1],"no":null}');
     expect(errorOf(() => compile(source).holds(given)).message).toBe(message);
   });
 });

@@ -72,11 +72,13 @@ function withAdvice(error: ServerError, input: Input): ServerError {
 
 /** How to write numbers and other JSON, where a server refuses the text that was sent instead. */
 function adviceOnTexts(refusal: string, input: Input): string {
-  if (!/number|integer|boolean|array|object|valid/i.test(refusal)) return '';
+  if (!/number|integer|boolean|array|object|valid|arguments/i.test(refusal)) return '';
   const [name, value] =
     Object.entries(input).find(([, given]) => typeof given === 'string' && parseJson(given) !== undefined) ??
     [];
-  return name === undefined ? '' : ` A value that is not text is written with := (${name}:=${String(value)})`;
+  return name === undefined
+    ? ''
+    : ` A value that is not text is written with :=, as in ${name}:=${String(value)}.`;
 }
 
 /** Formats a result: text unchanged, and the type and size of other content. */

@@ -62,7 +62,9 @@ function describeTool(tool: Readonly<Record<string, unknown>>, { bold, faint }: 
   for (const [parameter, its] of Object.entries(isObject(schema['properties']) ? schema['properties'] : {})) {
     const type = isObject(its) && typeof its['type'] === 'string' ? its['type'] : 'any';
     const need = required.includes(parameter) ? '' : ', optional';
-    lines.push(faint(`  ${cleanLine(parameter)}: ${cleanLine(type)}${need}`));
+    // As `portcullis call` expects them.
+    const sign = type === 'string' ? '=' : ':=';
+    lines.push(faint(`  ${cleanLine(parameter)}${sign}${cleanLine(type)}${need}`));
   }
   return `${lines.join('\n')}\n`;
 }

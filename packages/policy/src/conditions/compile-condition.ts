@@ -4,7 +4,7 @@ import { foldName, NO_ARGUMENTS, type ReadArguments } from '../call-arguments.ts
 import { type Condition, ConditionError } from '../condition.ts';
 import type { AccessRequest } from '../request.ts';
 import { type Analysis, analyze } from './analyze.ts';
-import { readValues } from './read-values.ts';
+import { argumentTypes, readValues } from './read-values.ts';
 import { readVariables, VARIABLES } from './variables.ts';
 
 /** Characters of a condition. */
@@ -58,7 +58,9 @@ export function compileCondition(source: string): Condition {
         const result: unknown = evaluate(readVariables(request, found.value));
         if (typeof result === 'boolean') return result;
       } catch (error) {
-        throw error instanceof ConditionError ? error : failed(error, analysis);
+        throw error instanceof ConditionError
+          ? error
+          : failed(error, analysis, () => readArguments(request).value);
       }
       throw new ConditionError('the result is not a boolean');
     },
@@ -126,11 +128,18 @@ function checkCost(
 const ABOUT_TYPES: readonly unknown[] = ['no_such_overload', 'no_matching_overload'];
 
 /** The text of an error may quote a value, and name a member that is one: only what the condition itself names remains. */
-function failed(error: unknown, { paths, argumentNames }: Analysis): ConditionError {
+function failed(
+  error: unknown,
+  { paths, argumentNames }: Analysis,
+  readArguments: () => ReadArguments['value'],
+): ConditionError {
   const { code, summary, message } = Object(error);
   const text = String(error instanceof EvaluationError ? summary : message);
   const [what = '', name = ''] = text.split(': ');
   const isNamed = argumentNames.has(name) || paths.some((path) => path.includes(name));
-  const isWhole = ABOUT_TYPES.includes(code) || isNamed;
-  return new ConditionError(isWhole ? text : (/^[^'"]*/.exec(what)?.[0] ?? ''));
+  if (ABOUT_TYPES.includes(code))
+    return new ConditionError(
+      [text, ...argumentTypes(paths.filter(isArgumentsPath), readArguments())].join('; '),
+    );
+  return new ConditionError(isNamed ? text : (/^[^'"]*/.exec(what)?.[0] ?? ''));
 }

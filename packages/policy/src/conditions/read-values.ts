@@ -44,6 +44,27 @@ function valueAt(variables: object, path: Path): unknown {
   );
 }
 
+/** What arguments are, in words: `call.arguments.amount is a text`. @param paths of arguments */
+export function argumentTypes(
+  paths: readonly Path[],
+  given: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const types = paths.map((path) => {
+    const value = valueAt({ call: { arguments: given } }, path);
+    const type = Array.isArray(value) ? 'a list' : value === null ? 'null' : TYPES[typeof value];
+    return `${path.join('.')} is ${type ?? 'an object'}`;
+  });
+  return [...new Set(types)].slice(0, MAX_VALUES);
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  bigint: 'a number',
+  boolean: 'a boolean',
+  undefined: 'missing',
+};
+
 function describe(path: Path, value: unknown): string | number | boolean | null {
   if (value === undefined) return '[missing]';
   if (path.slice(1).some((name) => SECRET.test(name))) return '[redacted]';
