@@ -48,6 +48,16 @@ describe('operations of a body', () => {
       { method: 'resources/subscribe', params: {} },
       [{ ...none, method: 'resources/subscribe' }],
     ],
+    [
+      'a subscription to several resources',
+      { method: 'subscriptions/listen', params: { notifications: { resourceSubscriptions: ['u', 'v'] } } },
+      ['u', 'v'].map((resource) => ({ ...none, method: 'subscriptions/listen', resource })),
+    ],
+    [
+      'a subscription to lists',
+      { method: 'subscriptions/listen', params: { notifications: { toolsListChanged: true } } },
+      [{ ...none, method: 'subscriptions/listen' }],
+    ],
     ['parameters that are null', { method: 'tools/list', params: null }, [{ ...none, method: 'tools/list' }]],
     [
       'a method named like a property of Object',
@@ -73,6 +83,10 @@ describe('operations of a body', () => {
     ['a prompt name that is a number', { method: 'prompts/get', params: { name: 1 } }],
     ['a URI that is null', { method: 'resources/read', params: { uri: null } }],
     ['a subscription to a URI that is no string', { method: 'resources/subscribe', params: { uri: ['u'] } }],
+    ...[['u', 1], 'u', null].map((resourceSubscriptions): [string, object] => [
+      `subscriptions to ${JSON.stringify(resourceSubscriptions)}`,
+      { method: 'subscriptions/listen', params: { notifications: { resourceSubscriptions } } },
+    ]),
     ['a completion without a reference', { method: 'completion/complete', params: { ref: 'p' } }],
     [
       'a completion for another kind of reference',
@@ -94,7 +108,7 @@ describe('operations of a body', () => {
   });
 });
 
-describe('a guard that is called without the body', () => {
+describe('a guard that depends on operations', () => {
   async function open(options: Partial<GuardOptions>) {
     const issuer = await createIssuer();
     const events: GuardEvent[] = [];
@@ -115,6 +129,19 @@ describe('a guard that is called without the body', () => {
     };
     return { ask, events };
   }
+
+  it('lets nothing listen to a resource whose scopes are missing', async () => {
+    const { ask } = await open({
+      scopesFor: ({ resource }) =>
+        resource?.startsWith('file:///private/') ? ['notes:write'] : ['notes:read'],
+    });
+    const listenTo = (...resourceSubscriptions: string[]) => {
+      const params = { notifications: { resourceSubscriptions } };
+      return ask('POST', JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }));
+    };
+    expect(await listenTo('file:///public/a', 'file:///private/a')).toBe(403);
+    expect(await listenTo('file:///public/a', 'file:///public/b')).toBe(200);
+  });
 
   const call = (name: string) =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });

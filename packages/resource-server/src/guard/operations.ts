@@ -18,8 +18,19 @@ export function readOperations(body: unknown): readonly McpOperation[] {
     const members = jsonMembers(message);
     if (members['method'] === undefined) return [];
     const method = textOf(members, 'method');
-    return [{ method, ...readOperationTarget(method, parametersOf(jsonMembers(members['params']))) }];
+    const params = jsonMembers(members['params']);
+    const operation = { method, ...readOperationTarget(method, parametersOf(params)) };
+    const uris = method === 'subscriptions/listen' ? readSubscriptions(params) : [];
+    return uris.length === 0 ? [operation] : uris.map((resource) => ({ ...operation, resource }));
   });
+}
+
+/** A subscription to several resources is as many operations. @see MCP 2026-07-28, subscriptions */
+function readSubscriptions(params: Members): readonly string[] {
+  const { resourceSubscriptions: uris = [] } = jsonMembers(params['notifications']);
+  if (!Array.isArray(uris) || uris.some((uri) => typeof uri !== 'string'))
+    throw invalid('resourceSubscriptions', 'a list of URIs');
+  return uris;
 }
 
 type Members = Readonly<Record<string, unknown>>;
