@@ -54,6 +54,11 @@ const firstScenes: readonly Scene[] = [
       await page.waitForSelector('.wrong');
     },
   },
+  {
+    name: 'sign-in-no-account',
+    gallery: 'empty',
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/login?to=account`)),
+  },
 ];
 
 /** Grace’s TOTP secret and recovery codes, once she has enabled MFA. */

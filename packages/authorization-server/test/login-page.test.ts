@@ -57,6 +57,22 @@ describe('the login page', () => {
     );
   });
 
+  it('while there is no account and no identity provider, the page says so instead of asking for a password', async () => {
+    const t = await setScene();
+    await t.store.disableAccount(ACCOUNT, t.clock.now);
+    const form = await t.visitor.open('/login?to=account');
+    expect(form.html).toContain('name="password"');
+    await t.store.removeAccount(ACCOUNT, t.clock.now);
+    const page = await t.visitor.open('/login?to=account');
+    expect([textOf(page), page.html.includes('<form')]).toEqual([
+      expect.stringContaining('There is no account here yet.'),
+      false,
+    ]);
+    const tried = await t.visitor.submit(form, { email: EMAIL, password: 'not this one' }, '/login');
+    expect([tried.status, textOf(tried)]).toEqual([400, expect.stringContaining('no account here yet')]);
+    expect(textOf(await t.visitor.open(requestOf()))).toContain('Cancel and go back to web');
+  });
+
   it.each([
     ['of an account', EMAIL],
     ['without an account', 'unknown@example.org'],

@@ -42,9 +42,10 @@ export interface LoginPage {
   /** Shown above the form. */
   readonly otherError: string | null;
   /**
-   * Local accounts: none; unlikely, because none has been created and there are identity providers; or possible.
+   * Local accounts: none; unlikely, because none has been created and there are identity providers; impossible, because there is no
+   * account at all and no other way; or possible.
    */
-  readonly localLogin: 'none' | 'unlikely' | 'possible';
+  readonly localLogin: 'none' | 'unlikely' | 'impossible' | 'possible';
   /** `PublicKeyCredentialRequestOptionsJSON`; `null`: no passkeys. */
   readonly passkeyOptions: Readonly<Record<string, unknown>> | null;
   readonly providers: readonly LoginProvider[];
@@ -65,7 +66,10 @@ export function loginPage(layout: Layout, page: LoginPage): Markup {
   const failed = page.passwordError !== null || otherError !== null;
   const asksFirst = providers.length > 0 && email === '';
   const isLocalLast = asksFirst || isProvider(page.likely);
-  const local = localLogin !== 'none' && localLoginForms(layout, page, asksFirst);
+  const local =
+    localLogin === 'impossible'
+      ? html`<p>${layout.text('sign-in.no-account')}</p>`
+      : localLogin !== 'none' && localLoginForms(layout, page, asksFirst);
   const or =
     local !== false && providers.length > 0 && html`<p class="or fact">${layout.text('sign-in.or')}</p>`;
   const away = providers.length > 0 && providerForm(layout, page);

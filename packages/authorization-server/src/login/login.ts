@@ -45,7 +45,8 @@ export function createLoginRoutes(
 
   const findLocalLogin = async (): Promise<LoginPage['localLogin']> => {
     if (!options.localAccounts) return 'none';
-    return providers.length === 0 || (await store.hasLocalAccounts()) ? 'possible' : 'unlikely';
+    if (providers.length > 0) return (await store.hasLocalAccounts()) ? 'possible' : 'unlikely';
+    return (await store.listAccounts('', 1)).length > 0 ? 'possible' : 'impossible';
   };
 
   /** @param formError `null`: none, or the address alone was typed */
