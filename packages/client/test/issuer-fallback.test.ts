@@ -17,7 +17,7 @@ function hideMetadata({ server, as, serverUrl }: World): void {
     return { status: 302, headers: { location: location.href } };
   });
   server.on('POST /token', { body: { access_token: 'caught', token_type: 'Bearer' } });
-  as.on('POST /token', { status: 500 });
+  as.on('POST /token', refusal('invalid_request'));
 }
 
 /** Paths at the server's own origin that receive client registrations, users or codes. */

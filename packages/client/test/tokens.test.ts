@@ -214,6 +214,80 @@ describe('refreshing', () => {
     },
   );
 
+  const html = (status: number) => ({
+    status,
+    headers: { 'content-type': 'text/html' },
+    body: '<h1>Oops</h1>',
+  });
+
+  it.each([
+    { description: '503 temporarily_unavailable', failure: refusal('temporarily_unavailable', 503) },
+    { description: '400 temporarily_unavailable', failure: refusal('temporarily_unavailable') },
+    { description: '400 server_error', failure: refusal('server_error') },
+    { description: '401 invalid_client of a configured client', failure: refusal('invalid_client', 401) },
+    { description: '429', failure: html(429) },
+    { description: '502', failure: html(502) },
+    { description: 'a page of a gateway, 400', failure: html(400) },
+    { description: 'a page of a gateway, 403', failure: html(403) },
+    { description: 'a page of a gateway, 404', failure: html(404) },
+    { description: 'a page of a gateway, 200', failure: html(200) },
+    {
+      description: 'a problem of a gateway',
+      failure: { status: 403, body: { status: 403, error: 'Forbidden' } },
+    },
+    { description: 'a redirect', failure: { status: 302, headers: { location: '/maintenance' } } },
+    { description: 'a reset connection', failure: null },
+  ])(
+    '[C-BEAR-61] T124 an outage at the refresh after a 401 neither signs in nor replaces the session: $description',
+    async ({ failure }) => {
+      const world = await createWorld();
+      const store = createMemoryStore();
+      const preregistered = [{ issuer: world.issuer, clientId: 'known' }];
+      const client = world.client({ store, registration: { preregistered } });
+      await client.fetch(world.serverUrl);
+      const before = await store.list(client.server, 'default');
+      failRefreshes(
+        world,
+        Array.from({ length: 3 }, () => () => failure),
+      );
+      const accepted = [...world.tokens];
+      world.tokens.clear();
+      expect(await codeOf(client.fetch(world.serverUrl))).not.toBe('no error');
+      expect(await store.list(client.server, 'default')).toEqual(before);
+      expect(world.user.opened).toHaveLength(1);
+      // The session is usable again after the outage.
+      for (const [token, scope] of accepted) world.tokens.set(token, scope);
+      expect((await client.fetch(world.serverUrl)).status).toBe(200);
+      expect(world.user.opened).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    { description: '400 invalid_request', failure: refusal('invalid_request') },
+    { description: '401 invalid_token', failure: refusal('invalid_token', 401) },
+    { description: '400 expired_token', failure: refusal('expired_token') },
+    { description: '403 access_denied', failure: refusal('access_denied', 403) },
+    { description: '400 invalid_target', failure: refusal('invalid_target') },
+    { description: '400 interaction_required', failure: refusal('interaction_required') },
+    { description: '200 bad_refresh_token', failure: refusal('bad_refresh_token', 200) },
+  ])(
+    '[C-ERR-401 C-BEAR-61] signs in again once the access token is expired or rejected and its refresh is refused: $description',
+    async ({ failure }) => {
+      const { world, client } = await signedIn();
+      failRefreshes(world, [() => failure]);
+      world.advance(3_600_000);
+      expect((await client.fetch(world.serverUrl)).status).toBe(200);
+      expect(world.events).toContainEqual(expect.objectContaining({ type: 'session.ended' }));
+      expect(refreshes(world)).toHaveLength(1);
+      expect(world.user.opened).toHaveLength(2);
+      failRefreshes(world, [() => failure]);
+      world.tokens.clear();
+      expect((await client.fetch(world.serverUrl)).status).toBe(200);
+      expect(refreshes(world)).toHaveLength(2);
+      expect(world.user.opened).toHaveLength(3);
+    },
+  );
+
   it('[C-REFRESH-33 C-TOK-61] starts a sign-in when the server rejects a token without expiry and refresh token', async () => {
     const { world, client } = await signedIn({ refresh: false, lifetime: null });
     world.advance(86_400_000);

@@ -98,8 +98,11 @@ export function processEndpointResponse(
   const { dpopNonces, clock } = context;
   if (error === 'invalid_dpop_proof' && dpopNonces.adjustTime(endpoint, response.headers, clock()))
     return { kind: 'retry' };
-  if (response.status >= 200 && response.status < 300)
-    return { kind: 'granted', json: parseJsonOrUndefined(response.body) };
+  const json = parseJsonOrUndefined(response.body);
+  // Some servers report errors with status 200.
+  const isError =
+    textMember(response, 'error') !== undefined && jsonMembers(json)['access_token'] === undefined;
+  if (response.status >= 200 && response.status < 300 && !isError) return { kind: 'granted', json };
   throw errorFrom(new URL(endpoint).origin, response, context.clock());
 }
 

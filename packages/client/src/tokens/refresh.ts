@@ -1,4 +1,4 @@
-/** Token refresh: single flight per credential, retried during outages; only `invalid_grant` ends the session. */
+/** Token refresh: single flight per credential, retried during outages; only a refusal of the refresh token ends the session. */
 import { ClientError } from '../errors.ts';
 import { mayUseTokens } from '../registration/credential-owner.ts';
 import { isUnknownClientError } from '../registration/registration-status.ts';
@@ -15,18 +15,24 @@ type RefreshResult =
   | { readonly kind: 'refreshed'; readonly tokens: Tokens }
   /** The session is over: the refresh token is gone or invalid. */
   | { readonly kind: 'ended' }
-  /** A temporary failure; the session continues with the tokens it has. */
+  /** Any other failure; the session continues with the tokens it has. */
   | { readonly kind: 'deferred'; readonly tokens: Tokens; readonly error: ClientError };
 
 /** Longest `Retry-After` to wait for, in milliseconds. */
 const MAX_RETRY_AFTER = 5_000;
 
+interface RefreshOptions {
+  /** Requests a bearer token although the refresh token is bound to a key. */
+  readonly asBearer?: boolean;
+  /** The protected server has rejected the access token. */
+  readonly isRejected?: boolean;
+}
+
 /**
- * Refreshes tokens, or joins the refresh in progress; `null`: the session is over.
- * @param asBearer requests a bearer token although the refresh token is bound to a key
- * @throws ClientError of an outage, when the access token has expired meanwhile.
+ * Refreshes tokens, or joins the refresh in progress; `null`: the user has to sign in.
+ * @throws ClientError of an outage, when the access token has expired meanwhile or was rejected.
  */
-export type Refresh = (stale: KeyedTokens, asBearer?: boolean) => Promise<Tokens | null>;
+export type Refresh = (stale: KeyedTokens, options?: RefreshOptions) => Promise<Tokens | null>;
 
 /** Creates the refresh of a client. */
 export function createRefresh(
@@ -37,32 +43,29 @@ export function createRefresh(
 ): Refresh {
   const { limits, emit, clock } = settings;
   /** By `asBearer`: a refresh that keeps the key does not serve a host that requests a bearer token. */
-  const inFlight = new Map<boolean, Promise<Tokens | null>>();
+  const inFlight = new Map<boolean, Promise<RefreshResult>>();
 
-  return (stale, asBearer = false) => {
+  return async (stale, { asBearer = false, isRejected = false } = {}) => {
     const refreshing =
       inFlight.get(asBearer) ??
       refreshAndCache(stale, asBearer).finally(() => {
         inFlight.delete(asBearer);
       });
     inFlight.set(asBearer, refreshing);
-    return refreshing;
+    const result = await refreshing;
+    if (result.kind === 'ended') return null;
+    if (result.kind === 'refreshed') return result.tokens;
+    if (isRejected && isRefusal(result.error)) return null;
+    // The access token may outlive the outage.
+    if (!isRejected && !isExpired(result.tokens, clock())) return result.tokens;
+    throw result.error;
   };
 
-  async function refreshAndCache({ key, tokens }: KeyedTokens, asBearer: boolean): Promise<Tokens | null> {
+  async function refreshAndCache({ key, tokens }: KeyedTokens, asBearer: boolean): Promise<RefreshResult> {
     const result = await refreshStored(key, tokens, asBearer);
-    switch (result.kind) {
-      case 'refreshed':
-        stored.cache({ key, tokens: result.tokens });
-        return result.tokens;
-      case 'ended':
-        stored.end();
-        return null;
-      case 'deferred':
-        // The access token may outlive the outage.
-        if (!isExpired(result.tokens, clock())) return result.tokens;
-        throw result.error;
-    }
+    if (result.kind === 'refreshed') stored.cache({ key, tokens: result.tokens });
+    if (result.kind === 'ended') stored.end();
+    return result;
   }
 
   function refreshStored(key: CredentialKey, stale: Tokens, asBearer: boolean): Promise<RefreshResult> {
@@ -115,7 +118,7 @@ export function createRefresh(
 }
 
 async function handleFailure(
-  { store, emit }: ClientSettings,
+  { store, emit, clock }: ClientSettings,
   record: CredentialRecord,
   tokens: Tokens,
   error: unknown,
@@ -123,7 +126,8 @@ async function handleFailure(
   if (!(error instanceof ClientError)) throw error;
   const { issuer } = record.key;
   const reason = error.message;
-  if (error.oauthError === 'invalid_grant') {
+  // Without an access token to use, any refusal would be repeated for ever.
+  if (error.oauthError === 'invalid_grant' || (isRefusal(error) && isExpired(tokens, clock()))) {
     await store.save({ ...record, tokens: null });
     emit({ type: 'session.ended', issuer, reason });
     return { kind: 'ended' };
@@ -135,4 +139,15 @@ async function handleFailure(
   }
   emit({ type: 'tokens.refresh_deferred', issuer, reason });
   return { kind: 'deferred', tokens, error };
+}
+
+/** OAuth error codes of a server that fails rather than refuses. */
+const FAILURES: ReadonlySet<string> = new Set(['server_error', 'slow_down', 'use_dpop_nonce']);
+
+/** Whether the refresh token is refused by an OAuth error, whichever it is, that signing in may cure: no outage, no gateway's page, and nothing about the client itself. */
+function isRefusal(error: ClientError): boolean {
+  const { temporary, oauthError = '' } = error;
+  return (
+    !temporary && /^[a-z_]+$/.test(oauthError) && !FAILURES.has(oauthError) && !isUnknownClientError(error)
+  );
 }

@@ -44,7 +44,7 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     async unbound(): Promise<Tokens | null> {
       const latest = stored.cached() ?? (await stored.load());
       if (latest?.tokens.scheme !== 'DPoP' || latest.tokens.refreshToken === null) return current();
-      return refresh(latest, true);
+      return refresh(latest, { asBearer: true });
     },
     renew,
     /** Tokens with the scopes that an operation requires; `null` when a request would gain nothing. */
@@ -106,7 +106,7 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     // A refresh does not sign the user in again.
     const canRefresh = mayRefresh && challenge.authentication === undefined;
     if (canRefresh && latest !== null && latest.tokens.refreshToken !== null && !isMachineGrant(grant)) {
-      const tokens = await refresh(latest);
+      const tokens = await refresh(latest, { isRejected: true });
       if (tokens !== null && tokens.accessToken !== rejected?.accessToken) return { tokens, by: 'refreshed' };
     }
     const reason = reasonAfter(rejected, challenge);
