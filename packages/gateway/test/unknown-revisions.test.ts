@@ -6,13 +6,21 @@ import { startGateway } from './support/gateway.ts';
 
 const META = 'io.modelcontextprotocol/';
 
-/** @param isStateless whether the backend is of revision 2026-07-28, which answers for itself, or has sessions */
-async function start(isStateless: boolean) {
+/**
+ * @param isStateless whether the backend is of revision 2026-07-28, which answers for itself, or has sessions
+ * @param failures how many times it cannot be initialized
+ */
+async function start(isStateless: boolean, failures = 0) {
+  let failed = 0;
   const backend = await startBackend(({ body, headers }, response) => {
     const { id, method } = JSON.parse(body || '{}');
     const own = { supportedVersions: ['2026-07-28', '2027-01-01'], capabilities: {} };
     if (isStateless && method === 'initialize') return void response.writeHead(400).end();
     if (isStateless) return json(response, { jsonrpc: '2.0', id, result: own });
+    if (method === 'initialize' && failed < failures) {
+      failed += 1;
+      return json(response, { jsonrpc: '2.0', id, error: { code: -32_000, message: 'Warming up' } });
+    }
     if (method === 'initialize') {
       const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x' } };
       return json(response, { jsonrpc: '2.0', id, result }, { 'mcp-session-id': 'own' });
@@ -59,6 +67,12 @@ describe('a request that names its revision, at a backend with sessions', () => 
     const { list, lists } = await start(false);
     expect(await list('2026-07-28', null)).toMatchObject([400, { id: 7, error: { code: -32_020 } }]);
     expect(lists()).toBe(0);
+  });
+
+  it('is served once the backend, which could not be initialized before, can be', async () => {
+    const { list } = await start(false, 1);
+    expect(await list('2026-07-28')).toMatchObject([400, { error: { message: 'Server not initialized' } }]);
+    expect(await list('2026-07-28')).toMatchObject([200, { id: 7, result: { tools: [] } }]);
   });
 
   it('is one of the session in a session', async () => {

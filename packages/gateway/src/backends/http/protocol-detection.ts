@@ -27,14 +27,15 @@ export function createProtocolDetection(server: GatewayServer, addresses: Addres
   let detecting: Promise<BackendProtocols | null> | null = null;
 
   return {
-    /** `null` before they were detected. */
+    /** `null` until one of them was detected. */
     known: (): BackendProtocols | null => protocols,
     /** `null` if the backend is unreachable or requires another credential: the request itself will fail with the reason. */
     detect(credential: BackendCredential): Promise<BackendProtocols | null> {
       detecting ??= detectNow(credential)
         .catch(() => null)
         .then((found) => {
-          protocols = found;
+          // Whatever it answered with instead may pass.
+          if (found !== null && (found.sessions || found.stateless || found.sse)) protocols = found;
           detecting = null;
           return found;
         });
