@@ -60,7 +60,6 @@ export interface AdminSources {
   readonly configuration: {
     /** Path of the configuration file; `null`: there is none. */
     readonly file: string | null;
-    readonly webhooks: readonly Omit<EventReceiver, 'tryOut'>[];
   };
   /** Whether invitations are mailed: then their links are shown to their recipients only. */
   readonly sendsMail: boolean;

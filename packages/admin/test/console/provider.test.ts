@@ -27,6 +27,8 @@ beforeAll(async () => {
       { ...common, id: 'gone', name: 'Gone', kind: { issuer: 'http://127.0.0.1:9/idp' } },
       { ...common, id: 'forge', name: 'Forge', preset: 'github' },
     ],
+    webhooks: [{ name: 'chat', url: 'http://127.0.0.1:9/', secret: `whsec_${'A'.repeat(32)}` }],
+    eventExports: [{ name: 'siem', url: 'syslog+tls://siem.example:6514', types: ['login.*'] }],
   } as never);
   visitor = await visitConsole(t, 'viewer');
 });
@@ -127,4 +129,10 @@ describe('the overview', () => {
     await t.onStore((store) => store.appendEvents([rejected('DPoP proof: iat is missing or too far off')]));
     expect(await overview()).toContain('3 requests of 1 app had an assertion or proof from the future');
   });
+});
+
+it('the settings list webhooks and exports, with their hosts and the events that they receive', async () => {
+  const { html } = await visitor.open('/admin/settings');
+  for (const text of ['chat', '127.0.0.1:9', 'siem', 'siem.example:6514', 'login.*'])
+    expect(html).toContain(text);
 });

@@ -196,7 +196,9 @@ export function describeEvent(event: AuditEventRecord, names: EventNames): Event
 }
 
 function fill(sentence: string, event: AuditEventRecord, names: EventNames): readonly Piece[] {
-  const pieces = sentence
+  // A client that acts for itself has no user.
+  const said = event.accountId === null ? sentence.replace(' for {user}', '') : sentence;
+  const pieces = said
     .split(/\{(\w+)\}/)
     .map((text, index) => (index % 2 === 0 ? text : pieceOf(text, event, names)));
   const [first, ...rest] = pieces.filter((piece) => piece !== '');

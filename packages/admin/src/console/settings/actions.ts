@@ -112,7 +112,7 @@ const streamRoutes = defineAction({
       title: `Remove the event stream of ${clientId}`,
       effects: [
         'The receiver learns of no ended access any more, and of nothing that is still queued.',
-        'It may create another one while the setting `sharedSignals` names it.',
+        'It may create another one while the setting sharedSignals names it.',
       ],
       button: 'Remove the stream',
       isDangerous: true,

@@ -1,4 +1,4 @@
-/** The settings: keys, identity providers, initial access tokens, rate limits and webhooks, with where each is defined. */
+/** The settings: keys, identity providers, initial access tokens, rate limits, webhooks and exports, with where each is defined. */
 import { redirectUriOf } from '@portcullis/authorization-server';
 import { rateLimitDescriptions } from '@portcullis/authorization-server/options';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
@@ -39,7 +39,7 @@ ${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key
 ${section('Identity providers', providers, link(links.setupProvider, 'Add a provider'))}
 ${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
 ${section('Provisioning (SCIM)', scimTokens, createScimToken === null ? null : link(createScimToken, 'Create provisioning token'))}
-${section('Webhooks', webhookTable(admin))}
+${section('Webhooks and exports', receiverTable(admin))}
 ${section('Event streams', streamTable(request, streams))}
 ${section('Rate limits', limitTable(admin))}`,
   };
@@ -131,18 +131,18 @@ async function tokenTable({ admin, role }: ConsoleRequest): Promise<Markup> {
   );
 }
 
-function webhookTable({ configuration: { webhooks } }: Administration): Markup {
-  if (webhooks.length === 0)
+function receiverTable({ receivers }: Administration): Markup {
+  if (receivers.length === 0)
     return empty(
-      'No webhook',
-      'Webhooks send events to other systems, signed and at least once. They are defined in the configuration file.',
+      'No webhook or export',
+      'They send events to other systems, at least once. They are defined in the configuration file.',
     );
-  const rows = webhooks.map(({ name, host, types }) => [
+  const rows = receivers.map(({ name, host, types }) => [
     name,
     html`<code>${host}</code>`,
     types === null ? 'all' : types.join(', '),
   ]);
-  return table('Webhooks', ['Webhook', 'Host', 'Events'], rows);
+  return table('Webhooks and exports', ['Name', 'Host', 'Events'], rows);
 }
 
 function streamTable(
@@ -152,7 +152,7 @@ function streamTable(
   if (streams.length === 0)
     return empty(
       'No event stream',
-      'Receivers of security events create one by the Shared Signals Framework, where the setting `sharedSignals` names them.',
+      'Receivers of security events create one by the Shared Signals Framework, where the setting sharedSignals names them.',
     );
   const rows = streams.map(({ id, clientId, host, status, lastError, createdAt }) => [
     html`<bdi>${clientId}</bdi>`,

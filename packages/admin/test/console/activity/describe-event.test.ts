@@ -35,6 +35,15 @@ describe('an event in plain words', () => {
       'plain',
     ],
     [
+      say('call.finished', 0, {
+        accountId: null,
+        details: { server: '/files', tool: 'list', decision: 'allowed' },
+      }),
+      'Notes called list of /files',
+      'plain',
+    ],
+    [say('token.issued', 0, { accountId: null }), 'Notes got its first token', 'plain'],
+    [
       call({ decision: 'allowed', outcome: 'timeout' }),
       'Notes called delete_page of /files for ada@example.com, which did not respond in time',
       'refused',
