@@ -10,7 +10,7 @@ import { decryptSigningKey, generateSigningKey } from '../src/keys/signing-key.t
 
 it('signs 2,000 access tokens that jose verifies, and reads no token that was altered or signed with another key', async () => {
   const encryptor = createEncryptor(new Uint8Array(32));
-  const record = await generateSigningKey('ES256', encryptor, 0, 0);
+  const record = await generateSigningKey('ES256', encryptor, [], 0, 0);
   const signing = decryptSigningKey(record, encryptor);
   const schedule = rotationSchedule([signing], 0, 600);
   const tokens = createAccessTokenFormat(

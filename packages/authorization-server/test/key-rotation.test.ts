@@ -102,6 +102,36 @@ describe('scheduled rotation', () => {
     expect(kids.every((set) => set[0] === kids[0]?.[0])).toBe(true);
   });
 
+  it.each([
+    { description: 'has published a key', ticks: [0], remaining: 2 },
+    { description: 'has replaced every key', ticks: [0, 3600, 700], remaining: 1 },
+  ])(
+    'T064 rotation goes on after a clock that was 400 days ahead $description',
+    async ({ ticks, remaining }) => {
+      const { server, store, clock, signIn } = await startServer({ keys: rotation });
+      const firstDay = clock.now;
+      clock.now += 400 * DAY;
+      for (const seconds of ticks) {
+        clock.now += seconds;
+        await kidsOf(server);
+      }
+      const known = await store.listSigningKeys();
+      expect(known).toHaveLength(remaining);
+
+      clock.now = firstDay + 90 * DAY - 3600;
+      await kidsOf(server);
+      clock.now += 3600;
+      const kid = kidOf((await signIn()).body['access_token']);
+      expect(known.map(({ id }) => id)).not.toContain(kid);
+      clock.now += 90 * DAY - 3600;
+      await kidsOf(server);
+      clock.now += 3600;
+      const next = kidOf((await signIn()).body['access_token']);
+      expect([...known.map(({ id }) => id), kid]).not.toContain(next);
+      expect(await store.listSigningKeys()).toHaveLength(remaining === 2 ? 3 : 3);
+    },
+  );
+
   it('scheduled rotation can be switched off', async () => {
     const { server, clock } = await startServer({ keys: { rotateEvery: null } });
     clock.now += 3650 * DAY;
@@ -168,6 +198,36 @@ describe('rotation by command', () => {
       expect(await isActive()).toBe(replacement !== 'compromised' && !isExpired);
     },
   );
+
+  it.each([
+    { replacement: 'in-time', states: ['next', 'next', 'signing'] },
+    { replacement: 'at-once', states: ['signing', 'next', 'past'] },
+    { replacement: 'compromised', states: ['signing'] },
+  ] as const)(
+    'rotation by command takes effect after a clock that was 400 days ahead: $replacement',
+    async ({ replacement, states }) => {
+      const t = await startServer({ keys: rotation });
+      const firstDay = t.clock.now;
+      t.clock.now += 400 * DAY;
+      await kidsOf(t.server);
+      t.clock.now = firstDay + 60;
+      const listed = await administer(t).rotate(replacement);
+      expect(listed.map(({ state }) => state)).toEqual(states);
+      const delay = replacement === 'in-time' ? 3600 : 0;
+      expect(listed[0]?.signsFrom).toBe(t.clock.now + delay);
+      t.clock.now += delay + 30;
+      await kidsOf(t.server);
+      expect(kidOf((await t.signIn()).body['access_token'])).toBe(listed[0]?.id);
+    },
+  );
+
+  it('rotations by command in one second take effect in their order', async () => {
+    const t = await startServer({ keys: rotation });
+    for (const _ of [1, 2, 3]) await administer(t).rotate('at-once');
+    t.clock.now += 30;
+    const [newest, ...others] = await administer(t).list();
+    expect([newest?.state, ...others.map(({ state }) => state)]).toEqual(['signing', 'past', 'past', 'past']);
+  });
 
   it('rotation by command creates the first key of an empty store', async () => {
     const store = await openStore(':memory:');

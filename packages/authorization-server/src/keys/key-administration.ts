@@ -6,7 +6,7 @@ import { canDecrypt, reencryptStore, undecryptableKeyError } from '../encryption
 import type { AuthorizationStore, DataKeyRecord, SigningKeyRecord } from '../store/index.ts';
 import { type KeyRules, type KeySettings, validateKeySettings } from './options.ts';
 import { rotationSchedule } from './rotation-schedule.ts';
-import { creationTimeAfter, decryptSigningKey, generateSigningKey } from './signing-key.ts';
+import { decryptSigningKey, generateSigningKey } from './signing-key.ts';
 
 /** A signing key as listed. Times in epoch seconds. */
 export interface ListedKey {
@@ -83,9 +83,9 @@ export function createKeyAdministration(
       const records = await store.listSigningKeys();
       const [newest] = records;
       if (newest !== undefined && !canDecryptKey(newest, encryptor)) throw undecryptableKeyError(newest);
-      const now = creationTimeAfter(newest, clock());
+      const now = clock();
       const signsFrom = now + (replacement === 'in-time' ? rules.prepublish : 0);
-      const created = await generateSigningKey(rules.algorithm, encryptor, now, signsFrom);
+      const created = await generateSigningKey(rules.algorithm, encryptor, records, now, signsFrom);
       const after = await store.addSigningKey(created, newest?.id ?? null);
       if (after[0]?.id !== created.id) {
         throw new ConfigurationError(['another process has just created a key: list the keys and try again']);

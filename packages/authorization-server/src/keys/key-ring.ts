@@ -5,7 +5,7 @@ import type { SigningKeyRecord } from '../store/index.ts';
 import type { KeyContext } from './options.ts';
 import { KEY_REFRESH_INTERVAL, type KeyRules } from './options.ts';
 import { type RotationSchedule, rotationSchedule } from './rotation-schedule.ts';
-import { creationTimeAfter, decryptSigningKey, generateSigningKey, type SigningKey } from './signing-key.ts';
+import { decryptSigningKey, generateSigningKey, type SigningKey } from './signing-key.ts';
 
 export interface KeyRing {
   /** The keys to use now. */
@@ -117,17 +117,22 @@ async function addKey(
   known: readonly SigningKeyRecord[],
   type: 'key.created' | 'key.rotated',
 ): Promise<readonly SigningKeyRecord[]> {
-  const at = creationTimeAfter(known[0], clock());
-  const signsFrom = known.length === 0 ? at : at + keys.prepublish;
-  const created = await generateSigningKey(keys.algorithm, encryptor, at, signsFrom);
+  const now = clock();
+  const signsFrom = known.length === 0 ? now : now + keys.prepublish;
+  const created = await generateSigningKey(keys.algorithm, encryptor, known, now, signsFrom);
   const records = await store.addSigningKey(created, known[0]?.id ?? null);
   if (records[0]?.id === created.id) events({ type, keyId: created.id });
   return records;
 }
 
-/** Whether the newest key has signed for so long that the next one must be published. */
-function isDue([newest]: readonly SigningKeyRecord[], { rotateEvery, prepublish }: KeyRules, now: number) {
-  return newest !== undefined && rotateEvery !== null && now >= newest.signsFrom + rotateEvery - prepublish;
+/**
+ * Whether the last key has signed for so long that the next one must be published. A key that signs later than one created now was
+ * created by a clock that was ahead, and delays no other.
+ */
+function isDue(known: readonly SigningKeyRecord[], { rotateEvery, prepublish }: KeyRules, now: number) {
+  if (known.length === 0 || rotateEvery === null) return false;
+  const starts = known.map(({ signsFrom }) => signsFrom).filter((start) => start <= now + prepublish);
+  return now >= Math.max(Number.NEGATIVE_INFINITY, ...starts) + rotateEvery - prepublish;
 }
 
 function describeDecryptionError({ issue }: DecryptionError): string {

@@ -32,18 +32,21 @@ export function signJwt({ id, algorithm, sign }: SigningKey, type: string, claim
   return `${input}.${sign(input).toString('base64url')}`;
 }
 
-/** The creation time of the key after `newest`: always later, even within one second, so that their order is unambiguous. */
-export function creationTimeAfter(newest: SigningKeyRecord | undefined, now: number): number {
-  return Math.max(now, (newest?.createdAt ?? -1) + 1);
-}
-
-/** Generates a key pair. @param signsFrom epoch seconds */
+/**
+ * Generates a key pair. It is created later than the known keys, even within one second or after a clock that was ahead, and starts to
+ * sign in a second of its own, so that their order is unambiguous.
+ * @param known newest first
+ * @param signsFrom epoch seconds
+ */
 export async function generateSigningKey(
   algorithm: SigningAlgorithm,
   encryptor: Encryptor,
+  known: readonly SigningKeyRecord[],
   now: number,
   signsFrom: number,
 ): Promise<SigningKeyRecord> {
+  let free = signsFrom;
+  while (known.some((key) => key.signsFrom === free)) free += 1;
   const id = newIdentifier('key');
   const privateKey = await algorithmOf(algorithm).generate();
   const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
@@ -52,8 +55,8 @@ export async function generateSigningKey(
     algorithm,
     publicJwk: JSON.stringify(toPublicJwk(privateKey, algorithm, id)),
     encryptedPrivateKey: encryptor.encrypt(pkcs8, signingKeyContext(id)),
-    createdAt: now,
-    signsFrom,
+    createdAt: Math.max(now, (known[0]?.createdAt ?? -1) + 1),
+    signsFrom: free,
   };
 }
 
