@@ -364,11 +364,11 @@ describe('with a scripted server', () => {
 
   it('call says how numbers are written where the server refuses a text, and exits with 4 while it is unavailable', async () => {
     const world = await createWorld();
-    const refusal = 'Invalid arguments: a: expected number, received string';
+    let refusal = 'Invalid arguments: a: expected number, received string';
     const denied = 'The tool "deny" is not allowed with these arguments.';
     const unavailable = 'Files cannot be reached at the moment. Try again later.';
-    const text = [{ type: 'text', text: refusal }];
     world.server.on('/mcp', ({ body }) => {
+      const text = [{ type: 'text', text: refusal }];
       const { id, method, params = {} } = JSON.parse(body || '{}');
       const error = (code: number, message: string) => ({ jsonrpc: '2.0', id, error: { code, message } });
       if (params.name === 'down') return { status: 503, body: error(-32603, unavailable) };
@@ -388,6 +388,17 @@ describe('with a scripted server', () => {
       expect([code, errors]).toEqual([2, expect.stringContaining(refused)]);
       expect(errors).toContain(advice);
       expect((await call(tool, 'a:=1', 'b=x')).errors).not.toContain(advice);
+    }
+    for (const unknown of [
+      'Unknown tool: nope',
+      'Tool nope not found',
+      'MCP error -32602: Tool x not found',
+    ]) {
+      refusal = unknown;
+      for (const tool of ['get-sum', 'refuse'])
+        expect((await call(tool, 'a=1')).errors).toMatch(
+          new RegExp(`${unknown}\\s+\\(its tools: npm run -s portcullis -- tools ${world.serverUrl}\\)\n$`),
+        );
     }
     const down = await call('down');
     expect([down.code, down.errors]).toEqual([4, expect.stringContaining(`portcullis: ${unavailable}\n`)]);

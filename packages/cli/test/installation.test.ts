@@ -136,6 +136,27 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('beside a running server on %s'
     ]);
   });
 
+  it('a folder with a database of its own is used, and the command counts the servers that run', async () => {
+    const folder = createFolder();
+    const environment = { PORTCULLIS_DATABASE: join(folder, 'data', 'portcullis.db') };
+    mkdirSync(join(folder, 'data'));
+    await run(folder, ['migrate'], environment);
+    const runs = runFolder(portcullis);
+    const [name = ''] = readdirSync(runs);
+    const content = JSON.parse(readFileSync(join(runs, name), 'utf8'));
+    /** Another process of the server, or another server, beside it. @returns what the command says of them */
+    async function beside(changes: object): Promise<string> {
+      writeFileSync(join(runs, '1.json'), JSON.stringify({ ...content, ...changes }), { mode: 0o600 });
+      const { errors } = await run(folder, ['users', 'list']);
+      rmSync(join(runs, '1.json'));
+      return errors;
+    }
+    expect((await beside({})).split(portcullis.url)).toHaveLength(2);
+    expect(await beside({ url: 'http://other.example' })).toMatch(
+      /; 2 servers are running, see portcullis status\n$/,
+    );
+  });
+
   it('the run file contains no secret and is readable by its user only', () => {
     const [name = ''] = readdirSync(runFolder(portcullis));
     const text = readFileSync(join(runFolder(portcullis), name), 'utf8');

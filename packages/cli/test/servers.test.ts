@@ -61,6 +61,16 @@ describe('portcullis servers', () => {
     expect(output + (await run(servers, 'list', '--json')).output).not.toContain('hidden-value');
   });
 
+  it('without servers, each command names the configuration file and `status`', async () => {
+    for (const word of ['list', 'test']) {
+      const { code, output, errors } = await run([], word);
+      expect([code, output]).toEqual([1, '']);
+      expect(errors).toMatch(
+        /--config; `portcullis status` shows running servers, also those of `portcullis protect`/,
+      );
+    }
+  });
+
   it('test says how many tools a backend has', async () => {
     const { code, output } = await run([{ path: '/wiki', backend: { url: await startBackend() } }], 'test');
     expect([code, output]).toEqual([0, '/wiki: ok: 1 tools, revision 2025-11-25\n']);

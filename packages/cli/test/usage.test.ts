@@ -42,6 +42,12 @@ it('the help for another server says what each group of commands is about', asyn
   expect(output).toContain('user accounts, their roles and groups');
 });
 
+it('the help of client commands says of --revision that it is about authorization', async () => {
+  expect((await run('call', '--help')).output).toMatch(
+    /--revision <date>\s+revision of MCP[^-]*authorization rules/,
+  );
+});
+
 it('the help of commands beside the database says what the port is for, where nothing listens', async () => {
   expect((await run('users', 'list', '--help')).output).not.toContain('listen');
   expect((await run('up', '--help')).output).toContain('port to listen on');

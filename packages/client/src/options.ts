@@ -30,7 +30,7 @@ export interface ClientOptions {
   readonly oauthFetch?: Fetch;
   /** Turns an error of a custom `fetch` into a ClientError; `null`: `unreachable`. */
   readonly mapFetchError?: (error: unknown, origin: string) => ClientError | null;
-  /** Pins the protocol revision, as a date; detected by default. */
+  /** Pins the revision of MCP whose authorization rules apply, as a date; detected by default. */
   readonly revision?: string;
   readonly versionHeader?: ProtocolVersionHeader;
   readonly scopes?: ScopeSettings;

@@ -32,7 +32,9 @@ export async function findServers(
   if (report.issues.length > 0)
     throw new SettingsError(report.issues.map(({ path, message }) => `${path.join('.')} ${message}`));
   if (servers.length === 0)
-    throw new SettingsError(['no servers are configured: name the configuration file with --config']);
+    throw new SettingsError([
+      'no servers are configured: name the configuration file with --config; `portcullis status` shows running servers, also those of `portcullis protect`, with the states of their backends',
+    ]);
   return { installation, servers };
 }
 

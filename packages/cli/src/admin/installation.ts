@@ -48,7 +48,7 @@ export async function findInstallation(
   if (new Set(candidates.map(({ url, database }) => `${url} ${database}`)).size > 1) {
     throw new SettingsError([
       `several servers are running: name the database and the URL of one, with ${titleOf('database')} and ${titleOf('publicUrl')}`,
-      ...candidates.map(describe),
+      ...describeAll(candidates),
     ]);
   }
   if (own.isSet('database') && hasUrl(own)) return useOwn(own);
@@ -97,9 +97,12 @@ function fromFolder(own: Own, servers: readonly RunningServer[], { complain }: C
     const links = hasUrl(own)
       ? ''
       : `, whose server is not running: name its URL for links with ${titleOf('publicUrl')}`;
-    complain(
-      `using the database ${cleanLine(location)}${links}; running: ${servers.map(describe).join(', ')}`,
-    );
+    const [first = '', ...others] = describeAll(servers);
+    const running =
+      others.length === 0
+        ? `running: ${first}`
+        : `${others.length + 1} servers are running, see portcullis status`;
+    complain(`using the database ${cleanLine(location)}${links}; ${running}`);
   }
   return own;
 }
@@ -158,6 +161,11 @@ function withPassword(
   const url = new URL(database);
   if (url.password === '') url.password = encodeURIComponent(password);
   return url.href;
+}
+
+/** Each server once, however many processes it has. */
+function describeAll(servers: readonly RunningServer[]): readonly string[] {
+  return [...new Set(servers.map(describe))];
 }
 
 function describe({ url, database }: RunningServer): string {

@@ -53,7 +53,10 @@ export function addClientOptions(command: Command): Command {
   return command
     .addOption(accountOption())
     .addOption(credentialsOption())
-    .option('--revision <date>', 'pin the revision of the MCP specification, by its date')
+    .option(
+      '--revision <date>',
+      'revision of MCP, by its date, whose authorization rules apply; that of messages is negotiated',
+    )
     .option('--trust-origin <origin...>', 'additional origins allowed for endpoints and metadata')
     .addOption(
       pairOption('--issuer-alias <named=own...>', 'issuer as named by the server, and as it names itself'),

@@ -1,4 +1,4 @@
-/** The sign-in command as text to copy, safe from shell and option injection. */
+/** Commands as text to copy, safe from shell and option injection. */
 import type { Scopes } from '@portcullis/protocol';
 
 /** The command for a session. @param scopes to request, as received from a server */
@@ -8,7 +8,7 @@ export function signInCommand(server: string, account: string, command: string, 
 }
 
 /** One word of a command line; in single quotes if a shell would interpret it. */
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w./:@%~+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 

@@ -8,6 +8,7 @@ import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/fla
 import { ServerError } from '../client/mcp-client.ts';
 import { withMcpConnection } from '../client/mcp-connection.ts';
 import { withClient } from '../client/open-client.ts';
+import { shellWord } from '../client/sign-in-command.ts';
 import { reasonOf, SettingsError } from '../errors.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { ProcessContext } from '../process-context.ts';
@@ -45,6 +46,10 @@ function call(
 ): Promise<void> {
   return withClient(serverUrl, flags, processContext, async ({ terminal, ...opened }) => {
     terminal.during('Waiting for the server');
+    const advice = (refusal: string) =>
+      UNKNOWN_TOOL.test(refusal)
+        ? ` (its tools: ${processContext.command} tools ${shellWord(serverUrl)})`
+        : adviceOnTexts(refusal, input);
     const result = await withMcpConnection(opened, flags, processContext, async (request) => {
       try {
         return await request('tools/call', { name: tool, arguments: input });
@@ -53,20 +58,23 @@ function call(
           terminal.print(`${cleanJson({ error: error.rpc })}\n`);
           throw new CommandFailure(mayRecover(error.status) ? exitCodes.temporary : exitCodes.toolFailed);
         }
-        if (error instanceof ServerError) throw withAdvice(error, input);
+        if (error instanceof ServerError) throw withAdvice(error, advice);
         throw error;
       }
     });
     const failed = isObject(result) && result['isError'] === true;
     const text = flags.json ? `${cleanJson(result)}\n` : describe(result);
-    if (failed && !flags.json) terminal.tell(`${text}${adviceOnTexts(text, input)}`);
+    if (failed && !flags.json) terminal.tell(`${text}${advice(text)}`);
     else terminal.print(text);
     if (failed) throw new CommandFailure(exitCodes.toolFailed);
   });
 }
 
-function withAdvice(error: ServerError, input: Input): ServerError {
-  const message = `${error.message}${adviceOnTexts(error.message, input)}`;
+/** As the gateway and the official SDKs say it. */
+const UNKNOWN_TOOL = /^(?:MCP error -?\d+: )?(?:unknown tool\b|tool .* not found)/i;
+
+function withAdvice(error: ServerError, advice: (refusal: string) => string): ServerError {
+  const message = `${error.message}${advice(error.message)}`;
   return new ServerError({ ...error.rpc, message }, error.status);
 }
 
