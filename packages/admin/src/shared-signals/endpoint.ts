@@ -33,6 +33,12 @@ async function respondEmpty(done: Promise<void>, status: 200 | 204 = 204): Promi
   return respond(status, { 'cache-control': 'no-store' });
 }
 
+/** @throws StreamError */
+function requireId(id: string): string {
+  if (id === '') throw new StreamError(400, 'The stream_id is missing.');
+  return id;
+}
+
 /** @see Shared Signals Framework 1.0 §8.1.1 to §8.1.4 */
 const TABLE: Readonly<Record<string, Readonly<Record<string, Handle>>>> = {
   [ENDPOINTS.configuration_endpoint]: {
@@ -40,10 +46,10 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, Handle>>>> = {
     POST: async ({ streams, body }) => respondJson(await streams.create(body), { status: 201 }),
     PATCH: async ({ streams, body }) => respondJson(await streams.change(body, false)),
     PUT: async ({ streams, body }) => respondJson(await streams.change(body, true)),
-    DELETE: ({ streams, id }) => respondEmpty(streams.remove(id)),
+    DELETE: ({ streams, id }) => respondEmpty(streams.remove(requireId(id))),
   },
   [ENDPOINTS.status_endpoint]: {
-    GET: async ({ streams, id }) => respondJson(await streams.status(id)),
+    GET: async ({ streams, id }) => respondJson(await streams.status(requireId(id))),
     POST: async ({ streams, body }) => respondJson(await streams.changeStatus(body)),
   },
   [ENDPOINTS.add_subject_endpoint]: {
@@ -68,13 +74,17 @@ export async function respondToReceiver(task: StreamRequest): Promise<HttpRespon
     const methods = Object.hasOwn(TABLE, path) ? TABLE[path] : undefined;
     if (methods === undefined) throw new StreamError(404, 'There is nothing at this path.');
     const handle = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-    if (handle === undefined) throw new StreamError(405, `Use ${Object.keys(methods).join(' or ')} here.`);
+    if (handle === undefined) {
+      const allow = Object.keys(methods).join(', ');
+      throw new StreamError(405, `This path supports ${allow}.`, { allow });
+    }
     task.requireScope(request.method === 'GET' ? SSF_READ : SSF_MANAGE);
     const id = isPoll ? pathname.slice(POLL_PATH.length) : (searchParams.get('stream_id') ?? '');
     return await handle({ ...task, id, body: await readBody(request) });
   } catch (error) {
     if (!(error instanceof StreamError)) throw error;
-    return respondJson({ description: error.message }, { status: error.status });
+    const { status, headers } = error;
+    return respondJson({ description: error.message }, { status, headers });
   }
 }
 

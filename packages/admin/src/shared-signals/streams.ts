@@ -46,6 +46,7 @@ const MAX_REMOVED = 10_000;
 const ATTEMPTS = 5;
 const MAX_TEXT = 1000;
 
+const changeSchema = suppliedSchema.required({ stream_id: true });
 const statusSchema = z.object({
   stream_id: z.string(),
   status: z.enum(['enabled', 'paused', 'disabled']),
@@ -102,8 +103,8 @@ export function createStreams(context: StreamContext, clientId: string) {
     show: async (id: string): Promise<Document> => documentOf(await find(id), issuer),
     /** @param isWhole whether members that are missing are removed */
     async change(body: object, isWhole: boolean): Promise<Document> {
-      const supplied = readBody(suppliedSchema, body);
-      const { stream_id: id = '' } = supplied;
+      const supplied = readBody(changeSchema, body);
+      const { stream_id: id } = supplied;
       const after = await save(id, async (stream) => {
         checkTransmitterSupplied(body, documentOf(stream, issuer));
         const changed = {

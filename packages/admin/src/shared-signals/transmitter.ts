@@ -65,8 +65,9 @@ export function createEventTransmitter(options: TransmitterOptions): EventTransm
   const readEvents = createReadEvents(store, clock, ({ type }) => STREAM_EVENTS.includes(type));
   const poll = createPoll({ store, readEvents, findTokens, events });
   const closing = new AbortController();
-  const { resource, name, defaultScopes = [], hierarchy = {} } = transmitterResourceOf(issuer);
-  const guard = options.createGuard([{ resource, name, defaultScopes, hierarchy }]);
+  const { resource, name, scopes, hierarchy = {} } = transmitterResourceOf(issuer);
+  // A receiver needs both: the metadata names what it has to request. CAEP Interoperability Profile 1.0 §2.7
+  const guard = options.createGuard([{ resource, name, defaultScopes: Object.keys(scopes), hierarchy }]);
   const guarded = protect(guard, async (request: Request, principal: Principal) => {
     const { clientId } = principal;
     if (!isReceiver(principal) || findReceiver(clientId) === undefined)

@@ -36,6 +36,10 @@ describe('the configuration of the transmitter', () => {
     expect(refused.headers.get('www-authenticate')).toContain(`resource_metadata="${ISSUER}${path}"`);
     const { body } = await t.call(`GET ${path}`, undefined, { token: null });
     expect(body).toMatchObject({ resource: `${ISSUER}/ssf`, authorization_servers: [ISSUER] });
+    // With these, it can do all that a receiver does.
+    expect(body['scopes_supported']).toEqual(['ssf.read', 'ssf.manage']);
+    const scope = (body['scopes_supported'] as readonly string[]).join(' ');
+    expect((await t.call('POST /ssf/streams', {}, { scope })).status).toBe(201);
   });
 });
 
@@ -180,6 +184,36 @@ describe('a receiver', () => {
       expect((await send(id, 'notes')).status).toBeLessThan(300);
     },
   );
+
+  it.each([
+    ['DELETE /ssf/status', 'GET, POST'],
+    ['PUT /ssf/subjects/add', 'POST'],
+    ['GET /ssf/poll/ID', 'POST'],
+  ])('learns the methods of a path from a 405: %s', async (line, allow) => {
+    const t = await setTransmitterScene();
+    const id = await t.stream();
+    const before = await t.snapshot();
+    const body = line.startsWith('PUT') ? { stream_id: id } : undefined;
+    const refused = await t.call(line.replace('ID', id), body);
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, allow]);
+    expect(await t.snapshot()).toBe(before);
+  });
+
+  it.each<[string, Json | undefined]>([
+    ['PATCH /ssf/streams', {}],
+    ['PUT /ssf/streams', {}],
+    ['DELETE /ssf/streams', undefined],
+    ['GET /ssf/status', undefined],
+    ['POST /ssf/status', { status: 'paused' }],
+  ])('gets 400, and not 404, for a request that names no stream: %s', async (line, body) => {
+    const t = await setTransmitterScene();
+    const id = await t.stream();
+    const before = await t.snapshot();
+    expect((await t.call(line, body)).status).toBe(400);
+    expect(await t.snapshot()).toBe(before);
+    const named = body === undefined ? `${line}?stream_id=${id}` : line;
+    expect((await t.call(named, body && { ...body, stream_id: id })).status).toBeLessThan(300);
+  });
 
   it.each([
     'POST /ssf/streams',
