@@ -281,6 +281,17 @@ describe('decisions in memory', () => {
     expect(point.received).toHaveLength(5);
   });
 
+  it('are made again when the clock stepped back: their age is unknown', async () => {
+    let now = 1_000_000;
+    const point = await startPoint(permits(() => true));
+    const { gateway } = await behind(point, { cache: 5 }, () => now);
+    await post(gateway, call('search'));
+    now -= 1000;
+    await post(gateway, call('search'));
+    await post(gateway, call('search'));
+    expect(point.received).toHaveLength(2);
+  });
+
   it('are requested once for equal calls at the same time, also when that fails', async () => {
     const responses: ServerResponse[] = [];
     const point = await startPoint((_asked, response) => void responses.push(response));

@@ -157,6 +157,23 @@ describe('the example', () => {
     });
   });
 
+  it('user.json uses no disconnected account for longer because the clock stepped back', async () => {
+    let now = 4_000_000_000_000;
+    let isConnected = true;
+    const tokens = { accessToken: 'own', scheme: 'Bearer', dpopKey: null, expiresAt: null, scopes: [] };
+    const found = { version: 1, scopes: [], issuedAt: 0, until: 5e9, tokens: { session: { tokens } } };
+    const find = async () => (isConnected ? (found as never) : null);
+    const connectedAccounts = { ...services.connectedAccounts, find };
+    const source = createCredentialSource({ ...services, connectedAccounts }, () => now);
+    const server = serverOf('user');
+    const use = async () => (await source.for(ada, server)).headers;
+    expect(await use()).toEqual({ authorization: 'Bearer own' });
+    isConnected = false;
+    expect(await use()).toEqual({ authorization: 'Bearer own' });
+    now -= 1000;
+    await expect(use()).rejects.toThrow('not connected');
+  });
+
   it.each(['user', 'exchange', 'enterprise'])(
     '%s.json uses no grant that a token of another issuer names',
     (kind) => {

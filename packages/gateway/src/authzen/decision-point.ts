@@ -47,7 +47,9 @@ export function createDecisionPoint(
 
   function find(key: string): PolicyDecision | Promise<PolicyDecision> | null {
     const found = known.get(key);
-    return found !== undefined && clock() < found.until ? found.decision : (pending.get(key) ?? null);
+    const left = found === undefined ? 0 : found.until - clock();
+    // More is left of it than there was: the clock stepped back.
+    return found !== undefined && left > 0 && left <= lifetime ? found.decision : (pending.get(key) ?? null);
   }
 
   function share(key: string, decision: Promise<PolicyDecision>, until: number): void {

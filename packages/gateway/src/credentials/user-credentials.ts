@@ -88,7 +88,10 @@ function createCredentialCache({ id, clock }: UserCredentialsOptions, context: C
   return {
     find(grantId: string): BackendCredential | null {
       const cached = cache.get(grantId);
-      return cached !== undefined && clock() < cached.until ? cached.credential : null;
+      if (cached === undefined) return null;
+      const left = cached.until - clock();
+      // More is left of it than there was: the clock stepped back.
+      return left > 0 && left <= USER_TOKENS_CACHED_FOR ? cached.credential : null;
     },
     remember(grantId: string, found: ConnectedAccountTokens): BackendCredential {
       const { tokens } = found.tokens.session as CredentialRecord;
