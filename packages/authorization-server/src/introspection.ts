@@ -60,7 +60,7 @@ export function createIntrospection(
     if (claims === null || claims.iss !== issuer || claims.exp <= clock()) return INACTIVE;
     const isForResource = isResourceAudience(claims.aud, callerId);
     if (claims.client_id !== callerId && !isForResource) return INACTIVE;
-    if (!(await isLive(claims))) return INACTIVE;
+    if (!(await isLive(claims, true))) return INACTIVE;
     const members = isForResource || !isOpaque ? claims : withoutUser(claims);
     return { active: true, token_type: claims.cnf === undefined ? 'Bearer' : 'DPoP', ...members };
   }

@@ -82,6 +82,7 @@ describe('the correlation of events', () => {
         accountId: 'user_ada',
         grantId: expect.stringMatching(/^grant_/),
         resource: 'https://mcp.example/notes',
+        introspected: true,
       }),
     ]);
     await t.server.close();
@@ -101,6 +102,7 @@ describe('the correlation of events', () => {
       type: 'token.first_used',
       transactionId: begunOf(t)?.transactionId,
     });
+    expect(t.events.at(-1)).not.toHaveProperty('introspected');
   });
 
   it('a transaction id covers one refresh; the grant joins later ones', async () => {

@@ -94,8 +94,8 @@ export function createEventCorrelation(clock: () => number) {
       <Claims extends { readonly grant_id?: string | undefined }>(
         isLive: (claims: Claims) => Promise<boolean>,
         events: EventSink,
-      ): ((claims: Claims) => Promise<boolean>) =>
-      (claims) => {
+      ): ((claims: Claims, isIntrospected?: boolean) => Promise<boolean>) =>
+      (claims, isIntrospected = false) => {
         const grantId = claims.grant_id;
         // Most tokens have been used before.
         if (grantId === undefined || unusedGrants.get(grantId) === undefined) return isLive(claims);
@@ -103,7 +103,8 @@ export function createEventCorrelation(clock: () => number) {
           const grant = live ? unusedGrants.get(grantId) : undefined;
           if (grant === undefined) return live;
           unusedGrants.delete(grantId);
-          events({ type: 'token.first_used', ...describeGrant(grant) });
+          const how = isIntrospected ? { introspected: true } : {};
+          events({ type: 'token.first_used', ...how, ...describeGrant(grant) });
           return live;
         });
       },

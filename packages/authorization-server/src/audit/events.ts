@@ -287,7 +287,11 @@ export type AuthorizationEvent = EventContext &
     /** An assertion with a verified email address linked its subject to a local account. */
     | { readonly type: 'account.linked'; readonly issuer: string }
     /** A resource server checked a token of this grant for the first time, and it was live. */
-    | { readonly type: 'token.first_used' }
+    | {
+        readonly type: 'token.first_used';
+        /** By introspection; absent in the same process. */
+        readonly introspected?: boolean;
+      }
     /** A protected resource obtained a provider token; `scopes` are those of the provider. */
     | { readonly type: 'provider_token.released'; readonly identityProvider: string }
     | RefreshTokenUse

@@ -5,9 +5,13 @@ import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import { readUserClaims } from '../users/user-claims.ts';
 import type { TokenContext } from './options.ts';
 
-/** @param claims of a verified token */
+/**
+ * @param claims of a verified token
+ * @param isIntrospected whether a protected server requests it, for the audit log
+ */
 export type IsLive = (
   claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id' | 'sub' | 'groups'>,
+  isIntrospected?: boolean,
 ) => Promise<boolean>;
 
 export function createIsLive({

@@ -91,6 +91,16 @@ describe('the messages of a sequence', () => {
         ['portcullis', 'backend', 'tools/call', true],
       ],
     },
+    {
+      description: 'the introspection of a first token',
+      given: [eventOf('token.first_used', 0, { details: { introspected: true } })],
+      expect: [['backend', 'portcullis', 'Introspection request', false]],
+    },
+    {
+      description: 'a first token that the gateway checks in the process',
+      given: [eventOf('token.first_used')],
+      expect: [],
+    },
     { description: 'nothing of an authorization', given: [eventOf('key.rotated')], expect: [] },
   ])('are those of $description', ({ given, expect: expected }) => {
     const { messages } = drawSequence(given);

@@ -119,7 +119,7 @@ function messagesOf(event: AuditEventRecord): readonly SequenceMessage[] {
   if (event.type === 'request.rejected') return [rejectionOf(event)];
   if (event.type === 'login.succeeded') return [signInOf(event)];
   const meaning = MEANINGS[event.type];
-  if (meaning === undefined) return [];
+  if (meaning === undefined || isWithinProcess(event)) return [];
   const [from, to, term, source] = meaning;
   const atBackend = textOf(event, 'backend') !== '';
   const laneOf = (lane: Lane): Lane => (lane === 'identityProvider' && atBackend ? 'backend' : lane);
@@ -130,6 +130,11 @@ function messagesOf(event: AuditEventRecord): readonly SequenceMessage[] {
     because: decided === undefined ? '' : joined(decided, textOf(event, 'reason')),
   });
   return event.type === 'authorization.started' ? [...discoveryOf(event), own] : [own];
+}
+
+/** A check of the gateway, which sends nothing. */
+function isWithinProcess({ type, details }: AuditEventRecord): boolean {
+  return type === 'token.first_used' && details['introspected'] !== true;
 }
 
 function message(
