@@ -56,6 +56,42 @@ describe('a scope with a limit', () => {
   });
 });
 
+describe('the scopes of a server without scopes', () => {
+  const proposed = { path: '/files', name: 'Files $&', backend };
+
+  it('are described in each language of the pages', () => {
+    const { scopes, translations } = resourceAt('/files', [proposed]) ?? {};
+    expect([scopes, translations?.de, Object.keys(translations ?? {})]).toEqual([
+      {
+        'files:read': 'Use the tools of Files $& that only read',
+        'files:write': 'Use the tools of Files $& that make changes',
+      },
+      {
+        scopes: {
+          'files:read': 'Tools von Files $& verwenden, die nur lesen',
+          'files:write': 'Tools von Files $& verwenden, die etwas ändern',
+        },
+      },
+      ['de', 'fr', 'es', 'ja', 'zh'],
+    ]);
+  });
+
+  it('are translated in a merged server, beside those that an operator described', () => {
+    const scopes = { 'notes:read': 'Read notes' };
+    const all = resourceAt('/all', [
+      proposed,
+      { path: '/notes', backend, scopes },
+      { path: '/all', merges: { files: '/files', notes: '/notes' } },
+    ]);
+    expect([Object.keys(all?.scopes ?? {}), Object.keys(all?.translations.de.scopes ?? {})]).toEqual([
+      ['files:read', 'files:write', 'notes:read'],
+      ['files:read', 'files:write'],
+    ]);
+    const described = { scopes: { 'files:read': 'Read files' } };
+    expect(resourceAt('/files', [{ ...proposed, ...described }])?.translations.de.scopes).toEqual({});
+  });
+});
+
 describe('the stricter limit of a scope', () => {
   const merged = (one: object, other: object, own?: object) =>
     resourceAt('/all', [

@@ -9,6 +9,10 @@ export interface ServerResource {
   readonly resource: string;
   readonly name: string;
   readonly scopes: Readonly<Record<string, string>>;
+  /** Of the proposed scopes. */
+  readonly translations: Readonly<
+    Record<TranslatedTo, { readonly scopes: Readonly<Record<string, string>> }>
+  >;
   /** Conditions for granting a scope. */
   readonly grantableTo?: ScopeLimits;
   /** Claims about users that rules and limits of scopes depend on. */
@@ -27,6 +31,7 @@ export function resourcesOf(servers: readonly GatewayServer[]): readonly ServerR
       resource: server.resource,
       name: server.name,
       scopes,
+      translations: translationsOf([server, ...partsOf(server, servers)], scopes),
       ...(isLimited && { grantableTo }),
       claims: claimsOf([server, ...partsOf(server, servers)], grantableTo),
       revocationDelay: 0,
@@ -102,9 +107,39 @@ function limitsOf(
 }
 
 /** Without rules, reading and everything else are two scopes. */
-function proposedScopes({ id, name }: Pick<GatewayServer, 'id' | 'name'>): Readonly<Record<string, string>> {
-  return {
-    [`${id}:read`]: `Use the tools of ${name} that only read`,
-    [`${id}:write`]: `Use the tools of ${name} that make changes`,
-  };
+const PROPOSED = {
+  en: ['Use the tools of {name} that only read', 'Use the tools of {name} that make changes'],
+  de: ['Tools von {name} verwenden, die nur lesen', 'Tools von {name} verwenden, die etwas ändern'],
+  fr: [
+    'Utiliser les outils de {name} qui ne font que lire',
+    'Utiliser les outils de {name} qui font des modifications',
+  ],
+  es: ['Usar las herramientas de {name} que solo leen', 'Usar las herramientas de {name} que hacen cambios'],
+  ja: ['{name} の読み取り専用ツールを使用する', '{name} の変更を行うツールを使用する'],
+  zh: ['使用 {name} 中只读取数据的工具', '使用 {name} 中会进行更改的工具'],
+} as const;
+
+/** The languages of the pages, without the one of the scopes themselves. */
+type TranslatedTo = Exclude<keyof typeof PROPOSED, 'en'>;
+
+function proposedScopes(
+  { id, name }: Pick<GatewayServer, 'id' | 'name'>,
+  language: keyof typeof PROPOSED = 'en',
+): Readonly<Record<string, string>> {
+  const [reading, changing] = PROPOSED[language].map((sentence) => sentence.replace('{name}', () => name));
+  return { [`${id}:read`]: reading ?? '', [`${id}:write`]: changing ?? '' };
+}
+
+/** Translations of the scopes that are proposed: what an operator has written is in the language of the operator. */
+function translationsOf(
+  servers: readonly GatewayServer[],
+  scopes: Readonly<Record<string, string>>,
+): ServerResource['translations'] {
+  const proposing = servers.filter((server) =>
+    Object.entries(proposedScopes(server)).every(([scope, sentence]) => scopes[scope] === sentence),
+  );
+  const to = (language: TranslatedTo) => ({
+    scopes: Object.assign({}, ...proposing.map((server) => proposedScopes(server, language))),
+  });
+  return { de: to('de'), fr: to('fr'), es: to('es'), ja: to('ja'), zh: to('zh') };
 }
