@@ -550,6 +550,18 @@ export const scenes: readonly Scene[] = [
     open: async (page, _context, { reset }) => void (await page.goto(reset)),
   },
   {
+    name: 'reset-link-used',
+    fresh: true,
+    gallery: 'both',
+    open: async (page, _context, { issuer }) => void (await page.goto(`${issuer}/reset?token=used`)),
+  },
+  {
+    name: 'sign-in-after-reset',
+    fresh: true,
+    open: async (page, _context, { issuer }) =>
+      void (await page.goto(`${issuer}/login?to=account&news=reset`)),
+  },
+  {
     name: 'forgotten-password',
     fresh: true,
     open: async (page, _context, { issuer }) =>

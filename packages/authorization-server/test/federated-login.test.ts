@@ -290,6 +290,14 @@ describe('a federated login', () => {
     };
     const refused = await openCallback(t.visitor, callback);
     expect([refused.status, textOf(refused)]).toEqual([403, expect.stringContaining('not allowed')]);
+    // The provider, where the user is still signed in, has to let another one sign in.
+    expect(refused.html).toContain('href="/login?to=connections&amp;again=yes"');
+    const again = await t.visitor.open('/login?to=connections&again=yes');
+    const other = await t.visitor.submit(again, {}, '/login/files');
+    expect([left, other.left].map((url) => url?.searchParams.get('prompt'))).toEqual([
+      'consent',
+      'login consent',
+    ]);
     await until(async () => (await Promise.all(files.given.map(files.isLive))).every((stands) => !stands));
     expect((await t.visitor.open('/connections')).path).toMatch(/^\/login/);
   });

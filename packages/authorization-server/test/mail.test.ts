@@ -165,9 +165,28 @@ describe('a forgotten password', () => {
     const second = await accountLinkPathOf(t, 'reset');
     expect(await Promise.all([byAdministrator, first, second].map(statusOf))).toEqual([200, 403, 200]);
     const owner = t.newVisitor();
-    expect((await owner.submit(await owner.open(byAdministrator), CHOSEN)).path).toBe('/account?news=reset');
+    const offered = await owner.open(byAdministrator);
+    expect(textOf(offered)).toContain('your previous ways of signing in will stop working');
+    expect((await owner.submit(offered, CHOSEN)).path).toBe('/account?news=reset');
     expect(await Promise.all([byAdministrator, second].map(statusOf))).toEqual([403, 403]);
   });
+
+  it.each([
+    ['reset', true, '/login/forgotten?to=account', 'request another link'],
+    ['reset', false, '/login?to=account', 'Ask your administrator for a new one'],
+    ['invitation', true, '/login?to=account', 'Ask your administrator for a new one'],
+  ] as const)(
+    'a %s link that was used leads on, with mail %s to %s',
+    async (purpose, hasMail, path, sentence) => {
+      const t = hasMail ? await setMailScene() : await setScene();
+      const before = t.snapshot();
+      const page = await t.visitor.open(`/${purpose}?token=used`);
+      expect([page.status, textOf(page)]).toEqual([403, expect.stringContaining(sentence)]);
+      expect(t.snapshot()).toBe(before);
+      expect(page.html).toContain(`<a class="button" href="${path.replaceAll('&', '&amp;')}">`);
+      expect((await t.visitor.open(path)).status).toBe(200);
+    },
+  );
 
   it.each([
     ['which is mailed, ends with the mailed one', true, 403],
@@ -209,14 +228,21 @@ describe('a forgotten password', () => {
     const holder = t.newVisitor();
     const page = await holder.open(await accountLinkPathOf(t, purpose));
     expect(page.html).not.toContain('name="credential"');
+    expect(textOf(page).includes('Your authenticator app stays')).toBe(purpose === 'reset');
     const before = t.snapshot();
     expect((await holder.submit(page, { credential: '{}' })).status).toBe(400);
     expect(t.snapshot()).toBe(before);
     t.events.length = 0;
-    expect((await holder.submit(page, CHOSEN)).path).toBe('/login?to=account');
+    const saved = await holder.submit(page, CHOSEN);
+    expect([saved.path, textOf(saved)]).toEqual([
+      '/login?to=account&news=reset',
+      expect.stringContaining('Your new password is saved. Sign in with it and with a code'),
+    ]);
     expect(t.events).toMatchObject([{ type: 'account.link_used', purpose }]);
     expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual([]);
-    const asked = await holder.submit(await holder.open('/login?to=account'), {
+    const login = await holder.open('/login?to=account');
+    expect(textOf(login)).not.toContain('is saved');
+    const asked = await holder.submit(login, {
       email: EMAIL,
       password: CHOSEN.password,
     });

@@ -28,7 +28,7 @@ import {
   until,
 } from './federation-scene.ts';
 import { basic, CLIENTS, claimsOf, ISSUER, MASTER_KEY, RESOURCES, refreshing } from './server-under-test.ts';
-import { requestOf } from './visitor.ts';
+import { requestOf, textOf } from './visitor.ts';
 
 const startLiar = () => startProvider(startMisbehaving, 'files');
 const startHub = () => startProvider(startGithub, 'hub');
@@ -411,6 +411,21 @@ describe('lifetimes and scopes', () => {
     const asked = await t.visitor.open(requestOf({ scope: 'notes:read' }));
     const { left } = await t.visitor.submit(asked, { decision: 'allow' });
     expect(left?.searchParams.get('scope')).toBe('read:user');
+  });
+
+  it('[GW-3P-16] consent says in words what the provider shares with this server, and names other scopes', async () => {
+    const files = await startFiles();
+    const open = async (scopes: readonly string[]) => {
+      const t = await setFederationScene([openId(files, { scopes })]);
+      return textOf(await t.visitor.open(requestOf()));
+    };
+    const page = await open(['openid', 'email', 'groups', 'offline_access', 'files:read']);
+    expect(page).toContain(
+      'Files will share your identity, email, and groups with as.example . as.example will also ask Files for these permissions: files:read',
+    );
+    const least = await open(['openid']);
+    expect(least).toContain('Files will share your identity with as.example .');
+    expect(least).not.toContain('will also ask');
   });
 
   it('[GW-3P-16] issues no scope that the provider token does not cover', async () => {

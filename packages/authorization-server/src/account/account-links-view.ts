@@ -10,6 +10,8 @@ export interface AccountLinkPage {
   /** Token of the one-time link. */
   readonly token: string;
   readonly email: string;
+  /** Whether the account's second factor remains. */
+  readonly keepsCodes: boolean;
   /** `null`: no error. */
   readonly errors: NewPasswordFields['errors'] | null;
   /** Shown above the form. */
@@ -25,7 +27,7 @@ export function accountLinkPage(layout: Layout, page: AccountLinkPage): Markup {
     page.errors === null && page.passkeyError === null ? heading : layout.text('link.failed-title'),
     html`<div class="head">
 <h1>${heading}</h1>
-<p>${layout.text(`link.${page.purpose}.why`)}</p>
+<p>${layout.text(page.purpose === 'reset' && page.keepsCodes ? 'link.reset.why-codes' : `link.${page.purpose}.why`)}</p>
 </div>
 ${page.passkeyError !== null && html`<p class="wrong" role="alert">${page.passkeyError}</p>`}
 <div class="ways">

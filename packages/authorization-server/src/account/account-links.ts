@@ -76,8 +76,10 @@ export function createAccountLinkRoutes(
   ): Promise<HttpResponse> => {
     const { token, record, account } = link;
     // A passkey would sign in without the code.
-    const offered = (await needsCode(link)) ? null : passkeys;
+    const keepsCodes = await needsCode(link);
+    const offered = keepsCodes ? null : passkeys;
     const page = accountLinkPage(layout, {
+      keepsCodes,
       purpose: record.purpose,
       token,
       email: account.email,
@@ -89,8 +91,18 @@ export function createAccountLinkRoutes(
     return respondPage(page, { status, script: true });
   };
 
+  /** Where mail is sent, users help themselves to another reset link. */
+  const showUsed = ({ errors, layout }: PageContext, purpose: AccountLinkRecord['purpose']) =>
+    purpose === 'reset' && options.sendsMail
+      ? errors.show('/reset', 'used-reset-link', {
+          action: { label: layout.text('sign-in.forgotten'), href: '/login/forgotten?to=account' },
+        })
+      : errors.show(`/${purpose}`, 'used-link', {
+          action: { label: layout.text('sign-in.submit'), href: loginPath('account') },
+        });
+
   const use = async (
-    { context: { errors }, request, connection, link }: LinkUse,
+    { context, request, connection, link }: LinkUse,
     chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
   ) => {
     const { token, record, account } = link;
@@ -100,14 +112,14 @@ export function createAccountLinkRoutes(
     const losesCodes = !redeemed.keepsSecondFactor && (await factors.isEnabled(accountId));
     // Point of no return: the link is used, and all other credentials are removed.
     if (!(await store.redeemAccountLink(record.hash, redeemed, clock()))) {
-      return errors.show(`/${record.purpose}`, 'used-link');
+      return showUsed(context, record.purpose);
     }
     events({ type: 'account.link_used', accountId, purpose: record.purpose });
     if (losesCodes) events({ type: 'second_factor.disabled', accountId });
     for (const { id } of known) events({ type: 'passkey.removed', accountId, passkeyId: id });
     if (record.purpose === 'reset' && chosen.passkey !== null)
       events({ type: 'passkey.added', accountId, passkeyId: chosen.passkey.id });
-    if (await needsCode(link)) return respondRedirect(loginPath('account'));
+    if (await needsCode(link)) return respondRedirect(`${loginPath('account')}&news=reset`);
     const changed = { ...account, passwordHash: chosen.passwordHash };
     const started = await sessions.start(request, connection, changed, { methods: PASSWORD_ALONE });
     if (started === null) return respondRedirect(loginPath('account'));
@@ -138,9 +150,7 @@ export function createAccountLinkRoutes(
   const routesOf = (purpose: AccountLinkRecord['purpose']): readonly Route[] => [
     pages.route('GET', `/${purpose}`, async (context, request) => {
       const link = await findLink(pages, readParameters(queryOf(request)).one('token'));
-      return link?.record.purpose === purpose
-        ? show(context, link, null)
-        : context.errors.show(`/${purpose}`, 'used-link');
+      return link?.record.purpose === purpose ? show(context, link, null) : showUsed(context, purpose);
     }),
 
     pages.route('POST', `/${purpose}`, async (context, request, connection) => {
@@ -148,7 +158,7 @@ export function createAccountLinkRoutes(
       const form = await readFormBody(request);
       if (isCrossSiteForm(request, options.issuer)) return errors.show(`/${purpose}`, 'stale-form');
       const link = await findLink(pages, form.one('token'));
-      if (link?.record.purpose !== purpose) return errors.show(`/${purpose}`, 'used-link');
+      if (link?.record.purpose !== purpose) return showUsed(context, purpose);
       const credential = form.one('credential');
       const given = { context, request, connection, link };
       return credential === undefined ? usePassword(given, form) : usePasskey(given, credential);

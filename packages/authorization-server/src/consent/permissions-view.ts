@@ -164,26 +164,33 @@ const IDENTITY_SCOPES = [
   'user:email',
   'read_user',
   'offline_access',
+  'groups',
 ];
 
 /** What the protected server learns about the user. */
 export function sharedClaims(layout: Layout, { sharedClaims: claims, server }: ConsentPermissions): Markup {
   if (claims.length === 0) return html``;
-  const names = (['identity', ...claims] as const).map((claim) => layout.text(`consent.claim.${claim}`));
-  const listed = new Intl.ListFormat(layout.language).format(names);
-  return html`<p class="fact">${layout.say('consent.share-claims', { server: html`<bdi>${server.name}</bdi>`, claims: listed })}</p>`;
+  return html`<p class="fact">${layout.say('consent.share-claims', { server: html`<bdi>${server.name}</bdi>`, claims: listClaims(layout, claims) })}</p>`;
 }
 
-/** What this server will get at the identity provider. */
+function listClaims(layout: Layout, claims: readonly UserClaim[]): string {
+  const names = (['identity', ...claims] as const).map((claim) => layout.text(`consent.claim.${claim}`));
+  return new Intl.ListFormat(layout.language).format(names);
+}
+
+/** What the authorization server will get at the identity provider. */
 export function upstreamScopes(layout: Layout, { identityProvider }: ConsentPermissions): Markup {
   if (identityProvider === undefined || identityProvider.scopes.length === 0) return html``;
   const { name, scopes } = identityProvider;
   const others = scopes.filter((scope) => !IDENTITY_SCOPES.includes(scope));
   const rights = html`${others.map((scope, index) => html`${index > 0 && ', '}<code>${scope}</code>`)}`;
   const provider = html`<bdi>${name}</bdi>`;
-  const sharesEmail = scopes.some((scope) => scope.includes('email'));
-  return html`<p class="fact">${layout.text(sharesEmail ? 'consent.share-email' : 'consent.share')}${
-    others.length > 0 && html` ${layout.say('consent.provider-scopes', { provider, rights })}`
+  const operator = html`<bdi>${layout.serverName}</bdi>`;
+  const shared = (['email', 'groups'] as const).filter((claim) =>
+    scopes.some((scope) => (claim === 'email' ? scope.includes(claim) : scope === claim)),
+  );
+  return html`<p class="fact">${layout.say('consent.provider-shares', { provider, operator, claims: listClaims(layout, shared) })}${
+    others.length > 0 && html` ${layout.say('consent.provider-scopes', { provider, operator, rights })}`
   }</p>`;
 }
 

@@ -32,6 +32,7 @@ const reasons: Readonly<Partial<Record<ErrorPage, string>>> = {
   'unknown-approval': 'the approval has ended, or is not for the user who is signed in',
   'stale-form': 'the form was sent by another site, or its CSRF token does not match or has expired',
   'used-link': 'the link was used, has expired, or was replaced by a newer one',
+  'used-reset-link': 'the link was used, has expired, or was replaced by a newer one',
   'used-sign-in-link': 'the link was used or has expired, or another browser requested it',
   'used-connect-link': 'the link was used, has expired, or its grant or backend is gone',
   'unknown-app': 'the client was removed or disabled meanwhile',

@@ -131,7 +131,12 @@ async function rejectCallback(
     return rejectTransaction(context, transaction, error);
   if (cause instanceof IdentityProviderError) return showLoginError(context, callback, cause);
   if (error.status >= 500 || error.code === 'invalid_request') throw cause;
-  return context.errors.show(`/callback/${identityProvider.id}`, 'login-not-allowed');
+  // The provider's session is still that user's.
+  const action = {
+    label: context.layout.text('code.other'),
+    href: loginPath(returnToOf(callback.login), true),
+  };
+  return context.errors.show(`/callback/${identityProvider.id}`, 'login-not-allowed', { action });
 }
 
 /** The login failed, and there is no client to send an error to. */

@@ -26,12 +26,13 @@ type HandleForm = (visit: LoginVisit & { readonly form: Parameters }) => Promise
 export function loginPageRoute(
   pages: PageRouter,
   path: string,
-  handle: (context: PageContext, loginTarget: LoginTarget) => Promise<HttpResponse>,
+  handle: (context: PageContext, loginTarget: LoginTarget, parameters: Parameters) => Promise<HttpResponse>,
 ): Route {
   return pages.route('GET', path, async (context, request) => {
-    const loginTarget = await findLoginTarget(context, request, readParameters(queryOf(request)));
+    const parameters = readParameters(queryOf(request));
+    const loginTarget = await findLoginTarget(context, request, parameters);
     if ('missing' in loginTarget) return context.errors.showMissing('/login', loginTarget);
-    return handle(context, loginTarget);
+    return handle(context, loginTarget, parameters);
   });
 }
 

@@ -1,6 +1,6 @@
 /** The login page: e-mail and password, passkey and identity providers, and what the user logs in for. */
 import { html } from 'hono/html';
-import type { AccountSection } from '../ui/account-tabs.ts';
+import { type AccountSection, statusMessage } from '../ui/account-tabs.ts';
 import {
   formField,
   hiddenFields,
@@ -41,6 +41,8 @@ export interface LoginPage {
   readonly passwordError: string | null;
   /** Shown above the form. */
   readonly otherError: string | null;
+  /** Whether a new password has just been saved, for an account with a second factor. */
+  readonly isReset: boolean;
   /**
    * Local accounts: none; unlikely, because none has been created and there are identity providers; impossible, because there is no
    * account at all and no other way; or possible.
@@ -80,6 +82,7 @@ export function loginPage(layout: Layout, page: LoginPage): Markup {
 <h1>${layout.text('sign-in.title')}</h1>
 <p>${describePurpose(layout, page.purpose)}</p>
 </div>
+${statusMessage(page.isReset ? layout.text('sign-in.reset') : null)}
 ${otherError !== null && html`<p class="wrong" role="alert">${otherError}</p>`}
 ${
   asksFirst && localLogin === 'unlikely'

@@ -25,10 +25,11 @@ interface LoginErrors extends Omit<FormError, 'message'> {
   readonly otherError?: string;
 }
 
-/** An address that was typed alone. */
-interface TypedAddress {
+/** An address that was typed alone, and whether a link has just been used for a new password. */
+interface Shown {
   readonly email: string;
   readonly likely: LikelyMethod;
+  readonly isReset: boolean;
 }
 
 export function createLoginRoutes(
@@ -54,7 +55,7 @@ export function createLoginRoutes(
     { layout }: PageContext,
     loginTarget: LoginTarget,
     formError: LoginErrors | null,
-    { email = formError?.email ?? '', likely = 'password' }: Partial<TypedAddress> = {},
+    { email = formError?.email ?? '', likely = 'password', isReset = false }: Partial<Shown> = {},
   ): Promise<HttpResponse> => {
     const page = loginPage(layout, {
       purpose: loginTarget.purpose,
@@ -63,6 +64,7 @@ export function createLoginRoutes(
       email,
       passwordError: formError?.passwordError ?? null,
       otherError: formError?.otherError ?? null,
+      isReset,
       localLogin: await findLocalLogin(),
       likely,
       restartPath: loginTarget.restartPath,
@@ -81,8 +83,10 @@ export function createLoginRoutes(
     show(context, loginTarget, { email: '', passwordError: null, otherError: message, status: 400 });
 
   return [
-    loginPageRoute(pages, '/login', (context, loginTarget) =>
-      loginTarget.isSignedIn ? loginTarget.resume() : show(context, loginTarget, null),
+    loginPageRoute(pages, '/login', (context, loginTarget, parameters) =>
+      loginTarget.isSignedIn
+        ? loginTarget.resume()
+        : show(context, loginTarget, null, { isReset: parameters.one('news') === 'reset' }),
     ),
 
     ...createAsideRoutes(pages),

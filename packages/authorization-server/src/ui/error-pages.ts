@@ -32,6 +32,7 @@ const PAGES = {
   busy: [503, 'later'],
   failed: [500, 'later'],
   'used-connect-link': [403, 'you', ['error.used-link', 'error.used-link.1', 'error.used-connect-link.2']],
+  'used-reset-link': [403, 'you', ['error.used-link', 'error.used-link.1', 'error.used-reset-link.2']],
   'used-sign-in-link': [403, 'you', ['error.used-link', 'error.used-link.1', 'error.used-sign-in-link.2']],
   'login-declined': [403, 'you', ['sign-in.failed-title', 'sign-in.provider-refused']],
   'response-too-long': [413, 'later', textsOf('provider-error')],
