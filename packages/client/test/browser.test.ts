@@ -24,7 +24,7 @@ describe.each(platforms)('on %s', (platform) => {
         platform,
       });
       await browser.open(url);
-      expect(started).toEqual([[expect.stringMatching(/^(xdg-open|open|rundll32)$/), url, false]]);
+      expect(started).toEqual([[expect.stringMatching(/^(xdg-open|open|.*\\rundll32\.exe)$/), url, false]]);
     }
   });
 
@@ -55,6 +55,13 @@ describe.each(platforms)('on %s', (platform) => {
     const browser = createSystemBrowser({ start: async (program) => void started.push(program), platform });
     await expect(browser.open(url)).rejects.toMatchObject({ code: 'authorization_url_refused' });
     expect(started).toEqual([]);
+  });
+});
+
+it('T144 starts rundll32 by its absolute path, because Windows looks for a name in the working directory first', () => {
+  expect(openerCommand('https://a.example/x', 'win32')).toEqual({
+    program: expect.stringMatching(/^[A-Z]:\\.*\\System32\\rundll32\.exe$/),
+    arguments: ['url.dll,FileProtocolHandler', 'https://a.example/x'],
   });
 });
 

@@ -16,8 +16,11 @@ type StartProcess = (program: string, args: readonly string[], options: SpawnOpt
 /** Openers by platform; each receives the URL as a separate argument after these. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, OpenerCommand>>> = {
   darwin: { program: 'open', arguments: [] },
-  // No shell: the protocol handler gets the argument unchanged.
-  win32: { program: 'rundll32', arguments: ['url.dll,FileProtocolHandler'] },
+  // No shell: the protocol handler gets the argument unchanged. Windows would look for a name in the working directory first.
+  win32: {
+    program: `${process.env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\rundll32.exe`,
+    arguments: ['url.dll,FileProtocolHandler'],
+  },
 };
 
 /**
@@ -37,7 +40,7 @@ export function openerCommand(url: string, platform: NodeJS.Platform): OpenerCom
 
 /** Options of the system's browser. */
 export interface SystemBrowserOptions {
-  /** Environment of the opener; its `PATH` decides which one runs. By default that of the process. */
+  /** Environment of the opener; its `PATH` decides which one runs, except on Windows. By default that of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly start?: StartProcess;
   readonly platform?: NodeJS.Platform;
