@@ -1,4 +1,5 @@
 /** The loopback receiver: which requests it accepts, how it responds, and when it closes. */
+import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -167,6 +168,28 @@ describe('the loopback listener', () => {
     expect(await open(once)).toEqual([404, undefined, true]);
     for (let time = 0; time < 2; time += 1) expect(await open(short)).toEqual([302, target, false]);
   });
+
+  it.each([
+    ['sends nothing', ''],
+    ['sends half a request', 'GET / HTTP/1.1\r\nhost: x\r\n'],
+  ])(
+    'T119 closes a connection that %s, after the page was sent, so that the program can end',
+    async (_what, start) => {
+      const reception = await listen();
+      const idle = connect({ host: '127.0.0.1', port: portOf(reception) });
+      await once(idle, 'connect');
+      idle.write(start);
+      const arriving = reception.waitForRedirect('s1', Promise.resolve());
+      const page = ask(portOf(reception), '/callback?code=c&state=s1');
+      const { respond: finish } = await arriving;
+      await finish({ ok: true, message: 'Done.' });
+      expect(idle.destroyed).toBe(false);
+      const closed = once(idle, 'close');
+      await reception.close();
+      await closed;
+      expect(await page).toMatchObject({ status: 200, body: expect.stringContaining('Done.') });
+    },
+  );
 
   it('prefers a registered port, and uses another one when it is taken', async () => {
     const first = await listen();

@@ -132,7 +132,8 @@ function receive(server: Server, path: string, timeout: number): RedirectListene
       clearTimeout(timer);
       reject(new ClientError('cancelled', 'The sign-in was cancelled.'));
       server.close();
-      server.closeIdleConnections();
+      // Also those without a whole request, which would delay the end of the program. Responses have been sent.
+      server.closeAllConnections();
     },
   };
 }
