@@ -123,6 +123,11 @@ describe('the self-check', () => {
   it('the self-check runs at each start and reports its result', async () => {
     await expect.poll(() => server.output()).toContain('self_check.passed');
     expect(server.errors()).not.toContain('self-check');
+    const [before = '', during = ''] = (server.output().split('self_check.passed')[0] ?? '').split(
+      'self_check.started expected="rejected requests, of this server itself"',
+    );
+    expect(before).not.toContain('request.rejected');
+    expect(during).toContain('request.rejected');
     proxy = at('/token', 404);
     await server.restart();
     await expect.poll(() => server.errors()).toContain(`self-check: ${url}/token responds with 404`);
