@@ -14,7 +14,7 @@ export interface ServedServer extends Readonly<Omit<RunningBackend, 'catalogue' 
 }
 
 /** What decides about the requests of a server, and filters its responses. */
-export type ServedControl = Omit<ServerControl, 'filter'>;
+export type ServedControl = Omit<ServerControl, 'filter' | 'decideMethod'>;
 
 /** The connections, processes, sessions and lists of tools of one backend. */
 export interface RunningBackend {

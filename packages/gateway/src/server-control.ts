@@ -1,6 +1,11 @@
 /** What a server allows: its rules and its reviewed tools decide about calls, and filter its lists. */
 import { isMembers, type JsonFields } from '@portcullis/http';
-import type { CompileCondition, ToolAnnotations } from '@portcullis/policy';
+import {
+  type CompileCondition,
+  NO_ARGUMENTS,
+  type PolicyDecision,
+  type ToolAnnotations,
+} from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/protocol';
 import type { ExternalPolicy } from './authzen/external-policy.ts';
 import type { Catalogue, ReviewedList, ToolCatalogue } from './catalogue/catalogue.ts';
@@ -92,6 +97,8 @@ interface OperationControl {
     body: DecidedBody,
     credential: BackendCredential,
   ): UnapprovedCall | null | Promise<UnapprovedCall | null>;
+  /** The decision about a message that names nothing, such as the request for a list or a stream. */
+  decideMethod(method: string, request: OwnedRequest): PolicyDecision['kind'];
   /**
    * Whether a message of the backend may be sent to a caller: not the change of a resource that the rules hide, as lists do.
    */
@@ -154,6 +161,10 @@ export function createOperationControl(
       if (external !== null) return decideWith(external, request, body, tools);
       if (tools instanceof Promise) return tools.then((later) => decideBy(request, body, later));
       return decideBy(request, body, tools);
+    },
+    decideMethod(method, request) {
+      const operation = { method, tool: null, prompt: null, resource: null };
+      return policy.decide(accessRequest(operation, request, null, NO_ARGUMENTS)).kind;
     },
     mayReport(message, request) {
       const reported = reportedOperation(message);

@@ -1,4 +1,5 @@
 /** Merged servers: names, rules, approvals and failures of their parts. */
+import type { ServerResponse } from 'node:http';
 import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { GatewayServerOptions } from '../src/options.ts';
@@ -25,7 +26,7 @@ const tools = [
 
 /** `/all` merges a server over HTTP, whose tool `delete_file` is never allowed, and one over stdio. */
 async function setUp(rules: Partial<GatewayServerOptions> = {}) {
-  const state = { tools, isDown: false };
+  const state = { tools, isDown: false, hasStreams: false, streams: [] as ServerResponse[] };
   const resultOf = (method: string, { name, uri }: { readonly name?: string; readonly uri?: string }) => {
     if (method === 'initialize')
       return {
@@ -46,6 +47,10 @@ async function setUp(rules: Partial<GatewayServerOptions> = {}) {
   };
   const backend = await startBackend(({ method: verb, body }, response) => {
     if (state.isDown) return void response.socket?.destroy();
+    if (verb === 'GET' && state.hasStreams) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      return void state.streams.push(response);
+    }
     if (verb !== 'POST') return void response.writeHead(405).end();
     const { id, method, params = {} } = JSON.parse(body || '{}');
     if (id === undefined) return void response.writeHead(202).end();
@@ -341,6 +346,88 @@ describe('a merged server', () => {
       if (text.includes('roots/list')) break;
     }
     expect(text).toContain('roots/list');
+  });
+
+  describe('between calls', () => {
+    const WRITER = ALICE;
+    const FILES_READER = 'alice_inspector_files.read_tiny.read_tiny.write';
+    const REPORTED = [
+      { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'error', data: 'for writers' } },
+      { jsonrpc: '2.0', method: 'notifications/prompts/list_changed' },
+      { jsonrpc: '2.0', id: 'r1', method: 'roots/list' },
+    ];
+
+    /** A session whose part reports to a stream that another token has opened. @returns what the stream has */
+    async function report(opener: string, reader: string, isStateless = false) {
+      const { open, state, backend, gateway } = await setUp({
+        scopes: { 'files:read': 'Read', 'files:write': 'Write' },
+        tools: { '*': ['files:read'] },
+        // Without review, the gateway opens no sessions of its own.
+        review: 'auto',
+        methods: { 'subscriptions/listen': ['files:write'] },
+      });
+      state.hasStreams = true;
+      const statelessly = (user: string, method: string, params = {}) =>
+        sendStateless(gateway, user, method, params, '/all');
+      const changes = { promptsListChanged: true, toolsListChanged: true };
+      const listen = async () => {
+        if (isStateless) {
+          await (await statelessly(opener, 'tools/list')).text();
+          const stream = await statelessly(reader, 'subscriptions/listen', { notifications: changes });
+          const change = async () =>
+            (await statelessly(opener, 'tools/call', { name: 'tiny__change' })).text();
+          return { stream, change };
+        }
+        const { session, toolNames, call } = await open(opener);
+        await toolNames();
+        const headers = { 'mcp-session-id': session };
+        const stream = await gateway.send(reader, { path: '/all', method: 'GET', headers });
+        return { stream, change: () => call('tiny__change') };
+      };
+      const { stream, change } = await listen();
+      expect(stream.status).toBe(200);
+      await expect.poll(() => state.streams.length).toBe(1);
+      for (const message of REPORTED) state.streams[0]?.write(`data: ${JSON.stringify(message)}\n\n`);
+      const responses = () => backend.received.filter(({ body }) => body.includes('"id":"r1"'));
+      let text = '';
+      const read = async () => {
+        for await (const chunk of stream.body ?? []) {
+          text += Buffer.from(chunk).toString();
+          if (text.includes('tools/list_changed')) break;
+        }
+      };
+      const reading = read();
+      await expect.poll(() => text.includes('roots/list') || responses().length > 0).toBe(true);
+      await change();
+      await reading;
+      return { text, responses: responses().map(({ body }) => JSON.parse(body)), gateway };
+    }
+
+    it.each([WRITER, FILES_READER])(
+      'reports nothing of a part to a token that the part refuses a stream, and refuses what it asks; opened by %s',
+      async (opener) => {
+        const { text, responses, gateway } = await report(opener, FILES_READER);
+        expect(text).not.toMatch(/for writers|roots\/list|prompts/);
+        expect(responses).toMatchObject([{ error: { code: -32_601 } }]);
+        expect((await gateway.send(FILES_READER, { path: '/files', method: 'GET' })).status).toBe(403);
+      },
+    );
+
+    it.each([WRITER, FILES_READER])(
+      'reports what a part sends to a token that may open a stream of the part; opened by %s',
+      async (opener) => {
+        const { text, responses } = await report(opener, WRITER);
+        expect(text).toContain('for writers');
+        expect([text.includes('roots/list'), responses]).toEqual([true, []]);
+      },
+    );
+
+    it('reports nothing of a part in a subscription without a session that the part refuses', async () => {
+      for (const opener of [WRITER, FILES_READER]) {
+        expect((await report(opener, FILES_READER, true)).text).not.toContain('prompts/list_changed');
+        expect((await report(opener, WRITER, true)).text).toContain('prompts/list_changed');
+      }
+    });
   });
 
   it('is a resource of its own: a token of a part is refused there, and its session at the part', async () => {

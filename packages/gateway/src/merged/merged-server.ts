@@ -24,16 +24,8 @@ import type { CredentialSource } from '../credentials/credential-source.ts';
 import { countCall } from '../http/slots.ts';
 import { MAX_LIST_PAGES } from '../limits.ts';
 import { LISTS } from '../messages/check-responses.ts';
-import { MessageError } from '../messages/message-error.ts';
-import { WITHOUT_TARGET } from '../messages/read-message.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
-import {
-  checkForbidden,
-  forbidden,
-  PolicyError,
-  type UnapprovedCall,
-  unknownTool,
-} from '../policy/check-messages.ts';
+import { checkForbidden, forbidden, type UnapprovedCall, unknownTool } from '../policy/check-messages.ts';
 import { compilePolicy } from '../policy/compile-policy.ts';
 import { LISTEN, reportedOperation } from '../policy/streams.ts';
 import type { RunningBackend, ServedControl } from '../served-server.ts';
@@ -91,6 +83,9 @@ export function createMergedControl(
     },
     editResponse: (message) => message,
     mayReport(message, { principal, network }) {
+      const reporter: RunningBackend | undefined = Object(message)[REPORTER];
+      const decision = reporter?.control.decideMethod(LISTEN, requestOf(reporter, principal, network));
+      if (decision !== undefined && decision !== 'allow') return false;
       const uri = reportedOperation(message)?.resource ?? null;
       if (uri === null) return true;
       const found = splitUri(uri);
@@ -116,6 +111,9 @@ function publicRulesOf(parts: MergedParts): AccessRules {
     methods: null,
   };
 }
+
+/** The member of a message that belongs to no request: its rules say who receives it. Copies of the message have it as well. */
+const REPORTER: unique symbol = Symbol('reporter');
 
 type PartMessages = readonly (readonly [RunningBackend, ScannedMessage])[];
 
@@ -167,6 +165,9 @@ export function createMergedBackend(
     close: async () => void (await Promise.all([...sessions].map((session) => session.close()))),
   };
 }
+
+/** Decisions that no scope and no sign-in changes. */
+const FORBIDDEN: ReadonlySet<string> = new Set(['deny', 'challenge']);
 
 /** Who sends a message, from where. */
 type Sender = Pick<Call, 'network' | 'principal'>;
@@ -272,7 +273,7 @@ class MergedSession implements BackendSession {
     const part = this.#partOf(prefix);
     const { principal = this.#principal } = call;
     if (isAnonymous(principal) && !hasPublicOperations(part.server)) return [];
-    if (!(await this.#allows(prefix, method, call))) return [];
+    if (!this.#allows(prefix, method, call)) return [];
     const request = requestOf(part, principal, call.network);
     const entries: unknown[] = [];
     let cursor: unknown;
@@ -291,22 +292,9 @@ class MergedSession implements BackendSession {
   }
 
   /** Whether the rules of a member allow a message that names nothing, and goes to all members. */
-  async #allows(
-    prefix: string,
-    method: string,
-    { network, principal = this.#principal }: Sender,
-  ): Promise<boolean> {
-    const { server, control } = this.#partOf(prefix);
-    const message = { ...WITHOUT_TARGET, kind: 'request', id: null, method, at: 0 } as const;
-    const body = { isBatch: false, messages: [message], length: 0, bytes: null };
-    const request = requestOf({ server }, principal, network);
-    const credential = await this.#credentials.for(principal, server);
-    try {
-      return (await control.decide(request, body, credential)) === null;
-    } catch (error) {
-      if (error instanceof MessageError || error instanceof PolicyError) return false;
-      throw error;
-    }
+  #allows(prefix: string, method: string, { network, principal = this.#principal }: Sender): boolean {
+    const part = this.#partOf(prefix);
+    return part.control.decideMethod(method, requestOf(part, principal, network)) === 'allow';
   }
 
   /** Sends to the open members whose rules allow it; a failing one does not affect the others. */
@@ -317,7 +305,7 @@ class MergedSession implements BackendSession {
   ): Promise<void> {
     await Promise.allSettled(
       [...this.#opened.keys()].map(async (prefix) => {
-        if (await this.#allows(prefix, method, call)) await send(prefix);
+        if (this.#allows(prefix, method, call)) await send(prefix);
       }),
     );
   }
@@ -358,16 +346,13 @@ class MergedSession implements BackendSession {
 
   async #open(prefix: string): Promise<BackendSession> {
     const part = this.#partOf(prefix);
-    const mayListen = await this.#allows(prefix, LISTEN, {});
     const request = requestOf(part, this.#principal);
     const session = await part.path.open(request, this.#initialize, this.#isShared);
     session.listen((message) => {
-      if (!mayListen) {
-        // The client receives nothing of it, and the member must not wait.
-        if (isRequest(message)) void refuseServerRequest(session, message.id);
-        return;
-      }
-      const received = this.#receive(prefix, message);
+      // The member must not wait for what none of its client's tokens can receive.
+      if (isRequest(message) && FORBIDDEN.has(part.control.decideMethod(LISTEN, request)))
+        return void refuseServerRequest(session, message.id);
+      const received = { ...this.#receive(prefix, message), [REPORTER]: part };
       for (const receive of this.#receivers) receive(received);
     });
     // The next request opens another one.

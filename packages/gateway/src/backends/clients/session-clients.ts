@@ -19,6 +19,7 @@ import type { LiveSession } from './live-session.ts';
 import { createReply, endWithError, filterReply, type Reply } from './reply.ts';
 import { type EditResponse, type MayReport, servePost } from './session-requests.ts';
 import { createSessionTable, type OpenBackend, refuse, type SessionTable } from './session-table.ts';
+import { refuseServerRequest } from './waiting-calls.ts';
 
 export interface ClientsOptions {
   readonly sealer: Sealer;
@@ -77,18 +78,18 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
 
   function replyOf(
     request: GatewayRequest,
-    { events, initialize: { protocolVersion } }: LiveSession,
+    session: LiveSession,
     stream: ClientStream,
     requests: readonly Message[],
   ): Reply {
     const { outgoing, owner } = request;
     const identifiers = new MessageHandles(sealer, owner, () => readOperation(requests));
     const names = {
-      of: (message: Message | null) => events.add(stream, message),
-      isPrimed: protocolVersion >= FIRST_WITH_PRIMED_STREAMS,
+      of: (message: Message | null) => session.events.add(stream, message),
+      isPrimed: session.initialize.protocolVersion >= FIRST_WITH_PRIMED_STREAMS,
     };
     const reply = createReply(outgoing, names, (message) => identifiers.seal(message));
-    return filterReply(reply, (message) => mayReport(message, request));
+    return filterReply(reply, (message) => mayReport(message, request) || refuseUnreported(session, message));
   }
 
   /** Sends the messages that the client has missed, and continues their stream. */
@@ -111,6 +112,16 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
     if (isOver(session, stream)) reply.end(null);
     else request.outgoing.once('close', session.attach(stream, reply));
   }
+}
+
+/** The backend must not wait for the response to a request that its client does not receive. @returns `false` */
+function refuseUnreported(session: LiveSession, message: Message): false {
+  if (isRequest(message))
+    void session.connect().then(
+      (connection) => refuseServerRequest(connection, message.id),
+      () => undefined,
+    );
+  return false;
 }
 
 /** Whether it was the stream of requests that have ended. */
