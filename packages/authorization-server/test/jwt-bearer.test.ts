@@ -377,6 +377,7 @@ describe('an ID-JAG of an identity provider', () => {
     const before = t.snapshot();
     const { status, body } = await t.redeem(await t.idp.idJag(claims), form);
     expect([status, body['error']]).toEqual([400, error]);
+    expect(body['error_description']).not.toContain('does not protect');
     expect(t.snapshot()).toBe(before);
   });
 

@@ -79,6 +79,14 @@ describe('max_age', () => {
     expect(claims['auth_time']).toBe(t.clock.now);
   });
 
+  it('accepts a max_age of any length, which no session exceeds', async () => {
+    const t = await setScene();
+    await decide(t.visitor, requestOf());
+    t.clock.now += 300;
+    for (const max_age of ['9999999999', '99999999999', '9'.repeat(400)])
+      expect(await open(t, { max_age })).toBe('/consent');
+  });
+
   it('with prompt=none, a session that is too old gets login_required', async () => {
     const t = await setScene();
     await decide(t.visitor, requestOf());

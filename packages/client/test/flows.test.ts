@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { sanitizeText } from '../src/index.ts';
-import { calls, createWorld } from './support/world.ts';
+import { calls, createWorld, refusal } from './support/world.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -115,6 +115,36 @@ describe('Profile B and later: the server names its authorization server', () =>
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
     expect(world.user.opened).toHaveLength(1);
     expect(world.as.asked('/token')[1]?.form.get('grant_type')).toBe('refresh_token');
+  });
+});
+
+describe('the endpoint for pushed authorization requests', () => {
+  it.each([
+    { given: { status: 500 }, code: 'temporarily_unavailable' },
+    { given: refusal('temporarily_unavailable'), code: 'temporarily_unavailable' },
+    { given: refusal('invalid_request'), code: 'token_refused' },
+  ])('is named by the error about it, and not the token endpoint: $given', async ({ given, code }) => {
+    const world = await createWorld();
+    const { origin } = world.as;
+    world.as.on('GET /.well-known/oauth-authorization-server', {
+      body: {
+        issuer: origin,
+        authorization_endpoint: `${origin}/authorize`,
+        token_endpoint: `${origin}/token`,
+        registration_endpoint: `${origin}/register`,
+        pushed_authorization_request_endpoint: `${origin}/par`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+      },
+    });
+    world.as.on('POST /par', given);
+    const error: unknown = await world
+      .client()
+      .signIn()
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code, message: expect.stringContaining(`${origin}/par`) });
+    expect(String(error)).not.toContain('token');
+    expect(world.user.opened).toEqual([]);
   });
 });
 

@@ -84,6 +84,41 @@ describe('the application itself', () => {
     },
   );
 
+  const onlyNone = { metadata: { token_endpoint_auth_methods_supported: ['none'] } };
+
+  it('[X-CC-3 C-AUTH-60] an application uses its secret where the metadata lists only none', async () => {
+    const world = await createWorld(onlyNone);
+    expect((await world.client(application).fetch(world.serverUrl)).status).toBe(200);
+    const [asked] = world.as.asked('/token');
+    expect(asked?.headers.get('authorization')).toBe(`Basic ${btoa('robot:secret')}`);
+    expect(asked?.form.has('client_id')).toBe(false);
+  });
+
+  it.each([
+    { description: 'nothing', credentials: {} },
+    { description: 'a key that the server does not support', credentials: { signingKey: true } },
+    {
+      description: 'a secret that is not to be used',
+      credentials: { clientSecret: 's', authentication: 'none' },
+    },
+  ])(
+    '[X-CC-3] an application without usable credentials sends no request: $description',
+    async ({ credentials }) => {
+      const world = await createWorld(onlyNone);
+      const signingKey = await readSigningKey(pem, 'ES256', 'key-1');
+      const client = {
+        clientId: 'robot',
+        ...credentials,
+        ...('signingKey' in credentials && { signingKey }),
+      };
+      const registration = { preregistered: [client] } as ClientOptions['registration'] & object;
+      const work = world.client({ ...application, registration }).fetch(world.serverUrl);
+      expect(await codeOf(work)).toBe('configuration_invalid');
+      expect(world.as.asked('/token')).toEqual([]);
+      expectNoSignIn(world);
+    },
+  );
+
   it('[C-STEP-22] an application requests missing scopes once', async () => {
     const world = await createWorld({ challengeScopes: 'jobs' });
     const client = world.client(application);
@@ -524,6 +559,20 @@ describe('DPoP-bound tokens', () => {
     world.as.on('POST /token', () => ({ body: { access_token: world.issue(''), token_type: 'Bearer' } }));
     expect(await (await world.client().fetch(world.serverUrl)).text()).toBe('Bearer');
     expect(calls(world)[1]?.headers.has('dpop')).toBe(false);
+  });
+
+  it('sends nothing where the server requires bound tokens and its authorization server does not offer them', async () => {
+    const metadata = { dpop_signing_alg_values_supported: undefined };
+    const world = await boundWorld({}, { metadata, resource: { dpop_bound_access_tokens_required: true } });
+    const work = world.client().fetch(world.serverUrl);
+    await expect(work).rejects.toMatchObject({
+      code: 'metadata_invalid',
+      message: expect.stringContaining(world.issuer),
+    });
+    expectNoSignIn(world);
+    expect(world.as.asked('/token')).toEqual([]);
+    const bearer = await boundWorld({}, { metadata });
+    expect(await (await bearer.client().fetch(bearer.serverUrl)).text()).toBe('Bearer');
   });
 
   const offer = { dpop_signing_alg_values_supported: ['ES256'] };

@@ -334,6 +334,11 @@ describe('the token response', () => {
     ['unknown members', { ...honest, future: { a: 1 }, id_token: 'x' }, 'no error'],
     ['a type in capitals', { ...honest, token_type: 'BEARER' }, 'no error'],
     ['a lifetime as text', { ...honest, expires_in: '60' }, 'no error'],
+    [
+      'an empty refresh token and a negative lifetime',
+      { ...honest, refresh_token: '', expires_in: -1 },
+      'no error',
+    ],
     ['members that are null', { ...honest, refresh_token: null, scope: null, expires_in: null }, 'no error'],
   ])('[C-TOK-60 C-TOK-4] handles a token response with %s', async (_what, body, expected) => {
     const world = await createWorld();

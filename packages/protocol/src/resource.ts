@@ -30,7 +30,11 @@ export function resourceOfServer(serverUrl: string): string | null {
  * @throws OAuthError `invalid_target` if the value is malformed or names none
  * @see RFC 8707 §2
  */
-export function findResource(configured: readonly string[], requested: string): string {
+export function findResource(
+  configured: readonly string[],
+  requested: string,
+  unknown = 'This authorization server does not protect that resource.',
+): string {
   if (configured.includes(requested)) return requested;
   const canonical = canonicalResource(requested);
   if (canonical === null) {
@@ -40,7 +44,7 @@ export function findResource(configured: readonly string[], requested: string): 
     configured.find((resource) => resource === canonical) ??
     configured.find((resource) => withoutSlash(resource) === withoutSlash(canonical));
   if (found === undefined) {
-    throw new OAuthError('invalid_target', 'This authorization server does not protect that resource.');
+    throw new OAuthError('invalid_target', unknown);
   }
   return found;
 }

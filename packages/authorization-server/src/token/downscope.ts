@@ -88,7 +88,9 @@ export async function checkGranted(
 
 /** A token has one audience, so a request may name only one resource. */
 export function chooseResource(granted: readonly string[], requested: readonly string[]): string {
-  const [resource = granted[0], ...others] = requested.map((one) => findResource(granted, one));
+  const [resource = granted[0], ...others] = requested.map((one) =>
+    findResource(granted, one, 'The grant does not cover that resource.'),
+  );
   if (others.some((other) => other !== resource))
     throw new OAuthError('invalid_target', 'Request one resource at a time: a token has one audience.');
   if (resource === undefined) throw new OAuthError('invalid_target', 'The grant covers no resource.');

@@ -100,11 +100,18 @@ async function requestEnterpriseTokens(
 
 /**
  * The token request of an application on its own behalf.
- * @throws ClientError `metadata_invalid` without a token endpoint; `issuer_mismatch` when the metadata names another issuer
- * @see RFC 6749 §4.4.2, OAuth 2.1 draft 13 §4.2
+ * @throws ClientError `configuration_invalid` without credentials; `metadata_invalid` without a token endpoint; `issuer_mismatch`
+ * when the metadata names another issuer
+ * @see RFC 6749 §4.4, OAuth 2.1 draft 13 §4.2
  */
 export function clientCredentialsTokenRequest(input: GrantInput): TokenRequest {
-  const { discovery, scopes } = input;
+  const { discovery, scopes, registration } = input;
+  // It MUST only be used by clients that authenticate.
+  if (registration.authentication === 'none')
+    throw new ClientError(
+      'configuration_invalid',
+      `An application needs a secret, or a key and an authorization server that supports private_key_jwt: ${discovery.issuer} would get a request without credentials.`,
+    );
   return grantTokenRequest(input, clientCredentialsForm({ resource: discovery.resource, scopes }));
 }
 

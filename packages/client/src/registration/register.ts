@@ -59,12 +59,13 @@ export function findPreregistered(
   );
 }
 
+/** A client with a secret MUST authenticate, even if the metadata lists only `none`. @see RFC 6749 §3.2.1 */
 function preregistration(client: PreregisteredClient, { metadata }: DiscoveryResult): Registration {
   const authentication = chooseMethod({
     registered: client.authentication,
     hasSecret: client.clientSecret !== undefined,
     hasKey: client.signingKey !== undefined,
-    listed: metadata.token_endpoint_auth_methods_supported,
+    listed: metadata.token_endpoint_auth_methods_supported?.filter((method) => method !== 'none'),
   });
   return {
     method: 'preregistered',

@@ -103,21 +103,23 @@ export function processEndpointResponse(
   const isError =
     textMember(response, 'error') !== undefined && jsonMembers(json)['access_token'] === undefined;
   if (response.status >= 200 && response.status < 300 && !isError) return { kind: 'granted', json };
-  throw errorFrom(new URL(endpoint).origin, response, context.clock());
+  throw errorFrom(endpoint, response, context.clock());
 }
 
-function errorFrom(origin: string, response: OAuthResponse, now: number): ClientError {
+function errorFrom(endpoint: string, response: OAuthResponse, now: number): ClientError {
   const { status } = response;
-  if (isTemporaryStatus(status)) return temporaryError(`The token endpoint of ${origin}`, response, now);
+  const { origin, pathname } = new URL(endpoint);
+  const sender = sanitizeText(`${origin}${pathname}`);
+  if (isTemporaryStatus(status)) return temporaryError(sender, response, now);
   const oauthError = textMember(response, 'error');
   if (oauthError === 'temporarily_unavailable') {
-    const message = `${origin} cannot issue tokens at the moment.`;
+    const message = `${sender} is unavailable at the moment.`;
     const retryAfter = readRetryAfter(response.headers, now);
     return new ClientError('temporarily_unavailable', message, { status, oauthError, retryAfter });
   }
   const description = textMember(response, 'error_description');
   const details = [oauthError, description].filter((part) => part !== undefined).join(': ');
-  const message = `${origin} refused to issue a token (${details || `status ${status}`}).${resourceAdvice(oauthError, description)}`;
+  const message = `${sender} refused the request (${details || `status ${status}`}).${resourceAdvice(oauthError, description)}`;
   return new ClientError('token_refused', message, { status, oauthError });
 }
 

@@ -46,7 +46,7 @@ export function readTokens(json: unknown, context: TokenResponseContext): Tokens
     scheme,
     expiresAt: expiryOf(document.expires_in, now),
     obtainedAt: now,
-    refreshToken: document.refresh_token ?? context.refreshToken,
+    refreshToken: document.refresh_token || context.refreshToken,
     scopes:
       document.scope === undefined ? (context.scopes ?? requestedScopes) : readLenientScopes(document.scope),
     requestedScopes,

@@ -8,6 +8,7 @@ import type { ServerChallenge } from '../discovery/challenge.ts';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import type { ServerDiscovery } from '../discovery/server-discovery.ts';
 import { createDpopKey, DPOP_ALGORITHM } from '../dpop.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
 import { isUnknownClientError } from '../registration/registration-status.ts';
 import type { StoredRegistrations } from '../registration/stored-registrations.ts';
 import type { ClientSettings } from '../settings.ts';
@@ -101,11 +102,19 @@ export function createTokenSource(
    * only.
    * @see RFC 9449 §5.1 and §7.1, RFC 9728 §2
    */
-  function usesDpop({ challenge, resourceMetadata, metadata }: DiscoveryResult): boolean {
+  function usesDpop({ challenge, resourceMetadata, metadata, issuer, server }: DiscoveryResult): boolean {
     const supports = (document: DpopMetadata | null): boolean =>
       document?.dpop_signing_alg_values_supported?.includes(DPOP_ALGORITHM) === true;
-    if (!supports(metadata) || dpop === 'never') return false;
-    if (resourceMetadata?.dpop_bound_access_tokens_required === true) return true;
+    if (dpop === 'never') return false;
+    const isRequired = resourceMetadata?.dpop_bound_access_tokens_required === true;
+    if (!supports(metadata)) {
+      if (!isRequired) return false;
+      throw new ClientError(
+        'metadata_invalid',
+        `${sanitizeText(server)} requires DPoP-bound tokens, but ${sanitizeText(issuer)} does not offer DPoP with ${DPOP_ALGORITHM}: dpop_signing_alg_values_supported.`,
+      );
+    }
+    if (isRequired) return true;
     if (prefersBearer) return challenge.dpop && challenge.bearer !== true;
     if (challenge.dpop) return true;
     return dpop === 'when-offered' && supports(resourceMetadata);

@@ -128,11 +128,14 @@ function checkAcrValues(parameters: Parameters): readonly string[] {
   throw new OAuthError('invalid_request', 'The acr_values must not contain control characters.');
 }
 
+/** Three centuries, in seconds: a longer time means the same, and has to be stored. */
+const MAX_AGE = 9_999_999_999;
+
 /** @see OpenID Connect Core 1.0 §3.1.2.1 */
 function checkMaxAge(parameters: Parameters): number | null {
   const text = parameters.one('max_age');
   if (text === undefined) return null;
-  if (/^\d{1,10}$/.test(text)) return Number(text);
+  if (/^\d+$/.test(text)) return Math.min(Number(text), MAX_AGE);
   throw new OAuthError('invalid_request', 'The max_age must be a number of seconds.');
 }
 

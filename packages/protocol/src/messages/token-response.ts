@@ -14,7 +14,8 @@ export interface TokenResponse {
 }
 
 const seconds = z.union([
-  z.number().nonnegative(),
+  // Some servers write -1 for no limit; 0 says as little.
+  z.number().transform((lifetime) => Math.max(lifetime, 0)),
   // Some servers write the number as a string.
   z
     .string()
@@ -25,8 +26,8 @@ const seconds = z.union([
 /** VSCHAR without space: other characters could not be sent in a header. @see RFC 6749 appendix A.12 */
 const accessToken = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters');
 
-/** 1*VSCHAR. @see RFC 6749 appendix A.17 */
-const refreshToken = z.string().regex(/^[\x20-\x7e]+$/, 'must be printable ASCII characters');
+/** 1*VSCHAR; some servers send an empty text for none. @see RFC 6749 appendix A.17 */
+const refreshToken = z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII characters');
 
 const schema = z.object({
   access_token: accessToken,
