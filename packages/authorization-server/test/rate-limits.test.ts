@@ -5,15 +5,17 @@ import { describe, expect, it } from 'vitest';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import {
   basic,
+  CALLBACK,
   CLIENTS,
   ISSUER,
   MASTER_KEY,
   RESOURCES,
+  redemption,
   refreshing,
   type ServerUnderTest,
   startServer,
 } from './server-under-test.ts';
-import { EMAIL, PASSWORD, requestOf, setScene } from './visitor.ts';
+import { decide, EMAIL, PASSWORD, requestOf, setScene, VERIFIER } from './visitor.ts';
 
 const METADATA = { redirect_uris: ['https://app.example/cb'], token_endpoint_auth_method: 'none' };
 
@@ -370,6 +372,45 @@ describe('authorization requests', () => {
     t.clock.now += 10;
     expect((await flood.open(requestOf())).path).toMatch(/^\/login/);
   });
+});
+
+it.each([
+  ['that registered itself are limited by site until a user has connected it', 'register'],
+  ['of an administrator are not limited', 'add'],
+] as const)('assertions of a client %s', async (_what, origin) => {
+  const t = await setScene({ rateLimits: { authorizations: { burst: 3, perMinute: 6 } } });
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const metadata = {
+    redirect_uris: [CALLBACK],
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [await exportJWK(publicKey)] },
+  };
+  const made = origin === 'add' ? await t.server.clients.add(metadata) : (await t.register(metadata)).body;
+  const id = String(made['client_id']);
+  const credentials = async () => ({
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: await new SignJWT({ jti: crypto.randomUUID(), iss: id, sub: id, aud: ISSUER })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setExpirationTime(t.clock.now + 60)
+      .sign(privateKey),
+  });
+  const ask = async (address: string) =>
+    postFrom(t, address, '/revoke', { token: 'x', ...(await credentials()) });
+  const isLimited = origin === 'register';
+  for (let count = 0; count < 3; count++) expect((await ask('192.0.2.7')).status).toBe(200);
+  const before = t.snapshot();
+  expect((await ask('192.0.2.7')).status).toBe(isLimited ? 429 : 200);
+  expect(t.snapshot() === before).toBe(isLimited);
+  expect((await ask('192.0.2.8')).status).toBe(200);
+
+  const { left } = await decide(t.visitor, requestOf({ client_id: id }));
+  const form = {
+    ...redemption(left?.searchParams.get('code') ?? '', VERIFIER, id),
+    redirect_uri: CALLBACK,
+    ...(await credentials()),
+  };
+  expect((await postFrom(t, '192.0.2.9', '/token', form)).status).toBe(200);
+  for (let count = 0; count < 9; count++) expect((await ask('192.0.2.7')).status).toBe(200);
 });
 
 describe('the sites of authorization requests', () => {

@@ -45,7 +45,6 @@ export function createPushedRequestEndpoint(context: AuthorizationContext, servi
       const parameters = await readRequestObject(client, form, connection);
       check(client, parameters);
       const keyThumbprint = chooseKey(parameters, proof);
-      await proof?.consume();
       const requestUri = pushedRequests.write(client.id, pairsOf(client, parameters, keyThumbprint));
       const headers = proof === null ? undefined : await proofs.nonceHeaders();
       const response = { request_uri: requestUri, expires_in: options.lifetimes.transaction };
@@ -59,7 +58,10 @@ export function createPushedRequestEndpoint(context: AuthorizationContext, servi
   }
 }
 
-/** The key of a proof is as good as `dpop_jkt`; both MUST agree. @see RFC 9449 §10.1 */
+/**
+ * The key of a proof is as good as `dpop_jkt`; both MUST agree. As that needs no proof at all, a proof is not marked as used: anyone
+ * could fill the store with proofs. @see RFC 9449 §10.1
+ */
 function chooseKey(parameters: Parameters, proof: VerifiedProof | null): string | null {
   const named = parameters.one('dpop_jkt') ?? null;
   if (proof === null || named === null || named === proof.thumbprint) return proof?.thumbprint ?? named;

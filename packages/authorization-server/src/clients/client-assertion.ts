@@ -1,8 +1,9 @@
 /** Client assertions: client authentication by `private_key_jwt` (RFC 7523). Validates the claims and prevents replay. */
 import { hash } from 'node:crypto';
 import { OAuthError } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
-import { authenticationMethodsOf, type ResolvedClient } from './client.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
+import { authenticationMethodsOf, isVerifiedClient, type ResolvedClient } from './client.ts';
+import type { ClientsContext } from './options.ts';
 import { CLIENT_CLOCK_TOLERANCE, MAX_ASSERTION_LENGTH } from './read-client-credentials.ts';
 import type { VerifiedClientJwt, VerifyClientJwt } from './verify-client-jwt.ts';
 
@@ -21,9 +22,12 @@ export type ValidateClientAssertion = (
 
 /** @see RFC 7523 §3, draft-ietf-oauth-rfc7523bis §4 */
 export function createValidateClientAssertion(
-  { store, clock, options: { issuer } }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
+  context: Pick<ClientsContext, 'store' | 'clock' | 'options' | 'limits'>,
   verify: VerifyClientJwt,
 ): ValidateClientAssertion {
+  const { store, clock } = context;
+  const { issuer } = context.options;
+  const chargeSite = createRateLimitCheck(context, 'authorizations');
   return async (client, assertion, site) => {
     if (!authenticationMethodsOf(client.metadata).includes('private_key_jwt'))
       return 'private_key_jwt is not registered';
@@ -44,6 +48,8 @@ export function createValidateClientAssertion(
     if (issue !== null) return `assertion: ${issue}`;
     const { jti, exp = 0 } = verified.payload;
     const unique = hash('sha256', JSON.stringify([client.id, jti]), 'base64url');
+    // Anyone can register a client and sign: until a user has connected it, each assertion is an anonymous request that stores a row.
+    if (client.lastUsedAt === null && !isVerifiedClient(client)) await chargeSite(site);
     // Point of no return: an assertion is accepted once (replay).
     return (await store.consumeClientAssertion(unique, exp + CLIENT_CLOCK_TOLERANCE))
       ? null

@@ -22,7 +22,8 @@ export const rateLimitDescriptions: Readonly<Record<keyof RateLimitPolicies, str
   clientFailures: 'failed authentications per client and site (an IPv4 address, an IPv6 /48)',
   networkFailures: 'failed authentications per site',
   registrations: 'registrations per site',
-  authorizations: 'authorization requests per account, or per site without a session',
+  authorizations:
+    'authorization requests per account, or per site without a session; assertions of clients that no user has connected, per site',
   federatedLogins: 'federated logins per account, or per authorization request',
   signIns:
     'sign-in attempts per account and network, right or wrong; end-to-end tests that sign in often need more, such as `{ "burst": 1000, "perMinute": 1000 }`',

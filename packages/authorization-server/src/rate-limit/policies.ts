@@ -45,7 +45,10 @@ const operatorLimits = {
   networkFailures: limit(100, 60),
   /** Client registrations, by site: each stores a row. */
   registrations: limit(300, 30),
-  /** Authorization requests, by account, or by site before sign-in: each stores a row. */
+  /**
+   * Authorization requests, by account, or by site before sign-in, as well as assertions of clients that no user has connected yet:
+   * each stores a row.
+   */
   authorizations: limit(600, 300),
   /** Redirects to an identity provider, by account or authorization request: it counts them as this server's. */
   federatedLogins: limit(60, 30),
