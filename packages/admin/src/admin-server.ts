@@ -12,7 +12,6 @@ import { createConsole } from './console/console.ts';
 import { CONSOLE_PATH } from './console/links.ts';
 import { createAdminMcp } from './mcp/mcp-server.ts';
 import { type AdminSources, createAdministration } from './operations/administration.ts';
-import type { FindRole } from './roles.ts';
 import { type AdminOptions, API_PATH, adminResourcesOf, MCP_PATH } from './settings.ts';
 
 /** What is composed of the setting `admin`. */
@@ -21,7 +20,6 @@ export interface AdminServerOptions {
   readonly sources: AdminSources;
   /** For changes through the MCP server. */
   readonly approvals: CallApprovals;
-  readonly findRole: FindRole;
   /** Sessions and look of the pages, for the console. */
   readonly pages: ComponentPages;
   /** Of this program. */
@@ -42,14 +40,13 @@ const METADATA = '/.well-known/oauth-protected-resource';
 
 /** Creates the admin API of an installation. */
 export function createAdminServer(options: AdminServerOptions): AdminServer {
-  const { settings, sources, findRole, version, createGuard } = options;
+  const { settings, sources, version, createGuard } = options;
   const { issuer, store } = sources;
   const admin = createAdministration(sources);
-  const authorize = createAuthorizeCaller(store, findRole, settings);
+  const authorize = createAuthorizeCaller(store, admin.findRole, settings);
   const handleApi = createApi(admin, endpoints);
   const { fetch: showConsole } = createConsole({
     admin,
-    findRole,
     ...{ pages: options.pages, secondFactor: settings.secondFactor },
   });
   const document = createOpenApi(endpoints, issuer, version);

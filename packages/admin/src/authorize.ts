@@ -4,7 +4,7 @@ import { impliedScopes, OAuthError, satisfiesAcr, TWO_FACTORS } from '@portculli
 import type { Principal } from '@portcullis/resource-server';
 import { ProblemError } from './api/problem.ts';
 import type { AdminSources, AuthorizedCaller, Operator } from './operations/administration.ts';
-import { type FindRole, scopesOfRole } from './roles.ts';
+import { type FindRole, scopesOfRole } from './operations/roles.ts';
 import { ADMIN_READ, ADMIN_WRITE, type AdminOptions } from './settings.ts';
 
 /** @throws OAuthError `insufficient_user_authentication`, with what is demanded @see RFC 9470 §3 */

@@ -16,7 +16,6 @@ import {
 } from '@portcullis/http';
 import { acrOf, inHttpSpan, satisfiesAcr, startEndpointSpan, TWO_FACTORS } from '@portcullis/protocol';
 import type { Administration } from '../operations/administration.ts';
-import type { FindRole } from '../roles.ts';
 import { CONSOLE_PATH, links, sectionOf } from './links.ts';
 import type { ConsolePage, ConsoleRequest, ConsoleRoute } from './page.ts';
 import { needsSecondFactor, noRole, PageError, toPageError } from './page-error.ts';
@@ -28,7 +27,6 @@ import { renderConsole } from './ui/layout.ts';
 export interface ConsoleOptions {
   readonly admin: Administration;
   readonly pages: ComponentPages;
-  readonly findRole: FindRole;
   readonly secondFactor: boolean;
 }
 
@@ -45,7 +43,7 @@ const MAX_WAITING = 99;
 
 type Visitor = Pick<ConsoleRequest, 'email' | 'role' | 'operator' | 'csrfToken'>;
 
-export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleOptions): Console {
+export function createConsole({ admin, pages, secondFactor }: ConsoleOptions): Console {
   const routes = consoleRoutes.map((route) => ({ route, pattern: patternOf(route.path) }));
   const isHttps = admin.issuer.startsWith('https:');
   const assets = createConsoleAssets(pages.look.theme);
@@ -69,7 +67,7 @@ export function createConsole({ admin, pages, findRole, secondFactor }: ConsoleO
   /** @throws PageError unless the account has a role and, if it is needed, signed in with two factors */
   const authorize = async (session: ComponentSession): Promise<Visitor> => {
     const operator = { accountId: session.accountId, clientId: CONSOLE_CLIENT, grantId: null };
-    const role = await findRole(operator);
+    const role = await admin.findRole(operator);
     if (role === null) throw noRole(session);
     if (secondFactor && !satisfiesAcr(acrOf({ methods: session.methods ?? [] }), [TWO_FACTORS]))
       throw await needsSecondFactor(admin, session);

@@ -26,6 +26,7 @@ import type { ServerHealth } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
 import type { ChangeEvent, LifecycleEvent, StreamEvent } from './component-events.ts';
+import type { FindRole } from './roles.ts';
 import { createStatistics, type Statistics } from './statistics/statistics.ts';
 
 /** Client metadata of the configuration. */
@@ -48,6 +49,7 @@ export interface AdminSources {
   readonly events: (
     event: Parameters<EventSink>[0] | ChangeEvent | LifecycleEvent | StreamEvent | ToolDecisionEvent,
   ) => void;
+  readonly findRole: FindRole;
   readonly keys: KeyAdministration;
   readonly redirects: RedirectPolicy;
   /** The clients of the configuration. */

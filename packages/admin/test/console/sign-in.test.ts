@@ -90,6 +90,19 @@ describe('signing in to the console', () => {
     expect((await visitor.open('/admin/users')).status).toBe(200);
   });
 
+  it('the page of a user names the role that counts, also one of a group', async () => {
+    const roleOf = async (holder: Parameters<typeof signIn>[2]) => {
+      const { open } = visitWith(t, await signIn(t, TWO_FACTORS_USED, holder));
+      const [, path = ''] =
+        /href="(\/admin\/users\/user_[^"?]+)"/.exec((await open('/admin/users')).html) ?? [];
+      return /<dt>Role<\/dt>\s*<dd>([^<]*)/.exec((await open(path)).html)?.[1];
+    };
+    expect(await roleOf({ role: null, groups: ['platform'] })).toBe('operator, by a group');
+    expect(await roleOf({ role: 'viewer', groups: ['platform'] })).toBe('operator, by a group');
+    expect(await roleOf({ role: 'operator' })).toBe('operator');
+    expect(await roleOf({ role: 'viewer' })).toBe('viewer');
+  });
+
   it('every page has a strict content security policy, is not framed and is not stored', async () => {
     const { headers, html } = await (await visitConsole(t)).open('/admin/users');
     expect(headers.get('content-security-policy')).toBe(

@@ -58,12 +58,12 @@ export async function createAdmin(
   const admin = createAdminServer({
     settings: settings.admin,
     version,
-    findRole: createFindRole(store, settings.admin),
     createGuard,
     approvals: server.approvals,
     pages: server.componentPages,
     sources: {
       ...{ issuer, store, clock, events, identityProviders },
+      findRole: createFindRole(store, settings.admin),
       keys: createKeyAdministration({ store, masterKey, previousMasterKeys, keys, lifetimes, events, clock }),
       keyRotation: keys.rotateEvery,
       redirects: createRedirectPolicy(settings.privateUseSchemes, issuer),

@@ -1,7 +1,7 @@
 /** The page of a user: what they may do through which app, where they are signed in, and what an operator can change. */
 import type { ListedConnection } from '@portcullis/authorization-server';
 import { html, type Markup, monogram } from '@portcullis/authorization-server/pages';
-import type { SessionRecord } from '@portcullis/authorization-server/store';
+import type { AccountRole, SessionRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from '../../operations/administration.ts';
 import { listUserGrants } from '../../operations/grants.ts';
 import { listUserSessions, showUser, type UserDetails } from '../../operations/users.ts';
@@ -31,7 +31,8 @@ const MAX_DRAWN = 40;
 export const userPage: ConsoleRoute = definePage(`${links.users}/{userId}`, async (request) => {
   const { admin, params } = request;
   const user = await showUser(admin, params['userId'] ?? '');
-  const [sessions, connections, plots] = await Promise.all([
+  const [role, sessions, connections, plots] = await Promise.all([
+    admin.findRole({ accountId: user.id, clientId: '' }),
     listUserSessions(admin, user.id),
     listUserGrants(admin, user.id),
     recentPlots(admin, { user: user.id }),
@@ -48,7 +49,7 @@ ${section('Access', access(admin, connections, names))}
 ${plots}
 ${section('Signed in', sessionTable(request, sessions))}
 </div><div>
-${section('Account', accountFacts(request, user))}
+${section('Account', accountFacts(request, user, role))}
 ${request.role === 'operator' && section('Change', changes(user))}
 </div></div>`,
   };
@@ -91,12 +92,13 @@ function sessionTable({ admin }: ConsoleRequest, sessions: readonly SessionRecor
   );
 }
 
-function accountFacts({ admin }: ConsoleRequest, user: UserDetails): Markup {
+/** @param role as it counts: of the account, or of a group */
+function accountFacts({ admin }: ConsoleRequest, user: UserDetails, role: AccountRole | null): Markup {
   const { totp, passkeys } = user.secondFactors;
   const factors = [totp && 'authenticator app', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean);
   return facts([
     ['State', user.disabledAt === null ? tag('Active', 'good') : tag('Disabled', 'bad')],
-    ['Role', user.role ?? 'none'],
+    ['Role', role === null || role === user.role ? (user.role ?? 'none') : `${role}, by a group`],
     ['Signs in', user.emailKey.includes('@') ? 'here' : 'at an identity provider'],
     ['Second factor', factors.length === 0 ? 'none' : factors.join(', ')],
     [

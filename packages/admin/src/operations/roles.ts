@@ -1,8 +1,8 @@
 /** Who administers: the role of an account, of the groups of a user, or of a client that acts for itself. */
 import type { DecideScopes } from '@portcullis/authorization-server';
 import type { AccountRole, AuthorizationStore } from '@portcullis/authorization-server/store';
-import { createAccountReading } from './operations/accounts.ts';
-import { ADMIN_READ, ADMIN_WRITE, type AdminOptions } from './settings.ts';
+import { ADMIN_READ, ADMIN_WRITE, type AdminOptions } from '../settings.ts';
+import { createAccountReading } from './accounts.ts';
 
 /** Who asks for a scope, or uses it. */
 interface RoleHolder {
