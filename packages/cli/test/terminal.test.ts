@@ -89,6 +89,23 @@ describe('progress', () => {
     vi.advanceTimersByTime(5000);
     expect([said(), printed()]).toEqual(['Asking …\n', '']);
   });
+
+  it.each([true, false])(
+    'progress says after 15 seconds why it may take long; with a terminal: %s',
+    (isTTY) => {
+      const { terminal, said } = open(isTTY);
+      terminal.during(['Waiting', 'Waiting for a start']);
+      vi.advanceTimersByTime(14_999);
+      const early = said();
+      vi.advanceTimersByTime(60_001);
+      const late = said();
+      terminal.during(null);
+      expect(early).toContain('Waiting …');
+      expect(early).not.toContain('start');
+      if (isTTY) expect(late).toContain('Waiting for a start … 15 s');
+      else expect(late).toBe('Waiting for a start …\n');
+    },
+  );
 });
 
 describe('questions', () => {

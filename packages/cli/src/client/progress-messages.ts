@@ -1,6 +1,7 @@
 /** Messages about client events for the user of a command: notices, and what is in progress. */
 import type { ClientEvent, SignInReason } from '@portcullis/client';
 import { cleanLine } from '../terminal/clean.ts';
+import type { Activity } from '../terminal/terminal.ts';
 
 /** Why a sign-in starts that the user did not request. */
 const SIGN_IN_REASONS: Readonly<Record<SignInReason, string | null>> = {
@@ -34,8 +35,14 @@ export function noticeFor(event: ClientEvent): string | null {
   }
 }
 
+/** A command that the server runs starts at its first call, and may be downloaded then. */
+export const WAITING: Activity = [
+  'Waiting for the server',
+  'Waiting for the server, which may still be starting: see its log',
+];
+
 /** What is in progress after an event. */
-export function activityAfter(event: ClientEvent): string | null {
+export function activityAfter(event: ClientEvent): Activity | null {
   switch (event.type) {
     case 'discovery.completed':
       return `Contacting ${cleanLine(event.issuer)}`;
@@ -47,7 +54,7 @@ export function activityAfter(event: ClientEvent): string | null {
       return 'Waiting for the other sign-in';
     case 'tokens.obtained':
     case 'tokens.refreshed':
-      return 'Waiting for the server';
+      return WAITING;
     default:
       return null;
   }

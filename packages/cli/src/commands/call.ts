@@ -8,6 +8,7 @@ import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/fla
 import { ServerError } from '../client/mcp-client.ts';
 import { withMcpConnection } from '../client/mcp-connection.ts';
 import { withClient } from '../client/open-client.ts';
+import { WAITING } from '../client/progress-messages.ts';
 import { shellWord } from '../client/sign-in-command.ts';
 import { reasonOf, SettingsError } from '../errors.ts';
 import { isObject, parseJson } from '../json.ts';
@@ -45,7 +46,7 @@ function call(
   processContext: ProcessContext,
 ): Promise<void> {
   return withClient(serverUrl, flags, processContext, async ({ terminal, ...opened }) => {
-    terminal.during('Waiting for the server');
+    terminal.during(WAITING);
     const advice = (refusal: string) =>
       UNKNOWN_TOOL.test(refusal)
         ? ` (its tools: ${processContext.command} tools ${shellWord(serverUrl)})`

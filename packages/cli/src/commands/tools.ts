@@ -4,6 +4,7 @@ import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/fla
 import type { McpRequest } from '../client/mcp-client.ts';
 import { withMcpConnection } from '../client/mcp-connection.ts';
 import { withClient } from '../client/open-client.ts';
+import { WAITING } from '../client/progress-messages.ts';
 import { isObject } from '../json.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
@@ -20,7 +21,7 @@ export function defineTools(program: Command, processContext: ProcessContext): v
     .argument('<server-url>', 'URL of the protected server');
   addJsonOption(addSignInOptions(command)).action((serverUrl: string, flags: SignInFlags) =>
     withClient(serverUrl, flags, processContext, async ({ terminal, ...opened }) => {
-      terminal.during('Waiting for the server');
+      terminal.during(WAITING);
       const tools = await withMcpConnection(opened, flags, processContext, listTools);
       terminal.print(flags.json ? `${cleanJson({ tools })}\n` : describe(tools, terminal.styles));
     }),

@@ -16,6 +16,11 @@ export type Terminal = ReturnType<typeof createTerminal>;
 
 /** Milliseconds before progress is shown, and between updates. */
 const PROGRESS_DELAY = 1000;
+/** Seconds after which work takes unexpectedly long. */
+const LATE = 15;
+
+/** What is in progress; with a second text, that is shown when it takes unexpectedly long. */
+export type Activity = string | readonly [first: string, later: string];
 
 export function createTerminal(
   { input, output, errors }: Streams,
@@ -92,16 +97,18 @@ function createProgress(errors: Streams['errors'], live: boolean) {
 
   return {
     clear,
-    during(what: string | null): void {
+    during(activity: Activity | null): void {
       if (timer !== null) clearInterval(timer);
       timer = null;
       clear();
-      if (what === null) return;
+      if (activity === null) return;
+      const [first, later] = typeof activity === 'string' ? [activity, activity] : activity;
       let seconds = 0;
       timer = setInterval(() => {
         seconds += 1;
+        const what = seconds < LATE ? first : later;
         if (live) errors.write(`\r\x1b[2K${what} … ${seconds} s`);
-        else if (seconds === 1) errors.write(`${what} …\n`);
+        else if (seconds === 1 || (seconds === LATE && later !== first)) errors.write(`${what} …\n`);
         shown = true;
       }, PROGRESS_DELAY).unref();
     },
