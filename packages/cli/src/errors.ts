@@ -1,5 +1,6 @@
 /** Errors of settings, one line for each issue. */
 import { OAuthError } from '@portcullis/protocol';
+import { cleanLine } from './terminal/clean.ts';
 
 /** The program cannot start. Each issue names the setting to change. */
 export class SettingsError extends Error {
@@ -28,9 +29,9 @@ export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** The first line of what went wrong, for the operator, cleaned of terminal control characters. */
+/** The first line of what went wrong, for the operator, cleaned for a terminal. */
 export function reasonOf(error: unknown): string {
   const reason = error instanceof OAuthError ? error.reason : undefined;
   const text = reason ?? (error instanceof Error ? error.message : String(error));
-  return (text.split('\n', 1)[0] ?? '').replace(/[^\x20-\x7e\u00a0-\ud7ff]/g, '?');
+  return cleanLine(text.split('\n', 1)[0] ?? '');
 }

@@ -405,6 +405,24 @@ describe('with a scripted server', () => {
     expect((await call('down', '--json')).code).toBe(4);
   });
 
+  it('T147 call prints no control or formatting characters of an HTTP error, nor of a protocol version', async () => {
+    const world = await createWorld();
+    const evil = '\x1b[31ma\u202eb\u2066c\u200bd\u2028e\x1b[0m';
+    let status = 400;
+    world.server.on('/mcp', ({ body }) => {
+      const { id } = JSON.parse(body || '{}');
+      if (status === 400) return { status, body: { error: 'x', error_description: evil } };
+      const serverInfo = { name: 'x', version: '1' };
+      return {
+        body: { jsonrpc: '2.0', id, result: { protocolVersion: evil, capabilities: {}, serverInfo } },
+      };
+    });
+    const call = async () => (await run(['call', world.serverUrl, 'any'])).errors;
+    expect(await call()).toContain('portcullis: The server answered with status 400: x, abcd e.');
+    status = 200;
+    expect(await call()).toBe("portcullis: Server's protocol version is not supported: abcd e\n");
+  });
+
   it('T147 tools and call print no control characters of a response', async () => {
     const world = await createWorld();
     const evil = '\x1b]0;owned\x07\x1b[31mred\r\u202e';
