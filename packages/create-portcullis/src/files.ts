@@ -31,7 +31,9 @@ export function filesFor(answers: Answers, { version, schema, password }: FileFa
     { path: 'package.json', text: json(manifest(version)) },
     { path: 'compose.yaml', text: composeFile(answers) },
     { path: 'Containerfile', text: CONTAINERFILE },
-    { path: '.containerignore', text: '*\n!package.json\n' },
+    // One for Podman, one for Docker, which does not read the other.
+    { path: '.containerignore', text: IGNORED },
+    { path: '.dockerignore', text: IGNORED },
     { path: '.gitignore', text: 'node_modules/\ndata/\nsecrets/\n.env\n' },
     ...(isPublic ? [{ path: 'Caddyfile', text: caddyFile(location.url) }] : []),
     ...(isPublic ? [{ path: '.env', text: `POSTGRES_PASSWORD=${password}\n`, isSecret: true }] : []),
@@ -84,6 +86,9 @@ function manifest(version: string): object {
 }
 
 const caddyFile = (url: string) => `${new URL(url).host} {\n\treverse_proxy portcullis:8484\n}\n`;
+
+/** Secrets, data and settings do not enter the build context, nor an image. */
+const IGNORED = '*\n!package.json\n';
 
 const CONTAINERFILE = `FROM docker.io/library/node:24-slim
 WORKDIR /app

@@ -293,6 +293,13 @@ describe('the written files', () => {
     },
   );
 
+  it('a container build sends package.json only, with Podman and with Docker', async () => {
+    const folder = createFolder();
+    await run(folder, ['.', ...PUBLIC, '--sign-in', 'accounts']);
+    for (const file of ['.containerignore', '.dockerignore'])
+      expect(read(folder, file)).toBe('*\n!package.json\n');
+  });
+
   it('the public compose file has PostgreSQL and a proxy, and passes its address and the database on', async () => {
     const folder = createFolder();
     await run(folder, ['.', ...PUBLIC, '--sign-in', 'accounts']);
