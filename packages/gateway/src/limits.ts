@@ -186,13 +186,13 @@ export const MAX_SESSIONS = 10_000;
 export const MAX_SESSIONS_OF_USER = 100;
 /** Idle milliseconds after which this process closes a session; the client's sealed ID remains valid. */
 export const SESSION_IDLE: number = 30 * 60_000;
-/** Milliseconds between sweeps for idle sessions. */
+/** Milliseconds between sweeps for idle sessions, and for events of streams that are over. */
 export const SESSION_SWEEP = 60_000;
 /** Remembered deletions of sessions, which must not reopen. The oldest are evicted first. */
 export const MAX_DELETED_SESSIONS = 10_000;
 /** Characters of the parameters of `initialize`, which the session ID contains. */
 export const MAX_INITIALIZE = 4000;
-/** Milliseconds for a client to resume the response to a request whose connection broke. */
+/** Milliseconds for a client to resume the response to a request whose connection broke, and for which its events are retained at least. */
 export const RESUME_GRACE = 10_000;
 /** Messages that are buffered for the next stream of a client. */
 export const MAX_UNDELIVERED = 100;
@@ -200,6 +200,8 @@ export const MAX_UNDELIVERED = 100;
 export const MAX_EVENTS = 500;
 /** Their characters. */
 export const MAX_EVENT_CHARACTERS: number = 2 * 1024 * 1024;
+/** Of all sessions of a user: further events are not retained, so that their streams cannot be resumed. */
+export const MAX_EVENT_CHARACTERS_OF_USER: number = 32 * 1024 * 1024;
 /** Bytes that are buffered for a client that does not read; beyond it, its stream ends and can be resumed. */
 export const MAX_UNREAD_RESPONSE: number = 8 * 1024 * 1024;
 /** Milliseconds until a call of a process or a translated call without a response gets an event stream: nginx, HAProxy and Apache cut silent requests after a minute. */

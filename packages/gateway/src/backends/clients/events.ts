@@ -1,7 +1,12 @@
 /** Events of a session, retained for a client that resumes a stream, bounded in number and size. */
 import { randomBytes } from 'node:crypto';
 import type { Message } from '@portcullis/http';
-import { MAX_EVENT_CHARACTERS, MAX_EVENTS } from '../../limits.ts';
+import {
+  MAX_EVENT_CHARACTERS,
+  MAX_EVENT_CHARACTERS_OF_USER,
+  MAX_EVENTS,
+  RESUME_GRACE,
+} from '../../limits.ts';
 
 export type EventLog = ReturnType<typeof createEventLog>;
 
@@ -22,23 +27,68 @@ interface RetainedEvent {
   /** `null`: the event only has an id, by which its stream is resumed. */
   readonly message: Message | null;
   readonly size: number;
+  /** `performance.now()` */
+  readonly at: number;
 }
 
-export function createEventLog() {
+export type EventMemory = ReturnType<typeof createEventMemory>;
+
+/** Counts the characters that are retained for all sessions of each user. */
+export function createEventMemory() {
+  const characters = new Map<string, number>();
+  return {
+    /** @returns whether the user may retain so many more */
+    take(user: string, size: number): boolean {
+      const total = (characters.get(user) ?? 0) + size;
+      if (total > MAX_EVENT_CHARACTERS_OF_USER) return false;
+      characters.set(user, total);
+      return true;
+    },
+    release(user: string, size: number): void {
+      const left = (characters.get(user) ?? 0) - size;
+      if (left > 0) characters.set(user, left);
+      else characters.delete(user);
+    },
+  };
+}
+
+export function createEventLog(user: string, memory: EventMemory) {
   const prefix = randomBytes(6).toString('base64url');
   let retained: RetainedEvent[] = [];
   let size = 0;
   let last = 0;
+  let isClosed = false;
+
+  function retain(isRetained: (event: RetainedEvent) => boolean): void {
+    const before = size;
+    retained = retained.filter(isRetained);
+    size = retained.reduce((sum, event) => sum + event.size, 0);
+    memory.release(user, before - size);
+  }
+
+  function dropOldest(): void {
+    const dropped = retained.shift()?.size ?? 0;
+    size -= dropped;
+    memory.release(user, dropped);
+  }
+
   return {
-    /** Retains a message of a stream. @returns its event id */
+    /** Retains a message of a stream. The oldest are dropped first, so that what follows an event is complete. @returns its event id */
     add(stream: ClientStream, message: Message | null): string {
       last += 1;
-      const event = { id: `${prefix}.${last}`, stream, message, size: JSON.stringify(message).length };
+      const id = `${prefix}.${last}`;
+      const event = { id, stream, message, size: JSON.stringify(message).length, at: performance.now() };
+      const isFull = () => retained.length >= MAX_EVENTS || size + event.size > MAX_EVENT_CHARACTERS;
+      while (retained.length > 0 && isFull()) dropOldest();
+      let isTaken = !isClosed && memory.take(user, event.size);
+      while (!isTaken && retained.length > 0) {
+        dropOldest();
+        isTaken = memory.take(user, event.size);
+      }
+      if (!isTaken) return id;
       retained.push(event);
       size += event.size;
-      while (retained.length > MAX_EVENTS || (size > MAX_EVENT_CHARACTERS && retained.length > 1))
-        size -= retained.shift()?.size ?? 0;
-      return event.id;
+      return id;
     },
     /** Whether an event is one of a stream that responds to requests of the client. */
     isOfResponse: (id: string): boolean =>
@@ -50,12 +100,20 @@ export function createEventLog() {
       if (found === undefined) return null;
       const rest = retained.slice(index + 1).filter(({ stream }) => stream === found.stream);
       // They are sent and retained with new ids.
-      retained = retained.filter((event) => !rest.includes(event));
-      size -= rest.reduce((sum, event) => sum + event.size, 0);
+      retain((event) => !rest.includes(event));
       return {
         stream: found.stream,
         messages: rest.flatMap(({ message }) => (message === null ? [] : [message])),
       };
+    },
+    /** Drops what clients have had the time to resume. */
+    sweep(isOver: (stream: ClientStream) => boolean): void {
+      const before = performance.now() - RESUME_GRACE;
+      retain(({ stream, at }) => at > before || !isOver(stream));
+    },
+    close(): void {
+      isClosed = true;
+      retain(() => false);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Message, MessageId } from '@portcullis/http';
 import { MAX_UNDELIVERED } from '../../limits.ts';
 import { BackendError, type BackendSession, type InitializeParams } from '../backend.ts';
 import type { PoolEntry } from '../idle-pool.ts';
-import { type ClientStream, createEventLog, type EventLog } from './events.ts';
+import { type ClientStream, createEventLog, type EventLog, type EventMemory } from './events.ts';
 import type { Reply } from './reply.ts';
 
 /** The data of a session, in any process. */
@@ -36,6 +36,11 @@ export interface LiveSession extends SessionIdentity, PoolEntry {
   readonly resumed: Map<ClientStream, Reply>;
 }
 
+/** Whether it was the stream of requests that have ended. */
+export function isOver({ responding }: Pick<LiveSession, 'responding'>, stream: ClientStream): boolean {
+  return !stream.isStandalone && !responding.has(stream);
+}
+
 /** Destination of messages without a request: the client's stream, or the next one. */
 type ServerMessages =
   | { readonly kind: 'streamed'; readonly reply: Reply }
@@ -44,8 +49,10 @@ type ServerMessages =
 export function createLiveSession(
   identity: SessionIdentity,
   open: () => Promise<BackendSession>,
+  memory: EventMemory,
 ): LiveSession {
   // Over 60 lines: the state of one session, in its closures.
+  const events = createEventLog(identity.user, memory);
   const requests = new Map<MessageId, AbortController>();
   const responding = new Set<ClientStream>();
   const resumed = new Map<ClientStream, Reply>();
@@ -54,7 +61,7 @@ export function createLiveSession(
 
   return {
     ...identity,
-    events: createEventLog(),
+    events,
     requests,
     responding,
     resumed,
@@ -85,6 +92,7 @@ export function createLiveSession(
       // The reason distinguishes this from a cancellation by the client, so that each open request gets an error response.
       for (const controller of requests.values()) controller.abort(new BackendError('unavailable', text));
       if (serverMessages.kind === 'streamed') serverMessages.reply.end(null);
+      events.close();
       await connection?.then(
         (session) => session.close(),
         () => undefined,

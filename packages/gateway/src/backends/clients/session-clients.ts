@@ -15,7 +15,7 @@ import type { Sealer } from '../../sessions/sealer.ts';
 import type { InitializeParams } from '../backend.ts';
 import { FIRST_WITH_PRIMED_STREAMS, LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
 import type { ClientStream, StreamEvents } from './events.ts';
-import type { LiveSession } from './live-session.ts';
+import { isOver, type LiveSession } from './live-session.ts';
 import { createReply, endWithError, filterReply, type Reply } from './reply.ts';
 import { type EditResponse, type MayReport, servePost } from './session-requests.ts';
 import { createSessionTable, type OpenBackend, refuse, type SessionTable } from './session-table.ts';
@@ -122,11 +122,6 @@ function refuseUnreported(session: LiveSession, message: Message): false {
       () => undefined,
     );
   return false;
-}
-
-/** Whether it was the stream of requests that have ended. */
-function isOver({ responding }: LiveSession, stream: ClientStream): boolean {
-  return !stream.isStandalone && !responding.has(stream);
 }
 
 async function initialize(

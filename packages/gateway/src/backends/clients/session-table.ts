@@ -12,9 +12,10 @@ import type { GatewayRequest } from '../../servers/request.ts';
 import { anonymousOwnerOf, type Owner, ownerKey, userKey } from '../../servers/request.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { BackendSession, InitializeParams } from '../backend.ts';
-import { createIdlePool } from '../idle-pool.ts';
+import { createIdlePool, type IdlePool } from '../idle-pool.ts';
 import { WITH_SESSIONS } from '../revisions.ts';
-import { createLiveSession, type LiveSession } from './live-session.ts';
+import { createEventMemory } from './events.ts';
+import { createLiveSession, isOver, type LiveSession } from './live-session.ts';
 import { createReply } from './reply.ts';
 
 /** Opens a session at the backend. @param isShared clients without a token share it */
@@ -27,11 +28,8 @@ export type OpenBackend = (
 export type SessionTable = ReturnType<typeof createSessionTable>;
 
 export function createSessionTable(sealer: Sealer, openBackend: OpenBackend) {
-  const live = createIdlePool<LiveSession>({
-    limits: { entries: MAX_SESSIONS, perUser: MAX_SESSIONS_OF_USER, idle: SESSION_IDLE },
-    interval: SESSION_SWEEP,
-    overloaded: () => 'There are too many open sessions.',
-  });
+  const live = createPool();
+  const memory = createEventMemory();
   const deleted = createLruCache<true>({ entries: MAX_DELETED_SESSIONS });
   /** Ends a session in this process. */
   const end = (session: LiveSession): void => void live.end(session.id);
@@ -91,9 +89,21 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend) {
     const user = userKey(request.owner);
     const { grantId } = request.principal;
     return live.add(id, user, () =>
-      createLiveSession({ id, user, grantId, initialize }, () => openBackend(request, initialize)),
+      createLiveSession({ id, user, grantId, initialize }, () => openBackend(request, initialize), memory),
     );
   }
+}
+
+function createPool(): IdlePool<LiveSession> {
+  const live: IdlePool<LiveSession> = createIdlePool({
+    limits: { entries: MAX_SESSIONS, perUser: MAX_SESSIONS_OF_USER, idle: SESSION_IDLE },
+    interval: SESSION_SWEEP,
+    overloaded: () => 'There are too many open sessions.',
+    onSweep() {
+      for (const session of live.values()) session.events.sweep((stream) => isOver(session, stream));
+    },
+  });
+  return live;
 }
 
 /**
