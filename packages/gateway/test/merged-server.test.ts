@@ -246,6 +246,92 @@ describe('a merged server', () => {
     expect(await received({})).toEqual({ resources: 1, methods: shared });
   });
 
+  describe('a message without an id', () => {
+    /** Two parts over HTTP that record what reaches them, in a session in which both are open. */
+    async function openTwo() {
+      const received: Record<string, string[]> = { a: [], b: [] };
+      const streams: Record<string, ServerResponse> = {};
+      const start = async (name: string) => {
+        const backend = await startBackend(({ method: verb, body }, response) => {
+          if (verb === 'GET') {
+            response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+            streams[name] = response;
+            return;
+          }
+          const { id, method, params } = JSON.parse(body || '{}');
+          if (/tools\/call|notifications\/(?!initialized)/.test(method)) received[name]?.push(body);
+          if (method === undefined || id === undefined) return void response.writeHead(202).end();
+          const info = { capabilities: { tools: {} }, serverInfo: { name, version: '1' } };
+          const initialized = { protocolVersion: params?.protocolVersion, ...info };
+          const result = method === 'initialize' ? initialized : { tools: [{ name: 'x' }], content: [] };
+          json(response, { jsonrpc: '2.0', id, result });
+        });
+        closing.push(backend.close);
+        return { path: `/${name}`, backend: { url: backend.url }, review: 'auto' as const };
+      };
+      const [a, b] = [await start('a'), await start('b')];
+      const gateway = await startGateway([
+        { ...a, tools: { '*': [] } },
+        { ...b, tools: { '*': false } },
+        { path: '/all', name: 'All', merges: { a: '/a', b: '/b' } },
+      ]);
+      closing.push(gateway.close);
+      const client = await startSession(gateway, 'alice', '/all');
+      await (await client.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).text();
+      await expect.poll(() => Object.keys(streams)).toHaveLength(2);
+      const headers = { 'mcp-session-id': client.session };
+      const stream = await gateway.send('alice', { path: '/all', method: 'GET', headers });
+      const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+      return {
+        ...{ received, post: client.post },
+        /** The part asks the client for something, and names a token for its progress. */
+        async ask(name: string, progressToken: number) {
+          const asked = { jsonrpc: '2.0', id: 1, method: 'roots/list', params: { _meta: { progressToken } } };
+          streams[name]?.write(`data: ${JSON.stringify(asked)}\n\n`);
+          let text = '';
+          while (!text.includes('roots/list')) text += (await reader?.read())?.value ?? '';
+        },
+        /** Sends a notification, and then one that reaches both parts. */
+        async notify(message: object) {
+          const last = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
+          for (const one of [message, last]) expect((await client.post(one)).status).toBe(202);
+          const isLast = (body = '') => body.includes('list_changed');
+          await expect
+            .poll(() => Object.values(received).map((bodies) => isLast(bodies.at(-1))))
+            .toEqual([true, true]);
+          for (const bodies of Object.values(received)) bodies.pop();
+        },
+      };
+    }
+
+    it('refuses a call without an id, which reaches no part, and sends one with an id to its own', async () => {
+      const { received, post } = await openTwo();
+      const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'a__x', arguments: {} } };
+      const refused = await post(call);
+      expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('with an id')]);
+      expect(received).toEqual({ a: [], b: [] });
+      expect((await post({ ...call, id: 5 })).status).toBe(200);
+      expect(received).toEqual({ a: [expect.stringContaining('"name":"x"')], b: [] });
+    });
+
+    it('sends progress to the part that has asked alone, and other notifications to no part', async () => {
+      const { received, ask, notify } = await openTwo();
+      const progress = (progressToken: number) => ({
+        ...{ jsonrpc: '2.0', method: 'notifications/progress' },
+        params: { progressToken, progress: 1, message: 'for one part' },
+      });
+      await ask('a', 1);
+      for (const message of [progress(2), { jsonrpc: '2.0', method: 'notifications/vendor' }])
+        await notify(message);
+      expect(received).toEqual({ a: [], b: [] });
+      await notify(progress(1));
+      expect(received).toEqual({ a: [expect.stringContaining('for one part')], b: [] });
+      await ask('b', 1);
+      await notify(progress(1));
+      expect(received).toEqual({ a: [expect.any(String)], b: [] });
+    });
+  });
+
   it('counts a call at its part as well', async () => {
     const { open, calls } = await setUp({ limits: { callsPerMinute: 2 } });
     const { ask } = await open();

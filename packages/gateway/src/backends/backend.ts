@@ -67,9 +67,10 @@ export interface BackendSession {
   request(message: RequestMessage, call: Call): Promise<Message>;
   /**
    * Sends a notification, or the response to a request that this session delivered.
+   * @param sender who sends it; absent for the gateway itself
    * @throws BackendError when the backend does not accept it, `not_pending` for a response that no request waits for
    */
-  notify(message: Message): Promise<void>;
+  notify(message: Message, sender?: Pick<Call, 'network' | 'principal'>): Promise<void>;
   /** Subscribes to messages without a request. @returns an unsubscribe function */
   listen(receive: (message: Message) => void): () => void;
   /** Resolves when the session has ended at the backend or was closed here; the client's next request opens a new one. */

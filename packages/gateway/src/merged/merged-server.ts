@@ -8,6 +8,7 @@ import {
   type JsonFields,
   type Message,
   parameter,
+  toDouble,
 } from '@portcullis/http';
 import { readRule } from '@portcullis/policy';
 import { isAnonymous, type Principal } from '@portcullis/resource-server';
@@ -24,6 +25,7 @@ import type { CredentialSource } from '../credentials/credential-source.ts';
 import { countCall } from '../http/slots.ts';
 import { MAX_LIST_PAGES } from '../limits.ts';
 import { LISTS } from '../messages/check-responses.ts';
+import { MessageError } from '../messages/message-error.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
 import { checkForbidden, forbidden, type UnapprovedCall, unknownTool } from '../policy/check-messages.ts';
 import { compilePolicy } from '../policy/compile-policy.ts';
@@ -67,6 +69,8 @@ export function createMergedControl(
         const found = findParts(parts, message);
         if (found.length === 0 && isAnonymous(sender.principal))
           checkForbidden(policy, { ...body, messages: [message] }, sender);
+        if (found.length > 0 && message.kind === 'notification')
+          throw new MessageError('invalidRequest', `${message.method} is a request: send it with an id.`);
         for (const [part, own] of found) part.control.checkRules(sender, { ...body, messages: [own] });
       }
     },
@@ -174,6 +178,12 @@ type Sender = Pick<Call, 'network' | 'principal'>;
 
 type Request = Parameters<BackendSession['request']>[0];
 
+/** A server request of a member. */
+interface MemberRequest {
+  readonly prefix: string;
+  readonly progressToken: unknown;
+}
+
 class MergedSession implements BackendSession {
   readonly initialized;
   readonly ended: Promise<void>;
@@ -186,7 +196,7 @@ class MergedSession implements BackendSession {
   readonly #opened = new Map<string, Promise<BackendSession>>();
   readonly #receivers = new Set<(message: Message) => void>();
   /** Server requests of members, by the ids that the gateway assigned. */
-  readonly #serverRequests = new Map<unknown, string>();
+  readonly #serverRequests = new Map<unknown, MemberRequest>();
 
   constructor(
     { name }: GatewayServer,
@@ -216,7 +226,9 @@ class MergedSession implements BackendSession {
     if (method === 'logging/setLevel') {
       const level = parameter(message, 'level');
       if (!LOG_LEVELS.includes(level)) return unknownLogLevel(id, level);
-      await this.#eachAllowed(method, call, (prefix) => this.#ask(prefix, message, call));
+      const allowed = [...this.#opened.keys()].filter((prefix) => this.#allows(prefix, method, call));
+      // A failing one does not affect the others.
+      await Promise.allSettled(allowed.map((prefix) => this.#ask(prefix, message, call)));
       return { jsonrpc: '2.0', id, result: {} } as const;
     }
     const own = splitMessage(message);
@@ -238,15 +250,16 @@ class MergedSession implements BackendSession {
       : response;
   }
 
-  async notify(message: Message): Promise<void> {
-    if (message.method !== undefined)
-      return this.#eachAllowed(message.method, {}, async (prefix) =>
-        (await this.#session(prefix)).notify(message),
-      );
-    const prefix = this.#serverRequests.get(message.id);
-    if (prefix === undefined) throw new BackendError('not_pending', 'No server request has this id.');
-    this.#serverRequests.delete(message.id);
-    await (await this.#session(prefix)).notify(message);
+  async notify(message: Message, sender: Sender = {}): Promise<void> {
+    const { method } = message;
+    if (method === undefined) {
+      const request = this.#serverRequests.get(message.id);
+      if (request === undefined) throw new BackendError('not_pending', 'No server request has this id.');
+      this.#serverRequests.delete(message.id);
+      return (await this.#session(request.prefix)).notify(message);
+    }
+    const concerned = this.#concernedBy(message).filter((prefix) => this.#allows(prefix, method, sender));
+    await Promise.allSettled(concerned.map(async (prefix) => (await this.#session(prefix)).notify(message)));
   }
 
   listen(receive: (message: Message) => void): () => void {
@@ -297,17 +310,16 @@ class MergedSession implements BackendSession {
     return part.control.decideMethod(method, requestOf(part, principal, network)) === 'allow';
   }
 
-  /** Sends to the open members whose rules allow it; a failing one does not affect the others. */
-  async #eachAllowed(
-    method: string,
-    call: Sender,
-    send: (prefix: string) => Promise<unknown>,
-  ): Promise<void> {
-    await Promise.allSettled(
-      [...this.#opened.keys()].map(async (prefix) => {
-        if (this.#allows(prefix, method, call)) await send(prefix);
-      }),
-    );
+  /** The open members that a notification is for. What it says of one member is none of the others' business. */
+  #concernedBy(message: Message): readonly string[] {
+    const opened = [...this.#opened.keys()];
+    if (message.method === 'notifications/roots/list_changed') return opened;
+    if (message.method !== 'notifications/progress') return [];
+    const token = toDouble(parameter(message, 'progressToken'));
+    const requests = [...this.#serverRequests.values()].filter((one) => one.progressToken === token);
+    // Two members may have chosen the same one.
+    const prefixes = new Set(requests.map(({ prefix }) => prefix));
+    return token !== undefined && prefixes.size === 1 ? [...prefixes] : [];
   }
 
   /** Calls count at the member too, as direct ones do. */
@@ -362,7 +374,8 @@ class MergedSession implements BackendSession {
 
   #receive(prefix: string, message: Message): Message {
     if (message.method === undefined) return message;
-    if (message.id !== undefined) this.#serverRequests.set(message.id, prefix);
+    const progressToken = toDouble(parameter(message, '_meta', 'progressToken'));
+    if (message.id !== undefined) this.#serverRequests.set(message.id, { prefix, progressToken });
     return message.id === undefined ? prefixNotification(prefix, message) : message;
   }
 }

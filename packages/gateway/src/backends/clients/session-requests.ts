@@ -48,7 +48,7 @@ export async function servePost(
   const requests = messages.filter(isRequest);
   try {
     if (isBatch) refuseBatchIn((await session.connect()).initialized.protocolVersion, null);
-    for (const message of messages) if (!isRequest(message)) await pass(session, message);
+    for (const message of messages) if (!isRequest(message)) await pass(post, message);
   } catch (error) {
     return endWithError(reply, null, error);
   }
@@ -72,13 +72,13 @@ function currentReply({ session, stream, reply }: SessionPost): Reply {
 }
 
 /** Forwards a notification, or the response to a server request. */
-async function pass(session: LiveSession, message: Message): Promise<void> {
+async function pass({ session, request }: SessionPost, message: Message): Promise<void> {
   if (message.method === 'notifications/cancelled') {
     const id = toDouble(parameter(message, 'requestId'));
     return session.requests.get(id as MessageId)?.abort();
   }
   if (isResponse(message) || message.method !== 'notifications/initialized')
-    await (await session.connect()).notify(message);
+    await (await session.connect()).notify(message, request);
 }
 
 /** @param isLast whether its response ends the stream */

@@ -79,7 +79,7 @@ export function limitSubscriptions(session: BackendSession): BackendSession {
       if (message.method === 'resources/unsubscribe') return unsubscribe(message, call);
       return session.request(message, call);
     },
-    notify: (message) => session.notify(message),
+    notify: (message, sender) => session.notify(message, sender),
     listen: (receive) => session.listen(receive),
     close: () => session.close(),
   };
