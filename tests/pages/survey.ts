@@ -21,9 +21,10 @@ interface Sight {
   readonly overflows: boolean;
 }
 
-/** Whether the page scrolls sideways, or breaks the word of a tab. */
+/** Whether the page scrolls sideways, breaks the word of a tab, or makes a column of the text beside a button. */
 const OVERFLOWS = `document.documentElement.scrollWidth > innerWidth ||
-  [...document.querySelectorAll('.tabs a')].some((tab) => tab.offsetHeight > 48)`;
+  [...document.querySelectorAll('.tabs a')].some((tab) => tab.offsetHeight > 48) ||
+  [...document.querySelectorAll('li.beside > div')].some((text) => text.checkVisibility() && text.offsetWidth < 200)`;
 
 async function lookAt(page: Page, look: Look): Promise<Sight> {
   await page.emulateMedia({ colorScheme: look.colorScheme });

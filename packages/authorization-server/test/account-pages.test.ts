@@ -69,3 +69,13 @@ describe('the page that says that an account is ready', () => {
     expect(address).not.toContain('passkey');
   });
 });
+
+it('the mark of account pages leads to the addresses of the servers, and that of a page with one question does not', async () => {
+  const t = await setScene();
+  const login = await t.visitor.open('/login?to=account');
+  expect(login.html).not.toContain('<a href="/">');
+  await t.visitor.signIn('/login?to=account');
+  for (const path of ['/account', '/connections'])
+    expect((await t.visitor.open(path)).html).toContain('<p class="mark"><a href="/"><svg');
+  expect((await t.visitor.open('/account/password')).html).not.toContain('<a href="/">');
+});

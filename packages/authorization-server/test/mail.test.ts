@@ -308,7 +308,9 @@ describe('this was not me', () => {
     expect(page.html).not.toContain(EMAIL);
     expect((await thief.open('/account')).path).toBe('/account');
     const done = await owner.submit(page, {});
-    expect(textOf(done)).toContain('Done: it has ended');
+    expect(textOf(done)).toContain('That browser is signed out');
+    expect(done.html).toContain('<a class="button" href="/login/forgotten?to=account">Choose a new password');
+    expect((await owner.open('/login/forgotten?to=account')).status).toBe(200);
     expect((await thief.open('/account')).path).toBe('/login?to=account');
     expect((await t.visitor.open('/account')).path).toBe('/account');
     expect(t.events.at(-1)).toMatchObject({ type: 'session.ended', reason: 'reported', count: 1 });
@@ -350,7 +352,7 @@ describe('this was not me', () => {
     const path = noticePathOf(t, 'consent.allowed');
     const page = await t.visitor.open(path);
     expect(textOf(page)).toContain('An app was connected to your account');
-    await t.visitor.submit(page, {});
+    expect(textOf(await t.visitor.submit(page, {}))).toContain('The app is disconnected');
     // The code cannot be told apart from others of the account.
     expect(await t.store.listGrants(ACCOUNT, t.clock.now, null, 10)).toEqual([]);
     expect(t.events.at(-1)).toMatchObject({ type: 'grant.revoked', reason: 'reported' });
@@ -402,6 +404,15 @@ describe('this was not me', () => {
     const page = await t.visitor.open(link);
     expect(page.html.match(/<button/g)).toHaveLength(1);
     expect(textOf(page)).toContain('The password or second factor of your account was changed');
+    const before = t.snapshot();
+    expect((await t.visitor.submit(page, { secure: 'no' })).status).toBe(400);
+    expect([t.snapshot(), ofMail(t)]).toEqual([before, []]);
+    const done = await t.visitor.submit(page, { secure: 'yes' });
+    expect([done.status, ofMail(t).length, textOf(done)]).toEqual([
+      200,
+      1,
+      expect.stringContaining('Check your mail You are signed out everywhere'),
+    ]);
   });
 
   it('refuses links that are changed, older than a week, of a disabled account, or from another site', async () => {

@@ -86,7 +86,10 @@ export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): rea
       if (isCrossSiteForm(request, options.issuer)) return errors.show(NOTICE_PATH, 'stale-form');
       const found = await find(form.one('token'));
       if (found === null) return errors.show(NOTICE_PATH, 'used-link');
-      const isSecured = form.one('secure') === 'yes' && found.account.emailKey.includes('@');
+      const { kind } = found.notice;
+      const canReset = found.account.emailKey.includes('@');
+      const isSecured = form.one('secure') === 'yes' && canReset;
+      if (kind === 'credentials' && !isSecured) return errors.show(NOTICE_PATH, 'bad-form');
       // Not the limit of the address: others could exhaust that.
       if (isSecured) await chargeReset(`notice ${found.account.id}`);
       const use = hashSecret(`notice ${JSON.stringify([isSecured, found.notice])}`);
@@ -95,15 +98,30 @@ export function createNoticeRoutes(pages: PageRouter, tokens: NoticeTokens): rea
         return errors.show(NOTICE_PATH, 'used-link');
       await end(found.notice);
       if (isSecured) await secure(found.account, context);
-      return respondPage(
-        messagePage(layout, {
-          isDone: true,
-          heading: layout.text('notice.ended'),
-          sentences: [layout.text(isSecured ? 'notice.secured-what' : 'notice.ended-what')],
-        }),
-      );
+      const ended = isSecured || kind === 'credentials' ? 'all' : kind;
+      return respondPage(endedPage(layout, ended, canReset && options.localAccounts));
     }),
   ];
+}
+
+/** @param ended what the form ended @param canReset whether the account has a password here */
+function endedPage(
+  layout: Layout,
+  ended: Exclude<Notice['kind'], 'credentials'> | 'all',
+  canReset: boolean,
+): Markup {
+  if (ended === 'all') {
+    const sentences = [layout.text('notice.secured-what')];
+    return messagePage(layout, { isDone: true, heading: layout.text('forgotten.sent'), sentences });
+  }
+  return messagePage(layout, {
+    isDone: true,
+    heading: layout.text(`notice.ended.${ended}`),
+    sentences: [layout.text(canReset ? 'notice.ended-what' : 'signed-out.close')],
+    ...(canReset && {
+      action: { label: layout.text('notice.new-password'), href: '/login/forgotten?to=account' },
+    }),
+  });
 }
 
 interface NoticePage {

@@ -62,6 +62,9 @@ export function renderPage(
   here?: string | null,
   width: 'narrow' | 'wide' = 'narrow',
 ): Markup {
+  const name = html`${layout.logo === null ? gateIcon : html`<img src="${layout.logo}" alt="" height="20">`}<bdi>${layout.serverName}</bdi>`;
+  // A page that asks one question does not lead away from it.
+  const mark = width === 'wide' ? html`<a href="/">${name}</a>` : name;
   return html`<!doctype html>
 <html lang="${layout.language}">
 <head>
@@ -74,7 +77,7 @@ export function renderPage(
 </head>
 <body${width === 'wide' && html` class="wide"`}>
 <main>
-<p class="mark">${layout.logo === null ? gateIcon : html`<img src="${layout.logo}" alt="" height="20">`}<bdi>${layout.serverName}</bdi></p>
+<p class="mark">${mark}</p>
 <div class="stack">
 ${content}
 </div>

@@ -92,10 +92,9 @@ bdi, code { hyphens: none; }
 .reference code { user-select: all; }
 .user-code code { font-size: 22px; letter-spacing: 0.08em; }
 
+.mark, .mark a { display: flex; align-items: center; gap: 8px; }
+.mark a { min-height: 24px; color: inherit; text-decoration: none; }
 .mark {
-  display: flex;
-  align-items: center;
-  gap: 8px;
   margin-bottom: 24px;
   font-size: 13px;
   font-weight: 600;
@@ -177,6 +176,9 @@ body.wide .primary .button { width: auto; padding: 8px 16px; }
 .name { font-size: 16px; color: var(--ink); }
 .beside { display: flex; gap: 16px; align-items: center; justify-content: space-between; }
 .beside form { flex: none; }
+/* A row whose text would become a column goes above its button. */
+li.beside { flex-wrap: wrap; gap: 8px 16px; }
+li.beside > div { flex: 1 1 200px; }
 .beside .button { width: auto; padding: 8px 16px; white-space: nowrap; }
 .rows + .button, .rows + form { margin-top: 8px; }
 
