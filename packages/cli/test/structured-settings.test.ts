@@ -284,6 +284,17 @@ describe('the whole', () => {
     ]);
   });
 
+  it('a setting that was written into another one is named as misplaced, and accepted beside it', async () => {
+    const servers = [{ path: '/tools/files', backend: { url: 'http://127.0.0.1:1/mcp' } }];
+    const inside = servers.map((server) => ({ ...server, strippedPrefix: '/tools' }));
+    expect(await issuesOf(start({ servers: inside }))).toEqual([
+      expect.stringMatching(
+        /^servers\.0\.strippedPrefix \(in \S+\): unknown key here; it is a setting of its own, beside servers$/,
+      ),
+    ]);
+    expect((await start({ servers, strippedPrefix: '/tools' })).settings.strippedPrefix).toBe('/tools');
+  });
+
   it('a configuration must protect at least one server', async () => {
     expect(await issuesOf(start({}))).toEqual([
       expect.stringMatching(

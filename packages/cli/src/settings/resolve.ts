@@ -81,10 +81,20 @@ export function formatIssues({
   issues,
   nameOf,
 }: Pick<ResolvedSettings, 'report' | 'issues' | 'nameOf'>): readonly string[] {
-  const formatted = report.issues.map(({ path: [name, ...path], message }) =>
-    formatOptionIssue(nameOf(name as SettingName, path), message),
+  const formatted = report.issues.map(({ path: [name = '', ...path], message }) =>
+    formatOptionIssue(nameOf(name as SettingName, path), isMisplaced(path, message) ? besides(name) : message),
   );
   return [...issues, ...formatted];
+}
+
+/** Whether a setting of its own was written into another one. */
+function isMisplaced(path: readonly string[], message: string): boolean {
+  const names: readonly string[] = settingNames.filter(isInFile);
+  return message.startsWith('unknown key; expected') && names.includes(path.at(-1) ?? '');
+}
+
+function besides(name: string): string {
+  return `unknown key here; it is a setting of its own, beside ${name}`;
 }
 
 /** Reads every setting. */
