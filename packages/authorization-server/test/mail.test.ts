@@ -290,7 +290,8 @@ describe('this was not me', () => {
       { email: EMAIL, password: PASSWORD },
       '/login',
     );
-    expect(t.events.filter(({ type }) => type === 'login.succeeded')).toHaveLength(1);
+    const signIns = t.events.filter(({ type }) => type === 'login.succeeded');
+    expect(signIns.map((event) => 'browser' in event)).toEqual([false]);
     expect(() => noticePathOf(t, 'login.succeeded')).toThrow('no notice');
   });
 
@@ -299,7 +300,11 @@ describe('this was not me', () => {
     await signInElsewhere(t, t.visitor);
     t.clock.now += 60;
     const thief = t.newVisitor();
+    thief.headers = {
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    };
     const path = await signInElsewhere(t, thief);
+    expect(t.events.at(-1)).toMatchObject({ type: 'login.succeeded', browser: 'Firefox on Linux' });
     const owner = t.newVisitor('192.0.2.9');
     const before = t.snapshot();
     const page = await owner.open(path);

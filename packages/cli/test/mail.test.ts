@@ -153,7 +153,7 @@ it('a mail and its page show a hostile name of an app as text, and end its conne
   await page.waitForURL('**/notice?token=*');
   expect(await page.locator('main img, main b').count()).toBe(0);
   await page.click('button >> text=Disconnect');
-  await page.waitForSelector('text=Done: it has ended');
+  await page.waitForSelector('text=The app is disconnected');
   // What the app was given is of no use any more.
   const again = await user.authorize(request, 'deny');
   expect(again.searchParams.get('error')).toBe('access_denied');
@@ -177,7 +177,10 @@ it('`mail status` says why no mail is sent while the server responds as usual, a
 it('`mail test` sends a mail where the password is known, and says what the server responds', async () => {
   const environment = { MAIL_SECRET: 'secret' };
   expect(await run(['mail', 'test', 'ada@example.com'], environment)).toMatchObject({ code: 0 });
-  expect(mailServer.mails.at(-1)).toMatchObject({ subject: expect.stringMatching(/^A test · /) });
+  const sent = mailServer.mails.at(-1);
+  expect(sent).toMatchObject({ subject: expect.stringMatching(/^A test · /) });
+  // The address may be without an account.
+  expect(sent?.text).not.toContain('your account');
   const wrong = await run(['mail', 'test', 'ada@example.com'], { MAIL_SECRET: 'wrong' });
   expect([wrong.code, wrong.errors]).toEqual([1, expect.stringContaining('535')]);
   expect((await run(['mail', 'test', 'ada@example.com'])).errors).toContain('MAIL_SECRET, which is not set');

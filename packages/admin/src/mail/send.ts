@@ -220,6 +220,8 @@ async function describe(
   if (notice === null || !notices.includes(notice.kind)) return null;
   const facts = {
     app: await findApp(event, links()),
+    // In every language.
+    browser: String(event.details['browser'] ?? '').replace(' on ', ', '),
     network: String(event.details['network'] ?? ''),
   };
   return { ...notice, facts, isRequested: false };

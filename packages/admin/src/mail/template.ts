@@ -33,7 +33,7 @@ export function renderMail(
   const [heading, what, does] = [texts.heading[kind], texts.what[kind], mailActions[kind]];
   const action = does === null ? '' : texts.actions[does];
   const lines = factsOf(texts, facts);
-  const last = [...(isRequested ? [texts.unexpected] : []), texts.why];
+  const last = [...(isRequested ? [texts.unexpected] : []), ...(kind === 'test' ? [] : [texts.why])];
   const plain = [
     heading,
     what,

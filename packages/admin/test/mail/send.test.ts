@@ -186,6 +186,18 @@ describe('a mail about an event', () => {
     }
   });
 
+  it('names browser and network of a sign-in, as far as they are known', async () => {
+    const { scene, store, deliver, id } = await setOneProcess();
+    const signIn = { type: 'login.succeeded', accountId: id } as const;
+    const details = { sessionId: 'one', network: '192.0.2.0/24' };
+    await append(store, { ...signIn, details: { ...details, browser: 'Chrome on Linux' } });
+    await append(store, { ...signIn, details });
+    await deliver();
+    expect(
+      scene.mailServer.mails.map(({ text }) => /(?:^Browser: .*\n)?^Network: .*/m.exec(text ?? '')?.[0]),
+    ).toEqual(['Browser: Chrome, Linux\nNetwork: 192.0.2.0/24', 'Network: 192.0.2.0/24']);
+  });
+
   it('asks the user of a call for approval, at most once in five minutes', async () => {
     const { scene, store, deliver, id } = await setOneProcess();
     for (const name of ['b', 'c']) await requestApproval(store, name, id, null);

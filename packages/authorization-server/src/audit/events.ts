@@ -172,6 +172,8 @@ export type AuthorizationEvent = EventContext &
         readonly identityProvider?: string;
         /** The session that began in a browser without a device cookie, if mail is on. */
         readonly sessionId?: string;
+        /** That browser, such as `Firefox on Linux`, in fixed words. */
+        readonly browser?: string;
       }
     /** A redirect to an issuer, tokens of a login that were not needed, and tokens that are stored now. */
     | (TokenIssuer & {

@@ -1,6 +1,7 @@
 /** The last step of every login: starts a session, sets the device cookie and resumes the login target. */
 import type { HttpResponse } from '@portcullis/http';
 import type { AccountRecord } from '../store/index.ts';
+import { parseBrowserName } from '../users/browser-name.ts';
 import type { DeviceCookies } from '../users/device-cookie.ts';
 import { type LoginVisit, rejectStaleForm } from './login-routes.ts';
 
@@ -24,11 +25,12 @@ export function createCompleteLogin(deviceCookies: DeviceCookies): CompleteLogin
     }
     const { cookie, hash } = started;
     const isNoticed = options.sendsMail && deviceCookies.findDevice(request, account) === null;
+    const browser = parseBrowserName(request.headers.get('user-agent'));
     events({
       type: 'login.succeeded',
       accountId: account.id,
       ...(loginTarget.transactionId !== null && { transactionId: loginTarget.transactionId }),
-      ...(isNoticed && { sessionId: hash }),
+      ...(isNoticed && { sessionId: hash, ...(browser !== null && { browser }) }),
     });
     return loginTarget.resumeAs(account.id, [cookie, deviceCookies.issue(request, account)]);
   };

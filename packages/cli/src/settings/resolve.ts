@@ -82,7 +82,10 @@ export function formatIssues({
   nameOf,
 }: Pick<ResolvedSettings, 'report' | 'issues' | 'nameOf'>): readonly string[] {
   const formatted = report.issues.map(({ path: [name = '', ...path], message }) =>
-    formatOptionIssue(nameOf(name as SettingName, path), isMisplaced(path, message) ? besides(name) : message),
+    formatOptionIssue(
+      nameOf(name as SettingName, path),
+      isMisplaced(path, message) ? besides(name) : message,
+    ),
   );
   return [...issues, ...formatted];
 }
