@@ -143,7 +143,7 @@ export function errorsPage(): string {
 
 What the authorization server, the guard and the gateway answer when they refuse. This page is generated from the code (\`npm run documents\`).
 
-An error of an endpoint is JSON; one of the guard is a challenge in \`WWW-Authenticate\`; one of \`/authorize\` is sent to the client's redirect URI, and shown as a page if that is not known to be the client's:
+An error of an endpoint is JSON; one of the guard is a challenge in \`WWW-Authenticate\`; one of \`/authorize\` is sent to the client's redirect URI, and shown as a page if that is not known to be the client's, or if the request object or \`request_uri\` cannot be used, since the redirect URI is part of it:
 
 \`\`\`json
 { "error": "invalid_grant", "error_description": "The refresh token is expired, revoked or unknown." }

@@ -211,6 +211,7 @@ describe('issuing an ID-JAG', () => {
 
   it.each<[string, Record<string, string>, string]>([
     ['an unknown audience', { audience: 'https://evil.example' }, 'invalid_target'],
+    ['no audience', { audience: '' }, 'invalid_request'],
     ['another resource', { resource: 'https://chat.example/admin' }, 'invalid_target'],
     ['more scope than allowed', { scope: 'chat.admin' }, 'invalid_scope'],
     ['a made-up token', { subject_token: 'x' }, 'invalid_grant'],

@@ -263,8 +263,22 @@ describe('a signed request', async () => {
 
   it('a client that registered require_signed_request_object cannot do without, nor use another algorithm than its own', async () => {
     const t = await start({ require_signed_request_object: true, request_object_signing_alg: 'ES256' });
-    await expectNotOpened(t, requestOf({ client_id: 'signer' }), null);
+    // Its redirect URI is known, as that of a request that was not pushed.
+    await expectNotOpened(t, requestOf({ client_id: 'signer' }), 'invalid_request');
+    const elsewhere = requestOf({ client_id: 'signer', redirect_uri: 'https://evil.example/' });
+    await expectNotOpened(t, elsewhere, null);
     expect((await t.newVisitor().open(asking(await sign()))).path).toMatch(/^\/login/);
+    const pushing = await start({
+      require_signed_request_object: true,
+      token_endpoint_auth_method: 'client_secret_post',
+      client_secret: 'signer-secret',
+    });
+    const credentials = { client_id: 'signer', client_secret: 'signer-secret' };
+    const pushUnsigned = () => pushing.post('/par', { ...credentials, ...REQUEST });
+    await expectRefused(pushing, pushUnsigned, 'invalid_request');
+    const pushed = await pushing.post('/par', { ...credentials, request: await sign() });
+    const signed = opening(pushed.body['request_uri'], { client_id: 'signer' });
+    expect((await pushing.newVisitor().open(signed)).path).toMatch(/^\/login/);
     const strict = await start({ request_object_signing_alg: 'ES384' });
     await expectNotOpened(strict, asking(await sign()), null);
   });

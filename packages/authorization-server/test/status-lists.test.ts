@@ -136,6 +136,13 @@ describe('a published list', () => {
     },
   );
 
+  it('the current status list is no response to a request for that of another time', async () => {
+    const t = await startServer(published);
+    const statusOf = async (path: string) => (await t.server.handle(new Request(`${ISSUER}${path}`))).status;
+    expect(await statusOf('/status-lists/0?time=1686925000')).toBe(501);
+    expect(await statusOf('/status-lists/0?times=1')).toBe(200);
+  });
+
   it('the status list changes once a second, and says when it was issued', async () => {
     const t = await startServer(published);
     const [{ body }, bystander] = [await t.signIn(), await t.signIn()];

@@ -39,6 +39,15 @@ export function checkPushed({ metadata }: ResolvedClient, pushed: object | null)
   );
 }
 
+/** @param isSigned whether the request was a request object, now or when it was pushed @see RFC 9101 §10.5 */
+export function checkSigned({ metadata }: ResolvedClient, isSigned: boolean): void {
+  if (metadata.require_signed_request_object !== true || isSigned) return;
+  throw new OAuthError(
+    'invalid_request',
+    'This client registered require_signed_request_object: send request.',
+  );
+}
+
 /**
  * With `prompt=none` no page may be shown, so only a remembered consent can be the response.
  * @throws OAuthError `login_required` or `consent_required`

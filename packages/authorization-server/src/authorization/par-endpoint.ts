@@ -10,7 +10,7 @@ import type { AuthenticateClient } from '../clients/authenticate-client.ts';
 import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import { type DpopProofs, hasProof } from '../dpop/dpop-proofs.ts';
 import type { Route } from '../http/router.ts';
-import { checkRequest } from './check-request.ts';
+import { checkRequest, checkSigned } from './check-request.ts';
 import type { AuthorizationContext } from './page-context.ts';
 import type { PushedRequests } from './pushed-request.ts';
 import type { ReadRequestObject } from './request-object.ts';
@@ -42,6 +42,7 @@ export function createPushedRequestEndpoint(context: AuthorizationContext, servi
       const proof = hasProof(request) ? await proofs.verify(request, '/par') : null;
       if (form.one('request_uri') !== undefined)
         throw new OAuthError('invalid_request', 'A pushed request cannot contain request_uri.');
+      checkSigned(client, form.one('request') !== undefined);
       const parameters = await readRequestObject(client, form, connection);
       check(client, parameters);
       const keyThumbprint = chooseKey(parameters, proof);

@@ -12,7 +12,13 @@ import { uiLocaleCookies } from '../http/language.ts';
 import type { Route } from '../http/router.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import type { User } from '../users/sessions.ts';
-import { checkPromptNone, checkPushed, checkRequest, requiresFreshLogin } from './check-request.ts';
+import {
+  checkPromptNone,
+  checkPushed,
+  checkRequest,
+  checkSigned,
+  requiresFreshLogin,
+} from './check-request.ts';
 import { continueTransaction } from './continue-transaction.ts';
 import { type ClientRequest, rejectRequest } from './error-response.ts';
 import type { PageContext, PageRouter } from './page-context.ts';
@@ -41,7 +47,7 @@ async function authorize(
   connection: ConnectionInfo,
 ): Promise<HttpResponse> {
   const { options, sessions, chargeAuthorizationRequest } = context;
-  const { client, parameters, consume } = await resolveRequest(context, request, connection);
+  const { client, parameters, isSigned, consume } = await resolveRequest(context, request, connection);
   const requestedUri = parameters.one('redirect_uri');
   const target = resolveRedirectTarget(client, requestedUri, options.redirects);
   const clientRequest: ClientRequest = { client, target, ...readErrorResponse(parameters) };
@@ -51,6 +57,7 @@ async function authorize(
     return await startTransaction(context, request, connection, {
       ...clientRequest,
       parameters,
+      isSigned,
       consume,
       user,
     });
@@ -68,7 +75,7 @@ async function resolveRequest(
   context: PageContext,
   request: HttpRequest,
   connection: ConnectionInfo,
-): Promise<Pick<AuthorizationAttempt, 'client' | 'parameters' | 'consume'>> {
+): Promise<Pick<AuthorizationAttempt, 'client' | 'parameters' | 'isSigned' | 'consume'>> {
   const given = readParameters(queryOf(request));
   const reference = given.all('request_uri');
   const [requestUri = ''] = reference.length === 1 ? reference : [];
@@ -78,10 +85,10 @@ async function resolveRequest(
     throw new OAuthError('invalid_request', 'Send request or request_uri, but not both.');
   if (!context.pushedRequests.isOwn(requestUri)) {
     const parameters = await context.readRequestObject(client, given, connection);
-    return { client, parameters, consume: null };
+    return { client, parameters, isSigned: given.one('request') !== undefined, consume: null };
   }
   const { clientId, parameters, consume } = context.pushedRequests.read(requestUri);
-  if (clientId === client.id) return { client, parameters, consume };
+  if (clientId === client.id) return { client, parameters, isSigned: true, consume };
   throw new OAuthError('invalid_request', 'The request_uri belongs to another client.');
 }
 
@@ -99,8 +106,9 @@ async function startTransaction(
   attempt: AuthorizationAttempt,
 ): Promise<HttpResponse> {
   const { options, federation } = context;
-  const { client, target, parameters, consume, user } = attempt;
+  const { client, target, parameters, isSigned, consume, user } = attempt;
   checkPushed(client, consume);
+  checkSigned(client, isSigned);
   if (consume !== null) await consume();
   const authorizationRequest = checkRequest(client, parameters);
   const { resource, scopes } = resolveScopes(options, client, authorizationRequest);
@@ -138,6 +146,8 @@ async function startTransaction(
 /** An authorization request of a known client, before its parameters are checked. */
 interface AuthorizationAttempt extends ClientRequest {
   readonly parameters: Parameters;
+  /** Whether they are those of a request object; for a pushed request that was checked before. */
+  readonly isSigned: boolean;
   /** Marks a pushed request as used; `null`: it was not pushed. */
   readonly consume: (() => Promise<void>) | null;
   /** Who is signed in in this browser. */

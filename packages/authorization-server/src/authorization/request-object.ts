@@ -19,7 +19,7 @@ const REGISTERED = new Set(['iss', 'aud', 'exp', 'iat', 'nbf', 'jti']);
 
 /**
  * The parameters of a request: those of its request object alone, if it has one, and otherwise its own.
- * @throws OAuthError `invalid_request_object`, or `invalid_request` from a client that must sign its requests
+ * @throws OAuthError `invalid_request_object`
  */
 export type ReadRequestObject = (
   client: ResolvedClient,
@@ -34,12 +34,7 @@ export function createReadRequestObject(
 ): ReadRequestObject {
   return async (client, parameters, connection) => {
     const object = parameters.one('request');
-    if (object !== undefined) return toParameters(await readClaims(client, object, connection));
-    if (client.metadata.require_signed_request_object !== true) return parameters;
-    throw new OAuthError(
-      'invalid_request',
-      'This client registered require_signed_request_object: send request.',
-    );
+    return object === undefined ? parameters : toParameters(await readClaims(client, object, connection));
   };
 
   async function readClaims(

@@ -46,7 +46,8 @@ export const rateLimitOptions = {
   rateLimits: option(() => z.union([z.literal(false), rateLimitsSchema()]), {
     default: defaultRateLimits,
     section: 'Operation',
-    description: 'rate limits, each { burst, perMinute } and shared by all processes; `false` disables them',
+    description:
+      'rate limits, each { burst, perMinute } and shared by all processes; `false` disables them, but not the limits of fetches of metadata documents and keys',
     defaultText: 'as below',
   }),
 };

@@ -1,5 +1,5 @@
 /** Token status lists, an optional feature: resource servers read there which access tokens are revoked, without introspection. */
-import { type HttpResponse, pathOf, respond, respondJson } from '@portcullis/http';
+import { type HttpResponse, pathOf, queryOf, respond, respondJson } from '@portcullis/http';
 import { OAuthError, STATUS_LIST_MEDIA_TYPE } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
@@ -40,6 +40,15 @@ function createRoutes(lists: PublishedStatusLists): readonly Route[] {
       path: `${STATUS_LISTS_PATH}/*`,
       crossOrigin: true,
       async handle(request) {
+        // A relying party must not take the current list for that of another time. draft-ietf-oauth-status-list §8.4
+        if (new URLSearchParams(queryOf(request)).has('time'))
+          throw new OAuthError(
+            'invalid_request',
+            'Only current status lists are published: leave out time.',
+            {
+              status: 501,
+            },
+          );
         const name = pathOf(request).slice(STATUS_LISTS_PATH.length + 1);
         const list = LIST_NUMBER.test(name) ? await lists.read(Number(name)) : null;
         if (list !== null) return respondList(list);

@@ -101,7 +101,7 @@ export function createIssueIdJag(services: GrantServices): IssueIdJag {
 
   /** The organization's policy: which client may go where. */
   function chooseAudience(client: AuthenticatedClient, form: Parameters) {
-    const [audience, ...others] = form.all('audience');
+    const [audience = form.required('audience'), ...others] = form.all('audience');
     const entry = assertionAudiences.find((one) => one.audience === audience);
     if (entry === undefined || others.length > 0) {
       throw new OAuthError(
