@@ -16,7 +16,12 @@ import type { BackendCredential, CredentialSource } from './credentials/credenti
 import type { MessageEdit } from './http/edited-body.ts';
 import { invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
-import { checkHeaderAgreement, checkProtocolVersion, isPlainJson } from './http/headers.ts';
+import {
+  checkHeaderAgreement,
+  checkProtocolVersion,
+  isPlainJson,
+  removeConnectionOptions,
+} from './http/headers.ts';
 import { RequestBody } from './http/request-body.ts';
 import { countCall } from './http/slots.ts';
 import { StreamedBody } from './http/streamed-body.ts';
@@ -129,6 +134,7 @@ export class RequestHandling {
     onShutdown(this.#request.outgoing, this.#onShutdown);
     this.#try(() => {
       const { incoming, server } = this.#request;
+      removeConnectionOptions(incoming.headers);
       if (!METHODS.includes(incoming.method))
         throw invalidRequest(405, 'This server supports POST, GET and DELETE.', [
           'allow',

@@ -149,6 +149,18 @@ describe('a request header', () => {
     expect(backend.received[0]?.headers).toHaveProperty('traceparent', '00-1');
   });
 
+  it.each([
+    ['keep-alive', '404', false],
+    ['keep-alive, MCP-Custom ,mcp-session-id', '200', true],
+  ])('that Connection names is for this hop alone: %s', async (connection, status, isRemoved) => {
+    const { backend, gateway } = await behind(answerAll);
+    const own = [`Connection: ${connection}`, 'Mcp-Custom: 1'];
+    expect(await send(gateway, request(gateway, '/mcp', { headers: own }))).toEqual(['200']);
+    expect(Object.hasOwn(backend.received[0]?.headers ?? {}, 'mcp-custom')).toBe(!isRemoved);
+    const headers = [...own, 'Mcp-Session-Id: unknown'];
+    expect(await send(gateway, request(gateway, '/mcp', { headers }))).toEqual([status]);
+  });
+
   it.each(['a%0d%0aX-A: 1', '\u00ff\u00fe', '', 'a, b', `${'A'.repeat(8_000)}`])(
     'with a forged session id is a 404 that reaches nothing (%#)',
     async (id) => {

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { answerAll, json, startBackend, type TestBackend } from './support/backend.ts';
 import { subscription } from './support/client.ts';
-import { startGateway, type TestGateway } from './support/gateway.ts';
+import { defineTestServers, startGateway, type TestGateway } from './support/gateway.ts';
 
 const open: { close(): Promise<void> }[] = [];
 
@@ -101,6 +101,19 @@ describe('a request to a server behind the gateway', () => {
     expect(backend.received[0]?.headers).toMatchObject({ 'x-tenant': 'acme' });
     expect(backend.received[0]?.headers).not.toHaveProperty('x-other');
   });
+
+  it.each(['Cookie', 'Mcp-Name', 'mcp-param-region'])(
+    'has no header %s that a setting could forward',
+    (name) => {
+      const define = (forward: readonly string[]) =>
+        defineTestServers(
+          [{ path: '/mcp', backend: { url: 'http://127.0.0.1:9/mcp', forward } }],
+          'https://a.example',
+        );
+      expect(() => define([name])).toThrow('must not name a header');
+      expect(define(['x-tenant'])).toHaveLength(1);
+    },
+  );
 
   it('gets a response without the cookies, challenges and CORS headers of the backend', async () => {
     const { gateway } = await behind(({ body }, response) => {

@@ -41,6 +41,16 @@ export function forwardedHeaders(headers: IncomingHttpHeaders, more: readonly st
   return fields;
 }
 
+/**
+ * An intermediary MUST remove the fields that `Connection` names before it forwards a message. The gateway does not read them either.
+ * @see RFC 9110 §7.6.1
+ */
+export function removeConnectionOptions(headers: IncomingHttpHeaders): void {
+  const { connection } = headers;
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return;
+  for (const option of connection.toLowerCase().split(',')) delete headers[option.trim()];
+}
+
 /** Headers that repeat arguments are forwarded only after they were compared with them. */
 function isOfMcp(name: string): boolean {
   return name.startsWith('mcp-') && !TRANSLATED.has(name) && !name.startsWith(PARAMETER_HEADER);

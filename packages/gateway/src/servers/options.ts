@@ -38,14 +38,16 @@ const backendUrl = lazy(() =>
   }),
 );
 
-/** Names of headers that `forward` may not name: they belong to one hop, or carry credentials of the client. */
+/** Names of headers that `forward` may not name: they belong to one hop, carry credentials of the client, or are forwarded by the rules of MCP. */
 const NEVER_FORWARDED =
-  /^(?:authorization|proxy-.*|cookie|dpop|host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|accept-encoding|forwarded|x-forwarded-.*|x-real-ip|expect|origin|mcp-session-id|last-event-id)$/i;
+  /^(?:authorization|proxy-.*|cookie|dpop|host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|accept-encoding|forwarded|x-forwarded-.*|x-real-ip|expect|origin|mcp-.*|last-event-id)$/i;
 
 const headerName = lazy(() =>
   checkedText('a header name', (name) => {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return 'must be a header name';
-    return NEVER_FORWARDED.test(name) ? 'must not name a header of this hop or a credential' : null;
+    return NEVER_FORWARDED.test(name)
+      ? 'must not name a header of this hop, a credential or a header of MCP'
+      : null;
   }),
 );
 
