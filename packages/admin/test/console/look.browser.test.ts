@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findViolations } from '../../../../tests/support/axe.ts';
 import { launchChromium } from '../../../../tests/support/browser.ts';
 import type { TestBackend } from '../../../gateway/test/support/backend.ts';
+import { SECTIONS } from '../../src/console/links.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { type Installation, signIn, startInstallation } from '../installation.ts';
 import { furnish, furnishedConfiguration, startBackends } from './furnished.ts';
@@ -56,6 +57,19 @@ describe('the console in a browser', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     }
     expect(errors).toEqual([]);
+  });
+
+  it('a phone shows the name of each section below its icon, in a bar of its width', async () => {
+    await open('/admin');
+    await page.setViewportSize({ width: 360, height: 740 });
+    const names = page.locator('.side li a > span:not(.unseen)');
+    const boxes = await names.evaluateAll((spans) =>
+      spans.map((span) => {
+        const { left, right, width, height } = span.getBoundingClientRect();
+        return left >= 0 && right <= 360 && width > 16 && height === 12;
+      }),
+    );
+    expect(boxes).toEqual(SECTIONS.map(() => true));
   });
 
   it('a first visit of every page takes less than 60 KB with styles and scripts', async () => {

@@ -253,8 +253,9 @@ dialog .keys { padding: 20px 24px; }
   .side { position: fixed; z-index: 5; inset: auto 0 0 0; height: 56px; flex-direction: row; padding: 0 4px; border-inline-end: 0; border-top: 1px solid var(--line); }
   .side .mark, .find { display: none; }
   .side ul { flex: 1; display: flex; }
-  .side li { flex: 1; }
-  .side li a { min-height: 48px; margin-top: 4px; }
+  .side li { flex: 1 1 auto; }
+  .side li a { flex-direction: column; gap: 2px; min-height: 48px; margin-top: 4px; }
+  .side li a > span:not(.unseen) { position: static; width: auto; height: auto; clip-path: none; font-size: 10px; line-height: 12px; }
   main { padding: 20px 16px 32px; }
   .top { flex-direction: column; }
   .search { max-width: none; flex-basis: 100%; }
