@@ -102,8 +102,10 @@ const JSON_RPC: Readonly<Record<keyof typeof errorCodes, string>> = {
     'the server behind the gateway, or the client, does not know the method; also a question that the client cannot answer',
   invalidParams:
     'an unknown name, an answer that does not fit the question, or a resource that does not exist',
-  internal: 'the backend asked for something that the revision of the client does not have',
-  unavailable: 'the backend did not answer; the message names it',
+  internal:
+    'the backend asked for something that the client has not declared; with the status 429, 502 or 503: the request cannot be served now, for the reason in the message',
+  unavailable:
+    'the backend did not answer, and the message names it: where the gateway translates, runs a process or merges; elsewhere this is a 503 with `-32603`',
   sessionNotFound: 'no such session: initialize again',
   resourceNotFound: 'no such resource, in revisions before 2026-07-28',
   forbidden: 'the operation is not available to this user and client, or its call was not approved',

@@ -69,12 +69,32 @@ export function unknownLogLevel(id: MessageId, level: unknown): Message {
   return errorResponse(id, errorCodes.invalidParams, text);
 }
 
-/** Server requests that the stateless revision carries in results. */
-export const INPUT_METHODS: ReadonlySet<string> = new Set([
-  'elicitation/create',
-  'sampling/createMessage',
-  'roots/list',
+/** Server requests that the stateless revision carries in results, each with the capability of a client that answers it. */
+const INPUT = new Map<unknown, (capabilities: JsonFields, params: JsonFields) => boolean>([
+  [
+    'elicitation/create',
+    ({ elicitation }, { mode }) =>
+      isMembers(elicitation) && (mode === 'url' ? isMembers(elicitation['url']) : hasForms(elicitation)),
+  ],
+  [
+    'sampling/createMessage',
+    ({ sampling }, { tools }) => isMembers(sampling) && (tools === undefined || isMembers(sampling['tools'])),
+  ],
+  ['roots/list', ({ roots }) => isMembers(roots)],
 ]);
+
+/** The first revision with elicitation has forms alone, and no names for modes. @see MCP 2025-11-25, elicitation, capabilities */
+function hasForms({ form, url }: JsonFields): boolean {
+  return isMembers(form) || url === undefined;
+}
+
+/** Whether a server request may be sent to a client. @see MCP 2026-07-28, multi round-trip requests: MUST NOT without the capability */
+export function mayBeAsked(
+  capabilities: JsonFields,
+  { method, params }: { readonly method?: unknown; readonly params?: unknown },
+): boolean {
+  return INPUT.get(method)?.(capabilities, isMembers(params) ? params : {}) === true;
+}
 
 /** Requests whose results may request input. */
 export const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);

@@ -31,6 +31,7 @@ const tools = {
   level: (_, id) => text(id, level),
   say: ({ at }, id) => { for (const level of at) send({ method: 'notifications/message', params: { level, data: 'said' } }); text(id, 'done'); },
   async ask(_, id) { const { result, error } = await ask('elicitation/create', { message: 'Name?', requestedSchema: { type: 'object', properties: {} } }); text(id, result ? result.content.name : 'error ' + error.code); },
+  async request({ method, params }, id) { const { error } = await ask(method, params); text(id, error ? 'error ' + error.code : 'accepted'); },
   async askBetween(_, id) { process.stdout.cork(); text(id, 'asks afterwards'); const asked = ask('roots/list', {}); process.stdout.uncork(); globalThis.between = (await asked).error?.code; },
   askUnawaited: (_, id) => { ask('elicitation/create', { message: 'Name?' }).then(({ error }) => { globalThis.between = error?.code; }); text(id, 'does not wait'); },
   between: (_, id) => text(id, globalThis.between),

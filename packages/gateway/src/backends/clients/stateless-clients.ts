@@ -177,6 +177,7 @@ async function exchange(
     .exchange({
       ...{ owner, network, principal, session },
       message: IN_BOTH.has(message.method) ? withoutRequestMeta(message) : message,
+      capabilities: initializeParamsOf(message).capabilities,
       signal: controller.signal,
       send(received) {
         if (wantsLog || received.method !== 'notifications/message') reply.send(received);

@@ -21,7 +21,7 @@ import {
 } from '../../limits.ts';
 import { type Owner, ownerKey, userKey } from '../../servers/request.ts';
 import { BackendError, type BackendSession } from '../backend.ts';
-import { INPUT_METHODS, MAY_ASK } from '../revisions.ts';
+import { MAY_ASK, mayBeAsked } from '../revisions.ts';
 
 interface WaitingExchange {
   readonly owner: Owner;
@@ -30,6 +30,8 @@ interface WaitingExchange {
   readonly principal: Principal;
   readonly session: BackendSession;
   readonly message: RequestMessage;
+  /** Of the client. */
+  readonly capabilities: JsonFields;
   /** Aborts when the client has disappeared. */
   readonly signal: AbortSignal;
   /** Receives notifications. */
@@ -118,7 +120,7 @@ export function createWaitingCalls() {
   }
 }
 
-function start({ owner, network, principal, session, message }: WaitingExchange): WaitingCall {
+function start({ owner, network, principal, session, message, capabilities }: WaitingExchange): WaitingCall {
   const controller = new AbortController();
   const call: WaitingCall = {
     owner: ownerKey(owner),
@@ -141,7 +143,7 @@ function start({ owner, network, principal, session, message }: WaitingExchange)
   };
   const receive = (received: Message): void => {
     if (!isRequest(received)) return void call.send?.(received);
-    if (!MAY_ASK.has(message.method) || !INPUT_METHODS.has(received.method))
+    if (!MAY_ASK.has(message.method) || !mayBeAsked(capabilities, received))
       return void refuseServerRequest(session, received.id);
     call.serverRequests.set(String(received.id), received);
     call.wake();

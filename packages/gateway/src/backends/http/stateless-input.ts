@@ -11,10 +11,11 @@ import {
 import { INPUT_RETRY_DELAY, MAX_INPUT_REQUESTS } from '../../limits.ts';
 import { BackendError, type Call } from '../backend.ts';
 import { notPending } from '../exchange/server-requests.ts';
-import { INPUT_METHODS, toSession } from '../revisions.ts';
+import { mayBeAsked, toSession } from '../revisions.ts';
 import type { StatelessRequests } from './stateless-requests.ts';
 
-export function createInputRequests(name: string, requests: StatelessRequests) {
+/** @param capabilities of the client */
+export function createInputRequests(name: string, requests: StatelessRequests, capabilities: JsonFields) {
   // Over 60 lines: sending a call again and the requests that it waits for are one loop.
   const delivered = new Map<string, (response: Message) => void>();
 
@@ -69,10 +70,9 @@ export function createInputRequests(name: string, requests: StatelessRequests) {
 
   function requestOne(input: unknown, { signal, receive }: Call): Promise<Message> {
     const id = randomUUID();
-    const method = isMembers(input) ? String(input['method']) : '';
     // A request of the gateway itself has no user.
-    if (receive === undefined || !isMembers(input) || !INPUT_METHODS.has(method)) {
-      const text = `${name} asked for input that no revision knows.`;
+    if (receive === undefined || !isMembers(input) || !mayBeAsked(capabilities, input)) {
+      const text = `${name} asked for input that this client did not offer.`;
       return Promise.resolve(errorResponse(id, errorCodes.internal, text));
     }
     const given = isMembers(input['params']) ? input['params'] : {};
@@ -85,7 +85,7 @@ export function createInputRequests(name: string, requests: StatelessRequests) {
         reject(new BackendError('unavailable', 'The request was cancelled.'));
       };
       signal.addEventListener('abort', stop, { once: true });
-      receive({ jsonrpc: '2.0', id, method, params });
+      receive({ jsonrpc: '2.0', id, method: String(input['method']), params });
     });
   }
 }

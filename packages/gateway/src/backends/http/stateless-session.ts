@@ -39,7 +39,7 @@ export async function openStateless(
   const closing = new AbortController();
   const closed = Promise.withResolvers<void>();
   const requests = createStatelessRequests(options, initialize, closing.signal);
-  const inputs = createInputRequests(options.name, requests);
+  const inputs = createInputRequests(options.name, requests, initialize.capabilities);
   const initialized = await discover(options.name, requests, initialize, closing.signal);
   const changes = createChanges(requests, initialized.capabilities, options.frame);
   return {
