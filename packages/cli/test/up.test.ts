@@ -117,6 +117,7 @@ it('`up --verbose` prints every address, and how to connect each kind of client'
     `npx mcp-remote ${url}/mcp`,
     '@modelcontextprotocol/inspector',
     'StreamableHTTPClientTransport',
+    'off: the setting admin turns it on',
   ]) {
     expect(output).toContain(text);
   }

@@ -127,6 +127,7 @@ function detailRows({ servers, documents, url, ...started }: StartupFacts): read
     ['database', started.database],
     ['key', started.key],
     ['connections', `${url}/connections  (see and revoke access to an account)`],
+    ...(started.console === null ? [['console', 'off: the setting admin turns it on'] as const] : []),
   ];
 }
 
