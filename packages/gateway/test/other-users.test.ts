@@ -41,6 +41,18 @@ describe('a merged server', () => {
   });
 });
 
+it('a subscription that is refused says which of its resources the rules forbid', async () => {
+  const gateway = await start([tiny({ resources: { 'secret://*': false } })]);
+  const listen = (resourceSubscriptions: readonly string[]) =>
+    sendStateless(gateway, 'alice', 'subscriptions/listen', { notifications: { resourceSubscriptions } });
+  const refused = await listen(['note://a', 'secret://a']);
+  const message = 'The resource "secret://a" is not available to you here.';
+  expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: -32_003, message } }]);
+  const allowed = await listen(['note://a']);
+  expect(allowed.status).toBe(200);
+  await allowed.body?.cancel();
+});
+
 describe('the session of another user', () => {
   it.each(['/tiny', '/all'])(
     'at %s is unknown to everyone else, and nothing is started for them',

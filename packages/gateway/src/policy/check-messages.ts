@@ -90,7 +90,7 @@ export function checkMessages(
       }
       if (decision.kind === 'deny' && isOtherwiseAllowed(policy, operation, sender, hints))
         throw argumentsForbidden(message, decision.because);
-      if (decision.kind !== 'insufficient_scope') throw refusalError(decision, message, body, sender);
+      if (decision.kind !== 'insufficient_scope') throw refusalError(decision, operation, body, sender);
       const needed = unionScopes(missing?.needed ?? [], decision.needed);
       missing = { ...decision, needed };
     }
@@ -176,7 +176,7 @@ export function checkForbidden(policy: Policy, body: ScannedBody, sender: Sender
       const decision = policy.decide(accessRequest(operation, sender, null, 'later'));
       if (!isFinal(decision)) continue;
       if (isFinal(policy.decide(accessRequest(operation, sender, READING, 'later'))))
-        throw refusalError(decision, message, body, sender);
+        throw refusalError(decision, operation, body, sender);
     }
   }
 }
