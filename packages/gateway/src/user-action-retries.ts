@@ -15,7 +15,7 @@ export interface UserActionRetry {
   readonly isDeclined: boolean;
   /** The body without what is for the gateway, with the input for the backend that the request had before. */
   readonly body: Buffer;
-  /** The opened state of the request. */
+  /** The opened state of the request: the input for the backend that it had before, as JSON. */
   readonly state: string;
 }
 
@@ -24,23 +24,19 @@ export type UserActionRetries = ReturnType<typeof createUserActionRetries>;
 /** The key of the input request in the result. */
 const KEY = 'open';
 
-/** The state: the input for the backend that the request had, as JSON. */
-const STATE = /^open (\{.*\})$/s;
-
 export function createUserActionRetries(sealer: Sealer) {
   return {
     /** `null` for a request that is no retry of one. */
     readRetry(owner: Owner, { messages, isBatch }: ScannedBody, body: Buffer): UserActionRetry | null {
       const sealed = messages[0]?.requestState ?? null;
       if (messages[0] === undefined || sealed === null || isBatch) return null;
-      const state = openState(sealer, owner, operationOf(messages), sealed.value);
-      const [, input] = STATE.exec(state ?? '') ?? [];
-      if (state === null || input === undefined) return null;
+      const state = openState(sealer, 'action', owner, operationOf(messages), sealed.value);
+      if (state === null) return null;
       const message = parseExactly(body.toString()) as Message;
       const action = parameter(message, 'inputResponses', KEY, 'action') ?? 'accept';
       return {
         isDeclined: action !== 'accept',
-        body: withInput(message, parseExactly(input) as JsonFields, messages[0].arguments, body),
+        body: withInput(message, parseExactly(state) as JsonFields, messages[0].arguments, body),
         state,
       };
     },
@@ -59,8 +55,8 @@ export function createUserActionRetries(sealer: Sealer) {
         return new GatewayError(400, 'missingClientCapability', text, {
           details: { requiredCapabilities: { elicitation: { url: {} } }, url },
         });
-      const state = retry?.state ?? `${KEY} ${JSON.stringify(inputOf(message, sealer, owner))}`;
-      const requestState = sealState(sealer, owner, readOperation([message]), state);
+      const state = retry?.state ?? JSON.stringify(inputOf(message, sealer, owner));
+      const requestState = sealState(sealer, 'action', owner, readOperation([message]), state);
       // Who has opened the URL is not asked again.
       if (retry !== null) return new InputRequired({ requestState });
       const params = { mode: 'url', message: text, url };
@@ -77,7 +73,7 @@ function inputOf(message: Message, sealer: Sealer, owner: Owner): JsonFields {
   const { inputResponses, requestState } = message.params as JsonFields;
   const state =
     typeof requestState === 'string'
-      ? openState(sealer, owner, readOperation([message]), requestState)
+      ? openState(sealer, 'request', owner, readOperation([message]), requestState)
       : null;
   return { inputResponses, ...(state !== null && { requestState: state }) };
 }

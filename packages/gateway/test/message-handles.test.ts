@@ -10,6 +10,8 @@ const TASK = 'task-786512e2';
 /** Backends count. */
 const SERVER_REQUEST = 9;
 const STATE = '{"step":1}';
+/** Resembles a state that the gateway issues. */
+const OPEN_STATE = 'open {"name":"own"}';
 const RELATED = 'io.modelcontextprotocol/related-task';
 const STATELESS = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -31,6 +33,8 @@ function answerTo({ method, params }: Json): Json | readonly Json[] {
   switch (method) {
     case 'tools/call':
       if (name === 'ask') return { resultType: 'input_required', inputRequests: {}, requestState: STATE };
+      if (name === 'open')
+        return { resultType: 'input_required', inputRequests: {}, requestState: OPEN_STATE };
       if (name === 'own') return { content: [], structuredContent: { taskId: TASK } };
       if (name === 'stream')
         return [
@@ -374,6 +378,16 @@ describe('a request state', () => {
     const retry = { ...message, params: { ...paramsOf(message), requestState: result['requestState'] } };
     await ask(t, 'alice', retry, { headers });
     expect(paramsOf(lastBody(t.backend))).toEqual({ ...paramsOf(message), requestState: STATE });
+  });
+
+  it('is never taken for one of the gateway, whatever its backend writes', async () => {
+    const t = await start();
+    const own = { ...headers, 'mcp-name': 'open' };
+    const call = callFor('open', { _meta: STATELESS });
+    const { result } = await ask(t, 'alice', call, { headers: own });
+    const params = { ...paramsOf(call), requestState: result['requestState'], inputResponses: { a: 1 } };
+    await ask(t, 'alice', { ...call, params }, { headers: own });
+    expect(paramsOf(lastBody(t.backend))).toEqual({ ...params, requestState: OPEN_STATE });
   });
 
   it('continues no call of another tool, and nothing reaches the backend', async () => {

@@ -72,7 +72,7 @@ function sealedFor(
   const owner = { issuer: 'https://as.example', subject, clientId: 'inspector', resource, backend };
   const sealer = createSealer(masterKey);
   return kind === 'request'
-    ? sealState(sealer, owner, ['tools/call', 'read_file'], text)
+    ? sealState(sealer, kind, owner, ['tools/call', 'read_file'], text)
     : sealer.seal(kind, owner, text);
 }
 

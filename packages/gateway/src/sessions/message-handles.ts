@@ -46,18 +46,25 @@ export function readOperation(messages: readonly Message[]): Operation | null {
 }
 
 /** Seals a request state for one operation: sent with another one, it would continue a call that no rule has decided about. */
-export function sealState(sealer: Sealer, owner: Owner, operation: Operation | null, state: string): string {
-  return sealer.seal('request', owner, JSON.stringify(operation) + state);
+export function sealState(
+  sealer: Sealer,
+  kind: 'request' | 'action',
+  owner: Owner,
+  operation: Operation | null,
+  state: string,
+): string {
+  return sealer.seal(kind, owner, JSON.stringify(operation) + state);
 }
 
-/** `null`: it was sealed for another owner or another operation, or was not sealed here. */
+/** `null`: it was sealed for another owner or another operation, is of another kind, or was not sealed here. */
 export function openState(
   sealer: Sealer,
+  kind: 'request' | 'action',
   owner: Owner,
   operation: Operation | null,
   sealed: string,
 ): string | null {
-  const text = sealer.open('request', owner, sealed);
+  const text = sealer.open(kind, owner, sealed);
   const prefix = JSON.stringify(operation);
   return operation !== null && text?.startsWith(prefix) === true ? text.slice(prefix.length) : null;
 }
@@ -79,7 +86,7 @@ export class MessageHandles {
   seal(message: unknown): unknown {
     return sealMessage(message, (kind, text) =>
       kind === 'request'
-        ? sealState(this.#sealer, this.#owner, this.#requested(), text)
+        ? sealState(this.#sealer, kind, this.#owner, this.#requested(), text)
         : this.#sealer.seal(kind, this.#owner, text),
     );
   }
@@ -95,7 +102,7 @@ export class MessageHandles {
     const edits = messages.flatMap((message) =>
       editsOf(message, (kind, text) =>
         kind === 'request'
-          ? openState(this.#sealer, this.#owner, operation, text)
+          ? openState(this.#sealer, kind, this.#owner, operation, text)
           : this.#sealer.open(kind, this.#owner, text),
       ),
     );

@@ -12,8 +12,8 @@ import { createLruCache, type LruCache } from '@portcullis/protocol';
 import { MAX_OPENED_IDS, MAX_OWNER_KEYS } from '../limits.ts';
 import { anonymousOwnerOf, type Owner, ownerKey } from '../servers/request.ts';
 
-/** The kind of a sealed ID; one kind never opens as another. */
-export type SealedKind = 'session' | 'event' | 'task' | 'request' | 'question';
+/** The kind of a sealed ID; one kind never opens as another. A request state is that of the backend, or of an action of the user (`action`). */
+export type SealedKind = 'session' | 'event' | 'task' | 'request' | 'action' | 'question';
 
 /** Clients compare these IDs: they are sealed deterministically. */
 const COMPARED: ReadonlySet<SealedKind> = new Set(['task', 'question']);
