@@ -36,13 +36,15 @@ describe('an account that its owner deletes', () => {
     const asked = await t.visitor.open('/account/remove');
     expect(textOf(asked)).toMatch(/Delete your account\?.*These apps lose their access/s);
 
+    const late = t.newVisitor();
+    const login = await late.open('/login?to=account');
     const done = await t.visitor.submit(asked, { password: PASSWORD });
     expect([done.status, textOf(done)]).toEqual([200, expect.stringContaining('Your account is deleted')]);
     expect(await t.server.isLive(claims)).toBe(false);
     expect((await t.post('/token', refreshing(body['refresh_token']))).status).toBe(400);
     for (const visitor of [t.visitor, elsewhere])
       expect((await visitor.open('/account')).path).toBe('/login?to=account');
-    expect((await signIn(t.newVisitor())).status).toBe(400);
+    expect((await late.submit(login, { email: EMAIL, password: PASSWORD }, '/login')).status).toBe(400);
     expect(await t.server.accounts.list()).toEqual([]);
     expect(t.events).toContainEqual({ type: 'account.removed', accountId: ACCOUNT, network: '192.0.2.1' });
   });

@@ -64,11 +64,6 @@ describe('the messages of a sequence', () => {
       ],
     },
     {
-      description: 'a token that was checked, in whatever way',
-      given: [eventOf('token.first_used', 0)],
-      expect: [['portcullis', 'portcullis', 'First check of the token', false]],
-    },
-    {
       description: 'tokens of a backend',
       given: [eventOf('provider_token.refreshed', 0, { details: { backend: '/files' } })],
       expect: [['portcullis', 'backend', 'Refresh request', false]],

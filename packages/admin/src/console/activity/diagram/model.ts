@@ -64,8 +64,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   'authorization_code.replayed': ['app', 'portcullis', 'Access token request', 'RFC 6749 §4.1.3'],
   'token.issued': ['app', 'portcullis', 'Access token request', 'RFC 6749 §4.1.3'],
   'token.exchanged': ['backend', 'portcullis', 'Token exchange request', 'RFC 8693 §2.1'],
-  // By introspection, or by a guard in this process: no message is known.
-  'token.first_used': ['portcullis', 'portcullis', 'First check of the token', ''],
+  'token.first_used': ['backend', 'portcullis', 'Introspection request', 'RFC 7662 §2.1'],
   'assertion.issued': ['app', 'portcullis', 'Token exchange request', 'RFC 8693 §2.1'],
   'refresh_token.rotated': ['app', 'portcullis', 'Refresh request', 'RFC 6749 §6'],
   'refresh_token.retried': ['app', 'portcullis', 'Refresh request', 'RFC 6749 §6'],
