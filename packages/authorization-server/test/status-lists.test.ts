@@ -292,6 +292,23 @@ describe('a status list entry', () => {
     expect([await statusOf(t, before), await statusOf(t, after)]).toEqual([1, 0]);
   });
 
+  it('T143: a token of the second in which its client was disabled and enabled leaves those after it valid', async () => {
+    const t = await startServer(published);
+    const added = await t.server.clients.add({
+      client_id: 'backup',
+      grant_types: ['client_credentials'],
+      scope: 'notes:read',
+      token_endpoint_auth_method: 'client_secret_basic',
+    });
+    const secret = String(added['client_secret']);
+    await t.server.clients.disable('backup');
+    await t.server.clients.enable('backup');
+    await ownToken(t, 'backup', secret);
+    t.clock.now += 1;
+    const after = await ownToken(t, 'backup', secret);
+    expect([await isLive(t, after), await statusOf(t, after)]).toEqual([true, 0]);
+  });
+
   it('a new list starts when one is full', async () => {
     const t = await startServer(published);
     t.execute('INSERT INTO status_index_counter (one, allocated) VALUES (1, 130816)');

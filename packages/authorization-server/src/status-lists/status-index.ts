@@ -38,14 +38,15 @@ export function createAssignStatus(
   /** A free entry of the owner's index; of a further index if all of that are revoked. */
   async function findEntry(owner: StatusIndexOwner, now: number): Promise<number> {
     const client = owner.kind === 'client' ? await store.findClient(owner.id) : null;
-    // The entries from before a client was removed or disabled stay revoked.
-    const key = `${owner.kind} ${client?.enabledAt ?? client?.createdAt ?? ''} ${owner.id}`;
+    // The entries from before a client was removed or disabled stay revoked. It may be enabled as of a second that is still to come.
+    const since = client?.enabledAt ?? client?.createdAt ?? 0;
+    const key = `${owner.kind} ${since} ${owner.id}`;
     for (;;) {
       const cached = allocations.get(key);
       const isCurrent = cached !== undefined && now < cached.until;
       const entry = isCurrent ? nextFreeEntry(cached.index) : null;
       if (entry !== null) return entry;
-      allocations.set(key, await allocating.run(key, () => allocate(owner, now, isCurrent)));
+      allocations.set(key, await allocating.run(key, () => allocate(owner, Math.max(now, since), isCurrent)));
     }
   }
 
