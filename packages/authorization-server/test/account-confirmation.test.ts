@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { inSession } from '../../store/testing/samples.ts';
 import { challengeOf, enrol, type Passkey, USER_PRESENT } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
-import { ACCOUNT, NOTES } from './server-under-test.ts';
+import { ACCOUNT, NOTES, RESOURCES } from './server-under-test.ts';
 import {
   EMAIL,
   type Fields,
@@ -291,6 +291,16 @@ describe('a session of one factor, for an account with a passkey', () => {
     expect([refused.html.includes('data-passkey="create"'), t.snapshot()]).toEqual([false, before]);
     const confirmed = await thief.submit(refused, { code: codeOf(secret, t.clock.now) });
     expect(confirmed.html).toContain('data-passkey="create"');
+  });
+
+  it('confirms by its password where passkeys are not available', async () => {
+    const resources = RESOURCES.map(({ introspectionClients: _, ...resource }) => resource);
+    const t = await setScene({ issuer: 'http://127.0.0.1:8484', resources });
+    await enrol(t);
+    await t.visitor.submit(await t.visitor.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
+    const asked = await t.visitor.open('/account/codes');
+    expect(secretOn(await t.visitor.submit(asked, { password: 'not the password' }))).toBe('');
+    expect(secretOn(await t.visitor.submit(asked, { password: PASSWORD }))).not.toBe('');
   });
 
   it('loses what its password confirmed before there was a passkey', async () => {

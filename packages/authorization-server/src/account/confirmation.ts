@@ -32,7 +32,7 @@ export function createConfirmation(
    */
   const findFactors = async ({ account: { id }, methods }: User) => {
     const hasCodes = await factors.isEnabled(id);
-    const hasPasskeys = (await store.listPasskeys(id)).length > 0;
+    const hasPasskeys = passkeys !== null && (await store.listPasskeys(id)).length > 0;
     const isOtherFactor = methods?.some((method) => method === 'mfa' || method === 'hwk') === true;
     return { hasCodes, hasPasskeys, passwordSuffices: isOtherFactor || !(hasCodes || hasPasskeys) };
   };
