@@ -107,7 +107,7 @@ const JSON_RPC: Readonly<Record<keyof typeof errorCodes, string>> = {
   unavailable:
     'the backend did not answer, and the message names it: where the gateway translates, runs a process or merges; elsewhere this is a 503 with `-32603`',
   sessionNotFound: 'no such session: initialize again',
-  resourceNotFound: 'no such resource, in revisions before 2026-07-28',
+  resourceNotFound: 'no such resource, where client and backend are of revisions before 2026-07-28',
   forbidden: 'the operation is not available to this user and client, or its call was not approved',
   headerMismatch: 'a header such as `Mcp-Method` differs from the body, or is missing',
   missingClientCapability: 'the request needs a capability that the client did not declare',
@@ -167,7 +167,7 @@ ${table(['page', 'text'], pages())}
 
 ## JSON-RPC errors
 
-Of the [gateway](gateway.md), in the body of a response. Errors of the backend pass unchanged.
+Of the [gateway](gateway.md), in the body of a response. Errors of the backend pass unchanged, unless its revision is [another than the client's](gateway.md#between-revisions).
 
 ${table(['code', 'when'], rpc)}
 

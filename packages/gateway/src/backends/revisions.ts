@@ -146,11 +146,20 @@ export function initializeParamsOf(message: Message): InitializeParams {
   };
 }
 
+/**
+ * The code of an error of a session. A capability may be missing at a stateless member of a merged server.
+ * @see MCP 2026-07-28, base protocol, error codes: MUST NOT emit those of earlier revisions, nor others of the reserved range
+ */
+function statelessCode(code: unknown): unknown {
+  if (code === errorCodes.resourceNotFound) return errorCodes.invalidParams;
+  const isReserved = typeof code === 'number' && code <= errorCodes.headerMismatch && code >= -32_099;
+  return isReserved && code !== errorCodes.missingClientCapability ? errorCodes.internal : code;
+}
+
 /** A response with a result of a session, in the form of the stateless revision. */
 export function toStateless(response: Message, method: string, { serverInfo }: InitializeResult): Message {
   const { result, error } = response;
-  if (isMembers(error) && error['code'] === errorCodes.resourceNotFound && method === 'resources/read')
-    return { ...response, error: { ...error, code: errorCodes.invalidParams } };
+  if (isMembers(error)) return { ...response, error: { ...error, code: statelessCode(error['code']) } };
   if (!isMembers(result)) return response;
   const meta = isMembers(result['_meta']) ? result['_meta'] : {};
   const identified = serverInfo === undefined ? meta : { [metaKeys.serverInfo]: serverInfo, ...meta };

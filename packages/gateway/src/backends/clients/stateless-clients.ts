@@ -38,6 +38,7 @@ import { checkParameterHeaders } from './parameter-headers.ts';
 import { createReply, endWithError, filterReply, openWhenLate, type Reply } from './reply.ts';
 import type { ClientsOptions, RevisionClients } from './session-clients.ts';
 import { serveSubscription } from './stateless-subscriptions.ts';
+import { askToOpen } from './url-elicitations.ts';
 import { createWaitingCalls, refuseServerRequest, type WaitingCalls } from './waiting-calls.ts';
 
 /** A backend session shared by requests of the same client. */
@@ -185,7 +186,8 @@ async function exchange(
     })
     .finally(stopWaiting);
   if (outcome === null) return;
-  const response = await edit(toStateless(outcome, message.method, session.initialized), request);
+  const asked = askToOpen(outcome, message);
+  const response = await edit(toStateless(asked, message.method, session.initialized), request);
   reply.end(response, statusOf(response));
 }
 
