@@ -106,3 +106,56 @@ it('reports that a sign-in was not completed, and no timeout of its own', async 
 it('lists the tools after a sign-in with a code that took an hour', async () => {
   expect(await listAfterSignIn(60, null)).toEqual({ tools: [] });
 });
+
+const MEBIBYTE = new TextEncoder().encode(' '.repeat(1_048_576));
+
+/** A body of `count` chunks, read as they are sent, and then `end`. */
+function longBody(chunk: Uint8Array, count: number, end = '') {
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (sent++ < count) return controller.enqueue(chunk);
+      controller.enqueue(new TextEncoder().encode(end));
+      controller.close();
+    },
+  });
+  return { body, sent: () => sent };
+}
+
+/** Connects to a server whose responses to some requests are replaced. */
+function connectWith(replace: (init: RequestInit) => Promise<Response> | null) {
+  const usual = createServer(() => undefined);
+  return connectMcp({
+    ...{ url: 'https://mcp.example/mcp', version: '1', extensions: {}, acceptEndpoint: () => undefined },
+    fetch: async (input, init = {}) => replace(init) ?? usual(input, init),
+  });
+}
+
+const listsTools = ({ body }: RequestInit) => String(body).includes('"tools/list"');
+
+it.each<[string, string, (init: RequestInit) => boolean]>([
+  ['a JSON response', 'application/json', listsTools],
+  ['an event stream', 'text/event-stream', listsTools],
+  ['the event stream of the session', 'text/event-stream', ({ method }) => method === 'GET'],
+  ['a response to a notification', 'text/plain', ({ body }) => String(body).includes('"notifications/')],
+])('T112 ends a connection when %s is longer than 64 MiB', async (_what, type, isLong) => {
+  const { body, sent } = longBody(MEBIBYTE, 1_000);
+  const connecting = connectWith((init) => {
+    if (isLong(init)) return Promise.resolve(new Response(body, { headers: { 'content-type': type } }));
+    // Without a response, the request waits for the other stream.
+    return listsTools(init) ? new Promise(() => undefined) : null;
+  });
+  const failure = connecting.then(({ request }) => request('tools/list'));
+  await expect(failure).rejects.toMatchObject({ code: 'response_too_large' });
+  expect(sent()).toBeLessThan(70);
+});
+
+it('T112 reads a response of 63 MiB', async () => {
+  const connection = await connectWith((init) => {
+    if (!listsTools(init)) return null;
+    const { id } = JSON.parse(String(init.body));
+    const { body } = longBody(MEBIBYTE, 63, JSON.stringify({ jsonrpc: '2.0', id, result: { tools: [] } }));
+    return Promise.resolve(new Response(body, { headers: { 'content-type': 'application/json' } }));
+  });
+  expect(await connection.request('tools/list')).toEqual({ tools: [] });
+});

@@ -1,15 +1,15 @@
 /** MCP requests with the official MCP client, loaded on first use, over the authorized fetch: for `call`, `tools` and `doctor`. */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import type { Fetch } from '@portcullis/client';
+import type { ClientError, Fetch } from '@portcullis/client';
 import { type Message, mediaType } from '@portcullis/http';
 import { beforeAbort } from '@portcullis/protocol';
 import { isObject, parseJson } from '../json.ts';
 import { connectSse, maySpeakSse } from './transport/reconnecting-transport.ts';
 import {
   HttpResponseError,
+  limitLength,
   MESSAGE_TYPES,
   NOT_A_MESSAGE,
-  readBoundedText,
   readResponseError,
 } from './transport/responses.ts';
 
@@ -79,7 +79,7 @@ export async function connectMcp(options: McpConnectOptions): Promise<McpConnect
   const { Client, ProtocolError, SdkError, StreamableHTTPClientTransport } = await import(
     '@modelcontextprotocol/client'
   );
-  const failures = recordFailures(options.fetch);
+  const failures = recordFailures(options.fetch, () => void transport.close());
   const transport = new StreamableHTTPClientTransport(new URL(url), { fetch: failures.fetch });
   const createMcpClient = (negotiates: boolean) =>
     new Client(
@@ -157,14 +157,18 @@ async function createSseTransport(
   return sse === null ? null : transport;
 }
 
-/** A `fetch` that records its latest failure: an exception, or an HTTP error response. */
-function recordFailures(fetch: Fetch) {
+/**
+ * A `fetch` that records its latest failure: an exception, or an HTTP error response.
+ * @param end called when a response is too long: the MCP client would continue to wait for the message in it
+ */
+function recordFailures(fetch: Fetch, end: () => void) {
   let latest: unknown = null;
   let recorded: unknown = null;
+  let tooLong: ClientError | null = null;
   return {
     latest: () => latest,
-    /** The error behind an error response that was created here. */
-    recorded: () => recorded,
+    /** The error that ended the connection, or is behind an error response that was created here. */
+    recorded: () => tooLong ?? recorded,
     record(error: unknown) {
       recorded = error;
     },
@@ -174,10 +178,13 @@ function recordFailures(fetch: Fetch) {
     },
     async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
       try {
-        const response = await fetch(input, init);
+        const response = limitLength(await fetch(input, init), (error) => {
+          tooLong = error;
+          end();
+        });
         if (init?.method !== 'POST') return response;
         if (!response.ok) {
-          const text = await readBoundedText(response);
+          const text = await response.text();
           latest = errorIn(response, text);
           return new Response(text === '' ? null : text, response);
         }

@@ -83,3 +83,23 @@ export async function readBoundedText(response: Response, limit: number = MAX_RE
     throw error;
   }
 }
+
+/**
+ * A response whose body fails after `MAX_RESPONSE` bytes, for readers without a limit.
+ * @param fail receives the ClientError `response_too_large`
+ */
+export function limitLength(response: Response, fail: (error: ClientError) => void): Response {
+  if (response.body === null) return response;
+  let size = 0;
+  const limited = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      size += chunk.byteLength;
+      if (size <= MAX_RESPONSE) return controller.enqueue(chunk);
+      const message = `The response is longer than ${MAX_RESPONSE} bytes.`;
+      const error = new ClientError('response_too_large', message);
+      fail(error);
+      throw error;
+    },
+  });
+  return new Response(response.body.pipeThrough(limited), response);
+}
