@@ -148,8 +148,10 @@ describe('a proxy', () => {
       expect(asked).toContain(path);
     expect(new Set(proxy.carried.splice(0))).toEqual(new Set([`127.0.0.2:${port}`]));
     asked.splice(0);
-    expect((await login({ HTTPS_PROXY: proxy.url, NO_PROXY: '127.0.0.2' })).code).toBe(4);
-    expect([asked, proxy.carried]).toEqual([[], []]);
+    for (const direct of ['127.0.0.2', '*']) {
+      expect((await login({ HTTPS_PROXY: proxy.url, NO_PROXY: direct })).code).toBe(4);
+      expect([asked, proxy.carried]).toEqual([[], []]);
+    }
   });
 
   it.each(['127.0.0.1', 'localhost', '[::1]'])(

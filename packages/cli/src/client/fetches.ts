@@ -18,7 +18,9 @@ function useProxy(environment: Environment): boolean {
   const named = PROXY_VARIABLES.some(
     (name) => (environment[name] ?? environment[name.toLowerCase()] ?? '') !== '',
   );
-  const bypass = `${environment['no_proxy'] || environment['NO_PROXY'] || ''},${LOOPBACK}`;
+  const direct = environment['no_proxy'] || environment['NO_PROXY'] || '';
+  // Node reads `*` as every host only when it is the whole list.
+  const bypass = direct === '*' ? direct : `${direct},${LOOPBACK}`;
   try {
     if (named) setGlobalProxyFromEnv({ ...environment, no_proxy: bypass, NO_PROXY: bypass });
   } catch {
