@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type CredentialKey,
   type CredentialRecord,
@@ -363,11 +363,15 @@ describe('the file', () => {
   });
 
   it('takes over the lock of a process that died while the clock was ahead', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const now = Date.now();
     await openStore({ clock: () => now + 86_400_000 }).lock('x');
     await openStore({ clock: () => now + 10_000 }).lock('y');
     const store = openStore({ clock: () => now });
-    const release = await store.lock('x');
+    const acquiring = store.lock('x');
+    await vi.advanceTimersByTimeAsync(8_100);
+    const release = await acquiring;
     // A clock that was set back a little takes nothing from a process that lives.
     let taken = false;
     const waiting = store.lock('y').then(() => {
@@ -375,10 +379,34 @@ describe('the file', () => {
     });
     await release();
     await (await store.lock('x'))();
+    await vi.advanceTimersByTimeAsync(8_100);
     expect(taken).toBe(false);
     store.close();
-    await expect(waiting).rejects.toMatchObject({ code: 'ERR_INVALID_STATE' });
+    const closed = expect(waiting).rejects.toMatchObject({ code: 'ERR_INVALID_STATE' });
+    await vi.advanceTimersByTimeAsync(100);
+    await closed;
     open.pop();
+  });
+
+  it('takes no lock of a process that lives when the clock is set back', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let now = Date.now();
+    const clock = () => now;
+    const release = await openStore({ clock }).lock('x');
+    now -= 3_600_000;
+    let taken = false;
+    const waiting = openStore({ clock })
+      .lock('x')
+      .then((releaseIt) => {
+        taken = true;
+        return releaseIt;
+      });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(taken).toBe(false);
+    await release();
+    await vi.advanceTimersByTimeAsync(100);
+    await (await waiting)();
   });
 
   it.each([

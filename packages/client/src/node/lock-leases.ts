@@ -20,7 +20,8 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
       const leaveQueue = await queue(name);
       const holder = randomUUID();
       try {
-        while (!acquire(name, holder)) await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
+        for (let waited = 0; !acquire(name, holder, waited); waited += POLL_INTERVAL)
+          await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
       } catch (error) {
         await leaveQueue();
         throw error;
@@ -60,15 +61,18 @@ export function createLockLeases({ statement }: CredentialDatabase, clock: () =>
 
   /**
    * Acquires a lease that is free, expired or already its own, in one atomic statement. One that expires too late was
-   * acquired while the clock was ahead: a holder that lives renews it within seconds after the clock was set back.
+   * acquired while the clock was ahead: a holder that lives renews it within seconds after the clock was set back, so it is
+   * taken over only after a wait.
+   * @param waited for milliseconds
    */
-  function acquire(name: string, holder: string): boolean {
+  function acquire(name: string, holder: string, waited = 0): boolean {
     const now = Math.floor(clock());
+    const latest = waited < 2 * RENEWAL_INTERVAL ? Number.MAX_SAFE_INTEGER : now + 2 * LEASE_DURATION;
     const { changes } = statement(
       `INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :until)
        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
        WHERE leases.holder = excluded.holder OR leases.expires_at NOT BETWEEN :now + 1 AND :latest`,
-    ).run({ name, holder, until: now + LEASE_DURATION, now, latest: now + 2 * LEASE_DURATION });
+    ).run({ name, holder, until: now + LEASE_DURATION, now, latest });
     return changes === 1;
   }
 }
