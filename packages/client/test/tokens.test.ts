@@ -235,6 +235,7 @@ describe('refreshing', () => {
       description: 'a problem of a gateway',
       failure: { status: 403, body: { status: 403, error: 'Forbidden' } },
     },
+    { description: 'no token endpoint, as JSON', failure: refusal('not_found', 404) },
     { description: 'a redirect', failure: { status: 302, headers: { location: '/maintenance' } } },
     { description: 'a reset connection', failure: null },
   ])(

@@ -144,10 +144,12 @@ async function handleFailure(
 /** OAuth error codes of a server that fails rather than refuses. */
 const FAILURES: ReadonlySet<string> = new Set(['server_error', 'slow_down', 'use_dpop_nonce']);
 
-/** Whether the refresh token is refused by an OAuth error, whichever it is, that signing in may cure: no outage, no gateway's page, and nothing about the client itself. */
+/**
+ * Whether the refresh token is refused by an OAuth error, whichever it is, that signing in may cure: no outage, no page of a
+ * gateway or of a token endpoint that is not there, and nothing about the client itself.
+ */
 function isRefusal(error: ClientError): boolean {
-  const { temporary, oauthError = '' } = error;
-  return (
-    !temporary && /^[a-z_]+$/.test(oauthError) && !FAILURES.has(oauthError) && !isUnknownClientError(error)
-  );
+  const { temporary, status, oauthError = '' } = error;
+  const isOAuthError = /^[a-z_]+$/.test(oauthError) && status !== 404;
+  return !temporary && isOAuthError && !FAILURES.has(oauthError) && !isUnknownClientError(error);
 }
