@@ -438,6 +438,24 @@ describe('issuer binding of a client', () => {
     expect(world.user.opened).toHaveLength(1);
   });
 
+  it('[C-BIND-33 C-MULTI-31] T107 binds it in its own account with a store that lists nothing without one', async () => {
+    const world = await createWorld();
+    const other = await createWorld();
+    const memory = createMemoryStore();
+    const list = async (server: string, account?: string) =>
+      account === undefined ? [] : memory.list(server, account);
+    const registration = { preregistered: [{ clientId: 'mine', clientSecret: 'secret' }] };
+    const client = world.client({ store: { ...memory, list }, registration });
+    await client.fetch(world.serverUrl);
+    world.server.on('GET /.well-known/oauth-protected-resource/mcp', {
+      body: { resource: world.serverUrl, authorization_servers: [other.issuer] },
+    });
+    world.tokens.clear();
+    world.refreshTokens.clear();
+    expect(await codeOf(client.fetch(world.serverUrl))).toBe('registration_issuer_mismatch');
+    expect(other.as.asked('/token')).toEqual([]);
+  });
+
   it('[C-BIND-33 C-MULTI-31] T107 binds a client configured without an issuer in every account of the server', async () => {
     const world = await createWorld();
     const other = await createWorld();

@@ -134,12 +134,14 @@ function saveRegistration(
  * @throws ClientError `registration_issuer_mismatch` when it was used with another issuer before
  */
 async function checkIssuerBinding(
-  { store, registration: settings }: StoredRegistrationSettings,
+  { store, account, registration: settings }: StoredRegistrationSettings,
   discovery: DiscoveryResult,
   clientId: string,
 ): Promise<void> {
   if (configuredClient(settings, clientId)?.issuer !== undefined) return;
-  const issuers = (await store.list(discovery.server))
+  // A store of an earlier version lists nothing without an account.
+  const ofAccount = await store.list(discovery.server, account);
+  const issuers = [...ofAccount, ...(await store.list(discovery.server))]
     .filter(
       ({ registration }) => registration?.method === 'preregistered' && registration.clientId === clientId,
     )
