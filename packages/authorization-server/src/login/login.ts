@@ -44,10 +44,16 @@ export function createLoginRoutes(
     issuer: provider.issuer,
   }));
 
+  let hasAccount = false;
   const findLocalLogin = async (): Promise<LoginPage['localLogin']> => {
     if (!options.localAccounts) return 'none';
     if (providers.length > 0) return (await store.hasLocalAccounts()) ? 'possible' : 'unlikely';
-    return (await store.listAccounts('', 1)).length > 0 ? 'possible' : 'impossible';
+    // While the store is unavailable, the page is the usual one.
+    hasAccount ||= await store.listAccounts('', 1).then(
+      ({ length }) => length > 0,
+      () => true,
+    );
+    return hasAccount ? 'possible' : 'impossible';
   };
 
   /** @param formError `null`: none, or the address alone was typed */
