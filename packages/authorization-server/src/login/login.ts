@@ -44,16 +44,14 @@ export function createLoginRoutes(
     issuer: provider.issuer,
   }));
 
-  let hasAccount = false;
   const findLocalLogin = async (): Promise<LoginPage['localLogin']> => {
     if (!options.localAccounts) return 'none';
     if (providers.length > 0) return (await store.hasLocalAccounts()) ? 'possible' : 'unlikely';
     // While the store is unavailable, the page is the usual one.
-    hasAccount ||= await store.listAccounts('', 1).then(
-      ({ length }) => length > 0,
-      () => true,
+    return store.listAccounts('', 1).then(
+      ({ length }) => (length > 0 ? 'possible' : 'impossible'),
+      () => 'possible',
     );
-    return hasAccount ? 'possible' : 'impossible';
   };
 
   /** @param formError `null`: none, or the address alone was typed */
