@@ -141,8 +141,9 @@ async function save(
     authorizationRequest: { state = '' },
   }: Omit<CheckedRequest, 'client' | 'target' | 'identityProvider' | 'decision'>,
 ): Promise<void> {
-  if (Buffer.byteLength(record.clientId + record.redirectUri + state) > MAX_TRANSACTION_OCTETS) {
-    const description = `client_id, redirect_uri and state may have ${MAX_TRANSACTION_OCTETS} octets together.`;
+  const { clientId, redirectUri, acrValues = [] } = record;
+  if (Buffer.byteLength([clientId, redirectUri, state, ...acrValues].join(' ')) > MAX_TRANSACTION_OCTETS) {
+    const description = `client_id, redirect_uri, state and acr_values may have ${MAX_TRANSACTION_OCTETS} octets together.`;
     throw new OAuthError('invalid_request', description);
   }
   if (user !== null || transactionQuota === null) return store.openTransaction(record, null);
