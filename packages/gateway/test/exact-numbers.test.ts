@@ -201,3 +201,42 @@ it('a call that waits for input is continued by one with the same number only', 
   const same = await send('9007199254740993', { requestState, inputResponses });
   expect(await textOf(same)).toBe('Ada');
 });
+
+/** What a client gets from a server that passes through, and responds to everything else with this. */
+async function respondWith(written: string, type: string): Promise<string> {
+  const backend = await startBackend((_received, response) => {
+    response.writeHead(200, { 'content-type': type });
+    response.end(type === 'application/json' ? written : `data: ${written}\n\n`);
+  });
+  closing.push(backend.close);
+  const rules = {
+    tools: { hidden: false, '*': [] },
+    resources: { 'wiki://hidden': false, '*': [] },
+  } as const;
+  const gateway = await open([{ path: '/mcp', backend: { url: backend.url }, ...rules }]);
+  const response = await gateway.send('alice', { message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
+  return response.text().catch(() => 'broken off');
+}
+
+it.each(['application/json', 'text/event-stream'])(
+  'a list that is filtered keeps its numbers in %s',
+  async (type) => {
+    const tools = FORMS.map(
+      (form, at) => `{"name":"t${at}","inputSchema":{"type":"object","maximum":${form}}}`,
+    );
+    const text = await respondWith(
+      `{"jsonrpc":"2.0","id":1.0,"result":{"tools":[{"name":"hidden"},${tools.join(',')}],"ttlMs":1.0}}`,
+      type,
+    );
+    expect(text).toContain(`{"jsonrpc":"2.0","id":1.0,"result":{"tools":[${tools.join(',')}],"ttlMs":1.0}}`);
+  },
+);
+
+it('a notification that nests too deep to be edited does not pass, whatever its numbers are', async () => {
+  const notification = (uri: string, depth: number) =>
+    `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${uri}","x":${'['.repeat(depth)}1.0${']'.repeat(depth)}}}`;
+  expect(await respondWith(notification('wiki://hidden', 20_000), 'text/event-stream')).not.toContain(
+    'hidden',
+  );
+  expect(await respondWith(notification('wiki://shown', 20), 'text/event-stream')).toContain('wiki://shown');
+});

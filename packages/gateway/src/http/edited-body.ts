@@ -1,5 +1,6 @@
 /** Edits the JSON-RPC responses in a body: of a JSON document, or of an event stream, event by event. */
 
+import { parseExactly } from '@portcullis/http';
 import { EVENT_BEGINNING } from '../limits.ts';
 import { BufferedBytes } from '../messages/buffered-bytes.ts';
 import {
@@ -313,11 +314,13 @@ function editEvent(event: Buffer, edit: MessageEdit, expected: ExpectedResponses
   });
 }
 
-/** Clients ignore a byte order mark. @see RFC 8259 §8.1 */
+/** Clients ignore a byte order mark. `undefined` for what is no JSON. @see RFC 8259 §8.1 */
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString().replace(/^\uFEFF/, ''));
-  } catch {
-    return undefined;
+    return parseExactly(bytes.toString().replace(/^\uFEFF/, ''));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    // It nests too deep to be edited, and must not pass without.
+    throw error;
   }
 }
