@@ -288,7 +288,7 @@ describe('parameters of an authorization request', () => {
     ['T014: user information', { resource: 'https://mcp.example@evil.test/notes' }, 'invalid_target'],
     ['a request object by reference', { request_uri: 'https://app.example/request' }, 'request_uri_not_supported'],
     ['a state that is too long', { state: 'x'.repeat(5000) }, 'invalid_request'],
-    ['acr_values that are too long', { acr_values: `1fa ${'x'.repeat(5000)}` }, 'invalid_request'],
+    ['acr_values that are too long', { acr_values: `1fa ${'x'.repeat(5120)}` }, 'invalid_request'],
     ['prompt=none without a session', { prompt: 'none' }, 'login_required'],
     ['prompt=none with login', { prompt: 'none login' }, 'invalid_request'],
   ]; // biome-ignore format: a table
