@@ -132,6 +132,26 @@ describe('scheduled rotation', () => {
     },
   );
 
+  it('T064 a process whose clock is hours slow creates no key beside one that signs', async () => {
+    const t = await startServer({ keys: rotation });
+    const slow = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: MASTER_KEY,
+      resources: RESOURCES,
+      clients: CLIENTS,
+      clock: () => t.clock.now - 3 * 3600,
+      keys: rotation,
+    });
+    const before = await t.store.listSigningKeys();
+    t.clock.now += 30;
+    expect(await kidsOf(slow)).toEqual(await kidsOf(t.server));
+    expect(await t.store.listSigningKeys()).toEqual(before);
+    t.clock.now += 90 * DAY + 3 * 3600;
+    await kidsOf(slow);
+    expect(await t.store.listSigningKeys()).toHaveLength(2);
+  });
+
   it('scheduled rotation can be switched off', async () => {
     const { server, clock } = await startServer({ keys: { rotateEvery: null } });
     clock.now += 3650 * DAY;

@@ -126,12 +126,12 @@ async function addKey(
 }
 
 /**
- * Whether the last key has signed for so long that the next one must be published. A key that signs later than one created now was
- * created by a clock that was ahead, and delays no other.
+ * Whether the last key has signed for so long that the next one must be published. A key that starts to sign more than a rotation from
+ * now was created by a clock that was far ahead, and delays no other; a process whose clock is hours slow replaces no key that signs.
  */
 function isDue(known: readonly SigningKeyRecord[], { rotateEvery, prepublish }: KeyRules, now: number) {
   if (known.length === 0 || rotateEvery === null) return false;
-  const starts = known.map(({ signsFrom }) => signsFrom).filter((start) => start <= now + prepublish);
+  const starts = known.map(({ signsFrom }) => signsFrom).filter((start) => start <= now + rotateEvery);
   return now >= Math.max(Number.NEGATIVE_INFINITY, ...starts) + rotateEvery - prepublish;
 }
 
