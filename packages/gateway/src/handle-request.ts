@@ -19,6 +19,7 @@ import type { ExchangeSummary } from './http/exchange.ts';
 import {
   checkHeaderAgreement,
   checkProtocolVersion,
+  checkRequestFields,
   isPlainJson,
   removeConnectionOptions,
 } from './http/headers.ts';
@@ -277,7 +278,7 @@ export class RequestHandling {
   async #preview({ body, scanned }: KnownBody & { readonly kind: 'previewed' }): Promise<void> {
     const { principal, server, incoming, outgoing } = this.#request;
     body.pause();
-    this.#check(scanned);
+    this.#check(scanned, false);
     const credential = await this.#services.credentials.for(principal, server);
     refuseUnapproved(
       await this.#served.control.decide(this.#request, { ...scanned, bytes: null }, credential),
@@ -310,9 +311,11 @@ export class RequestHandling {
     this.#on({ kind: 'opened', sent: retry?.body ?? this.#identifiers.open(bytes, scanned), retry });
   }
 
-  #check(scanned: ScannedBody): void {
+  /** @param isWhole whether nothing more of the body arrives */
+  #check(scanned: ScannedBody, isWhole = true): void {
     checkHeaderAgreement(scanned, this.#request.incoming.headers);
     checkProtocolVersion(scanned, this.#request.incoming.headers);
+    if (isWhole) checkRequestFields(scanned, this.#request.incoming.headers);
     refuseMethods(this.#served, scanned);
     this.#served.control.checkRules(this.#request, scanned);
     if (!this.#isCounted) this.#count(scanned);

@@ -124,7 +124,10 @@ describe.each([false, true])('tools of a backend (event stream: %s)', (isStream)
     const version = '2026-07-28';
     const message = request('tools/call', {
       name: 'nothing',
-      _meta: { 'io.modelcontextprotocol/protocolVersion': version },
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': version,
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
     });
     const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': 'nothing' };
     expect(await (await gateway.send('alice', { message, headers })).json()).toMatchObject({

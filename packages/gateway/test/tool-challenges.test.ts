@@ -109,7 +109,10 @@ describe('a server with toolChallenges', () => {
 
   it('marks the result as complete in the revision without sessions', async () => {
     const { gateway } = await behind();
-    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
     const message = { ...call('order'), params: { ...call('order').params, _meta } };
     const headers = {
       ...CHATGPT,

@@ -88,3 +88,28 @@ it('a revision that the gateway does not know is left to a backend of revision 2
   expect(await list('2027-01-01')).toMatchObject([200, { result: { supportedVersions: expect.any(Array) } }]);
   expect(lists()).toBe(1);
 });
+
+it('an incomplete request of 2026-07-28 does not reach a backend of that revision', async () => {
+  const { gateway, list, lists, messageOf } = await start(true);
+  const version = '2026-07-28';
+  expect(await list(version, null)).toMatchObject([400, { id: 7, error: { code: -32_020 } }]);
+  const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/list' };
+  const send = async (message: object, given: Readonly<Record<string, string>>) => {
+    const response = await gateway.send('alice', { message, headers: given });
+    return [response.status, await lastMessage(response)];
+  };
+  const message = messageOf(version);
+  expect(await send(message, { 'mcp-protocol-version': version })).toMatchObject([
+    400,
+    { id: 7, error: { code: -32_020, message: 'The header Mcp-Method is missing.' } },
+  ]);
+  const { [`${META}clientCapabilities`]: _, ...others } = message.params._meta;
+  for (const params of [{}, { _meta: others }])
+    expect(await send({ ...message, params }, headers)).toMatchObject([
+      400,
+      { id: 7, error: { code: -32_602, message: expect.stringContaining('_meta lacks') } },
+    ]);
+  expect(lists()).toBe(0);
+  expect(await send(message, headers)).toMatchObject([200, {}]);
+  expect(lists()).toBe(1);
+});

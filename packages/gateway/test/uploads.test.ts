@@ -133,7 +133,11 @@ describe('a long body', () => {
       'mcp-method': 'tools/call',
       'mcp-name': 'read_file',
     };
-    const params = { name: 'read_file', arguments: {} };
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const params = { name: 'read_file', arguments: {}, _meta };
     // The transport of the backend is known then.
     await pair.gateway.send('alice', {
       headers,
@@ -141,14 +145,20 @@ describe('a long body', () => {
     });
     const state = '"'.repeat(500);
     const sealed = sealedFor(pair.gateway, 'alice', 'request', state);
-    const rest = `"},"requestState":"${sealed}"},"jsonrpc":"2.0","id":1}`;
-    const length = BEGINNING.length + rest.length;
-    const stateless = await begin(pair, BEGINNING, { headers, length });
+    const restOf = (meta: string) => `"},"requestState":"${sealed}"${meta}},"jsonrpc":"2.0","id":1}`;
+    const rest = restOf(`,"_meta":${JSON.stringify(_meta)}`);
+    const stateless = await begin(pair, BEGINNING, { headers, length: BEGINNING.length + rest.length });
     stateless.end(rest);
     expect((await stateless.response)?.status).toBe(200);
     expect(JSON.parse(bodyOf(pair.backend)).params.requestState).toBe(state);
+    const incomplete = restOf('');
+    const length = BEGINNING.length + incomplete.length;
+    const unnamed = await begin(pair, BEGINNING, { headers, length });
+    unnamed.end(incomplete);
+    expect((await unnamed.response)?.text).toContain('_meta lacks');
+    expect(await stateAt(pair.backend)).toBe('aborted');
     const session = await begin(pair, BEGINNING, { length });
-    session.end(rest);
+    session.end(incomplete);
     expect((await session.response)?.text).toContain('before the arguments');
     expect(await stateAt(pair.backend)).toBe('aborted');
   });

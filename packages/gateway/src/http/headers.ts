@@ -2,7 +2,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { decodeHeaderValue } from '@portcullis/http';
 import { currentTracer } from '@portcullis/protocol';
-import { PARAMETER_HEADER, refuseBatchIn, STATELESS, WITH_SESSIONS } from '../backends/revisions.ts';
+import {
+  MAY_ASK,
+  metaKeys,
+  PARAMETER_HEADER,
+  refuseBatchIn,
+  STATELESS,
+  WITH_SESSIONS,
+} from '../backends/revisions.ts';
 import { LINGERING_CLOSE } from '../limits.ts';
 import { MessageError } from '../messages/message-error.ts';
 import type { ScannedBody, ScannedMessage } from '../messages/scanned-message.ts';
@@ -130,9 +137,9 @@ export function isStreamType(type: unknown): boolean {
 }
 
 /**
- * Headers that are missing are left to the backend, which knows its revision.
- * @throws MessageError for a header that the body contradicts
- * @see MCP 2026-07-28, basic/transports, standard request headers
+ * Of another revision, headers that are missing are left to the backend.
+ * @throws MessageError for a header that the body contradicts, or that is missing
+ * @see MCP 2026-07-28, Streamable HTTP, standard request headers, server validation
  */
 export function checkHeaderAgreement({ isBatch, messages }: ScannedBody, headers: IncomingHttpHeaders): void {
   const [message] = messages;
@@ -147,6 +154,29 @@ export function checkHeaderAgreement({ isBatch, messages }: ScannedBody, headers
     if (one.protocolVersion !== null && one.protocolVersion !== version)
       throw mismatch('MCP-Protocol-Version', one);
   }
+  if (!isStateless(message, headers)) return;
+  if (version === undefined) throw missing('MCP-Protocol-Version', message);
+  if (method === undefined) throw missing('Mcp-Method', message);
+  if (name === undefined && MAY_ASK.has(message.method)) throw missing('Mcp-Name', message);
+}
+
+/** What notifications need is not defined. */
+function isStateless({ kind, protocolVersion }: ScannedMessage, headers: IncomingHttpHeaders): boolean {
+  return kind === 'request' && (protocolVersion ?? headers['mcp-protocol-version']) === STATELESS;
+}
+
+/**
+ * For a whole body.
+ * @throws MessageError for a stateless request without what each has to contain
+ * @see MCP 2026-07-28, base protocol, per-request protocol fields
+ */
+export function checkRequestFields({ messages }: ScannedBody, headers: IncomingHttpHeaders): void {
+  for (const message of messages) {
+    const { id, protocolVersion, hasCapabilities } = message;
+    if (!isStateless(message, headers) || (protocolVersion !== null && hasCapabilities)) continue;
+    const key = protocolVersion === null ? metaKeys.version : metaKeys.clientCapabilities;
+    throw new MessageError('invalidParams', `_meta lacks ${key}.`, { id });
+  }
 }
 
 /** Whether a header names what the message applies to. A method that applies to nothing has no use for it. */
@@ -154,6 +184,10 @@ function isNameOf({ tool, prompt, resource, task, method }: ScannedMessage, head
   const target = tool ?? prompt ?? resource ?? task?.value ?? null;
   if (target === null || method === 'completion/complete') return true;
   return decodeHeaderValue(header) === target;
+}
+
+function missing(header: string, { id }: ScannedMessage): MessageError {
+  return new MessageError('headerMismatch', `The header ${header} is missing.`, { id });
 }
 
 function mismatch(header: string, { id }: ScannedMessage): MessageError {

@@ -8,6 +8,8 @@ const text: JsonShape = { text: true };
 
 /** Marks the messages of stateless revisions. */
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
+/** What the client of such a message can do. */
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 /** Names the task that a message belongs to. @see MCP 2025-11-25, utilities/tasks, related-task metadata */
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
@@ -29,7 +31,13 @@ export const messageShape: JsonShape = shapeOf({
       requestState: text,
       arguments: {},
       notifications: shapeOf({ resourceSubscriptions: { elements: text } }),
-      _meta: shapeOf({ [VERSION]: text, traceparent: text, tracestate: text, ...relatedTask }),
+      _meta: shapeOf({
+        [VERSION]: text,
+        [CAPABILITIES]: {},
+        traceparent: text,
+        tracestate: text,
+        ...relatedTask,
+      }),
     }),
   },
   result: shapeOf({ _meta: shapeOf(relatedTask) }),
@@ -88,6 +96,7 @@ export const WITHOUT_TARGET = {
   metaAt: null,
   paramsAt: null,
   protocolVersion: null,
+  hasCapabilities: false,
 } as const;
 
 function readResponse(node: JsonNode, id: string | null): ScannedMessage {
@@ -141,6 +150,7 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
     metaAt,
     paramsAt: node.members.get('params')?.start ?? null,
     protocolVersion: readVersion(found, id),
+    hasCapabilities: found.members.get('_meta')?.members.get(CAPABILITIES)?.type === 'object',
   };
 }
 

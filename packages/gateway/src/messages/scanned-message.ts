@@ -44,6 +44,8 @@ export interface ScannedMessage extends McpOperation {
   readonly at: number;
   /** The protocol version in `params._meta`, which marks a stateless message. */
   readonly protocolVersion: string | null;
+  /** Whether `params._meta` has the capabilities of the client, which a stateless request has to have. */
+  readonly hasCapabilities: boolean;
 }
 
 /** A scanned body. */

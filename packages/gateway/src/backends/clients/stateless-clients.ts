@@ -1,6 +1,5 @@
 /** Serves clients of revision 2026-07-28: each request is self-contained, and results carry server requests. */
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import {
   errorCodes,
   errorResponse,
@@ -27,7 +26,6 @@ import {
   IN_BOTH,
   initializeParamsOf,
   LOG_LEVELS,
-  MAY_ASK,
   metaKeys,
   notInStateless,
   STATELESS,
@@ -71,7 +69,7 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
         return reply.end(errorResponse(null, errorCodes.invalidRequest, text), 400);
       }
       if (!isRequest(message)) return reply.end(null, 202);
-      const refusal = checkStateless(message, request.incoming.headers);
+      const refusal = checkStateless(message);
       if (refusal !== null) return reply.end(refusal, 400);
       if (isTaskMethod(message.method)) return refuseMethod(reply, message);
       try {
@@ -197,25 +195,15 @@ function statusOf({ error }: Message): number {
   return code === errorCodes.methodNotFound ? 404 : code === errorCodes.missingClientCapability ? 400 : 200;
 }
 
-/** The error for a request that is incomplete in this revision. @see MCP 2026-07-28, Streamable HTTP */
-function checkStateless(message: RequestMessage, headers: IncomingHttpHeaders): Message | null {
+/** The error for a request of another revision, or for a log level that does not exist. */
+function checkStateless(message: RequestMessage): Message | null {
   const version = statelessVersion(message);
-  const capabilities = parameter(message, '_meta', metaKeys.clientCapabilities);
-  if (version === null || !isMembers(capabilities)) {
-    const missing = version === null ? metaKeys.version : metaKeys.clientCapabilities;
-    return errorResponse(message.id, errorCodes.invalidParams, `_meta lacks ${missing}.`);
-  }
   if (version !== STATELESS) {
     const text = `Unsupported protocol version: ${version}`;
     return errorResponse(message.id, errorCodes.unsupportedVersion, text, {
       supported: [STATELESS],
       requested: version,
     });
-  }
-  const lacksName = MAY_ASK.has(message.method) && headers['mcp-name'] === undefined;
-  if (headers['mcp-protocol-version'] === undefined || headers['mcp-method'] === undefined || lacksName) {
-    const text = 'A standard header is missing: MCP-Protocol-Version, Mcp-Method or Mcp-Name.';
-    return errorResponse(message.id, errorCodes.headerMismatch, text);
   }
   const level = parameter(message, '_meta', metaKeys.logLevel);
   return level === undefined || LOG_LEVELS.includes(level) ? null : unknownLogLevel(message.id, level);
