@@ -1,6 +1,7 @@
 /** Limits and timeouts: who is refused, who is not, and what reaches the backend. */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createCallRate } from '../src/http/slots.ts';
 import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
 import { callOf, INITIALIZE, startSession, subscription } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
@@ -98,6 +99,20 @@ describe('calls per minute', () => {
     expect([await called('alice', names('b')), await called('alice', ['read'])]).toEqual([429, 429]);
     expect([await called('bob', names('b')), await called('bob', ['read'])]).toEqual([200, 200]);
     expect(backend.received).toHaveLength(4);
+  });
+
+  it.each([
+    ['one tool', 6000, 1, 20],
+    ['many tools', 120, 20, 1000],
+  ])('are not refused while each tool is called less often: %s', (_what, perMinute, tools, pause) => {
+    const rate = createCallRate(perMinute);
+    const waits = Array.from({ length: 6000 }, (_, at) =>
+      rate.take('alice', `tool${at % tools}`, Math.floor(at / tools) * pause),
+    );
+    expect(Math.max(...waits)).toBe(0);
+    expect(
+      Array.from({ length: perMinute + 1 }, () => rate.take('alice', 'other', 0)).at(-1),
+    ).toBeGreaterThan(0);
   });
 
   it('may be unlimited', async () => {

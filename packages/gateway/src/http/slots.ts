@@ -121,7 +121,7 @@ interface Bucket {
 /** Limits the calls of one user of a server by tool: a token bucket for each. @param perMinute also the size of a burst */
 export function createCallRate(perMinute: number) {
   const calls = createLruCache<Bucket>({ entries: MAX_CALL_BUCKETS });
-  /** By user, of tools whose bucket is missing or full: no user evicts buckets by calling ever new names. */
+  /** By user, of tools without a call for a minute, in which a bucket fills up: no user evicts buckets by calling ever new names. */
   const newTools = createLruCache<Bucket>({ entries: MAX_CALL_BUCKETS });
 
   return {
@@ -130,15 +130,11 @@ export function createCallRate(perMinute: number) {
     take(user: string, tool: string, now: number): number {
       const key = `${user} ${tool}`;
       const known = calls.get(key);
-      const isNew = known === undefined || tokensAt(known, perMinute, now) === perMinute;
+      const isNew = known === undefined || now - known.at >= 60_000;
       const wait = isNew ? takeToken(newTools, user, MAX_NEW_TOOLS, now) : 0;
       return wait > 0 ? wait : takeToken(calls, key, perMinute, now);
     },
   };
-}
-
-function tokensAt({ tokens, at }: Bucket, perMinute: number, now: number): number {
-  return Math.min(perMinute, tokens + ((now - at) * perMinute) / 60_000);
 }
 
 /** @returns 0, or the seconds until there is a token */
@@ -148,7 +144,7 @@ function takeToken(buckets: LruCache<Bucket>, key: string, perMinute: number, no
     buckets.set(key, { tokens: perMinute - 1, at: now });
     return 0;
   }
-  bucket.tokens = tokensAt(bucket, perMinute, now);
+  bucket.tokens = Math.min(perMinute, bucket.tokens + ((now - bucket.at) * perMinute) / 60_000);
   bucket.at = now;
   if (bucket.tokens < 1) return ((1 - bucket.tokens) * 60) / perMinute;
   bucket.tokens -= 1;
