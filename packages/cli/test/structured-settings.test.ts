@@ -289,9 +289,16 @@ describe('the whole', () => {
     const inside = servers.map((server) => ({ ...server, strippedPrefix: '/tools' }));
     expect(await issuesOf(start({ servers: inside }))).toEqual([
       expect.stringMatching(
-        /^servers\.0\.strippedPrefix \(in \S+\): unknown key here; it is a setting of its own, beside servers$/,
+        /^servers\.0\.strippedPrefix \(in \S+\): unknown key; expected one of path, .*; beside servers there is a setting of this name$/,
       ),
     ]);
+    // A common name is not misplaced: the error names what is expected there, too.
+    const mail = { server: 'smtps://mail.example', from: 'a@example.com', port: 587 };
+    expect(await issuesOf(start({ servers, mail }))).toContainEqual(
+      expect.stringMatching(
+        /^mail\.port \(in \S+\): unknown key; expected one of .*server.*; beside mail there/,
+      ),
+    );
     expect((await start({ servers, strippedPrefix: '/tools' })).settings.strippedPrefix).toBe('/tools');
   });
 

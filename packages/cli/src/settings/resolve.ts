@@ -84,20 +84,16 @@ export function formatIssues({
   const formatted = report.issues.map(({ path: [name = '', ...path], message }) =>
     formatOptionIssue(
       nameOf(name as SettingName, path),
-      isMisplaced(path, message) ? besides(name) : message,
+      `${message}${isMisplaced(path, message) ? `; beside ${name} there is a setting of this name` : ''}`,
     ),
   );
   return [...issues, ...formatted];
 }
 
-/** Whether a setting of its own was written into another one. */
+/** Whether a setting of its own may have been written into another one. */
 function isMisplaced(path: readonly string[], message: string): boolean {
   const names: readonly string[] = settingNames.filter(isInFile);
   return message.startsWith('unknown key; expected') && names.includes(path.at(-1) ?? '');
-}
-
-function besides(name: string): string {
-  return `unknown key here; it is a setting of its own, beside ${name}`;
 }
 
 /** Reads every setting. */
