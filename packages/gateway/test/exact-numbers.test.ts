@@ -25,7 +25,6 @@ function answer(text: string): string | null {
     capabilities: { tools: {} },
     serverInfo: { name: 'x', version: '1' },
   };
-  const error = { code: -32_601, message: 'Method not found' };
   const results: Record<string, string> = {
     initialize: JSON.stringify(initialized),
     'tools/list': '{"tools":[{"name":"echo","inputSchema":{"type":"object","maximum":9007199254740993}}]}',
@@ -33,7 +32,7 @@ function answer(text: string): string | null {
   };
   const result = results[method];
   return result === undefined
-    ? `{"jsonrpc":"2.0","id":${written},"error":${JSON.stringify(error)}}`
+    ? `{"jsonrpc":"2.0","id":${written},"error":{"code":-32601.0,"message":"Method not found"}}`
     : `{"jsonrpc":"2.0","id":${written},"result":${result}}`;
 }
 
@@ -136,6 +135,12 @@ describe.each(Object.entries(SERVERS))('%s', (_server, start) => {
       expect(await response.text()).toContain(`"structuredContent":{"n":${form}}`);
     }
   });
+});
+
+it('the code of an error is read in another form: a method that the server does not know is a 404', async () => {
+  const gateway = await open([{ path: '/mcp', backend: { command: PROCESS } }]);
+  const response = await sendStateless(gateway, 'alice', 'prompts/list');
+  expect([response.status, await lastMessage(response)]).toMatchObject([404, { error: { code: -32_601 } }]);
 });
 
 it('a process receives the number that a condition has compared', async () => {

@@ -31,14 +31,16 @@ export function isMembers(value: unknown): value is JsonFields {
 /** `null` for anything that is not a message, and for one whose number for an `id` cannot be repeated. @see JSON-RPC 2.0 §5 */
 export function readMessage(value: unknown): Message | null {
   if (!isMembers(value) || value['jsonrpc'] !== '2.0') return null;
-  const { id: written, method } = value;
+  const { id: written, method, error } = value;
   // Some JSON libraries write all numbers as `1.0`.
   const id = toDouble(written);
   if (id !== written && !Number.isSafeInteger(id)) return null;
   const hasId = id === undefined || id === null || typeof id === 'string' || typeof id === 'number';
   const isKnown = typeof method === 'string' || 'result' in value || 'error' in value;
   if (!hasId || !isKnown) return null;
-  return (id === written ? value : { ...value, id }) as JsonFields & Message;
+  const code = isMembers(error) ? error['code'] : undefined;
+  const read = isNumberText(code) ? { ...value, error: { ...Object(error), code: toDouble(code) } } : value;
+  return (id === written ? read : { ...read, id }) as JsonFields & Message;
 }
 
 /** `null` for text that is not JSON, or not a message. Numbers of its parameters and result stay as they are written. */
