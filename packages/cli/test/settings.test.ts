@@ -346,6 +346,23 @@ it('a variable in place of a key of the file causes a warning, and a key that is
   ]);
 });
 
+it.each([
+  [
+    { personalAccessTokens: true, localAccounts: false },
+    'personalAccessTokens .*has no effect while localAccounts',
+  ],
+  [{ personalAccessTokens: true }, null],
+  [{ localAccounts: false }, null],
+])('%j causes the warning %s', async (given, says) => {
+  const { settings, nameOf, hidden } = await readSettings({
+    flags: { config: file(given) },
+    environment: {},
+    folder,
+  });
+  const warnings = findWarnings({ settings, identityProviders: [], hidden, nameOf });
+  expect(warnings).toEqual(says === null ? [] : [expect.stringMatching(says)]);
+});
+
 const UNVERIFIED = 'it does not say that it has verified an address; use subjects or claims';
 const NOT_REQUESTED = 'request their addresses with the scope email';
 const inDomain = { allowedUsers: { emailDomains: ['example.com'] } };
@@ -399,3 +416,21 @@ it.each([
         ),
   ]);
 });
+
+it.each([
+  [
+    { scim: {}, userClaims: { groups: 'groups' } },
+    'users of Okta have the groups of scim and those of userClaims.groups',
+  ],
+  [{ scim: {} }, null],
+  [{ userClaims: { groups: 'groups' } }, null],
+])(
+  '`config check` of an identity provider with %j warns of two sources of groups: %s',
+  async (given, says) => {
+    const identityProviders = [{ ...atOkta, ...given, clientId: 'a', clientSecret: 'b' }];
+    const servers = [{ path: '/mcp', backend: { url: 'http://127.0.0.1:9/mcp' } }];
+    const path = file({ identityProviders, servers });
+    const { code, errors } = await runHere(['config', 'check', path], { environment: {}, folder });
+    expect([code, errors]).toEqual([0, says === null ? '' : expect.stringContaining(says)]);
+  },
+);

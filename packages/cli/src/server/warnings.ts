@@ -3,7 +3,7 @@ import type { HiddenKey } from '../settings/resolve.ts';
 import type { NameOf, Settings } from '../settings/schema.ts';
 
 interface WarningFacts {
-  readonly settings: Pick<Settings, 'lifetimes'>;
+  readonly settings: Pick<Settings, 'lifetimes' | 'localAccounts' | 'personalAccessTokens'>;
   readonly identityProviders: readonly OpenProvider[];
   /** Variables in place of keys of the configuration file. */
   readonly hidden: readonly HiddenKey[];
@@ -21,6 +21,8 @@ interface OpenProvider {
     readonly emails?: readonly string[] | undefined;
     readonly emailDomains?: readonly string[] | undefined;
   };
+  readonly scim: object | null;
+  readonly userClaims: { readonly groups?: string | undefined };
 }
 
 const DAY = 86_400;
@@ -48,6 +50,17 @@ export function findWarnings(facts: WarningFacts): readonly string[] {
             `emails and emailDomains of allowedUsers in ${nameOf('identityProviders')} match no user of ${identityProvider.name}: ${why}`,
           ];
     }),
+    ...identityProviders
+      .filter(({ scim, userClaims }) => scim !== null && userClaims.groups !== undefined)
+      .map(
+        ({ name }) =>
+          `users of ${name} have the groups of scim and those of userClaims.groups in ${nameOf('identityProviders')}: one that SCIM takes away stays until the next sign-in if the claim had it`,
+      ),
+    ...(settings.personalAccessTokens && !settings.localAccounts
+      ? [
+          `${nameOf('personalAccessTokens')} has no effect while ${nameOf('localAccounts')} is false: users of identity providers have none`,
+        ]
+      : []),
     ...(accessToken > DAY
       ? [
           `${nameOf('lifetimes', ['accessToken'])} is ${accessToken} seconds, about ${days} ${days === 1 ? 'day' : 'days'}: for that long, guards that verify only signatures accept revoked tokens; 600 are 10 minutes`,
