@@ -141,7 +141,11 @@ export class RequestHandling {
           'allow',
           'POST, GET, DELETE',
         ]);
-      if (incoming.headers['mcp-protocol-version'] === STATELESS) ignoreSession(incoming.headers);
+      if (incoming.headers['mcp-protocol-version'] === STATELESS) {
+        if (incoming.method !== 'POST')
+          throw invalidRequest(405, `Revision ${STATELESS} uses POST only.`, ['allow', 'POST']);
+        ignoreSession(incoming.headers);
+      }
       this.#served.path.checkHandles(this.#request);
       if (incoming.method !== 'POST') {
         if (incoming.method === 'DELETE') checkNamesSession(this.#request);

@@ -4,7 +4,7 @@ import { isRequest, type Message, parseExactly, readMessage, statelessVersion } 
 import { onShutdown } from '@portcullis/http/node';
 import { type BackendSessions, createBackendSessions } from './backend-sessions.ts';
 import { BackendError, type MessageBackend } from './backends/backend.ts';
-import { sentBytes } from './backends/clients/reply.ts';
+import { sentBytes, wasCancelled } from './backends/clients/reply.ts';
 import {
   type ClientsOptions,
   createSessionClients,
@@ -71,7 +71,8 @@ export function createMessagePath(
         const message = body === null ? null : parseExactly(body.toString());
         await withClientHeaders(incoming.headers, () => dispatch(request, message));
         const backendMs = performance.now() - sentAt;
-        return { kind: 'answered', backendMs, responseBytes: sentBytes(outgoing) };
+        const kind = wasCancelled(outgoing) ? 'cancelled' : 'answered';
+        return { kind, backendMs, responseBytes: sentBytes(outgoing) };
       } catch (error) {
         throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
       }
@@ -97,9 +98,9 @@ export function createMessagePath(
 function createDispatch(
   slots: ServerSlots,
   sessions: RevisionClients,
-  stateless: RevisionClients,
+  stateless: Pick<RevisionClients, 'post'>,
 ): (request: GatewayRequest, body: unknown) => Promise<void> {
-  function clientsOf({ incoming }: GatewayRequest, messages: readonly Message[]): RevisionClients {
+  function clientsOf({ incoming }: GatewayRequest, messages: readonly Message[]): typeof stateless {
     const isStateless = incoming.headers['mcp-protocol-version'] === STATELESS;
     return isStateless || messages.some((message) => statelessVersion(message) !== null)
       ? stateless
@@ -122,10 +123,9 @@ function createDispatch(
   return async (request, body) => {
     const { outgoing, incoming } = request;
     if (incoming.method === 'POST') return post(request, body);
-    const clients = clientsOf(request, []);
-    if (incoming.method === 'DELETE') return clients.delete(request);
+    if (incoming.method === 'DELETE') return sessions.delete(request);
     outgoing.once('close', slots.takeStream(request.owner));
-    return clients.get(request);
+    return sessions.get(request);
   };
 }
 

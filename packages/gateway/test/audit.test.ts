@@ -10,7 +10,8 @@ import {
   type GatewayServer,
   gatewayAuditEvents,
 } from '../src/index.ts';
-import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
+import { answerAll, json, startBackend, type TestBackend } from './support/backend.ts';
+import { callOf, sendStateless, startSession } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 
 const open: { close(): Promise<void> }[] = [];
@@ -22,7 +23,10 @@ async function behind(
   respond: Parameters<typeof startBackend>[0],
 ): Promise<{ readonly backend: TestBackend; readonly gateway: TestGateway }> {
   const backend = await startBackend(respond);
-  const gateway = await startGateway([{ path: '/mcp', name: 'Files', backend: { url: backend.url } }]);
+  const gateway = await startGateway([
+    { path: '/mcp', name: 'Files', backend: { url: backend.url } },
+    { path: '/all', merges: { own: '/mcp' } },
+  ]);
   open.push(backend, gateway);
   return { backend, gateway };
 }
@@ -71,6 +75,35 @@ describe('a request through the gateway', () => {
     await sent;
     await expect.poll(() => gateway.calls.length).toBe(1);
     expect(gateway.calls).toMatchObject([{ outcome: 'cancelled', status: null }]);
+  });
+
+  it('that its client gives up is recorded as cancelled where it is translated or merged', async () => {
+    // Of revision 2026-07-28.
+    const { backend, gateway } = await behind(({ body }, response) => {
+      const { id, method } = JSON.parse(body);
+      if (method === 'initialize') return void response.writeHead(400).end();
+      if (method === 'tools/call') return;
+      const result = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, tools: [] };
+      json(response, { jsonrpc: '2.0', id, result });
+    });
+    const user = 'alice_app_mcp.read_mcp.write';
+    const inSession = async (path: string, name: string) => {
+      const headers = { 'mcp-session-id': (await startSession(gateway, user, path)).session };
+      return (signal: AbortSignal) => gateway.send(user, { path, message: callOf(name), headers, signal });
+    };
+    const stateless = (signal: AbortSignal) =>
+      sendStateless(gateway, user, 'tools/call', { name: 'own__hang' }, '/all', signal);
+    for (const send of [await inSession('/mcp', 'hang'), await inSession('/all', 'own__hang'), stateless]) {
+      const calls = () => backend.received.filter(({ body }) => body.includes('tools/call')).length;
+      const before = [calls(), gateway.calls.length] as const;
+      const stop = new AbortController();
+      const sent = send(stop.signal).catch(() => null);
+      await expect.poll(calls).toBe(before[0] + 1);
+      stop.abort();
+      await sent;
+      await expect.poll(() => gateway.calls.length).toBe(before[1] + 1);
+      expect(gateway.calls.at(-1)).toMatchObject({ outcome: 'cancelled', status: null });
+    }
   });
 });
 

@@ -117,6 +117,15 @@ describe('a merged server', () => {
     ]);
   });
 
+  it('lists everything at once, and knows no cursor', async () => {
+    const { open } = await setUp();
+    const { ask, toolNames } = await open();
+    for (const method of ['tools/list', 'resources/list', 'prompts/list'])
+      for (const cursor of ['garbage', 5, ''])
+        expect((await ask(method, { cursor })).error).toMatchObject({ code: -32_602 });
+    expect((await ask('tools/list', { cursor: null })).result.tools.length).toBe((await toolNames()).length);
+  });
+
   it('gives the resources of its parts URIs of their own', async () => {
     const { open, backend } = await setUp();
     const { ask } = await open();
@@ -189,7 +198,11 @@ describe('a merged server', () => {
         content: [{ text: `Unknown tool: ${name}` }],
         isError: true,
       });
-    expect((await ask('resources/read', { uri: 'file:///a' })).status).toBe(403);
+    for (const [method, params, code] of [
+      ['resources/read', { uri: 'file:///a' }, -32_002],
+      ['prompts/get', { name: 'hello' }, -32_602],
+    ] as const)
+      expect(await ask(method, params)).toMatchObject({ status: 200, error: { code } });
     expect((await ask('tasks/get', { taskId: '1' })).error.code).toBe(-32_602);
     expect(calls()).toBe(0);
   });

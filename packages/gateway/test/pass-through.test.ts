@@ -164,6 +164,16 @@ describe('a request to a server behind the gateway', () => {
       init: { headers: { 'content-type': 'application/json; charset=utf-16' } },
       status: 415,
     },
+    {
+      description: 'a body in two charsets',
+      init: { headers: { 'content-type': 'application/json; charset=utf-8; charset=utf-16' } },
+      status: 415,
+    },
+    {
+      description: 'a body in a charset inside another parameter',
+      init: { headers: { 'content-type': 'application/json; a="; charset=utf-16"' } },
+      status: 415,
+    },
     { description: 'a compressed body', init: { headers: { 'content-encoding': 'gzip' } }, status: 415 },
     { description: 'a path below the endpoint', init: { path: '/mcp/admin' }, status: 404 },
     { description: 'a body over the limit', init: { message: 'x'.repeat(3000) }, status: 413 },
@@ -173,6 +183,25 @@ describe('a request to a server behind the gateway', () => {
     expect(backend.received).toEqual([]);
     expect((await gateway.send('alice')).status).toBe(200);
   });
+});
+
+it.each([
+  'application/json',
+  'Application/JSON; charset="UTF-8"',
+  'application/json;foo=bar',
+  'application/json; foo=bar; charset=utf-8',
+])('a body of the type %s is accepted', async (type) => {
+  const { gateway } = await behind(answerAll);
+  expect((await gateway.send('alice', { headers: { 'content-type': type } })).status).toBe(200);
+});
+
+it.each(['GET', 'DELETE'])('a %s of revision 2026-07-28 gets 405 with POST alone', async (method) => {
+  const { backend, gateway } = await behind(answerAll);
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-session-id': 'x' };
+  const response = await gateway.send('alice', { method, headers });
+  expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  expect(backend.received).toEqual([]);
+  expect((await gateway.send('alice')).status).toBe(200);
 });
 
 describe('a session of a backend', () => {

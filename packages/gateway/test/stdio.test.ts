@@ -379,7 +379,8 @@ describe('sessions of the message path', () => {
       for (const method of ['POST', 'GET', 'DELETE'])
         expect((await to.send(user, { method, headers })).status).toBe(404);
     expect((await post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(200);
-    expect((await to.send('alice', { method: 'DELETE', headers })).status).toBe(200);
+    const deleted = await to.send('alice', { method: 'DELETE', headers });
+    expect([deleted.status, deleted.headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect((await post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(404);
   });
 

@@ -122,7 +122,9 @@ export function isCompressed(headers: IncomingHttpHeaders): boolean {
   return encoding !== undefined && !/^\s*identity\s*$/i.test(encoding);
 }
 
-const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?$/i;
+/** The parameter that it has is none of JSON, and any other has no meaning. @see RFC 8259 §11 */
+const JSON_TYPE =
+  /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-?8|"utf-?8")|(?!charset)[\w!#$%&'*+.^`|~-]+=[\w!#$%&'*+.^`|~-]+)\s*)*$/i;
 
 /** Whether a request body is JSON in UTF-8, as servers of MCP read it. Others might decode it differently than the gateway. */
 export function isPlainJson(headers: IncomingHttpHeaders): boolean {

@@ -27,7 +27,7 @@ import { MAX_LIST_PAGES } from '../limits.ts';
 import { LISTS } from '../messages/check-responses.ts';
 import { MessageError } from '../messages/message-error.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
-import { checkForbidden, forbidden, type UnapprovedCall, unknownTool } from '../policy/check-messages.ts';
+import { checkForbidden, type UnapprovedCall, unknownTool } from '../policy/check-messages.ts';
 import { compilePolicy } from '../policy/compile-policy.ts';
 import { LISTEN, reportedOperation } from '../policy/streams.ts';
 import type { RunningBackend, ServedControl } from '../served-server.ts';
@@ -136,10 +136,17 @@ function findPart(parts: MergedParts, message: ScannedMessage): PartMessages {
   const found = resource === null ? splitName(written) : splitUri(written);
   const part = found && parts.get(found.prefix);
   if (found === null || part === null || part === undefined)
-    throw tool === null ? forbidden(message) : unknownTool(message);
+    throw tool === null ? unknownName(message) : unknownTool(message);
   const { name } = found;
   const own = tool !== null ? { tool: name } : prompt !== null ? { prompt: name } : { resource: name };
   return [[part, { ...message, ...own }]];
+}
+
+/** @see MCP 2025-11-25 and 2026-07-28, resources and prompts, error handling */
+function unknownName({ prompt, resource, id, protocolVersion }: ScannedMessage): MessageError {
+  const code = resource !== null && protocolVersion === null ? 'resourceNotFound' : 'invalidParams';
+  const text = resource === null ? `Unknown prompt: ${prompt}` : `Resource not found: ${resource}`;
+  return new MessageError(code, text, { status: 200, id });
 }
 
 function requestOf(
@@ -220,6 +227,9 @@ class MergedSession implements BackendSession {
   async request(message: Request, call: Call) {
     const { id, method } = message;
     const list = LISTS.get(method);
+    // A list is one page.
+    if (list !== undefined && (parameter(message, 'cursor') ?? null) !== null)
+      return errorResponse(id, errorCodes.invalidParams, 'This cursor was not issued here.');
     if (list !== undefined)
       return { jsonrpc: '2.0', id, result: await this.#list(method, list, call) } as const;
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} } as const;

@@ -47,6 +47,13 @@ export function hasFailed(outgoing: ServerResponse): boolean {
   return failed.has(outgoing);
 }
 
+const cancelled = new WeakSet<ServerResponse>();
+
+/** Whether the client has cancelled its request, or has gone. */
+export function wasCancelled(outgoing: ServerResponse): boolean {
+  return cancelled.has(outgoing);
+}
+
 function noteFailure(outgoing: ServerResponse, { error }: Message): void {
   if (Object(error).code === errorCodes.unavailable) failed.add(outgoing);
 }
@@ -77,18 +84,19 @@ export function createReply(
         outgoing.end();
         return;
       }
-      if (message === null) return void outgoing.writeHead(status, further).end();
+      const common = { ...further, 'cache-control': 'no-store' };
+      if (message === null) return void outgoing.writeHead(status, common).end();
       const body = JSON.stringify(seal(message));
       const own = {
         'content-type': 'application/json',
         'content-length': String(count(body)),
-        'cache-control': 'no-store',
       };
-      outgoing.writeHead(status, { ...further, ...own }).end(body);
+      outgoing.writeHead(status, { ...common, ...own }).end(body);
     },
     isStream: () => isStream,
     open: openStream,
     cancel() {
+      cancelled.add(outgoing);
       // Without an id, the client does not resume it.
       openStream(false);
       if (!outgoing.writableEnded && !outgoing.destroyed) outgoing.end();

@@ -54,7 +54,7 @@ interface StatelessRequest {
   readonly reply: Reply;
 }
 
-export function createStatelessClients(options: ClientsOptions): RevisionClients {
+export function createStatelessClients(options: ClientsOptions): Pick<RevisionClients, 'post' | 'close'> {
   const calls = createWaitingCalls();
   const connect = createConnections(options);
 
@@ -78,8 +78,6 @@ export function createStatelessClients(options: ClientsOptions): RevisionClients
         endWithError(reply, message.id, error);
       }
     },
-    get: refuseHttpMethod,
-    delete: refuseHttpMethod,
     async close() {
       calls.close();
       await connect.close();
@@ -183,7 +181,7 @@ async function exchange(
       },
     })
     .finally(stopWaiting);
-  if (outcome === null) return;
+  if (outcome === null) return reply.cancel();
   const asked = askToOpen(outcome, message);
   const response = await edit(toStateless(asked, message.method, session.initialized), request);
   reply.end(response, statusOf(response));
@@ -244,9 +242,4 @@ function withoutRequestMeta(message: RequestMessage): RequestMessage {
 
 function refuseMethod(reply: Reply, { id, method }: RequestMessage): void {
   reply.end(errorResponse(id, errorCodes.methodNotFound, notInStateless(method)), 404);
-}
-
-async function refuseHttpMethod(request: GatewayRequest): Promise<void> {
-  const message = errorResponse(null, errorCodes.unavailable, 'Revision 2026-07-28 uses POST only.');
-  createReply(request.outgoing).end(message, 405, { allow: 'POST' });
 }
