@@ -162,8 +162,12 @@ it('[AS-PAR-60] openid-client signs its authorization request (JAR), and an unsi
     state: 'abc',
     resource: server.resource,
   };
-  const unsigned = await fetch(openid.buildAuthorizationUrl(config, parameters));
-  expect([unsigned.status, await unsigned.text()]).toEqual([400, expect.stringContaining('send request')]);
+  const unsigned = await fetch(openid.buildAuthorizationUrl(config, parameters), { redirect: 'manual' });
+  const { searchParams } = new URL(unsigned.headers.get('location') ?? '');
+  expect([searchParams.get('error'), searchParams.get('error_description')]).toEqual([
+    'invalid_request',
+    expect.stringContaining('request'),
+  ]);
   const url = await openid.buildAuthorizationUrlWithJAR(config, parameters, { key: privateKey, kid: 'k1' });
   const checks = { pkceCodeVerifier, expectedState: 'abc' };
   const tokens = await openid.authorizationCodeGrant(config, await createUser(owner).authorize(url), checks);

@@ -10,11 +10,11 @@ import { reservePort } from '../support/ports.ts';
 
 const page = readFileSync(new URL('../../docs/guides/reverse-proxy.md', import.meta.url), 'utf8');
 
-/** The one block of the page in this language. */
+/** The first block of the page in this language. */
 export function blockOf(language: string): string {
-  const blocks = [...page.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm'))];
-  if (blocks.length !== 1) throw new Error(`${blocks.length} blocks of the page are ${language}`);
-  return blocks[0]?.[1] ?? '';
+  const block = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page)?.[1];
+  if (block === undefined) throw new Error(`no block of the page is ${language}`);
+  return block;
 }
 
 export const HOST = 'auth.example.com';

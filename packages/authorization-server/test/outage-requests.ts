@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { STATUS_LISTS_PATH } from '../src/status-lists/entries.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
-import { challengeOf, enrol } from './authenticator.ts';
+import { challengeOf, enrol, type Passkey } from './authenticator.ts';
 import { codeOf, recoveryCodesOn, secretOn } from './code-app.ts';
 import { signInAtProvider } from './federation-scene.ts';
 import { CALLBACK, FILES, ISSUER, redemption } from './server-under-test.ts';
@@ -130,7 +130,7 @@ async function preparePrograms({ scene, keep, newVisitor }: RequestCapture): Pro
 }
 
 /** Requests of a user on the way to a client, and to sign in. */
-async function prepareFlows(desk: RequestCapture): Promise<void> {
+async function prepareFlows(desk: RequestCapture): Promise<Passkey> {
   const { scene, hold, keep, newVisitor } = desk;
   keep('GET /authorize', 'writing', 303, requestOf());
   keep('POST /authorize', 'nothing', 303, '/authorize', post({ client_id: 'web' }));
@@ -170,12 +170,13 @@ async function prepareFlows(desk: RequestCapture): Promise<void> {
   await hold('POST /login/hub', 'writing', 200, () => tourist.submit(visit, {}, '/login/hub'));
 
   const holder = newVisitor();
-  const { answer } = await enrol(scene);
+  const passkey = await enrol(scene);
   const page = await holder.open('/login');
-  const credential = answer(challengeOf(page));
+  const credential = passkey.answer(challengeOf(page));
   await hold('POST /login/passkey', 'writing', 303, () =>
     holder.submit(page, { credential }, '/login/passkey'),
   );
+  return passkey;
 }
 
 /** A user who returns from an identity provider, for a client and for the account pages. */
@@ -194,14 +195,17 @@ function signIn(visitor: Visitor, login: Sight, email: string = EMAIL): Promise<
 }
 
 /** The account pages. A request that ends a session or changes the login method has its own browser. */
-async function prepareHome(desk: RequestCapture): Promise<void> {
+async function prepareHome(desk: RequestCapture, { answer }: Passkey): Promise<void> {
   const { scene, hold, newVisitor } = desk;
   const atHome = async () => {
     const visitor = newVisitor();
     await signIn(visitor, await visitor.open('/login'));
     return visitor;
   };
-  const ada = await atHome();
+  // Beside a passkey, the password confirms changes only in a session with two factors.
+  const ada = newVisitor();
+  const login = await ada.open('/login');
+  await ada.submit(login, { credential: answer(challengeOf(login)) }, '/login/passkey');
   for (const path of [
     '/account',
     '/account/password',
@@ -288,10 +292,10 @@ async function prepareLinks({ scene, hold, newVisitor }: RequestCapture): Promis
 /** Requests for a server that shows its own pages. Those that change Ada's login methods come last. */
 export async function prepareOwnPages(desk: RequestCapture): Promise<void> {
   await prepareLinks(desk);
-  await prepareFlows(desk);
+  const passkey = await prepareFlows(desk);
   await prepareCallbacks(desk);
   await preparePrograms(desk);
-  await prepareHome(desk);
+  await prepareHome(desk, passkey);
 }
 
 /** Requests for status lists, and for a token that gets its first entry. */
