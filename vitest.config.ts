@@ -109,8 +109,9 @@ const config: ViteUserConfig = defineConfig({
     fsModuleCache: true,
     // Tests make much garbage that dies at once: in a larger young generation it costs an eighth less processor time.
     execArgv: ['--max-semi-space-size=64'],
-    // More than there are cores, because these tests also wait for clocks, processes and browsers.
-    maxWorkers: 8,
+    // More than there are cores, because these tests also wait for clocks, processes and browsers. Those of `npm test` wait more, and
+    // have eight; a run of all tests is no faster with eight.
+    maxWorkers: 5,
     // Many tests start processes, which take half a minute on a very busy machine; the limits are for what never ends.
     testTimeout: 240_000,
     expect: { poll: { timeout: 100_000 } },
