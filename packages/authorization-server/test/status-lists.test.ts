@@ -76,6 +76,17 @@ async function startElsewhere(t: ServerUnderTest): Promise<ServerUnderTest> {
 /** Waits for background work of a request. */
 const settle = () => new Promise((resolve) => setTimeout(resolve, 10));
 
+/** @returns its secret */
+async function addBackupClient({ server }: ServerUnderTest): Promise<string> {
+  const added = await server.clients.add({
+    client_id: 'backup',
+    grant_types: ['client_credentials'],
+    scope: 'notes:read',
+    token_endpoint_auth_method: 'client_secret_basic',
+  });
+  return String(added['client_secret']);
+}
+
 /** The token of an application that acts for itself. */
 async function ownToken(t: ServerUnderTest, id = 'nightly', secret = 'nightly-secret'): Promise<string> {
   const { body } = await t.post('/token', { grant_type: 'client_credentials' }, basic(id, secret));
@@ -276,13 +287,7 @@ describe('a status list entry', () => {
 
   it('T143: a client that was disabled and enabled gets another status list entry, and tokens from before stay revoked', async () => {
     const t = await startServer(published);
-    const added = await t.server.clients.add({
-      client_id: 'backup',
-      grant_types: ['client_credentials'],
-      scope: 'notes:read',
-      token_endpoint_auth_method: 'client_secret_basic',
-    });
-    const secret = String(added['client_secret']);
+    const secret = await addBackupClient(t);
     const before = await ownToken(t, 'backup', secret);
     await t.server.clients.disable('backup');
     t.clock.now += 1;
@@ -294,13 +299,7 @@ describe('a status list entry', () => {
 
   it('T143: a token of the second in which its client was disabled and enabled leaves those after it valid', async () => {
     const t = await startServer(published);
-    const added = await t.server.clients.add({
-      client_id: 'backup',
-      grant_types: ['client_credentials'],
-      scope: 'notes:read',
-      token_endpoint_auth_method: 'client_secret_basic',
-    });
-    const secret = String(added['client_secret']);
+    const secret = await addBackupClient(t);
     await t.server.clients.disable('backup');
     await t.server.clients.enable('backup');
     await ownToken(t, 'backup', secret);

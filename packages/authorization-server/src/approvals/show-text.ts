@@ -1,4 +1,5 @@
 /** Untrusted text on a page: as text alone, whole, and with every character that is not seen made visible. */
+import { parseExactly } from '@portcullis/http';
 import { html } from 'hono/html';
 import type { Layout } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -68,20 +69,4 @@ function showMembers(members: unknown, path: string): readonly ShownArgument[] {
     name: path + member,
     text: typeof value === 'string' ? `"${value}"` : JSON.stringify(value, null, 2),
   }));
-}
-
-interface Source {
-  /** Of a value that is neither an object nor an array. */
-  readonly source?: string;
-}
-
-/** Numbers stay as they are written: a double may be another one. */
-function parseExactly(json: string): unknown {
-  const { parse, rawJSON } = JSON as unknown as {
-    parse(text: string, revive: (name: string, value: unknown, context: Source) => unknown): unknown;
-    rawJSON(text: string): unknown;
-  };
-  return parse(json, (_name, value, { source }) =>
-    typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
-  );
 }

@@ -36,7 +36,7 @@ export async function findProvisionedAccount(
   return another === undefined ? account : null;
 }
 
-/** The provisioned user who signs in, by external identifier, else by verified address; `null`: none, or several of whom one is active. */
+/** The provisioned user who signs in, by external identifier, else by verified address; `null`: none, or several with at least one active. */
 async function findProvisionedUser(
   store: AuthorizationStore,
   { id, scim, userClaims }: IdentityProvider,

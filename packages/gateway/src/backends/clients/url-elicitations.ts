@@ -26,7 +26,7 @@ export function askToOpen(response: Message, request: RequestMessage): Message {
     const data = { requiredCapabilities: { elicitation: { url: {} } } };
     return errorResponse(request.id, errorCodes.missingClientCapability, String(error['message']), data);
   }
-  // Who does not want to open them is not asked again.
+  // A user who declined is not asked again.
   const isDeclined = inputs.some(
     ([key]) => (parameter(request, 'inputResponses', key, 'action') ?? 'accept') !== 'accept',
   );
