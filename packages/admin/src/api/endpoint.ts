@@ -2,7 +2,21 @@
 import * as z from 'zod';
 import type { AdminRequest } from '../operations/administration.ts';
 import { ADMIN_READ, ADMIN_WRITE } from '../settings.ts';
-import type { TagName } from './tags.ts';
+
+/** The groups of endpoints in the OpenAPI document, in its order, with what they are about. */
+export const TAGS = {
+  Users: 'Accounts, with their sessions, second factors and groups',
+  Clients: 'Registered, added and configured clients, and tokens with which clients register',
+  Grants: 'What users allowed apps',
+  Approvals: 'Calls that wait for a decision',
+  Servers: 'Servers behind the gateway, and the review of their tools',
+  Policy: 'What the rules of servers decide, and why',
+  Keys: 'Keys that sign access tokens',
+  Installation: 'Settings in effect',
+  Events: 'The audit log',
+} as const;
+
+type TagName = keyof typeof TAGS;
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
@@ -64,6 +78,7 @@ export interface Endpoint extends EndpointAbout {
   readonly query: z.ZodObject;
   /** `null`: it takes none. */
   readonly body: z.ZodObject | null;
+  /** Members that it does not list are never sent. */
   readonly response: z.ZodType;
   handle(request: EndpointRequest<unknown, unknown, unknown>): Promise<unknown>;
   /** `null`: changes are unconditional. */

@@ -1,9 +1,8 @@
 /** The OpenAPI 3.1 document of the API, made of the schemas that validate its requests. @see OpenAPI Specification 3.1.1 */
 import * as z from 'zod';
 import { ADMIN_READ, ADMIN_WRITE, API_PATH } from '../settings.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, TAGS } from './endpoint.ts';
 import { problemSchema } from './problem.ts';
-import { TAGS } from './tags.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

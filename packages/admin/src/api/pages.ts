@@ -1,6 +1,6 @@
-/** Keyset pages: a cursor names the last item of a page, so that later pages neither repeat nor skip what is inserted before them. */
+/** Lists that are complete, and keyset pages of others: a cursor names the last item of a page, so that later pages neither repeat nor skip what is inserted before them. */
 import * as z from 'zod';
-import type { FoundPage } from '../operations/search-lists.ts';
+import { type FoundPage, searchList } from '../operations/search-lists.ts';
 import { ProblemError } from './problem.ts';
 
 const MAX_LIMIT = 200;
@@ -25,6 +25,11 @@ export function pageOf<T extends z.ZodType>(item: T, name: string) {
     .meta({ id: name });
 }
 
+/** A list that is complete. @param name of the schema in the OpenAPI document */
+export function listOf<T extends z.ZodType>(item: T, name: string) {
+  return z.object({ items: z.array(item) }).meta({ id: name });
+}
+
 type PageRequest = z.output<z.ZodObject<typeof pageQuery>>;
 
 /**
@@ -37,11 +42,8 @@ export async function readPage<T, S>(
   keyOf: (item: T) => string,
   show: (item: T) => S,
 ): Promise<FoundPage<S>> {
-  const found = await list(cursor === undefined ? '' : readCursor(cursor), limit + 1);
-  const items = found.slice(0, limit);
-  const last = items.at(-1);
-  const next = found.length > limit && last !== undefined ? writeCursor(keyOf(last)) : null;
-  return { items: items.map(show), next };
+  const { items, next } = await searchList(list, keyOf, null, readCursor(cursor), limit);
+  return { items: items.map(show), next: writeCursor(next) };
 }
 
 /** A page of a list that is complete in memory. */
@@ -55,12 +57,14 @@ export function slicePage<T extends { readonly id: string }, S>(
   return readPage(page, list, ({ id }) => id, show);
 }
 
-/** Opaque to clients; a position, and no secret. */
-export function writeCursor(key: string): string {
-  return Buffer.from(`after:${key}`).toString('base64url');
+/** Opaque to clients; a position, and no secret. @param key `null`: there is no next page */
+export function writeCursor(key: string | null): string | null {
+  return key === null ? null : Buffer.from(`after:${key}`).toString('base64url');
 }
 
-export function readCursor(cursor: string): string {
+/** @returns the key; empty: the first page was requested @throws ProblemError */
+export function readCursor(cursor: string | undefined): string {
+  if (cursor === undefined) return '';
   const [, key] = /^after:(.+)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (key === undefined || key.includes('\0'))
     throw new ProblemError(400, 'The cursor is not one of a page: leave it out to begin with the first.');

@@ -1,8 +1,7 @@
 /** Tools that show something and change nothing. */
 import * as z from 'zod';
 import { eventJson } from '../api/endpoints/events.ts';
-import { grantJson } from '../api/endpoints/grants.ts';
-import { grantSchema } from '../api/schemas.ts';
+import { grantJson, grantSchema } from '../api/endpoints/grants.ts';
 import { describeClient } from '../operations/clients.ts';
 import { listEvents } from '../operations/events.ts';
 import { listUserGrants } from '../operations/grants.ts';

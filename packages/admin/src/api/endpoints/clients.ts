@@ -13,11 +13,30 @@ import {
   SECRET_OVERLAP,
   updateClientMetadata,
 } from '../../operations/clients.ts';
-import { timeSchema } from '../../operations/time-schema.ts';
+import { optionalTimeSchema, timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { pageOf, pageQuery, readPage } from '../pages.ts';
-import { grantSchema, listedClientSchema } from '../schemas.ts';
-import { grantJson } from './grants.ts';
+import { grantJson, grantSchema } from './grants.ts';
+
+const clientSchema = z
+  .object({
+    id: z.string().describe('the `client_id`'),
+    origin: z
+      .enum(['registered', 'administered', 'configured', 'metadata-document'])
+      .describe(
+        'registered itself, was added by an operator, is in the configuration, or has a client metadata document',
+      ),
+    name: z.string().nullable().describe('as the client calls itself, unverified'),
+    createdAt: optionalTimeSchema(),
+    lastUsedAt: optionalTimeSchema(),
+    disabledAt: optionalTimeSchema(),
+    verifiedAt: optionalTimeSchema().describe(
+      'when an operator verified a client that registered itself; ISO 8601',
+    ),
+    expiresAt: optionalTimeSchema(),
+    metadata: z.record(z.string(), z.unknown()).describe('client metadata (RFC 7591)'),
+  })
+  .meta({ id: 'Client' });
 
 const params = {
   clientId: z.string().min(1).max(2000).describe('the `client_id`; one with a slash cannot be named here'),
@@ -34,7 +53,7 @@ function clientJson(client: DescribedClient) {
 
 const metadata = z.record(z.string(), z.unknown());
 
-const about = { params, response: listedClientSchema } as const;
+const about = { params, response: clientSchema } as const;
 
 const current = defineEndpoint('Clients', 'GET /clients/{clientId}', {
   ...about,
@@ -52,7 +71,7 @@ export const clientEndpoints: readonly Endpoint[] = [
     description:
       'Those of the store by identifier; the first page also has those of the configuration, before them.',
     query: pageQuery,
-    response: pageOf(listedClientSchema, 'ClientPage'),
+    response: pageOf(clientSchema, 'ClientPage'),
     async handle({ admin, query }) {
       const { items, next } = await readPage(query, admin.clients.list, ({ id }) => id, describeStored);
       const own = query.cursor === undefined ? configuredClients(admin) : [];

@@ -10,7 +10,7 @@ import {
   webhookSchema,
 } from '../../operations/deliveries.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { listOf } from '../schemas.ts';
+import { listOf } from '../pages.ts';
 
 const params = { name: z.string().min(1).max(100).describe('name of a webhook, or of another receiver') };
 

@@ -5,8 +5,21 @@ import { followEvents, listEvents } from '../../operations/events.ts';
 import { createFilter, criteria } from '../../operations/search-events.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
 import { respondEvents } from '../event-stream.ts';
-import { pageOf, pageQuery, readCursor, writeCursor } from '../pages.ts';
-import { eventSchema, listOf } from '../schemas.ts';
+import { listOf, pageOf, pageQuery, readCursor, writeCursor } from '../pages.ts';
+
+const eventSchema = z
+  .object({
+    id: z.string(),
+    at: z.string().describe('ISO 8601 with milliseconds, in UTC'),
+    type: z.string().describe('docs/events.md lists all'),
+    clientId: z.string().nullable(),
+    userId: z.string().nullable(),
+    grantId: z.string().nullable(),
+    resource: z.string().nullable(),
+    transactionId: z.string().nullable(),
+    details: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Event' });
 
 /** Of one authorization, at most. */
 const MAX_EVENTS = 1_000;
@@ -32,9 +45,8 @@ export const eventEndpoints: readonly Endpoint[] = [
     response: pageOf(eventSchema, 'EventPage'),
     async handle({ admin, query: { cursor, limit, since, ...others } }) {
       const wanted = { ...others, since: since === undefined ? undefined : Date.parse(since) };
-      const after = cursor === undefined ? '' : readCursor(cursor);
-      const { events, before } = await listEvents(admin, wanted, after, limit);
-      return { items: events.map(eventJson), next: before === null ? null : writeCursor(before) };
+      const { events, before } = await listEvents(admin, wanted, readCursor(cursor), limit);
+      return { items: events.map(eventJson), next: writeCursor(before) };
     },
   }),
   defineEndpoint('Events', 'GET /transactions/{transactionId}/events', {

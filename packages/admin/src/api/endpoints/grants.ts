@@ -4,7 +4,30 @@ import * as z from 'zod';
 import { endGrant, listGrantAccounts, showGrant } from '../../operations/grants.ts';
 import { timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { grantSchema, listOf } from '../schemas.ts';
+import { listOf } from '../pages.ts';
+
+export const grantSchema = z
+  .object({
+    id: z.string(),
+    user: z.object({ id: z.string(), email: z.string() }),
+    clientId: z.string(),
+    scopes: z.array(z.string()),
+    resources: z.array(z.string()),
+    workspace: z.string().nullable(),
+    createdAt: timeSchema(),
+    expiresAt: timeSchema(),
+    lastUsedAt: timeSchema(),
+    identityProvider: z
+      .object({
+        id: z.string(),
+        subject: z.string(),
+        name: z.string().nullable(),
+        scopes: z.array(z.string()),
+      })
+      .nullable()
+      .describe('the provider tokens that it depends on'),
+  })
+  .meta({ id: 'Grant' });
 
 export function grantJson({ account, providerTokens, ...grant }: ListedConnection) {
   const identityProvider = providerTokens && { ...providerTokens, id: providerTokens.identityProvider };

@@ -7,8 +7,7 @@ import {
 import { rotateKey } from '../../operations/keys.ts';
 import { timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { pageOf, pageQuery, readPage } from '../pages.ts';
-import { listOf } from '../schemas.ts';
+import { listOf, pageOf, pageQuery, readPage } from '../pages.ts';
 
 const keySchema = z
   .object({

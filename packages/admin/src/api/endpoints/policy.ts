@@ -11,8 +11,7 @@ import {
 } from '../../operations/policy/explain.ts';
 import { namedOperation, optionalName } from '../../operations/policy/operation.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { pageQuery, readCursor, writeCursor } from '../pages.ts';
-import { listOf } from '../schemas.ts';
+import { listOf, pageQuery, readCursor, writeCursor } from '../pages.ts';
 
 const accounts = z.coerce
   .number()
@@ -94,9 +93,8 @@ export const policyEndpoints: readonly Endpoint[] = [
       })
       .meta({ id: 'WhoCan' }),
     async handle({ admin, query: { cursor, limit, ...named } }) {
-      const after = cursor === undefined ? '' : readCursor(cursor);
-      const { next, ...found } = await findPermittedUsers(admin, named, { after, limit });
-      return { ...found, next: next === null ? null : writeCursor(next) };
+      const { next, ...found } = await findPermittedUsers(admin, named, { after: readCursor(cursor), limit });
+      return { ...found, next: writeCursor(next) };
     },
   }),
 ];

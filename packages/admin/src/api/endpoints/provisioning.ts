@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { createProvisioningToken, revokeProvisioningToken } from '../../operations/provisioning-tokens.ts';
 import { timeSchema } from '../../operations/time-schema.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { listOf } from '../schemas.ts';
+import { listOf } from '../pages.ts';
 
 const token = {
   id: z.string(),

@@ -16,7 +16,7 @@ import {
 import { timeSchema } from '../../operations/time-schema.ts';
 import { decideTool, listPendingTools } from '../../operations/tools.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { listOf } from '../schemas.ts';
+import { listOf } from '../pages.ts';
 
 const serverSchema = z
   .object({

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { listEventStreams, removeEventStream, streamSchema } from '../../operations/streams.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { listOf } from '../schemas.ts';
+import { listOf } from '../pages.ts';
 
 export const streamEndpoints: readonly Endpoint[] = [
   defineEndpoint('Installation', 'GET /event-streams', {

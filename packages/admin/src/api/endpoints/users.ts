@@ -2,6 +2,7 @@
 import type { ListedAccount } from '@portcullis/authorization-server';
 import * as z from 'zod';
 import { endUserGrants, listUserGrants } from '../../operations/grants.ts';
+import { optionalTimeSchema, timeSchema } from '../../operations/time-schema.ts';
 import {
   changeUserState,
   createResetLink,
@@ -10,22 +11,59 @@ import {
   listUserSessions,
   newUser,
   resetSecondFactor,
+  roleSchema,
   showUser,
   updateUser,
   userChanges,
 } from '../../operations/users.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { pageOf, pageQuery, readPage, slicePage } from '../pages.ts';
-import {
-  countSchema,
-  grantSchema,
-  linkSchema,
-  listOf,
-  sessionSchema,
-  userDetailsSchema,
-  userSchema,
-} from '../schemas.ts';
-import { grantJson } from './grants.ts';
+import { listOf, pageOf, pageQuery, readPage, slicePage } from '../pages.ts';
+import { grantJson, grantSchema } from './grants.ts';
+
+const user = {
+  id: z.string(),
+  email: z.string().describe('address, or for a user of an identity provider the name with the provider'),
+  kind: z.enum(['local', 'federated']).describe('where the user signs in: here, or at an identity provider'),
+  role: roleSchema
+    .nullable()
+    .describe('what the account administers; null: nothing, unless a group of it does'),
+  createdAt: timeSchema(),
+  disabledAt: optionalTimeSchema(),
+};
+
+const userSchema = z.object(user).meta({ id: 'User' });
+
+const userDetailsSchema = z
+  .object({
+    ...user,
+    name: z.string().nullable(),
+    verifiedEmail: z.string().nullable(),
+    groups: z.array(z.string()),
+    memberships: z
+      .array(z.object({ name: z.string(), origin: z.enum(['operator', 'sign-in', 'scim']) }))
+      .describe('the groups with their origin: one may come from several'),
+    secondFactors: z.object({ totp: z.boolean(), passkeys: z.int() }),
+  })
+  .meta({ id: 'UserDetails' });
+
+const linkSchema = z
+  .object({
+    link: z.string().describe('one-time link: who opens it first chooses how the account signs in'),
+    expiresAt: timeSchema(),
+  })
+  .meta({ id: 'AccountLink' });
+
+const sessionSchema = z
+  .object({
+    createdAt: timeSchema(),
+    expiresAt: timeSchema(),
+    address: z.string().nullable(),
+    browser: z.string().nullable(),
+    methods: z.array(z.string()).describe('how the user signed in, by names of RFC 8176'),
+  })
+  .meta({ id: 'Session' });
+
+const countSchema = z.object({ ended: z.int() }).meta({ id: 'Ended' });
 
 const params = { userId: z.string().min(1).max(300).describe('identifier or email address of an account') };
 
