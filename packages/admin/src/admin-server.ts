@@ -45,10 +45,7 @@ export function createAdminServer(options: AdminServerOptions): AdminServer {
   const admin = createAdministration(sources);
   const authorize = createAuthorizeCaller(store, admin.findRole, settings);
   const handleApi = createApi(admin, endpoints);
-  const { fetch: showConsole } = createConsole({
-    admin,
-    ...{ pages: options.pages, secondFactor: settings.secondFactor },
-  });
+  const showConsole = createConsole(admin, options.pages, settings.secondFactor);
   const document = createOpenApi(endpoints, issuer, version);
   const mcp = createAdminMcp({ admin, version, approvals: settings.approvals ? options.approvals : null });
   const guard = createGuard(guardResourcesOf(issuer, mcp.scopesFor));

@@ -23,18 +23,6 @@ import { consoleRoutes } from './routes.ts';
 import { createConsoleAssets } from './ui/assets.ts';
 import { renderConsole } from './ui/layout.ts';
 
-/** What the console is composed of. */
-export interface ConsoleOptions {
-  readonly admin: Administration;
-  readonly pages: ComponentPages;
-  readonly secondFactor: boolean;
-}
-
-/** The console, to be mounted at `/admin` of its origin. */
-export interface Console {
-  fetch(request: Request): Promise<Response>;
-}
-
 /** What changes made in the console have in the audit log in place of a client. */
 const CONSOLE_CLIENT = 'portcullis-console';
 
@@ -43,7 +31,12 @@ const MAX_WAITING = 99;
 
 type Visitor = Pick<ConsoleRequest, 'email' | 'role' | 'operator' | 'csrfToken'>;
 
-export function createConsole({ admin, pages, secondFactor }: ConsoleOptions): Console {
+/** The console, to be mounted at `/admin` of its origin. @param secondFactor whether users need to have signed in with two factors */
+export function createConsole(
+  admin: Administration,
+  pages: ComponentPages,
+  secondFactor: boolean,
+): (request: Request) => Promise<Response> {
   const routes = consoleRoutes.map((route) => ({ route, pattern: patternOf(route.path) }));
   const isHttps = admin.issuer.startsWith('https:');
   const assets = createConsoleAssets(pages.look.theme);
@@ -122,16 +115,14 @@ export function createConsole({ admin, pages, secondFactor }: ConsoleOptions): C
     }
   };
 
-  return {
-    async fetch(request) {
-      const path = new URL(request.url).pathname;
-      const route = routes.find(({ pattern }) => pattern.test(path))?.route.path ?? `${CONSOLE_PATH}/*`;
-      const span = startEndpointSpan(request, route, false);
-      const response = await inHttpSpan(span, 500, () => respondTo(request));
-      if (response instanceof Response) return response;
-      const whole = withSecurityHeaders(response, isHttps);
-      return toResponse(request.method === 'HEAD' ? { ...whole, body: null } : whole);
-    },
+  return async (request) => {
+    const path = new URL(request.url).pathname;
+    const route = routes.find(({ pattern }) => pattern.test(path))?.route.path ?? `${CONSOLE_PATH}/*`;
+    const span = startEndpointSpan(request, route, false);
+    const response = await inHttpSpan(span, 500, () => respondTo(request));
+    if (response instanceof Response) return response;
+    const whole = withSecurityHeaders(response, isHttps);
+    return toResponse(request.method === 'HEAD' ? { ...whole, body: null } : whole);
   };
 }
 
@@ -140,7 +131,7 @@ async function readForm(
   request: Request,
   session: ComponentSession,
   { fields }: ConsoleRoute,
-  pages: ConsoleOptions['pages'],
+  pages: ComponentPages,
 ): Promise<Readonly<Record<string, string>>> {
   const parameters = await readFormBody(request);
   if (!pages.isOwnForm(request, session, parameters.one('token')))

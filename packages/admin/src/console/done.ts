@@ -2,15 +2,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import { OperationError } from '../operations/errors.ts';
-import { withQuery } from './links.ts';
 import type { ConsoleRequest } from './page.ts';
-import { done } from './ui/parts.ts';
+import { icons } from './ui/icons.ts';
 
 /** The address of a page that says what was done, by a name of its own texts. */
 export function doneAt(href: string, name: string): string {
-  return href.includes('?')
-    ? `${href}&${new URLSearchParams({ done: name })}`
-    : withQuery(href, { done: name });
+  return `${href}${href.includes('?') ? '&' : '?'}${new URLSearchParams({ done: name })}`;
 }
 
 /** The form that takes a change back: its address, and its fields besides the reason. */
@@ -81,5 +78,5 @@ export function doneNotice(request: ConsoleRequest, sentences: Readonly<Record<s
   const undo =
     inverse &&
     html`<form method="post" action="${inverse.path}"><input type="hidden" name="token" value="${request.csrfToken}">${fields.map(([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`)}<button class="button">Undo</button></form>`;
-  return done(sentences[name], undo);
+  return html`<div class="notice">${icons.done}<p role="status">${sentences[name]}</p>${undo}</div>`;
 }

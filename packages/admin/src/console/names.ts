@@ -9,19 +9,22 @@ export function appName({ id, metadata }: Pick<DescribedClient, 'id' | 'metadata
   return typeof name === 'string' && name.trim() !== '' ? name : id;
 }
 
-/** The names of clients by identifier; one that is gone has its identifier. */
+/** The name of a client; one that is gone has its identifier. */
+export async function findAppName(admin: Administration, id: string): Promise<string> {
+  try {
+    return appName(await describeClient(admin, id));
+  } catch (error) {
+    if (error instanceof OperationError) return id;
+    throw error;
+  }
+}
+
+/** The names of clients by identifier. */
 export async function findAppNames(
   admin: Administration,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const names = [...new Set(ids)].map(async (id): Promise<[string, string]> => {
-    try {
-      return [id, appName(await describeClient(admin, id))];
-    } catch (error) {
-      if (error instanceof OperationError) return [id, id];
-      throw error;
-    }
-  });
+  const names = [...new Set(ids)].map(async (id) => [id, await findAppName(admin, id)] as const);
   return new Map(await Promise.all(names));
 }
 

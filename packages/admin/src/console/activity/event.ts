@@ -3,6 +3,7 @@ import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { eventJson } from '../../api/endpoints/events.ts';
 import type { Administration } from '../../operations/administration.ts';
+import { END } from '../../operations/search-events.ts';
 import { links, sectionOf, withQuery } from '../links.ts';
 import { type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
@@ -62,10 +63,9 @@ function more(label: string, href: string, criteria: Readonly<Record<string, str
 
 /** @throws PageError 404 */
 async function findEvent({ store }: Administration, id: string): Promise<AuditEventRecord> {
-  // A list begins after an identifier, and a prefix sorts before the whole.
-  const [event] = /^[0-9A-Za-z_-]{2,100}$/.test(id) ? await store.listEvents(id.slice(0, -1), 100) : [];
-  const found = event?.id === id ? event : (await store.listLatestEvents(1, `${id}~`))[0];
-  if (found === undefined || found.id !== id)
+  // The latest before what sorts after the identifier.
+  const [found] = /^[0-9A-Za-z_-]{2,100}$/.test(id) ? await store.listLatestEvents(1, `${id}${END}`) : [];
+  if (found?.id !== id)
     throw new PageError(
       404,
       'There is no such event',

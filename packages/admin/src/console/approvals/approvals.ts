@@ -5,7 +5,7 @@ import { allowOrDeny, showApproval } from '../../operations/approvals.ts';
 import { defineAction } from '../action.ts';
 import { doneAt, doneNotice } from '../done.ts';
 import { links } from '../links.ts';
-import { findAppNames } from '../names.ts';
+import { findAppName, findAppNames } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { columnOf, countOf, empty, facts, section, time } from '../ui/parts.ts';
 import { sortedTable } from '../ui/sorted-table.ts';
@@ -68,7 +68,7 @@ function shownArguments({ shownArguments: all }: ListedApproval): Markup {
 const onePage = definePage(PATH, async (request) => {
   const { admin, params, role } = request;
   const approval = await showApproval(admin, params['approvalId'] ?? '');
-  const app = (await findAppNames(admin, [approval.clientId])).get(approval.clientId) ?? approval.clientId;
+  const app = await findAppName(admin, approval.clientId);
   const now = admin.clock();
   return {
     title: `Call of ${approval.tool}`,

@@ -26,17 +26,12 @@ export const ORIGINS: Readonly<Record<DescribedClient['origin'], string>> = {
 };
 
 const FILTERS = [
-  {
-    name: 'show',
-    choices: [
-      ['', 'All'],
-      ['trusted', 'Trusted'],
-      ['unverified', 'Unverified'],
-      ['registered', 'Registered themselves'],
-      ['unused', 'Never used'],
-      ['disabled', 'Disabled'],
-    ],
-  },
+  ['', 'All'],
+  ['trusted', 'Trusted'],
+  ['unverified', 'Unverified'],
+  ['registered', 'Registered themselves'],
+  ['unused', 'Never used'],
+  ['disabled', 'Disabled'],
 ] as const;
 
 export const appListPage: ConsoleRoute = definePage(links.apps, async (request) => {

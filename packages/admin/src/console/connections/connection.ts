@@ -4,7 +4,7 @@ import { endGrant, listGrantAccounts, showGrant } from '../../operations/grants.
 import { defineAction } from '../action.ts';
 import { doneAt } from '../done.ts';
 import { links } from '../links.ts';
-import { findAppNames, permissionOf, serverOf } from '../names.ts';
+import { findAppName, permissionOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { relationsOf } from '../relations/grant-relations.ts';
 import { recentPlots } from '../relations/recent-plots.ts';
@@ -18,12 +18,11 @@ const idIn = ({ params }: ConsoleRequest) => params['grantId'] ?? '';
 const connectionPage = definePage(PATH, async (request) => {
   const { admin } = request;
   const grant = await showGrant(admin, idIn(request));
-  const [names, accounts, plots] = await Promise.all([
-    findAppNames(admin, [grant.clientId]),
+  const [app, accounts, plots] = await Promise.all([
+    findAppName(admin, grant.clientId),
     listGrantAccounts(admin, grant.id),
     recentPlots(admin, { grant: grant.id }),
   ]);
-  const app = names.get(grant.clientId) ?? grant.clientId;
   const now = admin.clock();
   const servers = grant.resources.map((resource) => serverOf(admin, resource));
   return {
@@ -38,7 +37,7 @@ const connectionPage = definePage(PATH, async (request) => {
     },
     scripts: ['overview'],
     body: html`<div class="columns"><div>
-${section('Access', relationsDrawing('Who has access to what through the app', relationsOf(admin, [grant], names)))}
+${section('Access', relationsDrawing('Who has access to what through the app', relationsOf(admin, [grant], new Map([[grant.clientId, app]]))))}
 ${section('Permissions', html`<ul class="permissions">${grant.scopes.map((scope) => html`<li>${permissionOf(admin, scope, grant.resources)} <code>${scope}</code></li>`)}</ul>`)}
 ${
   accounts.length > 0 &&
@@ -83,7 +82,7 @@ const endRoutes = defineAction({
   path: `${PATH}/end`,
   async describe(request) {
     const grant = await showGrant(request.admin, idIn(request));
-    const app = (await findAppNames(request.admin, [grant.clientId])).get(grant.clientId) ?? grant.clientId;
+    const app = await findAppName(request.admin, grant.clientId);
     const servers = grant.resources.map((resource) => serverOf(request.admin, resource).name).join(', ');
     return {
       title: `End the access of ${app}`,

@@ -20,9 +20,9 @@ export function formatDay(at: number): string {
   return days.format(at);
 }
 
-/** `3 sessions`, `1 session` @param plural where it is not the noun with an s */
-export function countOf(count: number, noun: string, plural = `${noun}s`): string {
-  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+/** `3 sessions`, `1 session` */
+export function countOf(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 const UNITS = [
@@ -107,30 +107,20 @@ export function pageLinks({ path }: Pick<ConsoleRequest, 'path'>, next: string |
   return html`<nav class="pages" aria-label="Pages">${after !== undefined && html`<a class="button" href="${withQuery(base, rest)}">First page</a>`}${next !== null && html`<a class="button" href="${withQuery(base, { ...rest, after: next })}" rel="next">Next page</a>`}</nav>`;
 }
 
-/** A filter of a list, which is part of its address. */
-export interface ListFilter {
-  readonly name: string;
-  /** Value and text of each choice; the empty value stands for all. */
-  readonly choices: readonly (readonly [value: string, label: string])[];
-}
-
-/** A search field and filters as links. @param search its label; `null`: there is none */
+/**
+ * A search field, and links to what the list can be limited to: both are part of its address.
+ * @param search the label of the field @param choices values of `show` with their texts; the empty one stands for all
+ */
 export function filterBar(
   { path, query }: Pick<ConsoleRequest, 'path' | 'query'>,
-  search: string | null,
-  filters: readonly ListFilter[] = [],
+  search: string,
+  choices: readonly (readonly [value: string, label: string])[] = [],
 ): Markup {
   const [base = ''] = path.split('?', 1);
-  const names = filters.map(({ name }) => name);
-  const current = Object.fromEntries(['q', ...names].map((name) => [name, query.get(name) ?? '']));
+  const [q, show] = [query.get('q') ?? '', query.get('show') ?? ''];
   return html`<div class="filters">
-${search !== null && html`<form class="search" role="search" action="${base}">${names.map((name) => current[name] !== '' && html`<input type="hidden" name="${name}" value="${current[name]}">`)}<input type="search" name="q" value="${current['q']}" placeholder="${search}" aria-label="${search}" data-search><button class="button">Search</button></form>`}
-${filters.map(({ name, choices }) =>
-  choices.map(
-    ([value, label]) =>
-      html`<a class="chip" href="${withQuery(base, { ...current, [name]: value })}"${current[name] === value && html` aria-current="true"`}>${label}</a>`,
-  ),
-)}
+<form class="search" role="search" action="${base}">${show !== '' && html`<input type="hidden" name="show" value="${show}">`}<input type="search" name="q" value="${q}" placeholder="${search}" aria-label="${search}" data-search><button class="button">Search</button></form>
+${choices.map(([value, label]) => html`<a class="chip" href="${withQuery(base, { q, show: value })}"${show === value && html` aria-current="true"`}>${label}</a>`)}
 </div>`;
 }
 
@@ -144,22 +134,14 @@ export function section(heading: string, body: Markup, aside: Markup | null = nu
   return html`<section><div class="head"><h2>${heading}</h2>${aside}</div>${body}</section>`;
 }
 
-/** What was done, announced by screen readers. @param undo the form that takes it back */
-export function done(sentence: string | undefined, undo: Markup | null = null): Markup {
-  return html`<div class="notice">${icons.done}<p role="status">${sentence}</p>${undo}</div>`;
-}
-
 /** Why nothing was changed. */
 export function errorNotice(error: { readonly message: string } | null): Markup {
   return html`${error !== null && html`<p class="notice bad" role="alert">${icons.warning}<span>${error.message}</span></p>`}`;
 }
 
 /** A number with its label and what it is compared with. */
-export function figure(label: string, value: string, than: string, href?: string): Markup {
-  const content = html`<span class="label">${label}</span><span class="value">${value}</span><span class="than">${than}</span>`;
-  return href === undefined
-    ? html`<div class="figure">${content}</div>`
-    : html`<a class="figure" href="${href}">${content}</a>`;
+export function figure(label: string, value: string, than: string, href: string): Markup {
+  return html`<a class="figure" href="${href}"><span class="label">${label}</span><span class="value">${value}</span><span class="than">${than}</span></a>`;
 }
 
 /** A text that can be copied; the button works with the script of the page. */
@@ -178,14 +160,13 @@ ${content}
 </form>`;
 }
 
-/** A field with its label, hint and error. */
+/** A field with its label and hint. */
 interface Field {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
   readonly value?: string;
-  readonly error?: string | null;
-  readonly type?: 'text' | 'email' | 'url' | 'number';
+  readonly type?: 'email' | 'url';
   readonly isRequired?: boolean;
   readonly maxLength?: number;
   /** Lines of a text; absent: one. */
@@ -196,18 +177,16 @@ interface Field {
 
 /** A labelled input, text area or choice. */
 export function field(about: Field): Markup {
-  const { name, label, hint, error = null, value = '' } = about;
-  const notes = [hint !== undefined && `${name}-hint`, error !== null && `${name}-wrong`].filter(Boolean);
-  const attributes = html`id="${name}" name="${name}"${about.isRequired === true && html` required`}${about.maxLength !== undefined && html` maxlength="${about.maxLength}"`}${error !== null && html` aria-invalid="true"`}${notes.length > 0 && html` aria-describedby="${notes.join(' ')}"`}`;
+  const { name, label, hint } = about;
+  const attributes = html`id="${name}" name="${name}"${about.isRequired === true && html` required`}${about.maxLength !== undefined && html` maxlength="${about.maxLength}"`}${hint !== undefined && html` aria-describedby="${name}-hint"`}`;
   return html`<div class="field"><label for="${name}">${label}</label>
-${inputOf(about, attributes, value)}
-${error !== null && html`<p class="wrong" id="${name}-wrong" role="alert">${error}</p>`}
+${inputOf(about, attributes)}
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`;
 }
 
-function inputOf({ choices, rows, type = 'text' }: Field, attributes: Markup, value: string): Markup {
+function inputOf({ choices, rows, type, value = '' }: Field, attributes: Markup): Markup {
   if (choices !== undefined)
     return html`<select ${attributes}>${choices.map(([one, label]) => html`<option value="${one}"${one === value && html` selected`}>${label}</option>`)}</select>`;
   if (rows !== undefined) return html`<textarea ${attributes} rows="${rows}">${value}</textarea>`;
-  return html`<input ${attributes} type="${type}" value="${value}">`;
+  return html`<input ${attributes} type="${type ?? 'text'}" value="${value}">`;
 }

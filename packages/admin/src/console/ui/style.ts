@@ -12,7 +12,7 @@ html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; grid-template-columns: var(--side) minmax(0, 1fr); background: var(--card); color: var(--ink); font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 body.alone { grid-template-columns: minmax(0, 560px); justify-content: center; align-content: center; background: var(--page); }
 body.alone main { margin: 16px; padding: 24px; background: var(--card); border: 1px solid var(--edge); border-radius: 16px; }
-h1, h2, h3, p, ul, ol, dl, dd, dt, form, table, pre, figure, fieldset { margin: 0; padding: 0; }
+h1, h2, h3, p, ul, ol, dl, dd, dt, form, table, pre, figure { margin: 0; padding: 0; }
 ul, ol { list-style: none; }
 h1 { font-size: 22px; line-height: 1.3; font-weight: 600; letter-spacing: -0.015em; text-wrap: balance; }
 h2 { font-size: 15px; line-height: 1.4; font-weight: 600; letter-spacing: -0.005em; }
@@ -60,7 +60,6 @@ main { width: 100%; max-width: 1200px; padding: 28px 32px 64px; display: grid; g
 .permissions code { color: var(--quiet); }
 .quoted { padding: 8px 12px; border-inline-start: 3px solid var(--edge); white-space: pre-wrap; }
 .quiet { color: var(--quiet); }
-.small { font-size: 13px; }
 .fact { font-size: 13px; color: var(--quiet); }
 section { display: grid; grid-template-columns: minmax(0, 1fr); gap: 12px; }
 .head { display: flex; gap: 8px 16px; align-items: baseline; justify-content: space-between; flex-wrap: wrap; }
@@ -113,7 +112,6 @@ td.time, td.short { white-space: nowrap; }
 td > a:first-child { font-weight: 500; color: var(--ink); text-decoration: none; }
 td > a:first-child:hover { text-decoration: underline; }
 td .monogram { width: 20px; height: 20px; margin-inline-end: 8px; vertical-align: -5px; }
-h1 .monogram { width: 28px; height: 28px; margin-inline-end: 10px; vertical-align: -6px; }
 .monogram { font-size: 15px; font-weight: 600; }
 .acts { text-align: end; white-space: nowrap; }
 .acts .button { min-height: 26px; padding: 1px 8px; font-size: 13px; }
@@ -136,15 +134,10 @@ h1 .monogram { width: 28px; height: 28px; margin-inline-end: 10px; vertical-alig
 .facts dt { color: var(--quiet); }
 form.fields { display: grid; gap: 16px; max-width: 560px; }
 .field { display: grid; gap: 4px; }
-label, legend { font-size: 13px; font-weight: 600; }
+label { font-size: 13px; font-weight: 600; }
 .hint { font-size: 13px; color: var(--quiet); }
-.wrong { font-size: 13px; font-weight: 600; color: var(--bad); }
-input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea { width: 100%; min-height: 32px; padding: 4px 10px; border: 1px solid var(--field-edge); border-radius: 6px; background: var(--field); color: var(--ink); font: inherit; }
+input:not([type=hidden]), select, textarea { width: 100%; min-height: 32px; padding: 4px 10px; border: 1px solid var(--field-edge); border-radius: 6px; background: var(--field); color: var(--ink); font: inherit; }
 textarea { min-height: 72px; resize: vertical; }
-[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad); }
-input[type=checkbox], input[type=radio] { width: 16px; height: 16px; margin: 0; accent-color: var(--accent); }
-.pick { display: flex; gap: 8px; align-items: center; min-height: 28px; font-weight: 400; cursor: pointer; }
-fieldset { display: grid; gap: 4px; border: 0; min-width: 0; }
 .effects { display: grid; gap: 6px; padding-inline-start: 18px; list-style: disc; }
 
 pre { padding: 12px; border-radius: 8px; background: var(--rise); border: 1px solid var(--line); overflow-x: auto; white-space: pre; overflow-wrap: normal; }
@@ -227,7 +220,7 @@ details.panel[open] > summary { margin-bottom: 12px; }
 dialog { width: min(640px, calc(100vw - 32px)); max-height: 70vh; margin-top: 12vh; padding: 0; border: 1px solid var(--edge); border-radius: 12px; background: var(--card); color: var(--ink); }
 dialog::backdrop { background: rgb(10 12 16 / 45%); }
 dialog form { display: grid; }
-dialog input:not([type=hidden], [type=checkbox], [type=radio]) { min-height: 48px; padding: 8px 16px; border: 0; border-bottom: 1px solid var(--line); border-radius: 0; background: none; font-size: 16px; }
+dialog input:not([type=hidden]) { min-height: 48px; padding: 8px 16px; border: 0; border-bottom: 1px solid var(--line); border-radius: 0; background: none; font-size: 16px; }
 dialog input:focus-visible { outline: none; }
 dialog ul { max-height: 52vh; padding: 8px; overflow-y: auto; }
 dialog li { display: flex; gap: 12px; align-items: baseline; padding: 7px 10px; border-radius: 6px; cursor: pointer; }

@@ -12,15 +12,10 @@ import { sortedTable } from '../ui/sorted-table.ts';
 const LIMIT = 50;
 
 const FILTERS = [
-  {
-    name: 'show',
-    choices: [
-      ['', 'All'],
-      ['operators', 'Operators'],
-      ['viewers', 'Viewers'],
-      ['disabled', 'Disabled'],
-    ],
-  },
+  ['', 'All'],
+  ['operators', 'Operators'],
+  ['viewers', 'Viewers'],
+  ['disabled', 'Disabled'],
 ] as const;
 
 export const userRoutes: readonly ConsoleRoute[] = [

@@ -20,7 +20,7 @@ export function sequenceSvg(diagram: SequenceDiagram): Markup {
 <desc>${sequenceText(diagram)}</desc>
 ${lanes.map((lane) => html`<line class="life" x1="${xOf(lane)}" y1="40" x2="${xOf(lane)}" y2="${total}" stroke="currentColor" stroke-opacity="0.25" stroke-dasharray="3 4"/><text fill="currentColor" class="lane" x="${xOf(lane)}" y="24" text-anchor="middle" font-weight="600">${LANE_NAMES[lane]}</text>`)}
 ${cuts.map(({ y, duration }) => html`<line x1="${LEFT}" y1="${TOP + y}" x2="${WIDTH - 16}" y2="${TOP + y}" stroke="currentColor" stroke-opacity="0.4" stroke-dasharray="1 5"/><text class="time" font-size="11" x="${LEFT - 8}" y="${TOP + y + 4}" text-anchor="end">${formatDuration(duration)} later</text>`)}
-${positioned.map((one) => arrow(one, xOf, first, lanes.length))}
+${positioned.map((one) => arrow(one, xOf, first))}
 </svg>`;
 }
 
@@ -28,7 +28,6 @@ function arrow(
   { message, y, height }: PositionedMessage,
   xOf: (lane: Lane) => number,
   first: number,
-  lanes: number,
 ): Markup {
   const { from, to, term, source, about, because, isRefused, at, duration } = message;
   const [x1, x2, top] = [xOf(from), xOf(to), TOP + y];
@@ -38,7 +37,7 @@ function arrow(
   const end = isRight ? x2 - 1 : x2 + 1;
   const tip = isRight ? end - 7 : end + 7;
   const middle = isOwn ? x1 + 14 : (x1 + x2) / 2;
-  const anchor = isOwn ? (x1 > 0 && lanes > 0 ? 'start' : 'end') : 'middle';
+  const anchor = isOwn ? 'start' : 'middle';
   const label = [isRefused ? '✗' : '', term, about].filter((word) => word !== '').join(' ');
   return html`<g class="message${isRefused && ' refused'}"><title>${[label, source, because].filter((word) => word !== '').join(' · ')}</title>
 <text class="time" font-size="11" x="${LEFT - 8}" y="${top + 4}" text-anchor="end">+${formatDuration(at - first)}</text>
