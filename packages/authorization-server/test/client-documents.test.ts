@@ -187,6 +187,7 @@ describe('URLs of metadata documents', () => {
     ['capitals in the host', 'https://APP.example/client.json'],
     ['capitals in the scheme', 'HTTPS://app.example/client.json'],
     ['the port that is meant anyway', 'https://app.example:443/client.json'],
+    ['a dot at the end of the host', 'https://app.example./client.json'],
     ['too many characters', `https://app.example/${'x'.repeat(2048)}`],
     ['a host of this computer', 'https://localhost/client.json'],
     ['a host of this network', 'https://printer.local/client.json'],
@@ -267,6 +268,8 @@ describe('URLs of metadata documents', () => {
       // These end as others do.
       'https://xpp.example/c',
       'https://mytools.example/c',
+      // The dot at the end was a way around both lists.
+      'https://evil.example./c',
     ];
     const pages = Object.fromEntries(urls.map((url) => [url, documentOf(url)]));
     const acceptedUrls = async (metadataDocuments: AuthorizationServerOptions['metadataDocuments']) => {
@@ -317,6 +320,7 @@ describe('URLs of metadata documents', () => {
     ['a host list with an address', { hosts: ['https://app.example'] }],
     ['a host list with a wildcard inside', { hosts: ['app.*.example'] }],
     ['a refused host in capitals', { refusedHosts: ['App.Example'] }],
+    ['a refused host that ends with a dot', { refusedHosts: ['app.example.'] }],
   ])('rejects the configuration with %s', async (_what, metadataDocuments) => {
     await expect(setScene({ metadataDocuments })).rejects.toThrow(/metadataDocuments\.(hosts|refusedHosts)/);
   });

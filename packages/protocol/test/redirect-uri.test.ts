@@ -233,7 +233,7 @@ describe('validateRedirectUri', () => {
     {
       description: 'validateRedirectUri condemns localhost with a dot',
       given: 'http://localhost./cb',
-      expect: 'must use https',
+      expect: 'host written plainly',
     },
     {
       description: 'validateRedirectUri condemns the unspecified address',

@@ -65,6 +65,11 @@ describe('readWebUrl', () => {
     { description: 'readWebUrl rejects a file: URL', given: 'file:///etc/passwd', expect: null },
     { description: 'readWebUrl rejects a URL without a host', given: 'https://', expect: null },
     {
+      description: 'readWebUrl rejects a dot at the end of the host, a second spelling of it',
+      given: 'https://a.example./x',
+      expect: null,
+    },
+    {
       description: 'readWebUrl rejects one slash, which parsers correct',
       given: 'https:/a.example',
       expect: null,

@@ -47,7 +47,7 @@ export function readSecureUrl(text: string): URL | null {
 /**
  * Whether the parsed host is the one that a reader sees. The parser skips slashes (`https:///evil`), decodes
  * percent-encoding and repairs addresses (`127.1`, `0x7f.1`, `2130706433`); user information puts a false host in
- * front.
+ * front. A dot at the end is a second spelling of the same host, which rules for that host would miss.
  */
 function hasPlainAuthority(text: string, url: URL): boolean {
   const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? '';
@@ -55,7 +55,7 @@ function hasPlainAuthority(text: string, url: URL): boolean {
   const host = authority.replace(/:\d*$/, '').toLowerCase();
   // Brackets make any spelling of an IPv6 address recognizable.
   if (host.startsWith('[')) return url.hostname.startsWith('[');
-  return HOST_NAME.test(host) && host === url.hostname.toLowerCase();
+  return HOST_NAME.test(host) && !host.endsWith('.') && host === url.hostname.toLowerCase();
 }
 
 /** RFC 3986 also allows `;`, `,` and quotes in a host; no name contains them, and they end a value in many headers. */

@@ -56,5 +56,5 @@ export function matchesHost(pattern: string, host: string): boolean {
 /** Whether a text is a host name, or a wildcard for its subdomains, in normalized spelling. */
 export function isHostPattern(text: string): boolean {
   const host = text.replace(/^\*\./, '');
-  return /^[^*]+$/.test(host) && URL.parse(`https://${host}/`)?.hostname === host;
+  return /^[^*]+$/.test(host) && readWebUrl(`https://${host}/`)?.hostname === host;
 }
