@@ -11,6 +11,7 @@ import {
   type Scene,
   type Sight,
   setScene,
+  textOf,
   VERIFIER,
   type Visitor,
 } from './visitor.ts';
@@ -139,5 +140,18 @@ describe('acr_values', () => {
     const { left } = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
     expect(left?.searchParams.get('error')).toBe('unmet_authentication_requirements');
     expect(left?.searchParams.get('error_description')).toContain('there are 1fa and 2fa');
+  });
+
+  it('[AS-CIMD-27] acr_values that cannot be met lead to no client that registered itself without a click (open redirect)', async () => {
+    const t = await setScene();
+    const redirect_uri = 'https://phish.example/cb';
+    const client_id = await t.registerClient({ redirect_uris: [redirect_uri], client_name: 'Phish' });
+    const login = await t.visitor.open(
+      requestOf({ client_id, redirect_uri, acr_values: 'urn:example:gold' }),
+    );
+    const sight = await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    expect([sight.status, sight.left]).toEqual([400, null]);
+    expect(textOf(sight)).toContain('phish.example');
+    expect(await open(t, { client_id, redirect_uri })).toBe('/consent');
   });
 });

@@ -1,10 +1,10 @@
 /** The consent endpoint: GET shows exactly what will be granted, and only a POST with its CSRF token decides. */
 import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
-import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
+import { type OAuthError, type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
 import { unmetAuthentication } from '../authorization/check-request.ts';
 import { continueTransaction, nothingGrantable } from '../authorization/continue-transaction.ts';
 import { rejectRequest } from '../authorization/error-response.ts';
-import { denyConsent, rejectTransaction } from '../authorization/issue-code.ts';
+import { denyConsent } from '../authorization/issue-code.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { type BrowserTransaction, findTransaction, pagePath } from '../authorization/transactions.ts';
 import { upstreamScopesFor } from '../federation/provider/identity-provider.ts';
@@ -46,12 +46,13 @@ export function createConsentRoutes(pages: PageRouter<ConsentOptions>): readonly
       const { record, authentication, identityProvider } = transaction;
       const unmet =
         identityProvider === null ? unmetAuthentication(context.options, record, authentication) : null;
-      if (unmet !== null) return rejectTransaction(context, transaction, unmet);
+      const reject = (error: OAuthError, user: User | null) =>
+        rejectRequest(context, { ...transaction, isSilent: false }, user, error);
+      if (unmet !== null) return reject(unmet, transaction.user);
       const pending = await loadPendingConsent(context, transaction, parameters);
       const { user, consentRequest } = pending;
       if (isNothingGrantable(transaction, consentRequest)) {
-        const error = await nothingGrantable(context, transaction, user?.account.id ?? null);
-        return rejectRequest(context, { ...transaction, isSilent: false }, user, error);
+        return reject(await nothingGrantable(context, transaction, user?.account.id ?? null), user);
       }
       return show(context, pending);
     }),
