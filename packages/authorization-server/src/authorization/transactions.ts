@@ -147,12 +147,7 @@ async function save(
     throw new OAuthError('invalid_request', description);
   }
   if (user !== null || transactionQuota === null) return store.openTransaction(record, null);
-  const { site, settle } = await transactionQuota.reserve(connection);
-  await store.openTransaction(record, site ?? '').catch((error: unknown) => {
-    settle(false);
-    throw error;
-  });
-  settle(true);
+  await transactionQuota.run(connection, (site) => store.openTransaction(record, site ?? ''));
 }
 
 /** @param secret of the browser that the transaction is bound to; `null`: it ends within its request */

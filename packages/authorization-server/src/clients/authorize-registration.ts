@@ -1,53 +1,17 @@
-/** Authorizes a registration: checks the initial access token, or reserves one unit of the quota of unused clients. */
-import type { ConnectionInfo, HttpRequest } from '@portcullis/http';
+/** Authorizes a registration by its initial access token. */
+import type { HttpRequest } from '@portcullis/http';
 import { OAuthError, readAuthorizationHeader } from '@portcullis/protocol';
-import type { ServerContext } from '../context.ts';
-import { createSiteQuota, type QuotaReservation } from '../rate-limit/site-quota.ts';
 import { hashSecret, matchesSecret } from '../secrets.ts';
 import type { AuthorizationStore, InitialAccessTokenRecord } from '../store/index.ts';
 import type { RegistrationRules } from './registration-options.ts';
 
-/** `settle` has to be called with whether the client was stored. */
-export interface RegistrationAuthorization extends QuotaReservation {
-  /** The unused initial access token of the request; `null`: none was required, or it is one from the configuration. */
-  readonly initialAccessToken: InitialAccessTokenRecord | null;
-}
-
-/** Throws `OAuthError` when the request may not register a client. */
-export type AuthorizeRegistration = (
-  request: HttpRequest,
-  connection: ConnectionInfo,
-) => Promise<RegistrationAuthorization>;
-
-export function createAuthorizeRegistration(
-  context: Pick<ServerContext, 'store' | 'clock' | 'options'>,
-  rules: RegistrationRules,
-): AuthorizeRegistration {
-  const { store, clock } = context;
-  const quota = createSiteQuota(context, {
-    max: rules.maxUnusedClients,
-    purpose: 'networks of registrations',
-    count: () => store.countUnusedClients(),
-    countBySite: () => store.countUnusedClientsByNetwork(),
-    rows: 'registration: unused clients',
-    exhausted: 'Too many clients have registered and wait for their first use. Try again later.',
-    // When the first registrations expire, there is space again.
-    retryAfter: 600,
-  });
-  return async (request, connection) => {
-    const initialAccessToken = await checkInitialAccess(request, rules, store, clock());
-    // An administrator's initial access token is exempt from the quota, so others cannot exhaust it.
-    if (initialAccessToken !== null) return { initialAccessToken, site: null, settle: () => {} };
-    return { initialAccessToken, ...(await quota.reserve(connection)) };
-  };
-}
-
 /**
  * Where none is required, an unused initial access token is still consumed, and any other token is ignored.
- * @returns the initial access token; `null` when none was required, or it is one from the configuration
+ * @returns the unused initial access token of the request; `null` when none was required, or it is one from the configuration
+ * @throws OAuthError when the request may not register a client
  * @see RFC 7591 §3
  */
-async function checkInitialAccess(
+export async function checkInitialAccess(
   request: HttpRequest,
   { requireInitialAccessToken, initialAccessHashes: hashes }: RegistrationRules,
   store: Pick<AuthorizationStore, 'findInitialAccessToken'>,

@@ -5,14 +5,11 @@ import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { toStoredRateLimit } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
+import { createSiteQuota } from '../rate-limit/site-quota.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
-import type { ClientRecord, RateLimitCharge } from '../store/index.ts';
+import type { ClientRecord, InitialAccessTokenRecord, RateLimitCharge } from '../store/index.ts';
 import type { ReadStatedMetadata } from './apply-software-statement.ts';
-import {
-  createAuthorizeRegistration,
-  invalidInitialAccessToken,
-  type RegistrationAuthorization,
-} from './authorize-registration.ts';
+import { checkInitialAccess, invalidInitialAccessToken } from './authorize-registration.ts';
 import { usesSecret } from './configured-clients.ts';
 import { createRegistrationResponse, findDroppedRedirectUris } from './registration-metadata.ts';
 import type { RegistrationRules } from './registration-options.ts';
@@ -30,7 +27,16 @@ export function createRegistrationEndpoint(
   const { issuer, lifetimes, rateLimits } = context.options;
   const isHttps = issuer.startsWith('https:');
   const createResponse = createRegistrationResponse(context.options);
-  const authorizeRegistration = createAuthorizeRegistration(context, rules);
+  const quota = createSiteQuota(context, {
+    max: rules.maxUnusedClients,
+    purpose: 'networks of registrations',
+    count: () => store.countUnusedClients(),
+    countBySite: () => store.countUnusedClientsByNetwork(),
+    rows: 'registration: unused clients',
+    exhausted: 'Too many clients have registered and wait for their first use. Try again later.',
+    // When the first registrations expire, there is space again.
+    retryAfter: 600,
+  });
   return {
     method: 'POST',
     path: '/register',
@@ -38,7 +44,7 @@ export function createRegistrationEndpoint(
     async handle(request, connection) {
       const { metadata, document } = await read(await readJsonBody(request, 'invalid_client_metadata'), null);
       const droppedRedirectUris = findDroppedRedirectUris(document, metadata);
-      const authorization = await authorizeRegistration(request, connection);
+      const initialAccessToken = await checkInitialAccess(request, rules, store, clock());
       const secret = usesSecret(metadata) ? newSecret() : null;
       const managementToken = rules.management ? newSecret() : null;
       const now = clock();
@@ -56,12 +62,7 @@ export function createRegistrationEndpoint(
         verifiedAt: null,
         expiresAt: now + lifetimes.unusedClient,
       };
-      const { initialAccessToken, settle } = authorization;
-      await save(client, connection, authorization).catch((error: unknown) => {
-        settle(false);
-        throw error;
-      });
-      settle(true);
+      await save(client, connection, initialAccessToken);
       events({
         type: 'client.registered',
         clientId: client.id,
@@ -73,19 +74,24 @@ export function createRegistrationEndpoint(
     },
   };
 
-  /** Known clients do not register, so a flood of registrations does not affect them. */
+  /**
+   * Known clients do not register, so a flood of registrations does not affect them. An administrator's initial access token is exempt
+   * from quota and rate limit, so others cannot exhaust it.
+   */
   async function save(
     client: ClientRecord,
     connection: ConnectionInfo,
-    { initialAccessToken, site }: RegistrationAuthorization,
+    initialAccessToken: InitialAccessTokenRecord | null,
   ): Promise<void> {
     if (initialAccessToken !== null) {
-      // The initial access token is consumed in the same atomic operation, and replaces the rate limit.
+      // The initial access token is consumed in the same atomic operation.
       if (await store.registerClientWithInitialAccessToken(client, initialAccessToken.hash)) return;
       throw invalidInitialAccessToken('used');
     }
-    const wait = await store.registerClient(client, chargeOf(connection), site);
-    if (wait > 0) throw tooManyRequests('too many registrations from one site', wait);
+    await quota.run(connection, async (site) => {
+      const wait = await store.registerClient(client, chargeOf(connection), site);
+      if (wait > 0) throw tooManyRequests('too many registrations from one site', wait);
+    });
   }
 
   /** What the store charges when it stores the client; `null`: nothing. */

@@ -27,17 +27,16 @@ export interface QuotaRules {
 
 export interface SiteQuota {
   /**
-   * Reserves a row.
-   * @throws OAuthError 429 when the site has its share of what is left, 503 when nothing is left
+   * Stores a row within the quota.
+   * @param save stores the row of a site, as the store counts it (`null` when it is unknown); if it rejects, the row is not counted
+   * @throws OAuthError 429 when the site has its share of what is left, 503 when nothing is left; and as `save`
    */
-  reserve(connection: ConnectionInfo): Promise<QuotaReservation>;
+  run<T>(connection: ConnectionInfo, save: (site: string | null) => Promise<T>): Promise<T>;
 }
 
-export interface QuotaReservation {
-  /** The site, as the store counts it; `null` when it is unknown. */
+/** A row that is stored, or about to be. */
+interface Reservation {
   readonly site: string | null;
-  /** Has to be called once, with whether the row was stored. */
-  readonly settle: (isStored: boolean) => void;
 }
 
 /** Seconds between two counts: a few processes together may overshoot by what each allows meanwhile. */
@@ -49,7 +48,7 @@ const CALM = 1 / 2;
 interface Count {
   readonly at: number;
   readonly stored: Promise<{ readonly all: number; readonly bySite: ReadonlyMap<string, number> | null }>;
-  readonly since: Set<Pick<QuotaReservation, 'site'>>;
+  readonly since: Set<Reservation>;
 }
 
 export function createSiteQuota(
@@ -59,7 +58,7 @@ export function createSiteQuota(
   const calm = max * CALM;
   const nameSite = createNameSite(masterKey, purpose);
   /** Reservations whose rows are being stored: no count is certain to have seen them. */
-  const pending = new Set<Pick<QuotaReservation, 'site'>>();
+  const pending = new Set<Reservation>();
   let newest: Count | null = null;
 
   async function query(withSites: boolean) {
@@ -78,7 +77,7 @@ export function createSiteQuota(
   }
 
   return {
-    async reserve(connection) {
+    async run(connection, save) {
       const site = nameSite(connection);
       let current = newest === null || Math.abs(clock() - newest.at) >= COUNT_EVERY ? count(false) : newest;
       let stored = await current.stored;
@@ -106,13 +105,15 @@ export function createSiteQuota(
       const reservation = { site };
       pending.add(reservation);
       since.add(reservation);
-      const settle = (isStored: boolean) => {
-        pending.delete(reservation);
-        if (isStored) return;
+      try {
+        return await save(site);
+      } catch (error) {
         since.delete(reservation);
         newest?.since.delete(reservation);
-      };
-      return { site, settle };
+        throw error;
+      } finally {
+        pending.delete(reservation);
+      }
     },
   };
 }
