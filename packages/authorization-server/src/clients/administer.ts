@@ -2,9 +2,9 @@
 import type { OAuthError, RedirectPolicy } from '@portcullis/protocol';
 import type { StoreContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
-import type { ClientMetadataDocumentRecord, ClientRecord, ClientUpdate } from '../store/index.ts';
+import type { ClientMetadataDocumentRecord, ClientRecord } from '../store/index.ts';
 import { invalidMetadata } from './client.ts';
-import { checkClientId, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
+import { checkClientId, prepareUpdate, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
 import type { ClientsContext } from './options.ts';
 import { createRegistrationResponse } from './registration-metadata.ts';
 
@@ -114,10 +114,8 @@ export function createClientAdministration(configuration: ClientAdministrationCo
       const client = await store.findClient(id);
       if (client === null) return null;
       const metadata = readChangedMetadata(client, changes, redirects);
-      const needsSecret = usesSecret(metadata);
-      const secret = needsSecret && client.secretHash === null ? newSecret() : null;
-      const secrets = describeChange(client, needsSecret, secret);
-      if (!(await store.updateClient(id, { metadata, ...secrets }))) return null;
+      const { update, secret } = prepareUpdate(client, metadata);
+      if (!(await store.updateClient(id, update))) return null;
       // Who verified the client changes it now.
       if (client.verifiedAt !== null) await store.saveClientVerification(id, metadata, client.verifiedAt);
       events({ type: 'client.changed', clientId: id });
@@ -236,16 +234,6 @@ function readChangedMetadata(
   if (registered === undefined || statement !== registered)
     return readPreRegisteredMetadata(merged, redirects);
   return { ...readPreRegisteredMetadata(document, redirects), software_statement: registered };
-}
-
-/** What happens to the stored secret; nothing: it stays. */
-function describeChange(
-  client: ClientRecord,
-  needsSecret: boolean,
-  secret: string | null,
-): Pick<ClientUpdate, 'secretHash'> {
-  if (secret !== null) return { secretHash: hashSecret(secret) };
-  return needsSecret || client.secretHash === null ? {} : { secretHash: null };
 }
 
 function hasNoSecret({ metadata: { token_endpoint_auth_method: method } }: ClientRecord): OAuthError {

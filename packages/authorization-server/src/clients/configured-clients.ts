@@ -3,7 +3,8 @@ import type { ClientMetadata, RedirectPolicy } from '@portcullis/protocol';
 import { readClientMetadata } from '@portcullis/protocol/documents';
 import { grantTypes } from '../grant-types.ts';
 import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
-import { hashSecret } from '../secrets.ts';
+import { hashSecret, newSecret } from '../secrets.ts';
+import type { ClientRecord, ClientUpdate } from '../store/index.ts';
 import { type ConfiguredClient, invalidMetadata, PERSONAL_ACCESS_TOKEN_CLIENT } from './client.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
@@ -61,6 +62,20 @@ function isSecret(value: unknown): value is string {
 /** Whether a client authenticates by a secret. */
 export function usesSecret({ token_endpoint_auth_method: method }: ClientMetadata): boolean {
   return method === 'client_secret_basic' || method === 'client_secret_post';
+}
+
+/**
+ * The update of a client to changed metadata, with a secret if it needs one now and had none. A secret that stays is not part of it: an
+ * administrator may rotate it meanwhile.
+ */
+export function prepareUpdate(
+  { secretHash }: ClientRecord,
+  metadata: ClientMetadata,
+): { readonly update: ClientUpdate; readonly secret: string | null } {
+  const needsSecret = usesSecret(metadata);
+  if (needsSecret === (secretHash !== null)) return { update: { metadata }, secret: null };
+  const secret = needsSecret ? newSecret() : null;
+  return { update: { metadata, secretHash: secret === null ? null : hashSecret(secret) }, secret };
 }
 
 /**

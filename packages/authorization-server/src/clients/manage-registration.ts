@@ -11,12 +11,12 @@ import { OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
-import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
-import type { ClientRecord } from '../store/index.ts';
+import { matchesSecret } from '../secrets.ts';
+import type { ClientRecord, ClientUpdate } from '../store/index.ts';
 import type { ReadStatedMetadata } from './apply-software-statement.ts';
 import { readBearerToken } from './authorize-registration.ts';
 import { invalidMetadata } from './client.ts';
-import { usesSecret } from './configured-clients.ts';
+import { prepareUpdate } from './configured-clients.ts';
 import { createRegistrationResponse, findDroppedRedirectUris } from './registration-metadata.ts';
 
 const PATH = '/register/';
@@ -55,12 +55,10 @@ export function createClientConfigurationEndpoint(
       const json = await readJsonBody(request, 'invalid_client_metadata');
       checkUnchangeable(json, client);
       const { metadata, document } = await read(json, client.metadata.software_statement ?? null);
-      const needsSecret = usesSecret(metadata);
-      const secret = needsSecret && client.secretHash === null ? newSecret() : null;
-      const secretHash = secret === null ? (needsSecret ? client.secretHash : null) : hashSecret(secret);
-      const changed = { ...client, metadata, secretHash };
+      const { update, secret } = prepareUpdate(client, metadata);
       const droppedRedirectUris = findDroppedRedirectUris(document, metadata);
-      if (!isSame(client, changed)) await save(client, changed, droppedRedirectUris);
+      if (changes(client, update)) await save(client, update, droppedRedirectUris);
+      const changed = { ...client, metadata };
       return respondJson(createResponse(changed, { secret, managementToken, droppedRedirectUris }));
     }),
 
@@ -73,15 +71,13 @@ export function createClientConfigurationEndpoint(
     }),
   ];
 
-  /** A secret that stays is not written: an administrator may rotate it meanwhile. */
   async function save(
-    { id, secretHash: before, verifiedAt }: ClientRecord,
-    { metadata, secretHash }: ClientRecord,
+    { id, verifiedAt }: ClientRecord,
+    update: ClientUpdate,
     droppedRedirectUris: readonly string[],
   ): Promise<void> {
     await checkRateLimit(id);
-    if (!(await store.updateClient(id, { metadata, ...(secretHash !== before && { secretHash }) })))
-      throw invalidManagementToken('gone meanwhile');
+    if (!(await store.updateClient(id, update))) throw invalidManagementToken('gone meanwhile');
     events({
       type: 'client.changed',
       clientId: id,
@@ -107,11 +103,9 @@ export function createClientConfigurationEndpoint(
   }
 }
 
-/** Whether two registrations are equal. Both were validated alike, so their members have the same order. */
-function isSame(one: ClientRecord, other: ClientRecord): boolean {
-  return (
-    one.secretHash === other.secretHash && JSON.stringify(one.metadata) === JSON.stringify(other.metadata)
-  );
+/** Whether an update changes a registration. Both were validated alike, so their members have the same order. */
+function changes({ metadata }: ClientRecord, update: ClientUpdate): boolean {
+  return 'secretHash' in update || JSON.stringify(update.metadata) !== JSON.stringify(metadata);
 }
 
 /** Rejects an update that changes the client identifier or chooses a secret. @see RFC 7592 §2.2 */
