@@ -276,7 +276,7 @@ describe('requesting more scopes', () => {
   it('reads one grant where the newest has all that is requested, and all of them otherwise', async () => {
     const t = await setScene(withBoard);
     for (const scope of ['draw', 'see']) await connect(t, board(scope));
-    const listing = vi.spyOn(t.store, 'listClientConsents');
+    const listing = vi.spyOn(t.store, 'listConsents');
     const known = await t.visitor.open(requestOf(board('see')));
     expect(textOf(known)).toContain('You have allowed this before.');
     expect((await tokens(t, await t.visitor.submit(known, { decision: 'allow' })))['scope']).toBe('see');

@@ -278,13 +278,13 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null);
   await store.rotateRefreshToken(grant.id, token.hash, newRefreshToken(), null, 'key');
   await store.listGrants(grant.accountId, NOW, null, 10);
-  await store.findNewestClientConsent(grant.accountId, grant.clientId, NOW);
-  await store.listClientConsents(grant.accountId, grant.clientId, NOW);
+  await store.findNewestConsent(grant.accountId, grant.clientId, null, NOW);
+  await store.listConsents(grant.accountId, grant.clientId, null, NOW);
   await store.listGrantsOfClient(grant.clientId, NOW, 9);
   await store.hasClientGrants(grant.accountId, grant.clientId, 9);
   await store.revokeSurplusGrants(grant.accountId, grant.clientId, 9, NOW);
-  await store.findNewestRememberedConsent(grant.accountId, grant.clientId, grant.consentDigest, NOW);
-  await store.listRememberedConsents(grant.accountId, grant.clientId, grant.consentDigest, NOW);
+  await store.findNewestConsent(grant.accountId, grant.clientId, grant.consentDigest, NOW);
+  await store.listConsents(grant.accountId, grant.clientId, grant.consentDigest, NOW);
   await store.revokeAccountGrants(grant.accountId, grant.id, NOW);
   await store.revokeAccountGrants(grant.accountId, null, NOW);
   await store.revokeGrant(grant.id, NOW);

@@ -98,15 +98,15 @@ export function describeAccountGrants(store: StoreOfTest): void {
       await of({ workspace: 'expired', expiresAt: NOW + 10 });
       for (const other of [{ clientId: 'b' }, { accountId: 'user_bob' }])
         await of({ workspace: 'foreign', ...other });
-      const consent = { scopes, resources, workspace, managedBy: null, lastUsedAt: NOW + 3 };
-      expect(await store().listClientConsents('user_ada', 'a', NOW + 10)).toEqual([
+      const consent = { scopes, resources, workspace, lastUsedAt: NOW + 3 };
+      expect(await store().listConsents('user_ada', 'a', null, NOW + 10)).toEqual([
         consent,
         { ...consent, workspace: elsewhere.workspace, lastUsedAt: NOW + 2 },
       ]);
     });
 
     it('finds the newest consent for a client, whichever was used last and whatever its digest is', async () => {
-      const newest = () => store().findNewestClientConsent('user_ada', 'a', NOW + 10);
+      const newest = () => store().findNewestConsent('user_ada', 'a', null, NOW + 10);
       const of = async (createdAt: number, changes: Partial<GrantRecord>) => {
         const about = { accountId: 'user_ada', clientId: 'a', createdAt, consentDigest: `${createdAt}` };
         return (await createGrant(store(), { grant: { ...about, ...changes } })).grant;
@@ -117,7 +117,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
       await of(NOW + 3, { workspace: 'expired', expiresAt: NOW + 10 });
       for (const other of [{ clientId: 'b' }, { accountId: 'user_bob' }])
         await of(NOW + 4, { workspace: 'foreign', ...other });
-      const consent = { scopes, resources, managedBy: null };
+      const consent = { scopes, resources };
       expect(await newest()).toEqual({ ...consent, workspace: 'late', lastUsedAt: NOW + 2 });
       await store().revokeGrant(late.id, NOW);
       expect(await newest()).toEqual({ ...consent, workspace: 'old', lastUsedAt: NOW + 9 });
@@ -176,9 +176,9 @@ export function describeAccountGrants(store: StoreOfTest): void {
       for (const other of [{ accountId: 'user_bob' }, { clientId: 'another' }, { consentDigest: 'others' }]) {
         await allow({ workspace: 'foreign', ...other });
       }
-      const consents = await store().listRememberedConsents('user_ada', 'app', 'these', NOW + 10);
+      const consents = await store().listConsents('user_ada', 'app', 'these', NOW + 10);
       expect(consents).toEqual([readOnly, readWrite, elsewhere].map(kindOf));
-      expect(await store().listRememberedConsents('user_eve', 'app', 'these', NOW)).toEqual([]);
+      expect(await store().listConsents('user_eve', 'app', 'these', NOW)).toEqual([]);
     });
 
     it('finds the newest remembered consent, regardless of which was used last', async () => {
@@ -192,7 +192,7 @@ export function describeAccountGrants(store: StoreOfTest): void {
         };
         return (await createGrant(store(), { grant: about })).grant;
       };
-      const newest = () => store().findNewestRememberedConsent('user_ada', 'app', 'these', NOW + 10);
+      const newest = () => store().findNewestConsent('user_ada', 'app', 'these', NOW + 10);
       expect(await newest()).toBeNull();
       const { scopes, resources } = await allow(NOW + 1, { workspace: 'old', lastUsedAt: NOW + 9 });
       const late = await allow(NOW + 2, { workspace: 'late', lastUsedAt: NOW + 2 });

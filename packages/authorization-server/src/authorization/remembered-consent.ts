@@ -81,7 +81,7 @@ async function findMatchingConsent(
   const { lifetimes } = context.options;
   const now = clock();
   const digest = consentDigestOf(client, target, resource);
-  const newest = await store.findNewestRememberedConsent(accountId, client.id, digest, now);
+  const newest = await store.findNewestConsent(accountId, client.id, digest, now);
   if (newest === null) return null;
   const workspaces = await findWorkspaces(context.options, accountId, resource.resource);
   const covers = (consent: RememberedConsent) =>
@@ -91,7 +91,7 @@ async function findMatchingConsent(
     missingScopes(scopes, consent.scopes, resource.hierarchy).length === 0;
   // With workspaces, the most recently used one counts, which only the list of all consents shows.
   if (workspaces.length === 0 && covers(newest)) return newest;
-  return (await store.listRememberedConsents(accountId, client.id, digest, now)).find(covers) ?? null;
+  return (await store.listConsents(accountId, client.id, digest, now)).find(covers) ?? null;
 }
 
 export interface ExistingConsents {
@@ -121,11 +121,11 @@ export async function findExistingConsents(
   const { lifetimes } = context.options;
   const now = clock();
   const [newest, workspaces] = await Promise.all([
-    store.findNewestClientConsent(accountId, client.id, now),
+    store.findNewestConsent(accountId, client.id, null, now),
     findWorkspaces(context.options, accountId, resource),
   ]);
   if (newest === null) return { workspaces, isKnownClient: false, consents: [] };
-  const applies = (consent: typeof newest) =>
+  const applies = (consent: RememberedConsent) =>
     // What an organization allowed, the user has not.
     (consent.managedBy ?? null) === null &&
     consent.resources.includes(resource) &&
@@ -137,7 +137,7 @@ export async function findExistingConsents(
     requested.length > 0 &&
     requested.every((scope) => newest.scopes.includes(scope)) &&
     applies(newest);
-  const consents = isEnough ? [newest] : await store.listClientConsents(accountId, client.id, now);
+  const consents = isEnough ? [newest] : await store.listConsents(accountId, client.id, null, now);
   return { workspaces, isKnownClient: true, consents: consents.filter(applies) };
 }
 

@@ -108,12 +108,9 @@ export interface FoundGrant {
   readonly token: RefreshTokenRecord | null;
 }
 
-/** What grants of the same scopes, resources and workspace have in common, and when one of them was last used. */
+/** What a user, or an organization for it (`managedBy`), allowed a client with one or more grants, and when one of them was last used. */
 export interface RememberedConsent
-  extends Pick<GrantRecord, 'scopes' | 'resources' | 'workspace' | 'lastUsedAt'> {}
-
-/** What a user, or an organization for it (`managedBy`), allowed a client. */
-type ClientConsent = RememberedConsent & Pick<GrantRecord, 'managedBy'>;
+  extends Pick<GrantRecord, 'scopes' | 'resources' | 'workspace' | 'managedBy' | 'lastUsedAt'> {}
 
 /**
  * `already_used`: the code was used, invalidated or is unknown; nothing has changed. `account_unavailable`: its account is
@@ -177,24 +174,20 @@ export interface GrantStore {
    * @returns how many were revoked
    */
   revokeSurplusGrants(accountId: string, clientId: string, keep: number, at: number): Promise<number>;
-  /** The newest live grant of this account, client and consent digest. */
-  findNewestRememberedConsent(
+  /** The newest live grant of this account, client and consent digest (`null`: any). */
+  findNewestConsent(
     accountId: string,
     clientId: string,
-    consentDigest: string,
+    consentDigest: string | null,
     now: number,
   ): Promise<RememberedConsent | null>;
-  /** The live grants of this account, client and consent digest, one for each combination, most recently used first. */
-  listRememberedConsents(
+  /** The live grants of this account, client and consent digest (`null`: any), one for each combination, most recently used first. */
+  listConsents(
     accountId: string,
     clientId: string,
-    consentDigest: string,
+    consentDigest: string | null,
     now: number,
   ): Promise<readonly RememberedConsent[]>;
-  /** The newest live grant of this account and client. */
-  findNewestClientConsent(accountId: string, clientId: string, now: number): Promise<ClientConsent | null>;
-  /** The live grants of this account and client, one for each combination, most recently used first. */
-  listClientConsents(accountId: string, clientId: string, now: number): Promise<readonly ClientConsent[]>;
   /**
    * Revokes one grant of this account, or (`null`) every grant, and then its unused codes as well. Atomic: a code that is being
    * redeemed concurrently creates a revoked grant or none. @returns how many grants were revoked

@@ -1,13 +1,8 @@
 /** Grants, each with its refresh token family in the same row, and remembered consent. */
-import type {
-  FoundGrant,
-  GrantRecord,
-  GrantStore,
-  RememberedConsent,
-} from '@portcullis/authorization-server/store';
+import type { FoundGrant, GrantStore, RememberedConsent } from '@portcullis/authorization-server/store';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
-import { defineQuery, sql, type Value } from '../sql.ts';
+import { defineQuery, sql } from '../sql.ts';
 import { createAuthorizationCodeStore } from './authorization-codes.ts';
 import { GRANT_MEMBERS, grantColumns, tokenColumns } from './grant-columns.ts';
 
@@ -28,30 +23,19 @@ const grantsOfClient = defineQuery(
   `${SELECT} WHERE client_id = ? AND revoked_at IS NULL AND id <> '' AND expires_at > ? LIMIT ?`,
 );
 
-/** Live grants of an account and a client as consents, by the same index. @param members that consents are distinguished by */
-function defineConsents<Consent extends RememberedConsent>(members: string, condition: string) {
-  const { select, names } = defineRecordColumns(members);
-  const { readFirst, readAll } = defineRecordColumns<Consent>(`${members} lastUsedAt`);
-  const found = `FROM grants WHERE account_id = ? AND client_id = ? AND revoked_at IS NULL AND ${condition}`;
-  const newest = defineQuery(
-    `SELECT ${select()}, last_used_at AS "lastUsedAt" ${found} ORDER BY created_at DESC LIMIT 1`,
-  );
-  const all = defineQuery(
-    `SELECT ${select()}, MAX(last_used_at) AS "lastUsedAt" ${found} GROUP BY ${names} ORDER BY "lastUsedAt" DESC`,
-  );
-  return {
-    findNewest: (database: Database, ...values: readonly Value[]) =>
-      database.read(newest(...values)).then(readFirst),
-    list: async (database: Database, ...values: readonly Value[]) =>
-      readAll(await database.read(all(...values))),
-  };
-}
-
-const CONSENT = 'scopes:list resources:list workspace';
-const rememberedConsents = defineConsents(CONSENT, 'consent_digest = ? AND expires_at > ?');
-const clientConsents = defineConsents<RememberedConsent & Pick<GrantRecord, 'managedBy'>>(
-  `${CONSENT} managedBy`,
-  'expires_at > ?',
+const consentMembers = defineRecordColumns('scopes:list resources:list workspace managedBy?');
+const consentColumns = defineRecordColumns<RememberedConsent>(
+  'scopes:list resources:list workspace managedBy? lastUsedAt',
+);
+/** Live grants of an account and a client as consents, by the same index. */
+const CONSENTS = `FROM grants WHERE account_id = ? AND client_id = ? AND revoked_at IS NULL
+    AND consent_digest = COALESCE(?, consent_digest) AND expires_at > ?`;
+const newestConsent = defineQuery(
+  `SELECT ${consentColumns.select()} ${CONSENTS} ORDER BY created_at DESC LIMIT 1`,
+);
+const allConsents = defineQuery(
+  `SELECT ${consentMembers.select()}, MAX(last_used_at) AS "lastUsedAt" ${CONSENTS}
+    GROUP BY ${consentMembers.names} ORDER BY "lastUsedAt" DESC`,
 );
 
 interface FoundRow {
@@ -63,10 +47,9 @@ interface FoundRow {
 export function createGrantStore(database: Database): GrantStore {
   return {
     ...createAuthorizationCodeStore(database),
-    findNewestRememberedConsent: (...consent) => rememberedConsents.findNewest(database, ...consent),
-    listRememberedConsents: (...consent) => rememberedConsents.list(database, ...consent),
-    findNewestClientConsent: (...consent) => clientConsents.findNewest(database, ...consent),
-    listClientConsents: (...consent) => clientConsents.list(database, ...consent),
+    findNewestConsent: (...consent) =>
+      database.read(newestConsent(...consent)).then(consentColumns.readFirst),
+    listConsents: async (...consent) => consentColumns.readAll(await database.read(allConsents(...consent))),
     ...createGrantLists(database),
     findGrant: (id) => database.read<FoundRow>(grantById(id)).then(readFound),
     rotateRefreshToken(grantId, currentHash, successor, from, bindTo = null) {
