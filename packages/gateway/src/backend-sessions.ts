@@ -2,8 +2,7 @@
 import type { BackendAccess, BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
 import { limitSubscriptions } from './backends/exchange/subscriptions.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
-import type { ListedRevisions } from './catalogue/catalogue.ts';
-import { ownInitialize } from './catalogue/list-tools.ts';
+import { type ListedRevisions, ownInitialize } from './catalogue/list-tools.ts';
 import type { PassThroughOptions } from './http/pass-through.ts';
 import { type OwnedRequest, ownerKey } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
@@ -27,7 +26,7 @@ export function createBackendSessions(
     ): Promise<BackendSession> {
       const session = limitSubscriptions(await openAtBackend(request, initialize, { isShared }));
       session.listen(({ method }) => {
-        if (method === 'notifications/tools/list_changed') onToolsChanged(server);
+        if (method === 'notifications/tools/list_changed') onToolsChanged();
       });
       const key = ownerKey(request.owner);
       opened.set(key, session);

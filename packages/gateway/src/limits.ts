@@ -83,8 +83,8 @@ export const MAX_LIST_PAGES = 200;
 export const CATALOGUE_LIFETIME = 60_000;
 /** The age, as a fraction of the lifetime, at which a list in use is refreshed in the background. */
 export const CATALOGUE_REFRESH_AT = 0.75;
-/** Lists in the cache, one for each credential. The oldest is evicted first. */
-export const MAX_CATALOGUE_ENTRIES = 2000;
+/** Lists of a backend that stay in the cache, one for each credential; at most twice as many do. */
+export const MAX_CATALOGUE_ENTRIES = 1000;
 /** Lists read concurrently, of all backends. */
 export const CATALOGUE_READS_AT_ONCE = 8;
 /** Milliseconds until approvals by another process take effect. */

@@ -6,7 +6,7 @@ import type { HealthListener } from './addresses/addresses.ts';
 import type { DecisionPoint } from './authzen/decision-point.ts';
 import { createExternalPolicy } from './authzen/external-policy.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
-import { createCatalogue } from './catalogue/create-catalogue.ts';
+import { createCatalogue, createSemaphore, type RunInTurn } from './catalogue/catalogue.ts';
 import { createListTools } from './catalogue/list-tools.ts';
 import { createPinBoard, type PinBoard } from './catalogue/pins.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
@@ -17,7 +17,7 @@ import {
   createOpenRequests,
   createServerSlots,
 } from './http/slots.ts';
-import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
+import { CATALOGUE_READS_AT_ONCE, PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
 import { createMergedBackend, createMergedControl } from './merged/merged-server.ts';
 import { createMessagePath, type MessagePathOptions } from './message-path.ts';
 import type { RunningBackend, ServedServer } from './served-server.ts';
@@ -73,6 +73,8 @@ type Services = Omit<ServerPathOptions, 'edit' | 'mayReport' | 'slots' | 'onTool
   readonly pins: PinBoard | null;
   readonly servers: readonly GatewayServer[];
   readonly control: ControlServices;
+  /** Lists of tools are read in turn. */
+  readonly turn: RunInTurn;
   readonly events: ServingOptions['events'];
 };
 
@@ -103,8 +105,9 @@ function createServices(options: ServingOptions): Services {
   const onHealth = createHealthEvents(events);
   const external = decisionPoint === null ? null : createExternalPolicy(decisionPoint);
   const control = { compile: conditions, external };
+  const turn = createSemaphore(CATALOGUE_READS_AT_ONCE);
   // Without the other options: a gateway must not retain the one before it.
-  return { servers, events, credentials, sealer, commonHeaders, control, pins, probes, log, onHealth };
+  return { servers, events, credentials, sealer, commonHeaders, control, turn, pins, probes, log, onHealth };
 }
 
 function serveOne(
@@ -125,13 +128,13 @@ function startBackend(
   definition: BackendDefinition,
   services: Services,
 ): RunningBackend {
-  const { credentials, pins, events } = services;
+  const { credentials, pins, events, turn } = services;
   const server = { ...written };
   const slots = createServerSlots(server);
   const path = createServerPath(server, definition, {
     ...services,
     slots,
-    onToolsChanged: () => catalogue?.changed(server),
+    onToolsChanged: () => catalogue?.changed(),
     edit: async (response, request) => {
       const credential = await credentials.for(request.principal, server);
       return backend.control.editResponse(response, request, credential) as Message;
@@ -145,7 +148,8 @@ function startBackend(
           list: createListTools(path.listSessions),
           pins,
           now: () => performance.now(),
-          onChange: (_server, changes) => {
+          turn,
+          onChange: (changes) => {
             for (const { tool, state } of changes)
               events({ type: 'tool.changed', server: server.path, tool, change: state });
           },
@@ -198,6 +202,7 @@ function serveMerged(
   const control = createMergedControl(server, parts, credentials);
   const path = createMessagePath(server, createMergedBackend(server, parts, credentials), {
     ...{ sealer, credentials, commonHeaders, slots },
+    edit: (response) => response,
     mayReport: control.mayReport,
     onToolsChanged: () => undefined,
   });

@@ -1,13 +1,15 @@
-/** The catalogue: the tools that a backend offers to a credential, and which of their definitions are approved. */
+/** The catalogue of a server: the tools that its backend offers to a credential, cached, and which of their definitions are approved by their pins. */
 import type { ToolAnnotations } from '@portcullis/policy';
+import { createLruCache, type ListedDefinition } from '@portcullis/protocol';
+import { CATALOGUE_LIFETIME, CATALOGUE_REFRESH_AT, MAX_CATALOGUE_ENTRIES } from '../limits.ts';
 import type { OwnedRequest } from '../servers/request.ts';
-import type { ToolDefinition } from './tool-definition.ts';
-
-/** Approved: its hash is the pinned one. `changed` and `new` wait for approval; `rejected` was refused by an operator. */
-export type ToolState = 'approved' | 'changed' | 'new' | 'rejected';
+import type { GatewayServer } from '../servers/server.ts';
+import type { ListTools } from './list-tools.ts';
+import type { PinBoard, Pins, ToolChange, ToolState } from './pins.ts';
+import { canonicalJson, commonHints, hashOf, hintsOf, readToolDefinition } from './tool-definition.ts';
 
 /** A tool of a catalogue, without its definition. */
-export interface CataloguedTool {
+interface CataloguedTool {
   readonly state: ToolState;
   readonly hints: ToolAnnotations;
 }
@@ -18,35 +20,220 @@ export type ReviewedList = ReadonlySet<string>;
 /** Immutable. Keys are exact names. */
 export type ToolCatalogue = ReadonlyMap<string, CataloguedTool>;
 
-/** `every` revision that the backend speaks, or the newest of each transport. */
-export type ListedRevisions = 'every' | 'newest';
+export type Catalogue = ReturnType<typeof createCatalogue>;
 
-/** Lists all pages of a backend's tools, a list for each revision. @throws BackendError */
-export type ListTools = (
-  request: OwnedRequest,
-  revisions: ListedRevisions,
-) => Promise<readonly (readonly ToolDefinition[])[]>;
+interface CatalogueOptions {
+  readonly list: ListTools;
+  /** Not used for servers with `review: auto`. */
+  readonly pins: PinBoard;
+  /** New and changed tools wait for approval. */
+  readonly onChange: (changes: readonly ToolChange[]) => void;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  /** Bounds the lists that are read at once. */
+  readonly turn: RunInTurn;
+}
 
-/** The tools of a server as one credential sees them, cached and compared with their pins. */
-export interface Catalogue {
-  /**
-   * The tools of the request's server that may be called: those that the gateway's own list has, and those of which a definition was
-   * approved; what a backend lists depends on the capabilities and the revision of the client. Immediately when cached. One request
-   * to the backend at a time for each server and credential, and a bounded number for all.
-   * @param credentialKey what the catalogue may be shared by
-   * @throws BackendError when the backend does not respond
-   */
-  tools(request: OwnedRequest, credentialKey: string): ToolCatalogue | Promise<ToolCatalogue>;
-  /**
-   * The tools of a list on its way to a client, as far as their definitions are approved. Others wait for approval from then on.
-   * @param listed elements of a list; what is no definition, or shares its name with another, is not in the result
-   * @throws BackendError when nothing is pinned and the backend does not respond
-   */
-  review(
-    request: OwnedRequest,
-    credentialKey: string,
-    listed: readonly unknown[],
-  ): ReviewedList | Promise<ReviewedList>;
-  /** The backend announced `notifications/tools/list_changed`, was restarted, or listed something else. */
-  changed(server: Pick<OwnedRequest['server'], 'path'>): void;
+/** A definition in a list. */
+interface ListedTool extends ListedDefinition {
+  readonly hints: ToolAnnotations;
+}
+
+/** The gateway's own list. */
+interface Entry {
+  readonly lists: readonly (readonly ListedTool[])[];
+  readonly at: number;
+  view: { readonly version: number; readonly catalogue: ToolCatalogue } | null;
+}
+
+/** Keys of credentials say what a catalogue may be shared by. */
+export function createCatalogue(options: CatalogueOptions) {
+  const lists = createListCache(options);
+
+  async function compareList(server: GatewayServer, listed: readonly ListedTool[]): Promise<ReviewedList> {
+    // What changed for a client may have changed in the gateway's own list.
+    if (await compare(options, server, listed)) lists.changed();
+    return approvedOf(listed, await currentPins(options, server));
+  }
+
+  return {
+    /** The backend announced `notifications/tools/list_changed`, was restarted, or listed something else. */
+    changed: lists.changed,
+    /**
+     * The tools that may be called: those that the gateway's own list has, and those of which a definition was approved; what a
+     * backend lists depends on the capabilities and the revision of the client. Immediately when cached. One request to the backend at
+     * a time for each credential.
+     * @throws BackendError when the backend does not respond
+     */
+    tools(request: OwnedRequest, credentialKey: string): ToolCatalogue | Promise<ToolCatalogue> {
+      const entry = lists.find(request, credentialKey);
+      return mapLater(entry, (found) =>
+        mapLater(currentPins(options, request.server), (pins) => viewOf(found, pins)),
+      );
+    },
+    /**
+     * The tools of a list on its way to a client, as far as their definitions are approved. Others wait for approval from then on.
+     * @param elements what is no definition, or shares its name with another, is not in the result
+     * @throws BackendError when nothing is pinned and the backend does not respond
+     */
+    review(
+      request: OwnedRequest,
+      credentialKey: string,
+      elements: readonly unknown[],
+    ): ReviewedList | Promise<ReviewedList> {
+      const { server } = request;
+      const listed = readList(elements);
+      return mapLater(currentPins(options, server), (pins) => {
+        // At first use, the gateway's own list is pinned, whatever the client can do.
+        if (pins.isEmpty && listed.length > 0)
+          return lists.load(request, credentialKey).then(() => compareList(server, listed));
+        const isKnown = listed.every(({ name, hash }) => pins.has(name, hash));
+        return isKnown ? approvedOf(listed, pins) : compareList(server, listed);
+      });
+    },
+  };
+}
+
+/** The gateway's own lists, by credential. */
+function createListCache(options: CatalogueOptions) {
+  const { now, turn } = options;
+  let current = createLists();
+
+  /** Reads a list from the backend; one reading at a time for each credential. A list that changes meanwhile is not cached. */
+  function load(request: OwnedRequest, credentialKey: string): Promise<Entry> {
+    const { known, loading } = current;
+    const running = loading.get(credentialKey);
+    if (running !== undefined) return running;
+    const result = turn(() => readEntry(options, request))
+      .then((entry) => {
+        known.set(credentialKey, entry);
+        return entry;
+      })
+      .finally(() => loading.delete(credentialKey));
+    loading.set(credentialKey, result);
+    return result;
+  }
+
+  return {
+    load,
+    /** Immediately when cached; renewed in the background before its lifetime ends. */
+    find(request: OwnedRequest, credentialKey: string): Entry | Promise<Entry> {
+      const entry = current.known.get(credentialKey);
+      const age = entry === undefined ? Number.POSITIVE_INFINITY : now() - entry.at;
+      if (entry === undefined || age >= CATALOGUE_LIFETIME) return load(request, credentialKey);
+      if (age >= CATALOGUE_LIFETIME * CATALOGUE_REFRESH_AT) load(request, credentialKey).catch(() => {});
+      return entry;
+    },
+    changed(): void {
+      current = createLists();
+    },
+  };
+}
+
+function createLists() {
+  return {
+    known: createLruCache<Entry>({ entries: MAX_CATALOGUE_ENTRIES }),
+    loading: new Map<string, Promise<Entry>>(),
+  };
+}
+
+/** Reads every revision as long as nothing is pinned: what differs between them is approved together. */
+async function readEntry(options: CatalogueOptions, request: OwnedRequest): Promise<Entry> {
+  const { server } = request;
+  const at = options.now();
+  const pins = await currentPins(options, server);
+  const lists = await options.list(request, pins.isEmpty ? 'every' : 'newest');
+  const entry = { lists: lists.map(readList), at, view: null };
+  const definitions = new Map(
+    entry.lists.flat().map((tool) => [JSON.stringify([tool.name, tool.hash]), tool]),
+  );
+  await compare(options, server, [...definitions.values()]);
+  return entry;
+}
+
+/** @returns whether definitions wait for approval that did not before */
+async function compare(
+  { pins, onChange }: CatalogueOptions,
+  server: GatewayServer,
+  listed: readonly ListedTool[],
+): Promise<boolean> {
+  if (server.review === 'auto') return false;
+  const changes = await pins.compare(server, listed);
+  if (changes.length > 0) onChange(changes);
+  return changes.length > 0;
+}
+
+function currentPins({ pins }: CatalogueOptions, server: GatewayServer): Pins | Promise<Pins> {
+  return server.review === 'auto' ? approvesAll : pins.current(server);
+}
+
+const approvesAll: Pins = {
+  version: -1,
+  isEmpty: false,
+  approved: new Map(),
+  stateOf: () => 'approved',
+  has: () => true,
+  definitionOf: () => null,
+};
+
+/** Synchronous for a value that is known. */
+function mapLater<Value, Result>(
+  value: Value | Promise<Value>,
+  map: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(map) : map(value);
+}
+
+/** The definitions of one list. Tools that share a name are all dropped. */
+function readList(elements: readonly unknown[]): readonly ListedTool[] {
+  const listed = elements.flatMap((element) => {
+    const tool = readToolDefinition(element);
+    if (tool === null) return [];
+    const definition = canonicalJson(tool);
+    return [{ name: tool.name, definition, hash: hashOf(definition), hints: hintsOf(tool) }];
+  });
+  const counts = Map.groupBy(listed, ({ name }) => name);
+  return listed.filter(({ name }) => counts.get(name)?.length === 1);
+}
+
+function approvedOf(listed: readonly ListedTool[], pins: Pins): ReviewedList {
+  const approved = listed.filter(({ name, hash }) => pins.stateOf(name, hash) === 'approved');
+  return new Set(approved.map(({ name }) => name));
+}
+
+function viewOf(entry: Entry, pins: Pins): ToolCatalogue {
+  if (entry.view?.version === pins.version) return entry.view.catalogue;
+  const catalogue = new Map<string, CataloguedTool>();
+  for (const [name, hints] of pins.approved) catalogue.set(name, { state: 'approved', hints });
+  const listed = Map.groupBy(entry.lists.flat(), ({ name }) => name);
+  for (const [name, tools] of listed) catalogue.set(name, cataloguedTool(tools, pins));
+  entry.view = { version: pins.version, catalogue };
+  return catalogue;
+}
+
+/** A tool that the backend lists now: in no revision with a definition that is not approved. */
+function cataloguedTool(tools: readonly ListedTool[], pins: Pins): CataloguedTool {
+  const states = tools.map(({ name, hash }) => pins.stateOf(name, hash));
+  const state = states.find((one) => one !== 'approved') ?? 'approved';
+  return { state, hints: commonHints(tools.map(({ hints }) => hints)) };
+}
+
+/** Runs a job when a slot is free. */
+export type RunInTurn = <T>(job: () => Promise<T>) => Promise<T>;
+
+/** Runs a limited number of jobs concurrently; the others are queued. */
+export function createSemaphore(slots: number): RunInTurn {
+  let free = slots;
+  const waiting: (() => void)[] = [];
+  return async (job) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await job();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
 }

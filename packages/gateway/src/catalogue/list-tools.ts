@@ -4,8 +4,16 @@ import { errorCodes, errorResponse, isMembers, isRequest, type Message } from '@
 import { BackendError, type BackendSession, type InitializeParams } from '../backends/backend.ts';
 import { MAX_LIST_PAGES } from '../limits.ts';
 import type { OwnedRequest } from '../servers/request.ts';
-import type { ListedRevisions, ListTools } from './catalogue.ts';
 import { readToolDefinition, type ToolDefinition } from './tool-definition.ts';
+
+/** `every` revision that the backend speaks, or the newest of each transport. */
+export type ListedRevisions = 'every' | 'newest';
+
+/** Lists all pages of a backend's tools, a list for each revision. @throws BackendError */
+export type ListTools = (
+  request: OwnedRequest,
+  revisions: ListedRevisions,
+) => Promise<readonly (readonly ToolDefinition[])[]>;
 
 /** @returns a session in which a list is read; `isOwn`: opened for this list, otherwise a client of the user has it */
 type OpenListSession = () => Promise<{ readonly session: BackendSession; readonly isOwn: boolean }>;

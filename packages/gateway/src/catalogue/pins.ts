@@ -1,6 +1,5 @@
 /** Pins: which definitions of a server's tools are approved, in memory for a few seconds. */
 import type { ToolAnnotations } from '@portcullis/policy';
-
 import type {
   DefinitionList,
   DefinitionPinRecord,
@@ -9,8 +8,10 @@ import type {
 } from '@portcullis/protocol';
 import { MAX_PINNED_TOOLS, PINS_LIFETIME } from '../limits.ts';
 import type { GatewayServer } from '../servers/server.ts';
-import type { ToolState } from './catalogue.ts';
 import { commonHints, hintsOf, membersHashOf, readToolDefinition } from './tool-definition.ts';
+
+/** Approved: its hash is the pinned one. `changed` and `new` wait for approval; `rejected` was refused by an operator. */
+export type ToolState = 'approved' | 'changed' | 'new' | 'rejected';
 
 export interface ToolChange {
   readonly tool: string;

@@ -37,7 +37,7 @@ export interface ExchangeServices {
   /** Headers of every response, as a flat list. */
   readonly commonHeaders: readonly string[];
   /** The backend announced that its list of tools has changed. */
-  readonly onToolsChanged: (server: GatewayServer) => void;
+  readonly onToolsChanged: () => void;
 }
 
 /** The session of a request, opened. */
@@ -306,7 +306,7 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   }
 
   toolsChanged(): void {
-    this.#services.onToolsChanged(this.#services.server);
+    this.#services.onToolsChanged();
   }
 
   /** An open stream counts against its user's streams, not against concurrent requests. */

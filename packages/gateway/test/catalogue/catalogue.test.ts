@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createCatalogue } from '../../src/catalogue/create-catalogue.ts';
+import { createCatalogue, createSemaphore } from '../../src/catalogue/catalogue.ts';
 import { createPinBoard, type ToolChange } from '../../src/catalogue/pins.ts';
 import { canonicalJson, type ToolDefinition } from '../../src/catalogue/tool-definition.ts';
 import { scanBody } from '../../src/messages/body-scanner.ts';
@@ -67,12 +67,13 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
       () => clock.ms,
       () => 1000,
     );
+  const turn = createSemaphore(4);
   const catalogueOf = (pinStore: DefinitionPinStore = store) =>
     createCatalogue({
       pins: pins(pinStore),
       now: () => clock.ms,
-      concurrency: 4,
-      onChange: (_server, changed) => changes.push(...changed),
+      turn,
+      onChange: (changed) => changes.push(...changed),
       async list(_request, revisions) {
         backend.lists += 1;
         backend.atOnce += 1;
@@ -122,7 +123,7 @@ describe('the catalogue', () => {
     const { call, list, backend, catalogue, changes } = setUp([tool('read'), tool('write')]);
     expect(await list(backend.tools)).toEqual(['read', 'write']);
     backend.tools = [tool('read', { description: 'Sends everything elsewhere' }), tool('write')];
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     await expect(call('read')).rejects.toEqual(refusal);
     await expect(call('write')).resolves.toBeNull();
     expect(await list(backend.tools)).toEqual(['write']);
@@ -180,7 +181,7 @@ describe('the catalogue', () => {
       ['whole', 'approved'],
     ]);
     backend.tools = [{ name, description, inputSchema, icons: [{ src: 'b' }] }, tool('write', { icons: [] })];
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     expect(await list(backend.tools)).toEqual([]);
     expect(changes.map((change) => change.tool)).toEqual(['read', 'write']);
   });
@@ -191,7 +192,7 @@ describe('the catalogue', () => {
     backend.older = [older, tool('only_older', { annotations: { readOnlyHint: true } })];
     expect(await list(backend.older)).toEqual(['read', 'only_older']);
     expect(await list(backend.tools)).toEqual(['read', 'write']);
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     await expect(call('only_older')).resolves.toBeNull();
     expect([...(await catalogue.tools(requestOf(), '')).keys()].toSorted()).toEqual([
       'only_older',
@@ -226,7 +227,7 @@ describe('the catalogue', () => {
     const { call, list, backend, catalogue, changes } = setUp([tool('read'), tool('write')]);
     await call('read');
     backend.tools = [{ ...tool('read'), name: 'fetch' }, tool('write')];
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     await expect(call('fetch')).rejects.toEqual(refusal);
     expect(await list(backend.tools)).toEqual(['write']);
     expect(changes).toEqual([expect.objectContaining({ tool: 'fetch', state: 'new' })]);
@@ -251,7 +252,7 @@ describe('the catalogue', () => {
     const { call, list, backend, catalogue, clock, changes } = setUp([tool('read')]);
     await call('read');
     backend.tools = [tool('read', { description: 'better' })];
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     await expect(call('read')).rejects.toEqual(refusal);
     const pending = { name: 'read', hash: changes[0]?.hash ?? '' };
     expect(await store.decidePendingPin('approve', LIST, pending, 1000)).toBe(true);
@@ -265,15 +266,15 @@ describe('the catalogue', () => {
     await call('read');
     const [before] = backend.tools;
     backend.tools = [tool('read', { description: 'worse' })];
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     await expect(call('read')).rejects.toEqual(refusal);
     await store.decidePendingPin('reject', LIST, { name: 'read', hash: changes[0]?.hash ?? '' }, 1);
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     clock.ms += 3000;
     await expect(call('read')).rejects.toEqual(refusal);
     expect(changes).toHaveLength(1);
     backend.tools = before === undefined ? [] : [before];
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     await expect(call('read')).resolves.toBeNull();
   });
 
@@ -281,7 +282,7 @@ describe('the catalogue', () => {
     const { call, list, backend, catalogue } = setUp([tool('read')], { review: 'auto' });
     await call('read');
     backend.tools = [tool('read', { description: 'other' }), tool('new')];
-    catalogue.changed({ path: '/files' });
+    catalogue.changed();
     await expect(call('read')).resolves.toBeNull();
     await expect(call('new')).resolves.toBeNull();
     await expect(call('of_a_session')).resolves.toBeNull();
@@ -301,11 +302,14 @@ describe('the catalogue', () => {
   });
 
   it('lists each backend once for many calls, and few backends at once', async () => {
-    const { catalogue, backend, requestOf } = setUp([tool('read')]);
-    const paths = Array.from({ length: 60 }, (_, index) => `/files${index}`);
+    const { catalogueOf, backend, requestOf } = setUp([tool('read')]);
+    const ofBackends = Array.from({ length: 60 }, (_, index) => ({
+      catalogue: catalogueOf(),
+      request: requestOf(`/files${index}`),
+    }));
     expect(backend.lists).toBe(0);
-    const requests = [...paths, ...paths, ...paths].map(requestOf);
-    await Promise.all(requests.map((request) => catalogue.tools(request, '')));
+    const calls = [...ofBackends, ...ofBackends, ...ofBackends];
+    await Promise.all(calls.map(({ catalogue, request }) => catalogue.tools(request, '')));
     expect(backend).toMatchObject({ lists: 60, most: 4 });
   });
 
