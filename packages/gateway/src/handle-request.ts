@@ -9,7 +9,7 @@ import type { Span } from '@portcullis/protocol';
 import { type ApprovalGate, ApprovalRequired } from './approvals/approval-gate.ts';
 import type { CallBody } from './approvals/bound-call.ts';
 import type { CallAudit, CallDecision, CallOutcome } from './audit/call-record.ts';
-import { hasFailed } from './backends/clients/reply.ts';
+import { sentIn } from './backends/clients/reply.ts';
 import { CACHEABLE, notInStateless, REMOVED, STATELESS } from './backends/revisions.ts';
 import { checkNamesSession, checkStream } from './bodiless-requests.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
@@ -533,7 +533,7 @@ function refuseUnapproved(call: UnapprovedCall | null): void {
 
 /** Whether the response of the backend says what it did. */
 function isKnown(outcome: CallOutcome, outgoing: ServerResponse): boolean {
-  return KNOWN_OUTCOMES.has(outcome) && outgoing.writableEnded && !hasFailed(outgoing);
+  return KNOWN_OUTCOMES.has(outcome) && outgoing.writableEnded && !sentIn(outgoing).hasFailed;
 }
 
 const NO_APPROVALS: readonly string[] = [];

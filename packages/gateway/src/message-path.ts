@@ -4,15 +4,15 @@ import { isRequest, type Message, parseExactly, readMessage, statelessVersion } 
 import { onShutdown } from '@portcullis/http/node';
 import { type BackendSessions, createBackendSessions } from './backend-sessions.ts';
 import { BackendError, type MessageBackend } from './backends/backend.ts';
-import { sentBytes, wasCancelled } from './backends/clients/reply.ts';
+import { sentIn } from './backends/clients/reply.ts';
 import {
   type ClientsOptions,
   createSessionClients,
-  type RevisionClients,
+  type SessionClients,
 } from './backends/clients/session-clients.ts';
 import type { EditResponse, MayReport } from './backends/clients/session-requests.ts';
 import { openSession } from './backends/clients/session-table.ts';
-import { createStatelessClients } from './backends/clients/stateless-clients.ts';
+import { createStatelessClients, type StatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
 import { STATELESS } from './backends/revisions.ts';
 import { endStreamAtShutdown, invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
@@ -24,8 +24,8 @@ import type { GatewayServer } from './servers/server.ts';
 
 /** Options of `createMessagePath`. */
 export interface MessagePathOptions extends PassThroughOptions {
-  readonly edit?: EditResponse;
-  readonly mayReport?: MayReport;
+  readonly edit: EditResponse;
+  readonly mayReport: MayReport;
 }
 
 /** Serves the requests of one server. */
@@ -47,8 +47,7 @@ export function createMessagePath(
   backend: MessageBackend,
   options: MessagePathOptions,
 ): MessagePath {
-  const { sealer, commonHeaders, slots } = options;
-  const { edit = (response) => response, mayReport = () => true } = options;
+  const { sealer, commonHeaders, slots, edit, mayReport } = options;
   const { open, listSessions } = createBackendSessions(server, backend, options);
   const own: ClientsOptions = { sealer, edit, mayReport, open };
   const sessions = createSessionClients(own);
@@ -71,8 +70,8 @@ export function createMessagePath(
         const message = body === null ? null : parseExactly(body.toString());
         await withClientHeaders(incoming.headers, () => dispatch(request, message));
         const backendMs = performance.now() - sentAt;
-        const kind = wasCancelled(outgoing) ? 'cancelled' : 'answered';
-        return { kind, backendMs, responseBytes: sentBytes(outgoing) };
+        const { bytes: responseBytes, isCancelled } = sentIn(outgoing);
+        return { kind: isCancelled ? 'cancelled' : 'answered', backendMs, responseBytes };
       } catch (error) {
         throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
       }
@@ -97,19 +96,12 @@ export function createMessagePath(
 /** Serves a request by the clients of its revision. */
 function createDispatch(
   slots: ServerSlots,
-  sessions: RevisionClients,
-  stateless: Pick<RevisionClients, 'post'>,
+  sessions: SessionClients,
+  stateless: StatelessClients,
 ): (request: GatewayRequest, body: unknown) => Promise<void> {
-  function clientsOf({ incoming }: GatewayRequest, messages: readonly Message[]): typeof stateless {
-    const isStateless = incoming.headers['mcp-protocol-version'] === STATELESS;
-    return isStateless || messages.some((message) => statelessVersion(message) !== null)
-      ? stateless
-      : sessions;
-  }
-
   function post(request: GatewayRequest, body: unknown): Promise<void> {
     const messages = readBodyMessages(body);
-    const { outgoing, owner } = request;
+    const { incoming, outgoing, owner } = request;
     const isStream = messages.some(({ method }) => method === 'subscriptions/listen');
     outgoing.once('close', isStream ? slots.takeStream(owner) : slots.takeRequest(owner));
     onShutdown(outgoing, () => {
@@ -117,7 +109,10 @@ function createDispatch(
       const ids = messages.filter(isRequest).map(({ id }) => JSON.stringify(id));
       endStreamAtShutdown(outgoing, ids);
     });
-    return clientsOf(request, messages).post(request, messages, Array.isArray(body));
+    const isStateless =
+      incoming.headers['mcp-protocol-version'] === STATELESS ||
+      messages.some((message) => statelessVersion(message) !== null);
+    return (isStateless ? stateless : sessions).post(request, messages, Array.isArray(body));
   }
 
   return async (request, body) => {

@@ -10,7 +10,7 @@ export interface PoolEntry {
   close(): Promise<void>;
 }
 
-export interface IdlePoolOptions {
+export interface IdlePoolOptions<Entry extends PoolEntry> {
   readonly limits: {
     readonly entries: number;
     readonly perUser: number;
@@ -21,35 +21,24 @@ export interface IdlePoolOptions {
   readonly interval: number;
   /** Message of the error when no entry is idle. @param count number of busy entries */
   readonly overloaded: (count: number) => string;
-  /** Called after each sweep that leaves entries. */
-  readonly onSweep?: () => void;
+  /** Called after each sweep, with the entries that it leaves. */
+  readonly onSweep?: (left: Iterable<Entry>) => void;
 }
 
-export interface IdlePool<Entry extends PoolEntry> {
-  get(key: string): Entry | undefined;
-  values(): Iterable<Entry>;
-  /**
-   * Adds an entry, and at a limit closes the least recently used idle one: the user's own first, so no user closes the
-   * sessions of all others.
-   * @param create called when there is space
-   * @throws BackendError `overloaded` when no entry is idle
-   */
-  add(key: string, user: string, create: () => Entry): Entry;
-  /** Removes an entry without closing it; does nothing if its key belongs to another. */
-  remove(key: string, entry: Entry): void;
-  end(key: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-export function createIdlePool<Entry extends PoolEntry>(options: IdlePoolOptions): IdlePool<Entry> {
+export function createIdlePool<Entry extends PoolEntry>(options: IdlePoolOptions<Entry>) {
   const { limits, interval } = options;
   const entries = new Map<string, Entry>();
   let timer: NodeJS.Timeout | undefined;
 
   return {
-    get: (key) => entries.get(key),
-    values: () => entries.values(),
-    add(key, user, create) {
+    get: (key: string): Entry | undefined => entries.get(key),
+    /**
+     * Adds an entry, and at a limit closes the least recently used idle one: the user's own first, so no user closes the
+     * sessions of all others.
+     * @param create called when there is space
+     * @throws BackendError `overloaded` when no entry is idle
+     */
+    add(key: string, user: string, create: () => Entry): Entry {
       evictIdle((entry) => entry.user === user, limits.perUser);
       evictIdle(() => true, limits.entries);
       const entry = create();
@@ -57,11 +46,12 @@ export function createIdlePool<Entry extends PoolEntry>(options: IdlePoolOptions
       timer ??= setInterval(sweep, interval).unref();
       return entry;
     },
-    remove(key, entry) {
+    /** Removes an entry without closing it; does nothing if its key belongs to another. */
+    remove(key: string, entry: Entry): void {
       if (entries.get(key) === entry) entries.delete(key);
     },
     end,
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer);
       await Promise.all([...entries.keys()].map(end));
     },
@@ -89,6 +79,6 @@ export function createIdlePool<Entry extends PoolEntry>(options: IdlePoolOptions
     if (entries.size === 0) {
       clearInterval(timer);
       timer = undefined;
-    } else options.onSweep?.();
+    } else options.onSweep?.(entries.values());
   }
 }

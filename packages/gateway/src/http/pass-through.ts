@@ -34,39 +34,15 @@ export interface Forwarding {
   readonly expected: () => ExpectedResponses;
 }
 
-/** One HTTP backend. */
-export interface PassThrough {
-  /**
-   * Opens the sealed IDs of a request.
-   * @throws GatewayError 404 for a session or event of another user, client or server, before anything reaches the backend
-   */
-  checkHandles(request: GatewayRequest): void;
-  /**
-   * Whether a GET continues a stream that responds to requests, which were decided with them. Without a session it does not:
-   * a backend that ignores `Last-Event-ID` opens a stream of messages of all its users. Call it after `checkHandles`.
-   */
-  resumesResponse(request: GatewayRequest): boolean;
-  /**
-   * Acquires a slot for a request whose body is streamed while it arrives.
-   * @returns a release function; `null`: the body has to be buffered
-   */
-  takeUpload(request: GatewayRequest): (() => void) | null;
-  /**
-   * @param mayTranslate whether a backend that refuses the message itself (400, 404, 405, …) ends the exchange as `refused`, with
-   * nothing sent to the client; otherwise that response is forwarded
-   * @throws GatewayError when it cannot be sent now
-   */
-  forward(request: GatewayRequest, forwarding: Forwarding, mayTranslate: boolean): Promise<ExchangeSummary>;
-  isUp(): boolean;
-  close(): Promise<void>;
-}
+export type PassThrough = ReturnType<typeof createPassThrough>;
 
+/** Passes requests through to one HTTP backend. */
 export function createPassThrough(
   server: GatewayServer,
   { forward }: HttpBackendDefinition,
   addresses: Addresses,
   options: PassThroughOptions,
-): PassThrough {
+) {
   const services: ExchangeServices = { ...options, server, addresses };
   const { slots } = options;
   /** Sessions whose deletion the backend has confirmed here, by the client's ID. Not all backends answer 404 then. */
@@ -74,21 +50,42 @@ export function createPassThrough(
   /** Requests whose body has not arrived. */
   const uploads = createGauge(() => Math.max(1, Math.floor(server.limits.concurrency * UPLOADS_OF_USER)));
   return {
-    isUp: () => addresses.isUp(),
-    close: () => addresses.close(),
-    checkHandles(request) {
+    isUp: (): boolean => addresses.isUp(),
+    close: (): Promise<void> => addresses.close(),
+    /**
+     * Opens the sealed IDs of a request.
+     * @throws GatewayError 404 for a session or event of another user, client or server, before anything reaches the backend
+     */
+    checkHandles(request: GatewayRequest): void {
       const session = openSession(services, request);
       // @see MCP 2025-11-25, Streamable HTTP, session management: requests with a terminated session are 404
       if (session !== null && deleted.get(session.sealed) === true) throw sessionNotFound();
       openEventId(services, request);
     },
-    resumesResponse: (request) =>
+    /**
+     * Whether a GET continues a stream that responds to requests, which were decided with them. Without a session it does not:
+     * a backend that ignores `Last-Event-ID` opens a stream of messages of all its users. Call it after `checkHandles`.
+     */
+    resumesResponse: (request: GatewayRequest): boolean =>
       openSession(services, request) !== null && (openEventId(services, request)?.expected.ids.size ?? 0) > 0,
-    takeUpload({ owner }) {
+    /**
+     * Acquires a slot for a request whose body is streamed while it arrives.
+     * @returns a release function; `null`: the body has to be buffered
+     */
+    takeUpload({ owner }: GatewayRequest): (() => void) | null {
       const most = Math.max(1, server.limits.concurrency * UPLOADS_OF_ALL);
       return uploads.total < most ? uploads.take(userKey(owner)) : null;
     },
-    forward(request, { credential, body, name, parameters = {}, edit, expected }, mayTranslate) {
+    /**
+     * @param mayTranslate whether a backend that refuses the message itself (400, 404, 405, …) ends the exchange as `refused`, with
+     * nothing sent to the client; otherwise that response is forwarded
+     * @throws GatewayError when it cannot be sent now
+     */
+    forward(
+      request: GatewayRequest,
+      { credential, body, name, parameters = {}, edit, expected }: Forwarding,
+      mayTranslate: boolean,
+    ): Promise<ExchangeSummary> {
       const { incoming, outgoing, owner } = request;
       const session = openSession(services, request);
       const headers = forwardedHeaders(incoming.headers, forward);

@@ -8,8 +8,6 @@ import {
   RESUME_GRACE,
 } from '../../limits.ts';
 
-export type EventLog = ReturnType<typeof createEventLog>;
-
 /** One event stream of a session, on one connection or, when it is resumed, on several. */
 export interface ClientStream {
   /** Opened by GET, for messages that belong to no request of the client. */

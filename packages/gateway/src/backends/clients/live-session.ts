@@ -3,8 +3,7 @@
 import type { Message, MessageId } from '@portcullis/http';
 import { MAX_UNDELIVERED } from '../../limits.ts';
 import { BackendError, type BackendSession, type InitializeParams } from '../backend.ts';
-import type { PoolEntry } from '../idle-pool.ts';
-import { type ClientStream, createEventLog, type EventLog, type EventMemory } from './events.ts';
+import { type ClientStream, createEventLog, type EventMemory } from './events.ts';
 import type { Reply } from './reply.ts';
 
 /** The data of a session, in any process. */
@@ -17,24 +16,7 @@ interface SessionIdentity {
   readonly initialize: InitializeParams;
 }
 
-export interface LiveSession extends SessionIdentity, PoolEntry {
-  readonly events: EventLog;
-  /** Open requests of the client, by its ids. */
-  readonly requests: Map<MessageId, AbortController>;
-  /** `performance.now()` of its last request. */
-  usedAt: number;
-  /** The session at the backend, opened once; again after it has ended. @throws BackendError */
-  connect(): Promise<BackendSession>;
-  /**
-   * Continues a stream on another connection: that of a response, or otherwise that of messages without a request, whose previous
-   * stream ends. @returns call it when the connection is closed
-   */
-  attach(stream: ClientStream, reply: Reply): () => void;
-  /** Streams of responses that are not complete. */
-  readonly responding: Set<ClientStream>;
-  /** Destination of a request's response after its stream was resumed on another connection. */
-  readonly resumed: Map<ClientStream, Reply>;
-}
+export type LiveSession = ReturnType<typeof createLiveSession>;
 
 /** Whether it was the stream of requests that have ended. */
 export function isOver({ responding }: Pick<LiveSession, 'responding'>, stream: ClientStream): boolean {
@@ -50,11 +32,14 @@ export function createLiveSession(
   identity: SessionIdentity,
   open: () => Promise<BackendSession>,
   memory: EventMemory,
-): LiveSession {
+) {
   // Over 60 lines: the state of one session, in its closures.
   const events = createEventLog(identity.user, memory);
+  /** Open requests of the client, by its ids. */
   const requests = new Map<MessageId, AbortController>();
+  /** Streams of responses that are not complete. */
   const responding = new Set<ClientStream>();
+  /** Destination of a request's response after its stream was resumed on another connection. */
   const resumed = new Map<ClientStream, Reply>();
   let serverMessages: ServerMessages = { kind: 'buffered', messages: [] };
   let connection: Promise<BackendSession> | null = null;
@@ -66,11 +51,16 @@ export function createLiveSession(
     responding,
     resumed,
     usedAt: performance.now(),
-    connect() {
+    /** The session at the backend, opened once; again after it has ended. @throws BackendError */
+    connect(): Promise<BackendSession> {
       connection ??= connectNow();
       return connection;
     },
-    attach(stream, reply) {
+    /**
+     * Continues a stream on another connection: that of a response, or otherwise that of messages without a request, whose previous
+     * stream ends. @returns call it when the connection is closed
+     */
+    attach(stream: ClientStream, reply: Reply): () => void {
       if (responding.has(stream)) {
         resumed.set(stream, reply);
         return () => {
@@ -86,8 +76,8 @@ export function createLiveSession(
         if (serverMessages === attached) serverMessages = { kind: 'buffered', messages: [] };
       };
     },
-    isBusy: () => requests.size > 0 || serverMessages.kind === 'streamed',
-    async close() {
+    isBusy: (): boolean => requests.size > 0 || serverMessages.kind === 'streamed',
+    async close(): Promise<void> {
       const text = 'The session has ended before the request was answered.';
       // The reason distinguishes this from a cancellation by the client, so that each open request gets an error response.
       for (const controller of requests.values()) controller.abort(new BackendError('unavailable', text));

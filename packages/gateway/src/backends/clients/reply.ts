@@ -33,29 +33,22 @@ interface EventNames {
 const open = new Set<ServerResponse>();
 let timer: NodeJS.Timeout | undefined;
 
-const bodyBytes = new WeakMap<ServerResponse, number>();
-
-/** Bytes of the messages that were sent in a response. */
-export function sentBytes(outgoing: ServerResponse): number {
-  return bodyBytes.get(outgoing) ?? 0;
+/** What was sent in a response. */
+interface Sent {
+  /** Of its messages. */
+  bytes: number;
+  /** It contains an error in place of what the backend did not answer. */
+  hasFailed: boolean;
+  /** The client has cancelled its request, or has gone. */
+  isCancelled: boolean;
 }
 
-const failed = new WeakSet<ServerResponse>();
+const sent = new WeakMap<ServerResponse, Sent>();
 
-/** Whether a response contains an error in place of what the backend did not answer. */
-export function hasFailed(outgoing: ServerResponse): boolean {
-  return failed.has(outgoing);
-}
-
-const cancelled = new WeakSet<ServerResponse>();
-
-/** Whether the client has cancelled its request, or has gone. */
-export function wasCancelled(outgoing: ServerResponse): boolean {
-  return cancelled.has(outgoing);
-}
-
-function noteFailure(outgoing: ServerResponse, { error }: Message): void {
-  if (Object(error).code === errorCodes.unavailable) failed.add(outgoing);
+export function sentIn(outgoing: ServerResponse): Sent {
+  const known = sent.get(outgoing) ?? { bytes: 0, hasFailed: false, isCancelled: false };
+  sent.set(outgoing, known);
+  return known;
 }
 
 /** Changes a message for its client. */
@@ -73,7 +66,7 @@ export function createReply(
   return {
     send: write,
     end(message, status = 200, further = {}) {
-      if (message !== null) noteFailure(outgoing, message);
+      if (Object(message?.error).code === errorCodes.unavailable) sentIn(outgoing).hasFailed = true;
       if (outgoing.writableEnded || outgoing.destroyed) {
         // Retained for a client that resumes.
         if (message !== null && isStream) names?.of(message);
@@ -96,7 +89,7 @@ export function createReply(
     isStream: () => isStream,
     open: openStream,
     cancel() {
-      cancelled.add(outgoing);
+      sentIn(outgoing).isCancelled = true;
       // Without an id, the client does not resume it.
       openStream(false);
       if (!outgoing.writableEnded && !outgoing.destroyed) outgoing.end();
@@ -105,7 +98,7 @@ export function createReply(
 
   function count(text: string): number {
     const length = Buffer.byteLength(text);
-    bodyBytes.set(outgoing, sentBytes(outgoing) + length);
+    sentIn(outgoing).bytes += length;
     return length;
   }
 

@@ -28,23 +28,12 @@ export interface ClientsOptions {
   readonly mayReport: MayReport;
 }
 
-/** Serves the clients of one kind of protocol revision. */
-export interface RevisionClients {
-  post(request: GatewayRequest, messages: readonly Message[], isBatch: boolean): Promise<void>;
-  get(request: GatewayRequest): Promise<void>;
-  delete(request: GatewayRequest): Promise<void>;
-  close(): Promise<void>;
-}
+export type SessionClients = ReturnType<typeof createSessionClients>;
 
-export interface SessionClients extends RevisionClients {
-  /** Whether a GET continues a stream that responds to requests, which were decided with them. */
-  resumesResponse(request: GatewayRequest): boolean;
-}
-
-export function createSessionClients({ sealer, open, edit, mayReport }: ClientsOptions): SessionClients {
+export function createSessionClients({ sealer, open, edit, mayReport }: ClientsOptions) {
   const table = createSessionTable(sealer, open);
   return {
-    async post(request, messages, isBatch) {
+    async post(request: GatewayRequest, messages: readonly Message[], isBatch: boolean): Promise<void> {
       const [first] = messages;
       if (messages.length === 1 && first !== undefined && isRequest(first) && first.method === 'initialize')
         return initialize(table, request, first, edit);
@@ -54,7 +43,7 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
       const reply = replyOf(request, session, stream, messages);
       await servePost({ request, session, reply, stream, edit }, messages, isBatch);
     },
-    async get(request) {
+    async get(request: GatewayRequest): Promise<void> {
       const session = table.find(request);
       if (session === null) return;
       const lastId = request.incoming.headers['last-event-id'];
@@ -63,13 +52,14 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
       // Notifications reach the stream only while there is a session at the backend.
       await session.connect().catch(() => undefined);
     },
-    async delete(request) {
+    async delete(request: GatewayRequest): Promise<void> {
       const session = table.find(request);
       if (session === null) return;
       table.delete(session);
-      createReply(request.outgoing).end(null, 200);
+      createReply(request.outgoing).end(null);
     },
-    resumesResponse(request) {
+    /** Whether a GET continues a stream that responds to requests, which were decided with them. */
+    resumesResponse(request: GatewayRequest): boolean {
       const lastId = request.incoming.headers['last-event-id'];
       return typeof lastId === 'string' && table.peek(request)?.events.isOfResponse(lastId) === true;
     },
@@ -82,13 +72,12 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
     stream: ClientStream,
     requests: readonly Message[],
   ): Reply {
-    const { outgoing, owner } = request;
-    const identifiers = new MessageHandles(sealer, owner, () => readOperation(requests));
+    const identifiers = new MessageHandles(sealer, request.owner, () => readOperation(requests));
     const names = {
       of: (message: Message | null) => session.events.add(stream, message),
       isPrimed: session.initialize.protocolVersion >= FIRST_WITH_PRIMED_STREAMS,
     };
-    const reply = createReply(outgoing, names, (message) => identifiers.seal(message));
+    const reply = createReply(request.outgoing, names, (message) => identifiers.seal(message));
     return filterReply(reply, (message) => mayReport(message, request) || refuseUnreported(session, message));
   }
 

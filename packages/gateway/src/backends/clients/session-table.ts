@@ -12,7 +12,7 @@ import type { GatewayRequest } from '../../servers/request.ts';
 import { anonymousOwnerOf, type Owner, ownerKey, userKey } from '../../servers/request.ts';
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { BackendSession, InitializeParams } from '../backend.ts';
-import { createIdlePool, type IdlePool } from '../idle-pool.ts';
+import { createIdlePool } from '../idle-pool.ts';
 import { WITH_SESSIONS } from '../revisions.ts';
 import { createEventMemory } from './events.ts';
 import { createLiveSession, isOver, type LiveSession } from './live-session.ts';
@@ -94,16 +94,15 @@ export function createSessionTable(sealer: Sealer, openBackend: OpenBackend) {
   }
 }
 
-function createPool(): IdlePool<LiveSession> {
-  const live: IdlePool<LiveSession> = createIdlePool({
+function createPool() {
+  return createIdlePool<LiveSession>({
     limits: { entries: MAX_SESSIONS, perUser: MAX_SESSIONS_OF_USER, idle: SESSION_IDLE },
     interval: SESSION_SWEEP,
     overloaded: () => 'There are too many open sessions.',
-    onSweep() {
-      for (const session of live.values()) session.events.sweep((stream) => isOver(session, stream));
+    onSweep(sessions) {
+      for (const session of sessions) session.events.sweep((stream) => isOver(session, stream));
     },
   });
-  return live;
 }
 
 /**

@@ -34,7 +34,7 @@ import {
 } from '../revisions.ts';
 import { checkParameterHeaders } from './parameter-headers.ts';
 import { createReply, endWithError, filterReply, openWhenLate, type Reply } from './reply.ts';
-import type { ClientsOptions, RevisionClients } from './session-clients.ts';
+import type { ClientsOptions } from './session-clients.ts';
 import { serveSubscription } from './stateless-subscriptions.ts';
 import { askToOpen } from './url-elicitations.ts';
 import { createWaitingCalls, refuseServerRequest, type WaitingCalls } from './waiting-calls.ts';
@@ -54,12 +54,14 @@ interface StatelessRequest {
   readonly reply: Reply;
 }
 
-export function createStatelessClients(options: ClientsOptions): Pick<RevisionClients, 'post' | 'close'> {
+export type StatelessClients = ReturnType<typeof createStatelessClients>;
+
+export function createStatelessClients(options: ClientsOptions) {
   const calls = createWaitingCalls();
   const connect = createConnections(options);
 
   return {
-    async post(request, messages, isBatch) {
+    async post(request: GatewayRequest, messages: readonly Message[], isBatch: boolean): Promise<void> {
       const [message] = messages;
       const handles = new MessageHandles(options.sealer, request.owner, () => readOperation(messages));
       const all = createReply(request.outgoing, null, (one) => handles.seal(one));
@@ -78,7 +80,7 @@ export function createStatelessClients(options: ClientsOptions): Pick<RevisionCl
         endWithError(reply, message.id, error);
       }
     },
-    async close() {
+    async close(): Promise<void> {
       calls.close();
       await connect.close();
     },

@@ -25,7 +25,7 @@ import {
   type MessageBackend,
 } from '../backend.ts';
 import { createMessageExchange, type MessageExchange } from '../exchange/message-exchange.ts';
-import { createIdlePool, type IdlePool, type PoolEntry } from '../idle-pool.ts';
+import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import { type ProcessLog, type StdioProcess, startProcess } from './process.ts';
 
 export interface StdioBackendOptions {
@@ -108,23 +108,22 @@ export function createStdioBackend(options: StdioBackendOptions): MessageBackend
   }
 }
 
-function createPool({ server, definition }: StdioBackendOptions): IdlePool<Running> {
+function createPool({ server, definition }: StdioBackendOptions) {
   const { processes, idle, memory } = definition.limits;
   let isMeasuring = false;
-  const pool: IdlePool<Running> = createIdlePool({
+  return createIdlePool<Running>({
     limits: { entries: processes, perUser: MAX_PROCESSES_OF_USER, idle: idle * 1000 },
     interval: PROCESS_SWEEP,
     overloaded: (count) => `${server.name} already runs ${count} processes, and each of them is busy.`,
-    onSweep() {
+    onSweep(left) {
       // On a busy system, measuring can take longer than the interval.
       if (memory === null || isMeasuring) return;
       isMeasuring = true;
-      void endLarge(pool.values(), memory).finally(() => {
+      void endLarge(left, memory).finally(() => {
         isMeasuring = false;
       });
     },
   });
-  return pool;
 }
 
 /** @param onEnd called when the process has ended */
