@@ -5,9 +5,6 @@ import type { Administration } from './administration.ts';
 /** Grants that are counted and listed: for more than these it is said that there are more. */
 const MAX_GRANTS = 1_000;
 
-/** A grant of a client, with its user. */
-export type ClientGrant = Pick<ListedConnection, 'id' | 'account' | 'scopes' | 'resources' | 'lastUsedAt'>;
-
 /** What ends with a client. */
 interface ClientAccess {
   readonly grants: number;
@@ -26,20 +23,6 @@ export async function countClientAccess(
 }
 
 /** Some grants of a client, the most recently used of them first. */
-export async function listClientGrants(
-  { store, clock }: Pick<Administration, 'store' | 'clock'>,
-  id: string,
-  limit: number,
-): Promise<readonly ClientGrant[]> {
-  const grants = await store.listGrantsOfClient(id, clock(), limit);
-  const listed = grants.map(async ({ id: grantId, accountId, scopes, resources, lastUsedAt }) => {
-    const email = (await store.findAccount(accountId))?.email ?? accountId;
-    return { id: grantId, account: { id: accountId, email }, scopes, resources, lastUsedAt };
-  });
-  return (await Promise.all(listed)).toSorted((one, other) => other.lastUsedAt - one.lastUsedAt);
-}
-
-/** Some grants of a client with all that is known of them, the most recently used of them first. */
 export async function listClientConnections(
   { store, clock, connections }: Pick<Administration, 'clock' | 'connections' | 'store'>,
   id: string,
@@ -48,11 +31,12 @@ export async function listClientConnections(
   const grants = await store.listGrantsOfClient(id, clock(), limit + 1);
   const wanted = new Set(grants.slice(0, limit).map((grant) => grant.id));
   const accounts = [...new Set(grants.map(({ accountId }) => accountId))];
-  const listed: ListedConnection[] = [];
-  for (const account of accounts) {
-    const own = (await connections.list(account)) ?? [];
-    listed.push(...own.filter((one) => wanted.has(one.id)));
-  }
-  listed.sort((one, other) => other.lastUsedAt - one.lastUsedAt);
-  return { connections: listed, isMore: grants.length > limit };
+  const listed = await Promise.all(accounts.map(async (account) => (await connections.list(account)) ?? []));
+  return {
+    connections: listed
+      .flat()
+      .filter((one) => wanted.has(one.id))
+      .toSorted((one, other) => other.lastUsedAt - one.lastUsedAt),
+    isMore: grants.length > limit,
+  };
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
-import { createFilter, END, type EventCriteria, type EventFilter, searchSpans } from './search-events.ts';
+import { createFilter, type EventCriteria, type EventFilter, searchSpans } from './search-events.ts';
 import { idPrefixOf } from './statistics/event-time.ts';
 
 /** Milliseconds that one request may search by default; what it has found by then is a page. */
@@ -30,7 +30,7 @@ export async function listEvents(
   }
   const found: AuditEventRecord[] = [];
   const until = performance.now() + patience;
-  const range = { since: criteria.since ?? 0, before: before === '' ? END : before };
+  const range = { since: criteria.since ?? 0, ...(before !== '' && { before }) };
   for await (const { events, searched } of searchSpans(store, filter.search, range)) {
     found.push(...events.filter(filter.matches).toReversed());
     if (found.length > limit) return { events: found.slice(0, limit), before: found[limit - 1]?.id ?? null };

@@ -1,6 +1,7 @@
 /** Reads what an identity provider publishes: its discovery document, and its keys. */
 import { explainConnectionError } from '@portcullis/http';
 import { createOutboundFetch } from '@portcullis/http/outbound';
+import { isLoopbackHost } from '@portcullis/protocol';
 import * as z from 'zod';
 import type { Administration } from './administration.ts';
 import { OperationError } from './errors.ts';
@@ -82,4 +83,18 @@ export async function countProviderKeys(
   const keys = data?.keys.filter(({ use }) => use !== 'enc').length ?? 0;
   if (keys === 0) throw new OperationError('invalid', `${url} has no key that verifies signatures.`);
   return keys;
+}
+
+/** Tries an identity provider that is not configured yet. @param given the issuer identifier @throws OperationError that says what is wrong with it */
+export async function tryProvider(
+  admin: Pick<Administration, 'issuer' | 'outbound'>,
+  given: string,
+): Promise<PublishedProvider> {
+  const url = URL.parse(given);
+  if (url === null || !['https:', 'http:'].includes(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new OperationError('invalid', 'Enter the issuer as an https URL, such as https://idp.example.com.');
+  const loopback = isLoopbackHost(new URL(admin.issuer).hostname);
+  const read = createReadDocument(admin, { loopback, privateOrigins: [] });
+  const published = await readPublishedProvider(read, given);
+  return { ...published, keys: await countProviderKeys(read, published) };
 }

@@ -1,6 +1,6 @@
 /** What lately happened of a user, a client or a grant, counted by the day, as far as a moment of search reaches. */
 import type { Administration } from './administration.ts';
-import { createFilter, END, type EventCriteria, searchSpans } from './search-events.ts';
+import { createFilter, type EventCriteria, searchSpans } from './search-events.ts';
 import { timeOfId } from './statistics/event-time.ts';
 import { addSteps, beginOf } from './statistics/steps.ts';
 
@@ -36,10 +36,7 @@ export async function countRecentActivity(
   let count = 0;
   const until = performance.now() + PATIENCE;
   if (filter !== null) {
-    for await (const { events, searched } of searchSpans(store, filter.search, {
-      since: begin,
-      before: END,
-    })) {
+    for await (const { events, searched } of searchSpans(store, filter.search, { since: begin })) {
       for (const event of events.filter(filter.matches)) {
         const day = beginOf('day', event.at);
         const counts = counted.get(day) ?? { calls: 0, refused: 0, others: 0 };

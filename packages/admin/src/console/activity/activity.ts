@@ -5,11 +5,11 @@ import { allEventTypes } from '../../operations/event-types.ts';
 import { followEvents, listEvents } from '../../operations/events.ts';
 import { findReference, readReference } from '../../operations/refusals.ts';
 import { createFilter } from '../../operations/search-events.ts';
-import { idPrefixOf } from '../../operations/statistics/event-time.ts';
+import { idPrefixOf, timeOfId } from '../../operations/statistics/event-time.ts';
 import { links, sectionOf, withQuery } from '../links.ts';
 import { type ConsolePage, type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
-import { copyText, empty } from '../ui/parts.ts';
+import { copyText, empty, formatMinute } from '../ui/parts.ts';
 import {
   type ActivityFilter,
   addressOf,
@@ -131,7 +131,7 @@ function more(filter: ActivityFilter, before: string | null, count: number): Mar
 
 /** @param id of an event, or a prefix */
 function timeOf(id: string): string {
-  return `${new Date(Number.parseInt(id.slice(0, 9), 36)).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return `${formatMinute(timeOfId(id))} UTC`;
 }
 
 async function showReference({ admin }: ConsoleRequest, text: string): Promise<ConsolePage> {

@@ -2,6 +2,7 @@
 import type { EventCriteria } from '../../operations/search-events.ts';
 import { links, withQuery } from '../links.ts';
 import { PageError } from '../page-error.ts';
+import { formatMinute } from '../ui/parts.ts';
 
 /** Filters by name, with what is shown before their value. */
 const FILTERS = {
@@ -94,8 +95,7 @@ export function chipsOf(filter: ActivityFilter): readonly FilterChip[] {
   });
   const times = Object.entries({ since, until }).flatMap(([label, at]) => {
     if (at === null) return [];
-    const value = new Date(at).toISOString().replace('T', ' ').slice(0, 16);
-    return [{ label, value, without: addressOf({ ...filter, [label]: null }) }];
+    return [{ label, value: formatMinute(at), without: addressOf({ ...filter, [label]: null }) }];
   });
   return [...named, ...times];
 }

@@ -1,6 +1,6 @@
 /** The page of an app: what it says of itself, who allowed it what, and what an operator can change. */
 import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
-import { type ClientGrant, listClientGrants } from '../../operations/client-grants.ts';
+import { listClientConnections } from '../../operations/client-grants.ts';
 import { type DescribedClient, describeClient, metadataHashOf } from '../../operations/clients.ts';
 import { doneNotice } from '../done.ts';
 import { appAction, links } from '../links.ts';
@@ -26,8 +26,8 @@ const MAX_LISTED = 50;
 export const appPage: ConsoleRoute = definePage('/admin/app', async (request) => {
   const { admin, query, role } = request;
   const client = await describeClient(admin, query.get('id') ?? '');
-  const [grants, plots] = await Promise.all([
-    listClientGrants(admin, client.id, MAX_LISTED),
+  const [access, plots] = await Promise.all([
+    listClientConnections(admin, client.id, MAX_LISTED),
     recentPlots(admin, { client: client.id }),
   ]);
   return {
@@ -43,7 +43,7 @@ export const appPage: ConsoleRoute = definePage('/admin/app', async (request) =>
     scripts: ['overview'],
     body: html`${doneNotice(request, DONE)}
 <div class="columns"><div>
-${section('Connections', connections(request, client, grants))}
+${section('Connections', connections(request, client, access))}
 ${plots}
 ${section('Client metadata', metadata(client))}
 </div><div>
@@ -65,7 +65,7 @@ const LEADS: Readonly<Record<ReturnType<typeof trustOf>, (client: DescribedClien
 function connections(
   { admin }: ConsoleRequest,
   client: DescribedClient,
-  grants: readonly ClientGrant[],
+  { connections: grants, isMore }: Awaited<ReturnType<typeof listClientConnections>>,
 ): Markup {
   if (grants.length === 0)
     return empty(
@@ -81,15 +81,11 @@ function connections(
   ]);
   const drawing = relationsDrawing(
     'Who has access through the app, to what',
-    relationsOf(
-      admin,
-      grants.map((grant) => ({ ...grant, clientId: client.id })),
-      new Map([[client.id, appName(client)]]),
-    ),
+    relationsOf(admin, grants, new Map([[client.id, appName(client)]])),
   );
   return html`${drawing}
 ${table('Connections', ['User', 'Server', 'Permissions', columnOf.time('Used'), columnOf.actions], rows)}
-${grants.length === MAX_LISTED && html`<p class="fact">Some of the connections: ${MAX_LISTED} are shown.</p>`}`;
+${isMore && html`<p class="fact">Some of the connections: ${MAX_LISTED} are shown.</p>`}`;
 }
 
 function metadata({ metadata: given }: DescribedClient): Markup {

@@ -3,6 +3,7 @@ import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import type { Administration } from '../../operations/administration.ts';
 import { listEvents } from '../../operations/events.ts';
 import { links } from '../links.ts';
+import { formatMinute } from '../ui/parts.ts';
 import type { PlotMark } from './plot.ts';
 import type { Point } from './views.ts';
 
@@ -23,7 +24,7 @@ export async function findMarks(
   );
   const marked = found.flatMap(({ events }) => events).toSorted((one, other) => one.at - other.at);
   return marked.map((event, index) => ({
-    label: `${labelOf(event, marked.slice(0, index))} at ${new Date(event.at).toISOString().slice(5, 16).replace('T', ' ')}`,
+    label: `${labelOf(event, marked.slice(0, index))} at ${formatMinute(event.at).slice(5)}`,
     letter: String.fromCodePoint(0x41 + index),
     position: Math.min(1, (event.at - begin) / (end - begin)),
     href: links.event(event.id),

@@ -1,19 +1,14 @@
 /** The relations of connections: what users allowed apps at servers. */
+import type { ListedConnection } from '@portcullis/authorization-server';
 import type { Administration } from '../../operations/administration.ts';
 import { links } from '../links.ts';
 import { serverOf } from '../names.ts';
 import type { Relation } from './relations.ts';
 
-interface RelatedGrant {
-  readonly account: { readonly id: string; readonly email: string };
-  readonly clientId: string;
-  readonly resources: readonly string[];
-}
-
 /** One for each server of a connection. @param names of apps, by identifier */
 export function relationsOf(
   admin: Pick<Administration, 'servers'>,
-  grants: readonly RelatedGrant[],
+  grants: readonly Pick<ListedConnection, 'account' | 'clientId' | 'resources'>[],
   names: ReadonlyMap<string, string>,
 ): readonly Relation[] {
   return grants.flatMap(({ account, clientId, resources }) =>

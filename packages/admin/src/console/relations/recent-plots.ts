@@ -4,7 +4,7 @@ import type { Administration } from '../../operations/administration.ts';
 import { countRecentActivity } from '../../operations/recent-activity.ts';
 import { type Plot, plotMarkup } from '../overview/plot.ts';
 import { outcomeSeries, plotPoints } from '../overview/views.ts';
-import { section } from '../ui/parts.ts';
+import { formatMinute, section } from '../ui/parts.ts';
 
 /** The section of the last 30 days. @param criteria also of the events that a click shows */
 export async function recentPlots(
@@ -30,6 +30,6 @@ export async function recentPlots(
   return section(
     'The last 30 days',
     html`<div class="plots">${plots.map(plotMarkup)}</div>
-${since !== null && html`<p class="fact">There is much: counted since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC. Activity has the rest.</p>`}`,
+${since !== null && html`<p class="fact">There is much: counted since ${formatMinute(since)} UTC. Activity has the rest.</p>`}`,
   );
 }

@@ -2,8 +2,7 @@
 import { redirectUriOf } from '@portcullis/authorization-server';
 import { html } from '@portcullis/authorization-server/pages';
 import { OperationError } from '../../operations/errors.ts';
-import type { PublishedProvider } from '../../operations/read-provider.ts';
-import { tryProvider } from '../../operations/try-provider.ts';
+import { type PublishedProvider, tryProvider } from '../../operations/read-provider.ts';
 import { defineForm } from '../action.ts';
 import { links } from '../links.ts';
 import type { ConsolePage, ConsoleRequest, ConsoleRoute } from '../page.ts';

@@ -20,6 +20,11 @@ export function formatDay(at: number): string {
   return days.format(at);
 }
 
+/** `2026-03-01 04:00`, in UTC. @param at epoch milliseconds */
+export function formatMinute(at: number): string {
+  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+}
+
 /** `3 sessions`, `1 session` */
 export function countOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -18,8 +18,7 @@ import { checkExpected, doneAt, undoableAt } from '../done.ts';
 import { links } from '../links.ts';
 import type { ConsoleRequest, ConsoleRoute } from '../page.ts';
 import { copyText, countOf, field, time } from '../ui/parts.ts';
-import { groupsField, readGroups } from './groups-field.ts';
-import { ROLES, readRole } from './roles.ts';
+import { groupsField, ROLES, readGroups, readRole } from './fields.ts';
 
 /** What the page of an action says of a user. */
 type Describe = (user: UserDetails, admin: Administration) => Promise<ActionPage>;

@@ -6,8 +6,7 @@ import { defineAction } from '../action.ts';
 import { links } from '../links.ts';
 import type { ConsoleRoute } from '../page.ts';
 import { copyText, field, time } from '../ui/parts.ts';
-import { groupsField, readGroups } from './groups-field.ts';
-import { ROLES, readRole } from './roles.ts';
+import { groupsField, ROLES, readGroups, readRole } from './fields.ts';
 
 export const inviteRoutes: readonly ConsoleRoute[] = defineAction({
   path: `${links.users}/invite`,

@@ -3,6 +3,7 @@ import { DAY, HOUR, MINUTE } from './event-time.ts';
 
 /** The first Monday of the epoch. */
 const MONDAY = 4 * DAY;
+const SIZES = { minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY } as const;
 
 export const SERIES_STEPS = ['minute', 'hour', 'day', 'week', 'month'] as const;
 /** The length of the steps of a time series. */
@@ -10,19 +11,14 @@ export type SeriesStep = (typeof SERIES_STEPS)[number];
 
 /** The begin of the step that a time is in. @param at epoch milliseconds */
 export function beginOf(step: SeriesStep, at: number): number {
-  const floor = (size: number, from = 0) => Math.floor((at - from) / size) * size + from;
-  if (step === 'minute') return floor(MINUTE);
-  if (step === 'hour') return floor(HOUR);
-  if (step === 'day') return floor(DAY);
-  if (step === 'week') return floor(7 * DAY, MONDAY);
-  const date = new Date(at);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+  if (step === 'month') return addSteps(step, at, 0);
+  const from = step === 'week' ? MONDAY : 0;
+  return Math.floor((at - from) / SIZES[step]) * SIZES[step] + from;
 }
 
 /** The begin of a step that is so many later, or earlier. @param begin of a step */
 export function addSteps(step: SeriesStep, begin: number, count: number): number {
-  const sizes = { minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY };
-  if (step !== 'month') return begin + count * sizes[step];
+  if (step !== 'month') return begin + count * SIZES[step];
   const date = new Date(begin);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + count);
 }
