@@ -2,17 +2,13 @@
 import { type Scopes, temporarilyUnavailable } from '@portcullis/protocol';
 import { nextRefreshAction } from '../federation/liveness-rule.ts';
 import { createTokenRefresher } from '../federation/refresh.ts';
+import type { TokenRefresh } from '../federation/refresh-with-lease.ts';
 import type { TokenRecords } from '../federation/token-records.ts';
 import type { TokenVault } from '../federation/token-vault.ts';
 import { discardedTokens, encryptUpstreamTokens } from '../federation/upstream-tokens.ts';
 import { newIdentifier, newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
-import type {
-  ConnectedAccountKey,
-  ConnectedAccountRecord,
-  ConnectedAccountStore,
-  ProviderTokensEndReason,
-} from '../store/index.ts';
+import type { ConnectedAccountKey, ConnectedAccountRecord, ConnectedAccountStore } from '../store/index.ts';
 import type { BackendTokenResponse, BackendTokenSet, UserBackend, UserBackends } from './backend.ts';
 import type { BackendContext } from './options.ts';
 
@@ -39,45 +35,22 @@ const RETRY_AHEAD_AFTER = 5;
 type Known = { readonly account: ConnectedAccountRecord; readonly until: number | null } | null;
 
 export function createAccountTokens(context: BackendContext, vault: TokenVault, records: AccountRecords) {
-  const { store, events, clock } = context;
+  const { store, clock } = context;
   const refresher = createTokenRefresher(context, vault, records);
   const { save } = createAccountStorage(context, vault);
   const finding = createSingleFlight<ConnectedAccountTokens | null>(context.options.outbound.timeout);
 
-  /** @param isAhead the access token has not expired: it is used if it cannot be refreshed now */
-  async function refresh(account: ConnectedAccountRecord, isAhead: boolean): Promise<Known> {
-    const backend = records.findIssuer(account);
-    if (backend === undefined) return null;
-    const outcome = await refresher.refresh(account, backend);
-    if (outcome.kind === 'refreshed') return { account: outcome.tokens, until: null };
-    if (outcome.kind === 'ended') return end(account, outcome.reason);
-    if (!isAhead) throw temporarilyUnavailable(`${account.backend}: ${outcome.reason}`, outcome.retryAfter);
-    const until = Math.min(clock() + RETRY_AHEAD_AFTER, account.expiresAt ?? Number.MAX_SAFE_INTEGER);
-    return { account, until };
-  }
-
-  async function end(account: ConnectedAccountRecord, reason: ProviderTokensEndReason): Promise<Known> {
-    // Point of no return: the tokens have ended; their grant lives on.
-    if (account.endedAt === null && (await records.end(account, reason, clock()))) {
-      events({ type: 'provider_token.ended', ...records.about(account), reason });
-      return null;
-    }
-    const current = await records.find(account);
-    return current === null || current.endedAt !== null ? null : { account: current, until: null };
-  }
-
   async function apply(account: ConnectedAccountRecord): Promise<Known> {
     const next = nextRefreshAction(account, clock());
-    switch (next.action) {
-      case 'use':
-        return { account, until: next.until };
-      case 'end':
-        return end(account, next.reason);
-      case 'refresh':
-        return refresh(account, false);
-      case 'refresh_ahead':
-        return refresh(account, true);
-    }
+    if (next.action === 'use') return { account, until: next.until };
+    if (next.action === 'end') return changedBy(await refresher.end(account, next.reason), account);
+    const backend = records.findIssuer(account);
+    if (backend === undefined) return null;
+    const refresh = await refresher.refresh(account, backend);
+    if (next.action === 'refresh' || refresh.kind !== 'later') return changedBy(refresh, account);
+    // The access token has not expired.
+    const until = Math.min(clock() + RETRY_AHEAD_AFTER, account.expiresAt ?? Number.MAX_SAFE_INTEGER);
+    return { account, until };
   }
 
   async function read(
@@ -128,12 +101,21 @@ export function createAccountTokens(context: BackendContext, vault: TokenVault, 
       const account = await store.findConnectedAccount({ grantId, backend });
       if (account === null || account.endedAt !== null || (await open(account)) === null) return null;
       if (account.version !== version) return read(account, clock());
-      const known = account.isRefreshable
-        ? await refresh(account, false)
-        : await end(account, 'revoked_by_provider');
+      const issuer = records.findIssuer(account);
+      const known =
+        issuer === undefined ? null : changedBy(await refresher.replace(account, issuer), account);
       return known && read(known.account, clock());
     },
   };
+}
+
+function changedBy(
+  refresh: TokenRefresh<ConnectedAccountRecord>,
+  { backend }: ConnectedAccountRecord,
+): Known {
+  if (refresh.kind === 'refreshed') return { account: refresh.tokens, until: null };
+  if (refresh.kind === 'ended') return null;
+  throw temporarilyUnavailable(`${backend}: ${refresh.reason}`, refresh.retryAfter);
 }
 
 function createAccountStorage(context: BackendContext, vault: TokenVault) {

@@ -1,12 +1,8 @@
 /** Connection requests: redirects to the authorization server of a backend and back, bound to the browser, the user and the grant. */
-import type { HttpResponse } from '@portcullis/http';
 import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createPendingLogins, type PendingLogins } from '../federation/pending-logins.ts';
-import { IdentityProviderError, toIdentityProviderError } from '../federation/provider/error.ts';
+import { createPendingLogins } from '../federation/pending-logins.ts';
 import type { TokenVault } from '../federation/token-vault.ts';
-import { createRateLimitCheck } from '../rate-limit/limiter.ts';
-import { respondRedirect } from '../ui/respond-page.ts';
 import {
   appKeyOf,
   type BackendRegistrations,
@@ -46,38 +42,19 @@ export interface ConnectionSecrets extends Pick<ConnectionRequest, 'grantId' | '
   readonly skipped: readonly string[];
 }
 
-export interface ConnectionRequests extends Omit<PendingLogins<ConnectionSecrets>, 'save'> {
-  /** @throws OAuthError `temporarily_unavailable` if the rate limit for federated logins is exceeded */
-  start(
-    backend: UserBackend,
-    request: ConnectionRequest,
-    cookies?: readonly string[],
-  ): Promise<HttpResponse | { readonly error: IdentityProviderError }>;
-}
+export type ConnectionRequests = ReturnType<typeof createConnectionRequests>;
 
-export function createConnectionRequests(context: ServerContext, vault: TokenVault): ConnectionRequests {
-  const { events } = context;
+export function createConnectionRequests(context: ServerContext, vault: TokenVault) {
   const { issuer } = context.options;
-  const checkRateLimit = createRateLimitCheck(context, 'federatedLogins');
-  const { save, ...pending } = createPendingLogins<ConnectionSecrets>(context, vault, 'backend login');
+  const { start, ...pending } = createPendingLogins<ConnectionSecrets>(context, vault, 'backend login');
   return {
     ...pending,
-    async start(backend, request, cookies = []) {
-      await checkRateLimit(request.accountId);
-      const redirect = await backend
-        .begin({
-          redirectUri: backendRedirectUri(issuer, backend.id),
-          documentUrl: backendDocumentUrl(issuer, backend.id, appKeyOf(request.clientId)),
-          scopes: request.scopes,
-          registrations: createBackendRegistrations(context, vault, backend, request.clientId),
-        })
-        .catch(toIdentityProviderError);
-      const { grantId, link, accountId, transaction, until } = request;
-      const about = { backend: backend.id, accountId };
-      if (redirect instanceof IdentityProviderError) {
-        events({ type: 'identity_provider.failed', ...about, reason: redirect.message });
-        return { error: redirect };
-      }
+    start(
+      backend: UserBackend,
+      request: ConnectionRequest,
+      cookies: readonly string[] = [],
+    ): ReturnType<typeof start> {
+      const { grantId, clientId, link, accountId, scopes, transaction, until } = request;
       const facts = {
         identityProvider: null,
         backend: backend.id,
@@ -87,14 +64,16 @@ export function createConnectionRequests(context: ServerContext, vault: TokenVau
         approvedScopes: transaction?.approvedScopes ?? [],
         workspace: transaction?.workspace ?? null,
       };
-      const secrets = { grantId, link, secrets: redirect.secrets, skipped: transaction?.skipped ?? [] };
-      const cookie = await save(facts, redirect.state, secrets, until);
-      events({
-        type: 'federated_login.started',
-        ...about,
-        ...(transaction !== null && { transactionId: transaction.id }),
+      const about = { backend: backend.id, accountId };
+      return start({ facts, about, until, cookies }, async () => {
+        const { url, state, secrets } = await backend.begin({
+          redirectUri: backendRedirectUri(issuer, backend.id),
+          documentUrl: backendDocumentUrl(issuer, backend.id, appKeyOf(clientId)),
+          scopes,
+          registrations: createBackendRegistrations(context, vault, backend, clientId),
+        });
+        return { url, state, secrets: { grantId, link, secrets, skipped: transaction?.skipped ?? [] } };
       });
-      return respondRedirect(redirect.url, [...cookies, cookie]);
     },
   };
 }

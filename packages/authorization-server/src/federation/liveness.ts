@@ -2,7 +2,7 @@
 import { createLruCache, temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createSingleFlight } from '../single-flight.ts';
-import type { ProviderTokensEndReason, ProviderTokensRecord } from '../store/index.ts';
+import type { ProviderTokensRecord } from '../store/index.ts';
 import { nextLivenessAction } from './liveness-rule.ts';
 import type { ProviderClient } from './provider/client.ts';
 import { toIdentityProviderError } from './provider/error.ts';
@@ -30,14 +30,14 @@ interface ChangedProviderTokens {
   readonly record: ProviderTokensRecord;
 }
 
+type AppliedRule = LiveProviderTokens | ChangedProviderTokens;
+
 /** The provider tokens have ended. */
 export class ProviderTokensEndedError extends Error {
   override readonly name: string = 'ProviderTokensEndedError';
 }
 
 export type ProviderTokenLiveness = ReturnType<typeof createProviderTokenLiveness>;
-
-type Refresher = TokenRefresher<ProviderTokensRecord, ProviderTokenSet>;
 
 /** An identity provider with its client. */
 type Issuer = Pick<IdentityProvider, 'id' | 'statusCheckInterval'> & { readonly client: ProviderClient };
@@ -121,112 +121,76 @@ export function createProviderTokenLiveness(
   };
 }
 
-interface Perform {
-  perform(record: ProviderTokensRecord, issuer: Issuer): Promise<LiveProviderTokens | ChangedProviderTokens>;
-  /** Refreshes tokens that were rejected, or ends those that cannot be refreshed. */
-  replace(record: ProviderTokensRecord, issuer: Issuer): Promise<ChangedProviderTokens>;
-}
-
 /** Makes the function that performs what the rule requires now, once. */
 function createPerform(
-  { store, clock, events }: FederationContext,
-  refresher: Refresher,
+  { store, clock }: FederationContext,
+  refresher: TokenRefresher<ProviderTokensRecord, ProviderTokenSet>,
   checkTokenStatus: ReturnType<typeof createCheckTokenStatus>,
-): Perform {
+) {
   return { perform, replace };
 
-  async function perform(
-    record: ProviderTokensRecord,
-    issuer: Issuer,
-  ): Promise<LiveProviderTokens | ChangedProviderTokens> {
+  async function perform(record: ProviderTokensRecord, issuer: Issuer): Promise<AppliedRule> {
     const next = nextLivenessAction(record, clock(), issuer.statusCheckInterval);
     switch (next.action) {
       case 'use':
         return { record, until: next.until };
       case 'end':
-        return end(record, next.reason);
+        return changedBy(await refresher.end(record, next.reason), record);
       case 'refresh':
-        return applyRefresh(record, await refresher.refresh(record, issuer.client));
+        return changedBy(await refresher.refresh(record, issuer.client), record);
       case 'refresh_ahead': {
         const refresh = await refresher.refresh(record, issuer.client);
         // The current access token has not expired: what matters is whether it is alive.
-        return refresh.kind === 'later' ? useOrCheck(record, issuer) : applyRefresh(record, refresh);
+        return refresh.kind === 'later' ? useOrCheck(record, issuer) : changedBy(refresh, record);
       }
       case 'check_status':
         return checkStatus(record, issuer);
     }
   }
 
+  /** Refreshes tokens that were rejected, or ends those that cannot be refreshed. */
   async function replace(record: ProviderTokensRecord, issuer: Issuer): Promise<ChangedProviderTokens> {
-    return record.isRefreshable
-      ? applyRefresh(record, await refresher.refresh(record, issuer.client))
-      : end(record, 'revoked_by_provider');
+    return changedBy(await refresher.replace(record, issuer.client), record);
   }
 
-  async function useOrCheck(
-    record: ProviderTokensRecord,
-    issuer: Issuer,
-  ): Promise<LiveProviderTokens | ChangedProviderTokens> {
+  async function useOrCheck(record: ProviderTokensRecord, issuer: Issuer): Promise<AppliedRule> {
     const next = nextLivenessAction({ ...record, refreshFrom: null }, clock(), issuer.statusCheckInterval);
     if (next.action === 'use') return { record, until: Math.min(next.until, clock() + RECHECK_AFTER) };
     return checkStatus(record, issuer);
   }
 
-  async function applyRefresh(
-    record: ProviderTokensRecord,
-    refresh: TokenRefresh<ProviderTokensRecord>,
-  ): Promise<ChangedProviderTokens> {
-    if (refresh.kind === 'refreshed') return { record: refresh.tokens };
-    if (refresh.kind === 'ended') return end(record, refresh.reason);
-    throw temporarilyUnavailable(`${record.identityProvider}: ${refresh.reason}`, refresh.retryAfter);
-  }
-
-  async function checkStatus(
-    record: ProviderTokensRecord,
-    issuer: Issuer,
-  ): Promise<LiveProviderTokens | ChangedProviderTokens> {
+  async function checkStatus(record: ProviderTokensRecord, issuer: Issuer): Promise<AppliedRule> {
     const at = clock();
     const status = await checkTokenStatus(record, issuer);
-    if (status === 'changed') return end(record, 'changed_by_provider');
-    if (status === 'dead') {
-      // The refresh token may outlive the access token: the provider decides when it is used.
-      return replace(record, issuer);
-    }
+    if (status === 'changed') return changedBy(await refresher.end(record, 'changed_by_provider'), record);
+    // The refresh token may outlive the access token: the provider decides when it is used.
+    if (status === 'dead') return replace(record, issuer);
     if (status === 'alive') await store.recordProviderTokensCheck(record.grantId, at);
     const alive = { ...record, checkedAt: Math.max(at, record.checkedAt) };
     const next = nextLivenessAction({ ...alive, refreshFrom: null }, at, issuer.statusCheckInterval);
     return next.action === 'use' ? { record: alive, until: next.until } : { record: alive };
   }
+}
 
-  /** Ends provider tokens; returns the current record if another process has changed it in the meantime. */
-  async function end(
-    record: ProviderTokensRecord,
-    reason: ProviderTokensEndReason,
-  ): Promise<ChangedProviderTokens> {
-    const { grantId, accountId, version, identityProvider } = record;
-    // Point of no return: the grant and all its tokens are revoked.
-    if (record.endedAt === null && (await store.endProviderTokens(grantId, version, reason, clock()))) {
-      events({ type: 'provider_token.ended', identityProvider, grantId, accountId, reason });
-      throw new ProviderTokensEndedError(reason);
-    }
-    const current = await store.findProviderTokens(grantId);
-    if (current === null || current.endedAt !== null) throw new ProviderTokensEndedError(reason);
-    return { record: current };
-  }
+function changedBy(
+  refresh: TokenRefresh<ProviderTokensRecord>,
+  { identityProvider }: ProviderTokensRecord,
+): ChangedProviderTokens {
+  if (refresh.kind === 'refreshed') return { record: refresh.tokens };
+  if (refresh.kind === 'ended') throw new ProviderTokensEndedError(refresh.reason);
+  throw temporarilyUnavailable(`${identityProvider}: ${refresh.reason}`, refresh.retryAfter);
 }
 
 /** Seconds before the next check at an unavailable provider. */
 const RECHECK_AFTER = 5;
 
-/** @throws OAuthError `temporarily_unavailable` if the provider is unavailable, or recently was */
-type CheckTokenStatus = (
-  record: ProviderTokensRecord,
-  issuer: { readonly id: string; readonly client: Pick<ProviderClient, 'checkStatus'> },
-) => ReturnType<ProviderClient['checkStatus']>;
-
-function createCheckTokenStatus({ clock, events }: ServerContext, vault: TokenVault): CheckTokenStatus {
+function createCheckTokenStatus({ clock, events }: ServerContext, vault: TokenVault) {
   const backoff = createBackoff(clock);
-  return async ({ grantId, accountId, subject, encryptedTokens }, { id, client }) => {
+  /** @throws OAuthError `temporarily_unavailable` if the provider is unavailable, or recently was */
+  return async (
+    { grantId, accountId, subject, encryptedTokens }: ProviderTokensRecord,
+    { id, client }: Issuer,
+  ): ReturnType<ProviderClient['checkStatus']> => {
     const waiting = backoff.remaining(grantId);
     if (waiting !== null) throw temporarilyUnavailable(`${id}: ${waiting.reason}`, waiting.retryAfter);
     if (encryptedTokens === null) return 'dead';

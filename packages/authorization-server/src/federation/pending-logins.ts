@@ -1,27 +1,36 @@
 /** Logins elsewhere until their callback: found by `state`, bound to the browser that started them, and used up once. */
-import type { HttpRequest } from '@portcullis/http';
+import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { ServerContext } from '../context.ts';
 import { type Cookie, defineCookie } from '../http/cookies.ts';
+import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { hashSecret, matchesSecret, newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
+import { respondRedirect } from '../ui/respond-page.ts';
+import { IdentityProviderError, toIdentityProviderError } from './provider/error.ts';
 import type { TokenVault } from './token-vault.ts';
 
 /** What the callback needs to know, besides the secrets. */
 type LoginFacts = Omit<FederatedLoginRecord, 'stateHash' | 'browserHash' | 'encryptedSecrets' | 'expiresAt'>;
 
-export interface PendingLogins<Secrets> {
-  /**
-   * Stores the login, with its secrets encrypted.
-   * @param until epoch seconds after which it is no longer needed
-   * @returns the `Set-Cookie` value that binds it to the browser
-   */
-  save(facts: LoginFacts, state: string, secrets: Secrets, until: number): Promise<string>;
-  /** Finds the login of a `state` at an identity provider or a backend, and checks that this browser started it. */
-  find(request: HttpRequest, at: { readonly id: string }, state: string): Promise<FoundLogin>;
-  /** Consumes the login, once. */
-  consume(login: FederatedLoginRecord): Promise<Secrets | null>;
-  /** The `Set-Cookie` value that deletes its cookie. */
-  clearCookie(login: FederatedLoginRecord): string;
+/** A login that starts. */
+interface StartedLogin {
+  readonly facts: LoginFacts;
+  /** Members by which its events name it. */
+  readonly about:
+    | { readonly identityProvider: string }
+    | { readonly backend: string; readonly accountId: string };
+  /** Epoch seconds after which it is no longer needed. */
+  readonly until: number;
+  /** `Set-Cookie` values that the redirect carries as well. */
+  readonly cookies: readonly string[];
+}
+
+/** The redirect of the browser. */
+interface LoginRedirect<Secrets> {
+  readonly url: string;
+  /** The `state` parameter. */
+  readonly state: string;
+  readonly secrets: Secrets;
 }
 
 type FoundLogin = FederatedLoginRecord | 'unknown' | 'no-cookie' | 'other-browser';
@@ -31,27 +40,58 @@ const LOGIN_LIFETIME = 600;
 
 /** @param purpose is part of the encryption context: the secrets of one purpose cannot be read as those of another */
 export function createPendingLogins<Secrets extends object>(
-  { store, clock, options: { issuer } }: ServerContext,
+  context: ServerContext,
   vault: TokenVault,
   purpose: 'federated login' | 'backend login',
-): PendingLogins<Secrets> {
+) {
+  const { store, clock, events } = context;
+  const checkRateLimit = createRateLimitCheck(context, 'federatedLogins');
   /** Several tabs may log in at once, so each login has a cookie of its own. */
   const cookieFor = (stateHash: string): Cookie =>
-    defineCookie(issuer, `federated-login-${stateHash.slice(0, 8)}`);
+    defineCookie(context.options.issuer, `federated-login-${stateHash.slice(0, 8)}`);
   const destination = purpose === 'federated login' ? 'identityProvider' : 'backend';
   const encryptionContext = (stateHash: string) => `${purpose} ${stateHash}`;
+
+  /** Stores the login, with its secrets encrypted. @returns the `Set-Cookie` value that binds it to the browser */
+  const save = async (facts: LoginFacts, { state, secrets }: LoginRedirect<Secrets>, until: number) => {
+    const stateHash = hashSecret(state);
+    const { ciphertext: encryptedSecrets } = await vault.encrypt(secrets, encryptionContext(stateHash));
+    const browser = newSecret();
+    const now = clock();
+    const expiresAt = Math.min(now + LOGIN_LIFETIME, until);
+    const browserHash = hashSecret(browser);
+    await store.saveFederatedLogin({ ...facts, stateHash, browserHash, encryptedSecrets, expiresAt });
+    return cookieFor(stateHash).write(browser, expiresAt - now);
+  };
+
   return {
-    async save(facts, state, secrets, until) {
-      const stateHash = hashSecret(state);
-      const { ciphertext: encryptedSecrets } = await vault.encrypt(secrets, encryptionContext(stateHash));
-      const browser = newSecret();
-      const now = clock();
-      const expiresAt = Math.min(now + LOGIN_LIFETIME, until);
-      const browserHash = hashSecret(browser);
-      await store.saveFederatedLogin({ ...facts, stateHash, browserHash, encryptedSecrets, expiresAt });
-      return cookieFor(stateHash).write(browser, expiresAt - now);
+    /**
+     * Redirects the browser, with a cookie that is set only now. If the destination is unavailable, nothing is stored and the error
+     * is returned.
+     * @param begin makes the redirect. Throws `IdentityProviderError`
+     * @throws OAuthError `temporarily_unavailable` if the rate limit for federated logins is exceeded
+     */
+    async start(
+      { facts, about, until, cookies }: StartedLogin,
+      begin: () => Promise<LoginRedirect<Secrets>>,
+    ): Promise<HttpResponse | { readonly error: IdentityProviderError }> {
+      const { accountId, transactionId } = facts;
+      await checkRateLimit(accountId ?? transactionId);
+      const redirect = await begin().catch(toIdentityProviderError);
+      if (redirect instanceof IdentityProviderError) {
+        events({ type: 'identity_provider.failed', ...about, reason: redirect.message });
+        return { error: redirect };
+      }
+      const cookie = await save(facts, redirect, until);
+      events({
+        type: 'federated_login.started',
+        ...about,
+        ...(transactionId !== null && { transactionId }),
+      });
+      return respondRedirect(redirect.url, [...cookies, cookie]);
     },
-    async find(request, { id }, state) {
+    /** Finds the login of a `state` at an identity provider or a backend, and checks that this browser started it. */
+    async find(request: HttpRequest, { id }: { readonly id: string }, state: string): Promise<FoundLogin> {
       const login = await store.findFederatedLogin(hashSecret(state), clock());
       // Mix-up attack: a response at the redirect URI of another provider MUST NOT be accepted. @see RFC 9700 §4.4.2.2
       if (login === null || login[destination] !== id) return 'unknown';
@@ -59,11 +99,13 @@ export function createPendingLogins<Secrets extends object>(
       if (cookie === null) return 'no-cookie';
       return matchesSecret(cookie, login.browserHash) ? login : 'other-browser';
     },
-    async consume({ stateHash, encryptedSecrets }) {
+    /** Consumes the login, once. */
+    async consume({ stateHash, encryptedSecrets }: FederatedLoginRecord): Promise<Secrets | null> {
       const secrets = await vault.decrypt<Secrets>(encryptedSecrets, encryptionContext(stateHash));
       // Point of no return: the state is used up.
       return (await store.consumeFederatedLogin(stateHash, clock())) ? secrets : null;
     },
-    clearCookie: ({ stateHash }) => cookieFor(stateHash).clear(),
+    /** The `Set-Cookie` value that deletes its cookie. */
+    clearCookie: ({ stateHash }: FederatedLoginRecord): string => cookieFor(stateHash).clear(),
   };
 }

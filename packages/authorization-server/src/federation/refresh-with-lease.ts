@@ -20,13 +20,6 @@ export type TokenRefresh<TokensRecord> =
   /** It failed for now and may be tried again after some seconds. */
   | { readonly kind: 'later'; readonly retryAfter: number; readonly reason: string };
 
-/** Refreshes tokens. @param holder of the lease, which is released, or left to expire */
-type RefreshWithLease<TokensRecord, TokenSet extends ProviderTokenSet> = (
-  holder: string,
-  tokens: TokensRecord,
-  issuer: TokenIssuer<TokenSet>,
-) => Promise<TokenRefresh<TokensRecord>>;
-
 /** Seconds before the next attempt at an unavailable issuer. */
 const RETRY_AFTER = 10;
 /** How often storing the new tokens is tried: there is no other copy. */
@@ -75,8 +68,13 @@ export function createRefreshWithLease<
   vault: TokenVault,
   records: TokenRecords<TokensRecord, TokenSet>,
   lease: number,
-): RefreshWithLease<TokensRecord, TokenSet> {
-  return async (holder, tokens, issuer) => {
+) {
+  /** Refreshes tokens. @param holder of the lease, which is released, or left to expire */
+  return async (
+    holder: string,
+    tokens: TokensRecord,
+    issuer: TokenIssuer<TokenSet>,
+  ): Promise<TokenRefresh<TokensRecord>> => {
     const { scopes, encryptedTokens } = tokens;
     if (encryptedTokens === null) return { kind: 'ended', reason: 'grant_expired' };
     let response: ProviderTokenResponse;

@@ -3,43 +3,71 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createLruCache } from '@portcullis/protocol';
 import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
-import type { UpstreamTokens } from '../store/index.ts';
+import type { ProviderTokensEndReason, UpstreamTokens } from '../store/index.ts';
 import type { FederationContext } from './provider/identity-provider.ts';
 import type { ProviderTokenSet } from './provider/token-set.ts';
 import { createRefreshWithLease, type TokenRefresh } from './refresh-with-lease.ts';
 import type { TokenIssuer, TokenRecords } from './token-records.ts';
 import type { TokenVault } from './token-vault.ts';
 
-export interface TokenRefresher<TokensRecord, TokenSet extends ProviderTokenSet> {
-  /** Refreshes tokens, or waits for the refresh in progress. */
-  refresh(tokens: TokensRecord, issuer: TokenIssuer<TokenSet>): Promise<TokenRefresh<TokensRecord>>;
-  /** Resolves when none is in progress: without a receiver its response would be lost. */
-  whenIdle(): Promise<void>;
-}
+export type TokenRefresher<
+  TokensRecord extends UpstreamTokens,
+  TokenSet extends ProviderTokenSet,
+> = ReturnType<typeof createTokenRefresher<TokensRecord, TokenSet>>;
 
 export function createTokenRefresher<TokensRecord extends UpstreamTokens, TokenSet extends ProviderTokenSet>(
   context: FederationContext,
   vault: TokenVault,
   records: TokenRecords<TokensRecord, TokenSet>,
-): TokenRefresher<TokensRecord, TokenSet> {
+) {
+  const { clock, events } = context;
   const refreshOrWait = createRefreshOrWait(context, vault, records);
   const singleFlight = createSingleFlight<TokenRefresh<TokensRecord>>(context.options.outbound.timeout);
   const pending = new Set<Promise<TokenRefresh<TokensRecord>>>();
-  const backoff = createBackoff(context.clock);
+  const backoff = createBackoff(clock);
+
+  /** Refreshes tokens, or waits for the refresh in progress. If their issuer has revoked them, they end. */
+  async function refresh(
+    tokens: TokensRecord,
+    issuer: TokenIssuer<TokenSet>,
+  ): Promise<TokenRefresh<TokensRecord>> {
+    const key = records.keyOf(tokens);
+    const waiting = backoff.remaining(key);
+    if (waiting !== null) return { kind: 'later', ...waiting };
+    const outcome = await singleFlight.run(key, async () => {
+      const work = refreshOrWait(tokens, issuer);
+      pending.add(work);
+      const refreshed = await work.finally(() => pending.delete(work));
+      if (refreshed.kind === 'later') backoff.start(key, refreshed);
+      return refreshed;
+    });
+    return outcome.kind === 'ended' ? end(tokens, outcome.reason) : outcome;
+  }
+
+  /** Ends tokens, unless another process has refreshed them in the meantime. */
+  async function end(
+    tokens: TokensRecord,
+    reason: ProviderTokensEndReason,
+  ): Promise<TokenRefresh<TokensRecord>> {
+    // Point of no return: the tokens have ended, and what depends on them.
+    if (tokens.endedAt === null && (await records.end(tokens, reason, clock()))) {
+      events({ type: 'provider_token.ended', ...records.about(tokens), reason });
+      return { kind: 'ended', reason };
+    }
+    const current = await records.find(tokens);
+    return current === null || current.endedAt !== null
+      ? { kind: 'ended', reason }
+      : { kind: 'refreshed', tokens: current };
+  }
+
   return {
-    async refresh(tokens, issuer) {
-      const key = records.keyOf(tokens);
-      const waiting = backoff.remaining(key);
-      if (waiting !== null) return { kind: 'later', ...waiting };
-      return singleFlight.run(key, async () => {
-        const work = refreshOrWait(tokens, issuer);
-        pending.add(work);
-        const refresh = await work.finally(() => pending.delete(work));
-        if (refresh.kind === 'later') backoff.start(key, refresh);
-        return refresh;
-      });
-    },
-    async whenIdle() {
+    refresh,
+    end,
+    /** Refreshes tokens that their issuer rejects, or ends those that cannot be refreshed. */
+    replace: (tokens: TokensRecord, issuer: TokenIssuer<TokenSet>): Promise<TokenRefresh<TokensRecord>> =>
+      tokens.isRefreshable ? refresh(tokens, issuer) : end(tokens, 'revoked_by_provider'),
+    /** Resolves when no refresh is in progress: without a receiver its response would be lost. */
+    async whenIdle(): Promise<void> {
       await Promise.allSettled(pending);
     },
   };
@@ -55,7 +83,7 @@ function createRefreshOrWait<TokensRecord extends UpstreamTokens, TokenSet exten
   context: FederationContext,
   vault: TokenVault,
   records: TokenRecords<TokensRecord, TokenSet>,
-): TokenRefresher<TokensRecord, TokenSet>['refresh'] {
+): (tokens: TokensRecord, issuer: TokenIssuer<TokenSet>) => Promise<TokenRefresh<TokensRecord>> {
   const { clock } = context;
   const { outbound } = context.options;
   // The issuer's metadata may have to be fetched first, and a key afterwards.
