@@ -192,10 +192,9 @@ const TRANSACTION_ID = /^flow_[\w-]{20,40}$/;
 export async function findTransaction(
   context: PageContext,
   request: HttpRequest,
-  parameters: Parameters,
+  id: string | undefined,
 ): Promise<FoundTransaction> {
   const { store, clock, options, browserCookies, sessions, federation } = context;
-  const id = parameters.one(TRANSACTION_PARAMETER);
   if (id === undefined) return { missing: 'no-transaction' };
   const record = await store.findTransaction(id, clock());
   if (record === null) {

@@ -4,11 +4,7 @@ import { readParameters } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import type { GrantConnections } from '../authorization/grant-connections.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import {
-  type BrowserTransaction,
-  findTransaction,
-  TRANSACTION_PARAMETER,
-} from '../authorization/transactions.ts';
+import { type BrowserTransaction, findTransaction } from '../authorization/transactions.ts';
 import { toIdentityProviderError } from '../federation/provider/error.ts';
 import type { Route } from '../http/router.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
@@ -94,7 +90,8 @@ async function handleCallback(
 async function processCallback(context: CallbackContext, callback: BackendCallback): Promise<HttpResponse> {
   const { request, login } = callback;
   const { errors, sessions, requests } = context;
-  const transaction = await findWaiting(context, callback);
+  const { transactionId } = login;
+  const transaction = transactionId === null ? null : await findTransaction(context, request, transactionId);
   if (transaction !== null && 'missing' in transaction) return errors.showMissing(CALLBACK, transaction);
   const user = await sessions.find(request);
   // The user who started it, so that no account is connected for another.
@@ -106,12 +103,6 @@ async function processCallback(context: CallbackContext, callback: BackendCallba
   return transaction === null
     ? completeLink(context, callback, secrets, accountId)
     : completeInTransaction(context, callback, secrets, { transaction, accountId });
-}
-
-async function findWaiting(context: PageContext, { request, login }: BackendCallback) {
-  if (login.transactionId === null) return null;
-  const named = new URLSearchParams({ [TRANSACTION_PARAMETER]: login.transactionId });
-  return findTransaction(context, request, readParameters(named));
 }
 
 /** Redeems the code and saves the tokens. @returns what went wrong; `null`: connected */

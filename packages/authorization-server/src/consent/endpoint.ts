@@ -6,7 +6,12 @@ import { continueTransaction, nothingGrantable } from '../authorization/continue
 import { rejectRequest } from '../authorization/error-response.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
-import { type BrowserTransaction, findTransaction, pagePath } from '../authorization/transactions.ts';
+import {
+  type BrowserTransaction,
+  findTransaction,
+  pagePath,
+  TRANSACTION_PARAMETER,
+} from '../authorization/transactions.ts';
 import { upstreamScopesFor } from '../federation/provider/identity-provider.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
@@ -39,7 +44,7 @@ export function createConsentRoutes(pages: PageRouter<ConsentOptions>): readonly
   return [
     pages.route('GET', '/consent', async (context, request) => {
       const parameters = readParameters(queryOf(request));
-      const transaction = await findTransaction(context, request, parameters);
+      const transaction = await findTransaction(context, request, parameters.one(TRANSACTION_PARAMETER));
       if ('missing' in transaction) return context.errors.showMissing('/consent', transaction);
       if (!canAsk(transaction)) return continueTransaction(context, transaction);
       // Before the user decides in vain. At an identity provider the sign-in is still to come.
@@ -60,7 +65,7 @@ export function createConsentRoutes(pages: PageRouter<ConsentOptions>): readonly
     pages.route('POST', '/consent', async (context, request) => {
       const { csrfTokens, options, errors } = context;
       const form = await readFormBody(request);
-      const transaction = await findTransaction(context, request, form);
+      const transaction = await findTransaction(context, request, form.one(TRANSACTION_PARAMETER));
       if ('missing' in transaction) return errors.showMissing('/consent', transaction);
       // The CSRF token is bound to the session, so one user's decision never counts for another.
       const isOurs = csrfTokens.matches(form.one('token'), 'consent', ...transaction.csrfBinding);

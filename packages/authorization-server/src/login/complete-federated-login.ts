@@ -1,6 +1,6 @@
 /** Completes a federated login: resolves the account, starts a session, stores the provider tokens and resumes the login target. */
 import type { ConnectionInfo, HttpRequest, HttpResponse } from '@portcullis/http';
-import { OAuthError, readParameters, type UserAuthentication } from '@portcullis/protocol';
+import { OAuthError, type UserAuthentication } from '@portcullis/protocol';
 import { continueTransaction } from '../authorization/continue-transaction.ts';
 import type { ConsentDecision } from '../authorization/next-step.ts';
 import type { PageContext } from '../authorization/page-context.ts';
@@ -8,7 +8,6 @@ import {
   type BrowserTransaction,
   type FoundTransaction,
   findTransaction,
-  TRANSACTION_PARAMETER,
 } from '../authorization/transactions.ts';
 import type { FederatedLoginResult } from '../federation/federation.ts';
 import { isUserAllowed, readProfile } from '../federation/provider/federated-user.ts';
@@ -37,9 +36,7 @@ export async function findWaitingTransaction(
   context: PageContext,
   { request, login }: FederatedCallback,
 ): Promise<FoundTransaction | null> {
-  if (login.transactionId === null) return null;
-  const named = new URLSearchParams({ [TRANSACTION_PARAMETER]: login.transactionId });
-  return findTransaction(context, request, readParameters(named));
+  return login.transactionId === null ? null : findTransaction(context, request, login.transactionId);
 }
 
 /** Logs in the user whom the identity provider identified, and resumes the transaction or the account page. */

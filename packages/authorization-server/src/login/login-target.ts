@@ -51,20 +51,20 @@ export async function findLoginTarget(
   request: HttpRequest,
   parameters: Parameters,
 ): Promise<FoundLoginTarget> {
-  return parameters.one(TRANSACTION_PARAMETER) === undefined
+  const transactionId = parameters.one(TRANSACTION_PARAMETER);
+  return transactionId === undefined
     ? findAccountPageTarget(context, request, parameters)
-    : findTransactionTarget(context, request, parameters);
+    : findTransactionTarget(context, request, transactionId, parameters.one('again') !== undefined);
 }
 
 async function findTransactionTarget(
   context: PageContext,
   request: HttpRequest,
-  parameters: Parameters,
+  id: string,
+  again: boolean,
 ): Promise<FoundLoginTarget> {
-  const transaction = await findTransaction(context, request, parameters);
+  const transaction = await findTransaction(context, request, id);
   if ('missing' in transaction) return transaction;
-  const { id, forceLogin } = transaction.record;
-  const again = parameters.one('again') !== undefined;
   return {
     purpose: {
       appName: clientDisplayName(transaction.client, context.layout),
@@ -75,7 +75,7 @@ async function findTransactionTarget(
     binding: transaction.csrfBinding,
     // With an identity provider, consent comes first and the login after it.
     isSignedIn: (transaction.accountId !== null || transaction.identityProvider !== null) && !again,
-    requiresFreshLogin: forceLogin || again,
+    requiresFreshLogin: transaction.record.forceLogin || again,
     restartPath: pagePath('login', id),
     cookies: [],
     resume: () => continueTransaction(context, transaction),
