@@ -4,7 +4,7 @@ import type { PageServices } from './authorization/page-context.ts';
 import { defineCookie } from './http/cookies.ts';
 import { isCrossSiteForm } from './http/csrf.ts';
 import type { ServerOptions } from './options.ts';
-import { loginPath, loginTargetPaths } from './ui/account-tabs.ts';
+import { accountPaths, loginPath } from './ui/account-tabs.ts';
 import type { Assets } from './ui/assets.ts';
 import { respondRedirect } from './ui/respond-page.ts';
 import { THEME } from './ui/style.ts';
@@ -84,5 +84,5 @@ export function createComponentPages(
 
 /** A path of this origin: nothing that begins so can name another one. */
 function isConsolePath(path: string): boolean {
-  return path.startsWith(`${loginTargetPaths.console}/`) && /^[\x21-\x7e]*$/.test(path);
+  return path.startsWith(`${accountPaths.console}/`) && /^[\x21-\x7e]*$/.test(path);
 }

@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { passkeyForm } from '../ui/passkey-form.ts';
-import { type NewPasswordFields, newPasswordFields } from '../users/new-password.ts';
+import { newPasswordFields, type PasswordErrors } from '../users/new-password.ts';
 
 export interface AccountLinkPage {
   readonly purpose: 'invitation' | 'reset';
@@ -13,7 +13,7 @@ export interface AccountLinkPage {
   /** Whether the account's second factor remains. */
   readonly keepsCodes: boolean;
   /** `null`: no error. */
-  readonly errors: NewPasswordFields['errors'] | null;
+  readonly errors: PasswordErrors | null;
   /** Shown above the form. */
   readonly passkeyError: string | null;
   /** `PublicKeyCredentialCreationOptionsJSON`; `null`: no passkeys. */
@@ -36,10 +36,7 @@ ${hiddenFields({ token: page.token })}
 <div class="fields">
 <div class="field"><label for="email">${layout.text('field.email')}</label>
 <input id="email" type="email" autocomplete="username" value="${page.email}" readonly></div>
-${newPasswordFields(layout, {
-  errors: page.errors ?? { password: null, passwordAgain: null },
-  first: true,
-})}
+${newPasswordFields(layout, { errors: page.errors, first: true })}
 </div>
 <button class="button main">${layout.text(`link.${page.purpose}.submit`)}</button>
 </form>

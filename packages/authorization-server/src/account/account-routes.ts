@@ -12,7 +12,7 @@ import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/local-login.ts';
 import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
-import { type AccountSection, loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
+import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 
@@ -52,7 +52,7 @@ export function createAccountRoutes(
       pages.route('GET', path, async (context, request, connection) => {
         const user = await sessions.find(request);
         if (needsLogin(user)) return redirectToLogin();
-        if (await lacksLocalLogin(user)) return respondRedirect(loginTargetPaths[section]);
+        if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
         const parameters = readParameters(queryOf(request));
         return handle({ context, request, connection, user, parameters });
       }),
@@ -66,11 +66,11 @@ export function createAccountRoutes(
         if (!isOurs || isCrossSiteForm(request, options.issuer)) {
           const action = {
             label: context.layout.text('account.review-again'),
-            href: loginTargetPaths[section],
+            href: accountPaths[section],
           };
           return context.errors.show(path, 'stale-form', { action });
         }
-        if (await lacksLocalLogin(user)) return respondRedirect(loginTargetPaths[section]);
+        if (await lacksLocalLogin(user)) return respondRedirect(accountPaths[section]);
         return handle({ context, request, connection, user, parameters });
       }),
   };

@@ -1,6 +1,6 @@
 /** View of the account page: login methods, sessions, deletion, and notices about what has just changed. */
 import { html } from 'hono/html';
-import { accountPaths, accountTabs, loginTargetPaths, statusMessage } from '../ui/account-tabs.ts';
+import { accountPaths, accountTabs, statusMessage } from '../ui/account-tabs.ts';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
 import { dateAndTime } from '../ui/times.ts';
@@ -63,7 +63,7 @@ export function accountPage(layout: Layout, page: AccountPage): Markup {
 <p class="fact">${layout.say('consent.signed-in', { email: html`<bdi>${page.email}</bdi>` })}</p>
 </div>
 ${accountTabs(layout, 'account')}
-${page.administers && html`<p class="fact"><a href="${loginTargetPaths.console}">${layout.text('account.console')}</a></p>`}
+${page.administers && html`<p class="fact"><a href="${accountPaths.console}">${layout.text('account.console')}</a></p>`}
 ${statusMessage(page.notice === null ? null : layout.text(`account.notice.${page.notice}`))}
 ${page.login !== null && signInSections(layout, page.login, page)}
 <section class="panel">

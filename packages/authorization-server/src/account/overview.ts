@@ -2,14 +2,14 @@
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin, type LocalLogin } from '../login/local-login.ts';
-import { loginTargetPaths } from '../ui/account-tabs.ts';
+import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { accountNoticePath, accountPage, type LoginSettings, readAccountNotice } from './overview-view.ts';
 
 /** The admin MCP server is beside the console: its tokens are issued here. */
 function hasConsole({ issuer, resources }: PageContext['options']): boolean {
-  return resources.has(new URL(`${loginTargetPaths.console}/mcp`, issuer).href);
+  return resources.has(new URL(`${accountPaths.console}/mcp`, issuer).href);
 }
 
 export function createAccountOverviewRoutes(

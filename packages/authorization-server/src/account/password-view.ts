@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { accountPaths, accountTabs } from '../ui/account-tabs.ts';
 import { formField, hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
-import { type NewPasswordFields, newPasswordFields } from '../users/new-password.ts';
+import { newPasswordFields, type PasswordErrors } from '../users/new-password.ts';
 
 export interface PasswordPage {
   readonly email: string;
@@ -11,15 +11,16 @@ export interface PasswordPage {
   readonly mayLackPassword: boolean;
   /** Shown at the current password. */
   readonly currentError: string | null;
-  readonly errors: NewPasswordFields['errors'];
+  /** `null`: none. */
+  readonly errors: PasswordErrors | null;
   /** Whether all other sessions end. */
   readonly endOthers: boolean;
   readonly token: string;
 }
 
 export function passwordPage(layout: Layout, page: PasswordPage): Markup {
-  const { errors: wrong, currentError: wrongCurrent } = page;
-  const isNewWrong = wrong.password !== null || wrong.passwordAgain !== null;
+  const { errors, currentError: wrongCurrent } = page;
+  const isNewWrong = errors !== null;
   return renderPage(
     layout,
     layout.text(isNewWrong || wrongCurrent !== null ? 'link.failed-title' : 'password.change'),
@@ -40,7 +41,7 @@ ${formField({
   error: wrongCurrent,
   focus: !isNewWrong,
 })}
-${newPasswordFields(layout, { errors: wrong, first: isNewWrong, label: 'password.new' })}
+${newPasswordFields(layout, { errors, first: isNewWrong, label: 'password.new' })}
 <label class="choice">${layout.text('password.others')}<input type="checkbox" role="switch" name="others" value="end"${page.endOthers && html` checked`}></label>
 </div>
 <div class="answers">

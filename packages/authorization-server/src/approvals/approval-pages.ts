@@ -7,7 +7,7 @@ import { defineCookie } from '../http/cookies.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { ApprovalRecord } from '../store/index.ts';
-import { loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
+import { accountPaths, loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 import type { User } from '../users/sessions.ts';
@@ -84,7 +84,7 @@ function isForConsole({ rule, outcome }: ApprovalRecord): boolean {
 }
 
 function redirectToConsole({ id }: ApprovalRecord): HttpResponse {
-  return respondRedirect(`${loginTargetPaths.console}${APPROVALS_PATH}/${id}`);
+  return respondRedirect(`${accountPaths.console}${APPROVALS_PATH}/${id}`);
 }
 
 /** Anything that is no ID names no approval. */

@@ -1,7 +1,7 @@
 /** Connection requests: redirects to the authorization server of a backend and back, bound to the browser, the user and the grant. */
 import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createPendingLogins } from '../federation/pending-logins.ts';
+import { createPendingLogins, type StartedLogin } from '../federation/pending-logins.ts';
 import type { TokenVault } from '../federation/token-vault.ts';
 import {
   appKeyOf,
@@ -53,7 +53,7 @@ export function createConnectionRequests(context: ServerContext, vault: TokenVau
       backend: UserBackend,
       request: ConnectionRequest,
       cookies: readonly string[] = [],
-    ): ReturnType<typeof start> {
+    ): Promise<StartedLogin> {
       const { grantId, clientId, link, accountId, scopes, transaction, until } = request;
       const facts = {
         identityProvider: null,

@@ -2,7 +2,7 @@
 import type { ServerContext } from '../context.ts';
 import { newSecret } from '../secrets.ts';
 import type { FederatedLoginRecord } from '../store/index.ts';
-import { createPendingLogins } from './pending-logins.ts';
+import { createPendingLogins, type StartedLogin } from './pending-logins.ts';
 import type { FederatedLoginSecrets, ProviderClient } from './provider/client.ts';
 import type { IdentityProvider } from './provider/identity-provider.ts';
 import type { TokenVault } from './token-vault.ts';
@@ -34,7 +34,7 @@ export function createFederatedLogins(
       identityProvider: IdentityProvider,
       { until, forceLogin, ...request }: FederatedLoginRequest,
       cookies: readonly string[] = [],
-    ): ReturnType<typeof start> {
+    ): Promise<StartedLogin> {
       const { id, provider } = identityProvider;
       const facts = { ...request, identityProvider: id, backend: null };
       return start({ facts, about: { identityProvider: id }, until, cookies }, async () => {

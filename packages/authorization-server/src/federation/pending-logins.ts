@@ -13,7 +13,7 @@ import type { TokenVault } from './token-vault.ts';
 type LoginFacts = Omit<FederatedLoginRecord, 'stateHash' | 'browserHash' | 'encryptedSecrets' | 'expiresAt'>;
 
 /** A login that starts. */
-interface StartedLogin {
+interface LoginStart {
   readonly facts: LoginFacts;
   /** Members by which its events name it. */
   readonly about:
@@ -24,6 +24,9 @@ interface StartedLogin {
   /** `Set-Cookie` values that the redirect carries as well. */
   readonly cookies: readonly string[];
 }
+
+/** The redirect of the browser, or why its destination is unavailable. */
+export type StartedLogin = HttpResponse | { readonly error: IdentityProviderError };
 
 /** The redirect of the browser. */
 interface LoginRedirect<Secrets> {
@@ -72,9 +75,9 @@ export function createPendingLogins<Secrets extends object>(
      * @throws OAuthError `temporarily_unavailable` if the rate limit for federated logins is exceeded
      */
     async start(
-      { facts, about, until, cookies }: StartedLogin,
+      { facts, about, until, cookies }: LoginStart,
       begin: () => Promise<LoginRedirect<Secrets>>,
-    ): Promise<HttpResponse | { readonly error: IdentityProviderError }> {
+    ): Promise<StartedLogin> {
       const { accountId, transactionId } = facts;
       await checkRateLimit(accountId ?? transactionId);
       const redirect = await begin().catch(toIdentityProviderError);

@@ -14,7 +14,7 @@ import { isUserAllowed, readProfile } from '../federation/provider/federated-use
 import { coveredScopes, type IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { resolveProvisionedUser } from '../federation/provisioned-users.ts';
 import type { AccountRecord, FederatedLoginRecord } from '../store/index.ts';
-import { type AccountSection, loginTargetPaths } from '../ui/account-tabs.ts';
+import { accountPaths, readAccountSection } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { federatedMethods, federatedSignInTime } from '../users/federated-authentication.ts';
 import { saveProfile } from '../users/save-profile.ts';
@@ -75,7 +75,7 @@ export async function completeFederatedLogin(
   if (transaction === null) {
     // Only a login: its provider tokens are revoked.
     await federation.discard(account.id, result);
-    return respondRedirect(loginTargetPaths[returnToOf(login)], [cookie]);
+    return respondRedirect(accountPaths[readAccountSection(login.returnTo)], [cookie]);
   }
   return resumeTransaction(context, callback, { transaction, account, result, cookie });
 }
@@ -220,9 +220,4 @@ async function decisionOf(
     );
   }
   return { scopes, workspace, source: 'user' };
-}
-
-/** The account page that the login was started for. */
-export function returnToOf({ returnTo: page }: FederatedLoginRecord): AccountSection {
-  return page !== null && Object.hasOwn(loginTargetPaths, page) ? (page as AccountSection) : 'connections';
 }

@@ -19,12 +19,11 @@ import { DEFAULT_RETRY_AFTER, IdentityProviderError, isUnavailable } from '../fe
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { redirectFormToGet } from '../http/form-to-get.ts';
 import type { Route } from '../http/router.ts';
-import { loginPath } from '../ui/account-tabs.ts';
+import { loginPath, readAccountSection } from '../ui/account-tabs.ts';
 import {
   completeFederatedLogin,
   type FederatedCallback,
   findWaitingTransaction,
-  returnToOf,
 } from './complete-federated-login.ts';
 
 /** Each identity provider has its own redirect URI (mix-up attack). @see RFC 9700 §4.4.2.2 */
@@ -134,7 +133,7 @@ async function rejectCallback(
   // The provider's session is still that user's.
   const action = {
     label: context.layout.text('code.other'),
-    href: loginPath(returnToOf(callback.login), true),
+    href: loginPath(readAccountSection(callback.login.returnTo), true),
   };
   return context.errors.show(`/callback/${identityProvider.id}`, 'login-not-allowed', { action });
 }
@@ -146,7 +145,7 @@ function showLoginError(
   error: IdentityProviderError,
 ): Promise<HttpResponse> {
   const endpoint = `/callback/${identityProvider.id}`;
-  const again = loginPath(returnToOf(login));
+  const again = loginPath(readAccountSection(login.returnTo));
   if (error.code !== 'access_denied')
     return respondProviderError(context, identityProvider, error, { endpoint, restartPath: again });
   const action = { label: context.layout.text('message.try-again'), href: again };

@@ -10,7 +10,7 @@ import { clientDisplayName } from '../display-name.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import type { MissingTransaction } from '../http/error-pages.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
-import { type AccountSection, loginPath, loginTargetPaths } from '../ui/account-tabs.ts';
+import { accountPaths, loginPath, readAccountSection } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 import type { LoginPurpose } from './login-view.ts';
@@ -131,9 +131,9 @@ async function findAccountPageTarget(
     restartPath: path,
     cookies:
       carried === undefined ? browserCookies.write(request, cookie, options.lifetimes.transaction) : [],
-    resume: async () => respondRedirect(loginTargetPaths[to]),
+    resume: async () => respondRedirect(accountPaths[to]),
     cancel: async () => respondRedirect(path),
-    resumeAs: async (_accountId, set) => respondRedirect(loginTargetPaths[to], set),
+    resumeAs: async (_accountId, set) => respondRedirect(accountPaths[to], set),
     startFederatedLogin(identityProvider) {
       const loginTarget = {
         transactionId: null,
@@ -150,10 +150,4 @@ async function findAccountPageTarget(
       });
     },
   };
-}
-
-function readAccountSection(name: string | undefined): AccountSection {
-  return name !== undefined && Object.hasOwn(loginTargetPaths, name)
-    ? (name as AccountSection)
-    : 'connections';
 }

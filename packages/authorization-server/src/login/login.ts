@@ -10,26 +10,18 @@ import { respondPage } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import { PASSWORD_ALONE } from '../users/sessions.ts';
 import type { CompleteLogin } from './complete-login.ts';
-import { findLikelyMethod, type LikelyMethod } from './likely-method.ts';
+import { findLikelyMethod } from './likely-method.ts';
 import type { LocalLogin } from './local-login.ts';
 import { type LoginVisit, loginFormRoute, loginPageRoute } from './login-routes.ts';
 import type { LoginTarget } from './login-target.ts';
 import { forgottenPasswordPage, type LoginPage, type LoginPurpose, loginPage } from './login-view.ts';
 
-/** Errors of a failed login. */
-interface LoginErrors extends Omit<FormError, 'message'> {
-  readonly email: string;
-  /** Shown at the password field. */
-  readonly passwordError: string | null;
-  /** Shown above the form. */
-  readonly otherError?: string;
-}
-
-/** An address that was typed alone, and whether a link has just been used for a new password. */
-interface Shown {
-  readonly email: string;
-  readonly likely: LikelyMethod;
-  readonly isReset: boolean;
+/** What the login page shows after a form, or after a link that was used for a new password. */
+interface Shown extends Pick<LoginPage, 'email' | 'likely' | 'isReset'> {
+  /** At the password field. */
+  readonly passwordError: FormError | null;
+  /** Above the form. */
+  readonly otherError: FormError | null;
 }
 
 export function createLoginRoutes(
@@ -54,20 +46,24 @@ export function createLoginRoutes(
     );
   };
 
-  /** @param formError `null`: none, or the address alone was typed */
   const show = async (
     { layout }: PageContext,
     loginTarget: LoginTarget,
-    formError: LoginErrors | null,
-    { email = formError?.email ?? '', likely = 'password', isReset = false }: Partial<Shown> = {},
+    {
+      email = '',
+      likely = 'password',
+      isReset = false,
+      passwordError = null,
+      otherError = null,
+    }: Partial<Shown>,
   ): Promise<HttpResponse> => {
     const page = loginPage(layout, {
       purpose: loginTarget.purpose,
       fields: loginTarget.fields,
       token: csrfTokens.issue('login', ...loginTarget.binding),
       email,
-      passwordError: formError?.passwordError ?? null,
-      otherError: formError?.otherError ?? null,
+      passwordError: passwordError?.message ?? null,
+      otherError: otherError?.message ?? null,
       isReset,
       localLogin: await findLocalLogin(),
       likely,
@@ -77,20 +73,20 @@ export function createLoginRoutes(
       signInLinks: options.sendsMail && options.signInLinks,
     });
     return respondPage(page, {
-      ...formErrorOptions(formError),
+      ...formErrorOptions(passwordError ?? otherError),
       cookies: loginTarget.cookies,
       script: options.localAccounts,
     });
   };
 
   const showError: ShowLogin = ({ context, loginTarget }, message) =>
-    show(context, loginTarget, { email: '', passwordError: null, otherError: message, status: 400 });
+    show(context, loginTarget, { otherError: { message, status: 400 } });
 
   return [
     loginPageRoute(pages, '/login', (context, loginTarget, parameters) =>
       loginTarget.isSignedIn
         ? loginTarget.resume()
-        : show(context, loginTarget, null, { isReset: parameters.one('news') === 'reset' }),
+        : show(context, loginTarget, { isReset: parameters.one('news') === 'reset' }),
     ),
 
     ...createAsideRoutes(pages),
@@ -106,18 +102,15 @@ export function createLoginRoutes(
       // Where identity providers are offered, the page asks for the address first.
       if (providers.length > 0 && email !== '' && password === '') {
         const likely = await findLikelyMethod(context, deviceCookies, request, email);
-        return show(context, loginTarget, null, { email, likely });
+        return show(context, loginTarget, { email, likely });
       }
       if (email === '' || password === '') {
-        return show(context, loginTarget, {
-          email,
-          passwordError: layout.text('sign-in.error.empty'),
-          status: 400,
-        });
+        const passwordError = { message: layout.text('sign-in.error.empty'), status: 400 };
+        return show(context, loginTarget, { email, passwordError });
       }
       const outcome = await authenticate(email, password, { request, connection });
       if (outcome.kind !== 'signed-in')
-        return show(context, loginTarget, describeLoginError(layout, email, outcome));
+        return show(context, loginTarget, { email, passwordError: describeLoginError(layout, outcome) });
 
       return completeLogin(visit, outcome.account, PASSWORD_ALONE);
     }),
@@ -131,14 +124,11 @@ export function createLoginRoutes(
 /** The same message for an unknown account, a disabled account and a wrong password, so that accounts cannot be enumerated. */
 function describeLoginError(
   layout: Layout,
-  email: string,
   outcome: { kind: 'refused' } | { kind: 'throttled'; retryAfter: number },
-): LoginErrors {
-  if (outcome.kind === 'throttled') {
-    const { message, ...more } = tooManyAttempts(layout, outcome.retryAfter);
-    return { email, passwordError: message, ...more };
-  }
-  return { email, passwordError: layout.text('sign-in.error.refused'), status: 400 };
+): FormError {
+  return outcome.kind === 'throttled'
+    ? tooManyAttempts(layout, outcome.retryAfter)
+    : { message: layout.text('sign-in.error.refused'), status: 400 };
 }
 
 /** Shows the login page with an error. */

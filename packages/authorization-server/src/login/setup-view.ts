@@ -12,17 +12,18 @@ export interface SetupPage {
   /** Token of the one-time link. */
   readonly token: string;
   readonly email: string;
-  readonly errors: SetupErrors;
+  /** `null`: none. */
+  readonly errors: SetupErrors | null;
 }
 
-/** Errors by field. */
-export interface SetupErrors extends PasswordErrors {
+export interface SetupErrors {
   readonly email: TextName | null;
+  readonly password: PasswordErrors | null;
 }
 
 export function setupPage(layout: Layout, page: SetupPage): Markup {
-  const { errors: wrong } = page;
-  const failed = Object.values(wrong).some((issue) => issue !== null);
+  const failed = page.errors !== null;
+  const { email: wrongEmail, password } = page.errors ?? { email: null, password: null };
   return renderPage(
     layout,
     layout.text(failed ? 'setup.failed-title' : 'setup.title'),
@@ -39,13 +40,10 @@ ${formField({
   label: layout.text('field.email'),
   autocomplete: 'username',
   value: page.email,
-  error: wrong.email === null ? null : layout.text(wrong.email),
-  focus: !failed || wrong.email !== null,
+  error: wrongEmail === null ? null : layout.text(wrongEmail),
+  focus: !failed || wrongEmail !== null,
 })}
-${newPasswordFields(layout, {
-  errors: wrong,
-  first: failed && wrong.email === null,
-})}
+${newPasswordFields(layout, { errors: password, first: failed && wrongEmail === null })}
 </div>
 <button class="button main">${layout.text('setup.submit')}</button>
 </form>

@@ -14,8 +14,6 @@ import { PASSWORD_ALONE } from '../users/sessions.ts';
 import { hasLocalLogin, type LocalLogin } from './local-login.ts';
 import { readyPage, type SetupErrors, setupPage } from './setup-view.ts';
 
-const NO_ERRORS: SetupErrors = { email: null, password: null, passwordAgain: null };
-
 /** The link's token is the CSRF protection: only its holder can submit the form. */
 export function createSetupRoutes(
   pages: PageRouter,
@@ -27,13 +25,10 @@ export function createSetupRoutes(
     { layout }: PageContext,
     token: string,
     email: string,
-    wrong: SetupErrors,
+    errors: SetupErrors | null,
   ): Promise<HttpResponse> => {
-    const status = wrong === NO_ERRORS ? 200 : 400;
-    return respondPage(setupPage(layout, { token, email, errors: wrong }), {
-      script: true,
-      status,
-    });
+    const status = errors === null ? 200 : 400;
+    return respondPage(setupPage(layout, { token, email, errors }), { script: true, status });
   };
 
   /** The link creates the first account only; after that, users log in. */
@@ -59,7 +54,7 @@ export function createSetupRoutes(
         return respondPage(page, { script: true });
       }
       const isOpen = token !== undefined && (await firstAccount.isValidToken(token));
-      return isOpen ? show(context, token, '', NO_ERRORS) : rejectToken(context);
+      return isOpen ? show(context, token, '', null) : rejectToken(context);
     }),
 
     pages.route('POST', '/setup', async (context, request, connection) => {
@@ -69,7 +64,7 @@ export function createSetupRoutes(
       if (!(await firstAccount.isValidToken(token))) return rejectToken(context);
       const email = form.one('email') ?? '';
       const issues = validateSetupForm(form);
-      if (issues !== NO_ERRORS) return show(context, token, email, issues);
+      if (issues !== null) return show(context, token, email, issues);
       const account = await firstAccount.create(token, email, form.required('password'));
       if (account === null) return rejectToken(context);
       const started = await sessions.start(request, connection, account, { methods: PASSWORD_ALONE });
@@ -79,10 +74,9 @@ export function createSetupRoutes(
   ];
 }
 
-function validateSetupForm(form: Parameters): SetupErrors {
+function validateSetupForm(form: Parameters): SetupErrors | null {
   const key = emailKey(form.one('email') ?? '');
-  const issues = validateNewPassword(form, key ?? '');
-  if (key !== null && issues === null) return NO_ERRORS;
+  const password = validateNewPassword(form, key ?? '');
   const email = key === null ? 'setup.error.email' : null;
-  return { email, password: issues?.password ?? null, passwordAgain: issues?.passwordAgain ?? null };
+  return email === null && password === null ? null : { email, password };
 }

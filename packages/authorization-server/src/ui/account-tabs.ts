@@ -3,14 +3,11 @@ import { html } from 'hono/html';
 import type { Layout } from './layout.ts';
 import type { Markup } from './markup.ts';
 
-/** Account pages, by their name in the query of the login page. */
-export const accountPaths = { connections: '/connections', account: '/account' } as const;
-
 /** The page that creates a personal access token. */
 export const PERSONAL_ACCESS_TOKEN_PATH = '/connections/new-token';
 
-/** Pages that can be a login target. */
-export const loginTargetPaths = {
+/** Pages that can be a login target, by their names in the query of the login page. */
+export const accountPaths = {
   connections: '/connections',
   account: '/account',
   connect: '/connect',
@@ -18,7 +15,12 @@ export const loginTargetPaths = {
   console: '/admin',
 } as const;
 
-export type AccountSection = keyof typeof loginTargetPaths;
+export type AccountSection = keyof typeof accountPaths;
+
+/** A page by its name; the connections page by any other. */
+export function readAccountSection(name: string | null | undefined): AccountSection {
+  return name != null && Object.hasOwn(accountPaths, name) ? (name as AccountSection) : 'connections';
+}
 
 /** The login page with the account page as its login target. @param again requires a fresh login even if a session is live */
 export function loginPath(to: AccountSection, again = false): string {
@@ -32,7 +34,7 @@ export function accountTabs(layout: Layout, current: AccountSection): Markup {
   return html`<nav class="tabs" aria-label="${layout.text('account.nav')}">
 ${pages.map(
   (page) =>
-    html`<a href="${loginTargetPaths[page]}"${page === current && html` aria-current="page"`}>${layout.text(`tabs.${page}`)}</a>`,
+    html`<a href="${accountPaths[page]}"${page === current && html` aria-current="page"`}>${layout.text(`tabs.${page}`)}</a>`,
 )}
 </nav>`;
 }

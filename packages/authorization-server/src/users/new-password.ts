@@ -21,8 +21,9 @@ export function validateNewPassword(form: Parameters, emailKey: string): Passwor
   return { password: null, passwordAgain: 'password.error.again' };
 }
 
-export interface NewPasswordFields {
-  readonly errors: { readonly password: TextName | null; readonly passwordAgain: TextName | null };
+interface NewPasswordFields {
+  /** `null`: none. */
+  readonly errors: PasswordErrors | null;
   /** Whether the first field gets the focus. */
   readonly first: boolean;
   /** Label of the first field. Default: password. */
@@ -31,8 +32,9 @@ export interface NewPasswordFields {
 
 export function newPasswordFields(
   layout: Layout,
-  { errors: wrong, first, label = 'field.password' }: NewPasswordFields,
+  { errors, first, label = 'field.password' }: NewPasswordFields,
 ): Markup {
+  const { password: wrong = null, passwordAgain: wrongAgain = null } = errors ?? {};
   const lengths = { least: MIN_PASSWORD_LENGTH, most: MAX_PASSWORD_LENGTH };
   const say = (name: TextName | null) => (name === null ? null : layout.text(name, lengths));
   return html`${formField({
@@ -41,16 +43,16 @@ export function newPasswordFields(
     label: layout.text(label),
     autocomplete: 'new-password',
     hint: layout.text('password.hint', lengths),
-    error: say(wrong.password),
-    focus: first && wrong.passwordAgain === null,
+    error: say(wrong),
+    focus: first && wrongAgain === null,
   })}
 ${formField({
   name: 'password_again',
   type: 'password',
   label: layout.text('password.again'),
   autocomplete: 'new-password',
-  error: say(wrong.passwordAgain),
-  focus: wrong.passwordAgain !== null && wrong.password === null,
+  error: say(wrongAgain),
+  focus: wrongAgain !== null,
 })}
 ${revealPasswords(layout)}`;
 }
