@@ -1,12 +1,12 @@
 /** The connections page: lists the grants of a user, and revokes one or all. */
-import type { PageContext, PageRouter } from '../authorization/page-context.ts';
+import type { PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/local-login.ts';
 import type { GrantPosition } from '../store/index.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { createAccountRoutes } from './account-routes.ts';
-import { connectionsPage, type ListedGrant, revokePage } from './connections-view.ts';
+import { connectionsPage, revokePage } from './connections-view.ts';
 import { findConnection, listConnections } from './list-connections.ts';
 
 export function createConnectionRoutes(
@@ -39,7 +39,7 @@ export function createConnectionRoutes(
       const { connections, next } =
         id === undefined
           ? await listConnections(context, user.account.id)
-          : { connections: await findOne(context, user.account.id, id), next: null };
+          : await findConnection(context, user.account.id, id);
       // Already revoked, by a double click or in another tab.
       if (connections.length === 0 && next === null) return respondRedirect(accountPaths.connections);
       const token = routes.csrfToken(user);
@@ -62,11 +62,6 @@ export function createConnectionRoutes(
 
 /** Characters of a search that count. */
 const MAX_SEARCH = 100;
-
-async function findOne(context: PageContext, accountId: string, id: string): Promise<readonly ListedGrant[]> {
-  const found = await findConnection(context, accountId, id);
-  return found === null ? [] : [found];
-}
 
 function pathOfPage({ clientId, createdAt, id }: GrantPosition, search: string): string {
   const after = Buffer.from(JSON.stringify([clientId, createdAt, id])).toString('base64url');

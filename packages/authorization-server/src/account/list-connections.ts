@@ -15,14 +15,14 @@ const PAGE = 50;
 const MAX_READ = 500;
 
 /** Which connections a page shows. */
-export interface ConnectionsQuery {
+interface ConnectionsQuery {
   /** The end of the previous page. */
   readonly after: GrantPosition | null;
   /** Part of the name of an app or server; empty: all. */
   readonly search: string;
 }
 
-export interface ConnectionList {
+interface ConnectionList {
   /** Most recently used first. */
   readonly connections: readonly ListedGrant[];
   /** Where the next page begins; `null`: there is none. */
@@ -52,17 +52,17 @@ export async function listConnections(
   return { connections: byLastUse(found), next: position };
 }
 
-/** One connection of an account; `null` when it has none with this identifier. */
+/** One connection of an account; none when it has none with this identifier. */
 export async function findConnection(
   context: PageContext,
   accountId: string,
   id: string,
-): Promise<ListedGrant | null> {
-  const found = await context.store.findGrant(id);
+): Promise<ConnectionList> {
+  const grant = (await context.store.findGrant(id))?.grant;
   const now = context.clock();
-  if (found === null || found.grant.accountId !== accountId) return null;
-  if (found.grant.revokedAt !== null || found.grant.expiresAt <= now) return null;
-  return listGrant(context, found.grant, now);
+  const isLive = grant?.accountId === accountId && grant.revokedAt === null && grant.expiresAt > now;
+  const listed = isLive ? await listGrant(context, grant, now) : null;
+  return { connections: listed === null ? [] : [listed], next: null };
 }
 
 function byLastUse(connections: readonly ListedGrant[]): readonly ListedGrant[] {

@@ -9,6 +9,7 @@ import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import { clientDisplayName } from '../display-name.ts';
 import type { Route } from '../http/router.ts';
 import { createSingleFlight } from '../single-flight.ts';
+import { type Logo, readLogo } from '../ui/brand.ts';
 import { monogram } from '../ui/marks.ts';
 
 const PATH = '/logos/';
@@ -18,18 +19,6 @@ const CACHE_TIME = { found: 86_400, failed: 600 } as const;
 
 const MAX_BYTES = 65_536;
 const MAX_LOGOS = 100;
-
-/** By the first bytes, whatever the response says. An SVG could contain anything. */
-const TYPES: readonly (readonly [RegExp, string])[] = [
-  [/^\u{89}PNG\r\n/u, 'image/png'],
-  [/^\xff\xd8\xff/, 'image/jpeg'],
-  [/^RIFF[\s\S]{4}WEBP/, 'image/webp'],
-];
-
-interface Logo {
-  readonly type: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
 
 /** Path of a client's logo; `null`: it has none, or none that may be shown. */
 export function clientLogoPath(client: ResolvedClient): string | null {
@@ -119,7 +108,7 @@ async function fetchLogo(
   }
   const tooLong = () => new RangeError(`more than ${MAX_BYTES} bytes`);
   const bytes = await readBytes(response.body, { limit: MAX_BYTES, tooLong, signal });
-  const beginning = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
-  const type = TYPES.find(([begins]) => begins.test(beginning))?.[1];
-  return type === undefined ? null : { type, bytes };
+  const logo = readLogo(bytes);
+  // An SVG could contain anything.
+  return logo?.ending === 'svg' ? null : logo;
 }

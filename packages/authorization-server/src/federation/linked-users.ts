@@ -1,6 +1,7 @@
 /** Linked identities: accounts of users who sign in with an identity provider, found by issuer and subject, never by email address. */
-import { hashSecret, newIdentifier } from '../secrets.ts';
+import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
+import { createAccountRecord } from '../users/accounts.ts';
 import { unusableHash } from '../users/passwords.ts';
 import type { User } from '../users/sessions.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
@@ -48,16 +49,9 @@ export function newFederatedAccount(
   email: string,
   now: number,
 ): AccountRecord {
-  return {
-    id: newIdentifier('user'),
-    email,
-    // No email address has this form, so the account cannot be used for a local login or confused with a local one.
-    emailKey: `federated:${hashSecret(JSON.stringify([issuer, subject]))}`,
-    passwordHash: unusableHash(),
-    createdAt: now,
-    disabledAt: null,
-    role: null,
-  };
+  // No email address has this form, so the account cannot be used for a local login or confused with a local one.
+  const emailKey = `federated:${hashSecret(JSON.stringify([issuer, subject]))}`;
+  return createAccountRecord(email, emailKey, unusableHash(), now);
 }
 
 /** How a user signs in for a transaction. */

@@ -26,6 +26,8 @@ import { serializeClaimRules } from '../users/user-claims.ts';
 export interface FederatedCallback {
   readonly request: HttpRequest;
   readonly connection: ConnectionInfo;
+  /** The path of its redirect URI. */
+  readonly endpoint: string;
   readonly state: string;
   readonly identityProvider: IdentityProvider;
   readonly login: FederatedLoginRecord;
@@ -46,12 +48,12 @@ export async function completeFederatedLogin(
   result: FederatedLoginResult,
 ): Promise<HttpResponse> {
   const { events, sessions, federation } = context;
-  const { request, connection, login, identityProvider } = callback;
+  const { request, connection, endpoint, login, identityProvider } = callback;
   const account = await resolveAccount(context, result);
   const transaction = await orDiscard(context, account.id, result, findWaitingTransaction(context, callback));
   if (transaction !== null && 'missing' in transaction) {
     await federation.discard(account.id, result);
-    return context.errors.showMissing(`/callback/${identityProvider.id}`, transaction);
+    return context.errors.showMissing(endpoint, transaction);
   }
   const { methods, time: authenticatedAt } = authenticationOf(result, context.clock());
   const started = await orDiscard(

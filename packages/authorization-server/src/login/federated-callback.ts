@@ -77,13 +77,13 @@ async function handleCallback(
   if (login === 'unknown') return context.errors.show(endpoint, 'gone', { reason: ENDED });
   // A response that this browser did not request (login CSRF) is not used.
   if (typeof login === 'string') return context.errors.show(endpoint, login);
-  const response = await processCallback(context, { request, connection, state, identityProvider, login });
+  const callback = { request, connection, endpoint, state, identityProvider, login };
+  const response = await processCallback(context, callback);
   return withCookies(response, [logins.clearCookie(login)]);
 }
 
 async function processCallback(context: PageContext, callback: FederatedCallback): Promise<HttpResponse> {
-  const { login, identityProvider } = callback;
-  const endpoint = `/callback/${identityProvider.id}`;
+  const { endpoint, login } = callback;
   // Client and redirect URI are checked before the state is consumed, and again before the last redirect.
   const transaction = await findWaitingTransaction(context, callback);
   if (transaction !== null && 'missing' in transaction)
@@ -135,16 +135,15 @@ async function rejectCallback(
     label: context.layout.text('code.other'),
     href: loginPath(readAccountSection(callback.login.returnTo), true),
   };
-  return context.errors.show(`/callback/${identityProvider.id}`, 'login-not-allowed', { action });
+  return context.errors.show(callback.endpoint, 'login-not-allowed', { action });
 }
 
 /** The login failed, and there is no client to send an error to. */
 function showLoginError(
   context: PageContext,
-  { identityProvider, login }: FederatedCallback,
+  { endpoint, identityProvider, login }: FederatedCallback,
   error: IdentityProviderError,
 ): Promise<HttpResponse> {
-  const endpoint = `/callback/${identityProvider.id}`;
   const again = loginPath(readAccountSection(login.returnTo));
   if (error.code !== 'access_denied')
     return respondProviderError(context, identityProvider, error, { endpoint, restartPath: again });

@@ -17,7 +17,7 @@ import type { OptionReport } from '../option-schema/reader.ts';
 import { type Language, languages, languageTags } from './texts/languages.ts';
 import { placeholdersOf, type TextName, type Texts } from './texts/texts.ts';
 
-interface Logo {
+export interface Logo {
   readonly type: string;
   readonly ending: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -90,7 +90,7 @@ export const brandOptions = {
 
 export function createBrand(options: BrandOptions, report: OptionReport): Brand {
   return Object.freeze<Brand>({
-    logo: options.logo === undefined ? null : readLogo(options.logo, report),
+    logo: options.logo === undefined ? null : validateLogo(options.logo, report),
     style: createAccentStyle(options.accent ?? {}, report),
     texts: createTexts(options.texts ?? {}, report),
     links: options.links ?? [],
@@ -105,14 +105,18 @@ const TYPES: readonly { readonly type: string; readonly ending: string; readonly
   { type: 'image/svg+xml', ending: 'svg', begins: /^(?:\xef\xbb\xbf)?(?:<\?xml[^>]*>)?\s*<svg[\s>]/ },
 ];
 
-function readLogo(bytes: Uint8Array, report: OptionReport): Logo | null {
+/** `null`: it is of no type that pages show. */
+export function readLogo(bytes: Uint8Array<ArrayBuffer>): Logo | null {
   const beginning = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
   const found = TYPES.find(({ begins }) => begins.test(beginning));
-  if (found === undefined) report.add(LOGO, 'must be a PNG, JPEG, WebP or SVG file');
+  return found === undefined ? null : { type: found.type, ending: found.ending, bytes };
+}
+
+function validateLogo(bytes: Uint8Array, report: OptionReport): Logo | null {
+  const logo = readLogo(new Uint8Array(bytes));
+  if (logo === null) report.add(LOGO, 'must be a PNG, JPEG, WebP or SVG file');
   if (bytes.length > MAX_LOGO_BYTES) report.add(LOGO, `must be at most ${MAX_LOGO_BYTES} bytes`);
-  return found === undefined
-    ? null
-    : { type: found.type, ending: found.ending, bytes: new Uint8Array(bytes) };
+  return logo;
 }
 
 /** Background behind the accent colour, and text colour on it. The same as in the stylesheet. */

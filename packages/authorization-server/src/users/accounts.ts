@@ -37,7 +37,7 @@ export async function findAccountsByVerifiedEmail(
 
 /**
  * The record of a new account.
- * @param emailKey from `emailKey`
+ * @param emailKey from `emailKey`, or a text without `@` for an account of an identity provider
  * @param createdAt epoch seconds
  */
 export function createAccountRecord(
@@ -49,7 +49,7 @@ export function createAccountRecord(
 ): AccountRecord {
   return {
     id: newIdentifier('user'),
-    email: email.trim(),
+    email,
     emailKey,
     passwordHash,
     createdAt,

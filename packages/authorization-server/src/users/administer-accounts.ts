@@ -157,7 +157,7 @@ export function createAccountAdministration(context: AccountAdministrationContex
     async add(email, isInvited = false) {
       const key = emailKey(email);
       if (key === null) return { refused: 'no-address' };
-      const account = createAccountRecord(email, key, unusableHash(), clock());
+      const account = createAccountRecord(email.trim(), key, unusableHash(), clock());
       const { record, created } = makeLink(account.id, 'invitation', isInvited);
       if (!(await store.createAccount(account, record))) return { refused: 'exists' };
       events({ type: 'account.created', accountId: account.id });
@@ -234,10 +234,11 @@ export async function findNamedAccount(
   if (key === null) return findById(store, named);
   const local = await store.findAccountByEmail(key);
   const federated = await findAccountsByVerifiedEmail(store, key);
-  const [found = null, another] = local === null ? federated : [local, ...federated];
+  const all = local === null ? federated : [local, ...federated];
+  const [found = null, another] = all;
   if (another === undefined) return found;
-  const all = [...(local === null ? [] : [local]), ...federated].map(({ id, email }) => `${id} (${email})`);
-  throw new Error(`Several accounts have the address ${key}. Name one by its ID: ${all.join(', ')}`);
+  const names = all.map(({ id, email }) => `${id} (${email})`);
+  throw new Error(`Several accounts have the address ${key}. Name one by its ID: ${names.join(', ')}`);
 }
 
 async function findLocalAccount(store: ServerContext['store'], named: string): Promise<AccountRecord | null> {

@@ -39,7 +39,8 @@ export function createFirstAccountSetup(context: ServerContext, passwords: Passw
   const { issuer } = context.options;
 
   const save = async (key: string, email: string, password: string, setupHash: string | null) => {
-    const account = createAccountRecord(email, key, await passwords.hash(password, key), clock(), 'operator');
+    const passwordHash = await passwords.hash(password, key);
+    const account = createAccountRecord(email.trim(), key, passwordHash, clock(), 'operator');
     if ((await store.createFirstAccount(account, setupHash)) === 'refused') return null;
     events({ type: 'account.created', accountId: account.id });
     return account;
