@@ -30,7 +30,7 @@ import {
   type InitialAccessTokenAdministration,
 } from './clients/initial-access-tokens.ts';
 import type { ComponentPages } from './component-pages.ts';
-import type { ConnectedAccounts, ConnectedAccountsFeature } from './connected-accounts/connected-accounts.ts';
+import type { ConnectedAccounts } from './connected-accounts/connected-accounts.ts';
 import type { ServerContext } from './context.ts';
 import { createDeviceEndpoint } from './device/device-endpoint.ts';
 import { createDpopProofs, deriveNonceSecret } from './dpop/dpop-proofs.ts';
@@ -41,7 +41,7 @@ import {
   type RevocationTrigger,
   startRevocationJobs,
 } from './federation/revocation-jobs.ts';
-import { createTokenVault, type TokenVault } from './federation/token-vault.ts';
+import { createTokenVault } from './federation/token-vault.ts';
 import { createRejectForeignHost } from './http/foreign-host.ts';
 import { createRouter, type Route, type Router } from './http/router.ts';
 import { createIntrospection } from './introspection.ts';
@@ -63,7 +63,6 @@ import { createPages, type ServerPages } from './pages.ts';
 import { createReadPersonalAccessToken } from './personal-access-tokens/personal-access-tokens.ts';
 import { createLimitRegistry, type LimitRegistry } from './rate-limit/limit-registry.ts';
 import { createRevocation } from './revocation.ts';
-import type { SharedSignalsReceiver } from './shared-signals/shared-signals.ts';
 import { createStatusListFeature, type StatusListFeature } from './status-lists/status-lists.ts';
 import { completeStore } from './store/capabilities.ts';
 import type { CoreStore } from './store/index.ts';
@@ -218,7 +217,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     (router, completeLogin) =>
       [connectedAccounts, approvals, mail].flatMap((feature) => feature?.routes(router, completeLogin) ?? []),
   );
-  const sharedSignals = await loadSharedSignals(context);
+  const providerReports = await loadProviderReports(context);
   const { issuer } = context.options;
   const served: readonly Route[] = [
     ...pages.routes,
@@ -230,9 +229,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       ? [createDeviceEndpoint(context, authenticate)]
       : []),
     ...clients.routes,
-    ...(await loadBackChannelLogout(context)),
-    ...(sharedSignals?.routes ?? []),
-    ...(await loadScim(context)),
+    ...providerReports.routes,
     createRevocation(context, accessTokens, authenticate, refreshTokens, recordRevokedToken),
     createIntrospection(context, accessTokens, authenticate, isLive, refreshTokens, readPersonalAccessToken),
     createJwksEndpoint(keys),
@@ -273,7 +270,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       component.listener(correlated);
     },
     async close() {
-      await sharedSignals?.close();
+      await providerReports.close();
       await upstream.close();
       await auditLog?.close();
     },
@@ -315,7 +312,11 @@ function createHandlers(
 async function createUpstream(context: ServerContext<ServerOptions>, revocationTrigger: RevocationTrigger) {
   const vault = createTokenVault(context);
   const federation = await createFederation(context, vault);
-  const connectedAccounts = await loadConnectedAccounts(context, vault);
+  // `null`: the server has no backends, and had none.
+  const connectedAccounts =
+    context.options.backends === null && !(await context.store.hasConnectedAccounts())
+      ? null
+      : (await import('./connected-accounts/connected-accounts.ts')).createConnectedAccounts(context, vault);
   const queues = [federation.revocations, connectedAccounts?.revocations ?? null];
   const revocationJobs = await startRevocationJobs(context, vault, revocationTrigger, queues);
   return {
@@ -326,16 +327,6 @@ async function createUpstream(context: ServerContext<ServerOptions>, revocationT
       await Promise.all([federation.providerTokens.whenIdle(), connectedAccounts?.whenIdle()]);
     },
   };
-}
-
-/** `null`: the server has no backends, and had none. */
-async function loadConnectedAccounts(
-  context: ServerContext<ServerOptions>,
-  vault: TokenVault,
-): Promise<ConnectedAccountsFeature | null> {
-  if (context.options.backends === null && !(await context.store.hasConnectedAccounts())) return null;
-  const { createConnectedAccounts } = await import('./connected-accounts/connected-accounts.ts');
-  return createConnectedAccounts(context, vault);
 }
 
 /** `null`: no call needs one. */
@@ -358,32 +349,21 @@ async function loadMail(
   return createMail(context, findClient);
 }
 
-/** Whether an identity provider is configured to report logouts, to send security events, or to provision users. */
-function hasProviderWith(
-  member: 'backChannelLogout' | 'sharedSignals' | 'scim',
-  { options }: ServerContext<ServerOptions>,
-): boolean {
-  return [...options.identityProviders.values()].some((provider) => provider[member] !== null);
-}
-
-async function loadBackChannelLogout(context: ServerContext<ServerOptions>): Promise<readonly Route[]> {
-  if (!hasProviderWith('backChannelLogout', context)) return [];
-  const { createBackChannelLogout } = await import('./back-channel-logout/back-channel-logout.ts');
-  return createBackChannelLogout(context);
-}
-
-async function loadSharedSignals(
-  context: ServerContext<ServerOptions>,
-): Promise<SharedSignalsReceiver | null> {
-  if (!hasProviderWith('sharedSignals', context)) return null;
-  const { createSharedSignals } = await import('./shared-signals/shared-signals.ts');
-  return createSharedSignals(context);
-}
-
-async function loadScim(context: ServerContext<ServerOptions>): Promise<readonly Route[]> {
-  if (!hasProviderWith('scim', context)) return [];
-  const { createScimEndpoint } = await import('./scim/endpoint.ts');
-  return createScimEndpoint(context);
+/** What identity providers send: logouts, security events, and changes of users; nothing unless one is configured to. */
+async function loadProviderReports(context: ServerContext<ServerOptions>) {
+  const isSent = (member: 'backChannelLogout' | 'sharedSignals' | 'scim') =>
+    context.options.identityProviders.values().some((provider) => provider[member] !== null);
+  const logouts = isSent('backChannelLogout')
+    ? (await import('./back-channel-logout/back-channel-logout.ts')).createBackChannelLogout(context)
+    : [];
+  const signals = isSent('sharedSignals')
+    ? (await import('./shared-signals/shared-signals.ts')).createSharedSignals(context)
+    : null;
+  const changes = isSent('scim') ? (await import('./scim/endpoint.ts')).createScimEndpoint(context) : [];
+  return {
+    routes: [...logouts, ...(signals?.routes ?? []), ...changes],
+    close: async () => signals?.close(),
+  };
 }
 
 const noApprovals: CallApprovals = {

@@ -30,7 +30,7 @@ export interface FederatedLoginResult {
   readonly tokenResponse: ProviderTokenResponse;
 }
 
-export interface Federation extends LoginTokens {
+export interface Federation extends ReturnType<typeof createLoginTokens> {
   readonly providerTokens: ProviderTokens;
   readonly logins: FederatedLogins;
   readonly linkedUsers: LinkedUsers;
@@ -38,24 +38,6 @@ export interface Federation extends LoginTokens {
   readonly clientFor: (identityProvider: IdentityProvider) => ProviderClient;
   /** Revokes provider tokens of ended grants; `null`: no grant has any. */
   readonly revocations: RevocationQueue | null;
-}
-
-/** The provider tokens that a federated login brings. */
-interface LoginTokens {
-  /** Whether provider tokens saved in a transaction are live and of this user and provider. */
-  hasTokens(
-    grantId: string | null,
-    identityProvider: IdentityProvider,
-    accountId: string | null,
-  ): Promise<boolean>;
-  /** Saves provider tokens for a transaction. @returns the grant they will belong to; `null` if the transaction is gone */
-  saveTokens(
-    transactionId: string,
-    accountId: string,
-    loginResult: FederatedLoginResult,
-  ): Promise<string | null>;
-  /** Discards tokens that are not needed: they are revoked at the provider. */
-  discard(accountId: string | null, loginResult: FederatedLoginResult): Promise<void>;
 }
 
 export async function createFederation(context: FederationContext, vault: TokenVault): Promise<Federation> {
@@ -85,7 +67,8 @@ export async function createFederation(context: FederationContext, vault: TokenV
 /** The account of tokens that only wait for their revocation, if the user has none. */
 const NO_ACCOUNT = 'none';
 
-function createLoginTokens(context: FederationContext, vault: TokenVault): LoginTokens {
+/** The provider tokens that a federated login brings. */
+function createLoginTokens(context: FederationContext, vault: TokenVault) {
   const { store, clock, events } = context;
 
   async function createRecord(
@@ -104,6 +87,7 @@ function createLoginTokens(context: FederationContext, vault: TokenVault): Login
     };
   }
 
+  /** Discards tokens that are not needed: they are revoked at the provider. */
   async function discard(accountId: string | null, loginResult: FederatedLoginResult): Promise<void> {
     const record = await createRecord(accountId ?? NO_ACCOUNT, loginResult);
     await store.saveEndedProviderTokens(discardedTokens(record, clock()));
@@ -116,12 +100,22 @@ function createLoginTokens(context: FederationContext, vault: TokenVault): Login
 
   return {
     discard,
-    async hasTokens(grantId, { id }, accountId) {
+    /** Whether provider tokens saved in a transaction are live and of this user and provider. */
+    async hasTokens(
+      grantId: string | null,
+      { id }: IdentityProvider,
+      accountId: string | null,
+    ): Promise<boolean> {
       const record = grantId === null ? null : await store.findProviderTokens(grantId);
       if (record?.endedAt !== null || record.accountId !== accountId) return false;
       return findTokenIssuer(context.options.identityProviders, record)?.id === id;
     },
-    async saveTokens(transactionId, accountId, loginResult) {
+    /** Saves provider tokens for a transaction. @returns the grant they will belong to; `null` if the transaction is gone */
+    async saveTokens(
+      transactionId: string,
+      accountId: string,
+      loginResult: FederatedLoginResult,
+    ): Promise<string | null> {
       const record = await createRecord(accountId, loginResult);
       const { grantId, identityProvider } = record;
       // Point of no return: the tokens are saved, and their grant will follow.

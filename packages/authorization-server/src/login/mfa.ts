@@ -1,7 +1,6 @@
 /** MFA: after the first factor, requires a TOTP or recovery code; the session starts once it is verified. */
 import type { Parameters } from '@portcullis/protocol';
 import type { PageRouter } from '../authorization/page-context.ts';
-import type { Route } from '../http/router.ts';
 import type { AccountRecord } from '../store/index.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import { respondPage } from '../ui/respond-page.ts';
@@ -14,13 +13,7 @@ import { mfaPage } from './mfa-view.ts';
 /** Seconds in which the second factor must follow the first. */
 const MFA_LIFETIME = 300;
 
-export interface MfaStep {
-  /** Completes the login, or requires the second factor if the account has one. */
-  readonly startMfaOrComplete: CompleteLogin;
-  readonly route: Route;
-}
-
-export function createMfaStep(pages: PageRouter, { factors, throttle, deviceCookies }: LocalLogin): MfaStep {
+export function createMfaStep(pages: PageRouter, { factors, throttle, deviceCookies }: LocalLogin) {
   const { store, clock, events, csrfTokens } = pages;
   const completeLogin = createCompleteLogin(deviceCookies);
 
@@ -54,14 +47,16 @@ export function createMfaStep(pages: PageRouter, { factors, throttle, deviceCook
     return isOurs ? pending : null;
   };
 
-  return {
-    startMfaOrComplete: async (visit, account, methods) => {
-      if (methods.includes('mfa') || !(await factors.isEnabled(account.id)))
-        return completeLogin(visit, account, methods);
-      const until = String(clock() + MFA_LIFETIME);
-      return showForm(visit, { account, until, first: methods.join(' ') }, null);
-    },
+  /** Completes the login, or requires the second factor if the account has one. */
+  const startMfaOrComplete: CompleteLogin = async (visit, account, methods) => {
+    if (methods.includes('mfa') || !(await factors.isEnabled(account.id)))
+      return completeLogin(visit, account, methods);
+    const until = String(clock() + MFA_LIFETIME);
+    return showForm(visit, { account, until, first: methods.join(' ') }, null);
+  };
 
+  return {
+    startMfaOrComplete,
     route: loginTargetFormRoute(pages, '/login/code', async (visit) => {
       const { context, request, connection, loginTarget, form } = visit;
       const { layout } = context;
