@@ -12,7 +12,6 @@ import { createClientLogoRoute } from './consent/client-logos.ts';
 import { createConsentRoutes } from './consent/endpoint.ts';
 import type { ServerContext } from './context.ts';
 import { createDevicePages } from './device/device-pages.ts';
-import { createEncryptor } from './encryption/encryptor.ts';
 import { createBrowserCookies } from './http/browser-cookies.ts';
 import { createCsrfTokens } from './http/csrf.ts';
 import { createLanguageSwitch } from './http/language.ts';
@@ -55,7 +54,6 @@ export function createPages(
     ...shared,
     sessions: createSessions(context),
     csrfTokens: createCsrfTokens(context.options),
-    encryptor: createEncryptor(context.options.masterKey, context.options.previousMasterKeys),
     browserCookies: createBrowserCookies(issuer),
     chargeAuthorizationRequest: createRateLimitCheck(context, 'authorizations'),
     transactionQuota: context.options.rateLimits === null ? null : createTransactionQuota(context),

@@ -34,6 +34,7 @@ import type { ConnectedAccounts } from './connected-accounts/connected-accounts.
 import type { ServerContext } from './context.ts';
 import { createDeviceEndpoint } from './device/device-endpoint.ts';
 import { createDpopProofs, deriveNonceSecret } from './dpop/dpop-proofs.ts';
+import { createEncryptor } from './encryption/encryptor.ts';
 import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest, ProviderTokens } from './federation/provider-tokens.ts';
 import {
@@ -384,11 +385,13 @@ export function createServerContext(
   options: Omit<AuthorizationServerOptions, 'store'> & { readonly store: CoreStore },
   limits: LimitRegistry = createLimitRegistry(),
 ): ServerContext<ServerOptions> {
+  const validated = validateOptions(options);
   return {
-    options: validateOptions(options),
+    options: validated,
     store: completeStore(options.store),
     clock: options.clock ?? (() => Math.floor(Date.now() / 1000)),
     events: options.events ?? (() => {}),
+    encryptor: createEncryptor(validated.masterKey, validated.previousMasterKeys),
     limits,
   };
 }

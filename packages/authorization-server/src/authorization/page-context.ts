@@ -2,7 +2,6 @@
 import type { FindClient } from '../clients/find-client.ts';
 import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
-import type { Encryptor } from '../encryption/encryptor.ts';
 import type { Federation } from '../federation/federation.ts';
 import type { FederationOptions } from '../federation/provider/identity-provider.ts';
 import type { BrowserCookies } from '../http/browser-cookies.ts';
@@ -38,8 +37,6 @@ export interface PageServices<Options = unknown> extends ServerContext<PipelineO
   readonly findClient: FindClient;
   readonly sessions: Sessions;
   readonly csrfTokens: CsrfTokens;
-  /** Encrypts under the master key. */
-  readonly encryptor: Encryptor;
   /** Binds an authorization transaction to the browser that opened it. */
   readonly browserCookies: BrowserCookies;
   /** Rate limit of authorization requests and federated logins. */

@@ -2,7 +2,6 @@
 import { OAuthError, type Parameters, readParameters } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createEncryptedJson } from '../encryption/encrypted-json.ts';
-import { createEncryptor } from '../encryption/encryptor.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 
 /** @see RFC 9126 §2.2 */
@@ -37,8 +36,7 @@ interface Content {
 }
 
 /** @see RFC 9126 §2.2, §4 and §7.1: unguessable, bound to the client, short-lived and for one use */
-export function createPushedRequests({ store, clock, options }: ServerContext) {
-  const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
+export function createPushedRequests({ store, clock, options, encryptor }: ServerContext) {
   const contents = createEncryptedJson<Content>(encryptor, CONTEXT, Number.POSITIVE_INFINITY);
 
   return {

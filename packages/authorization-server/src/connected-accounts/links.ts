@@ -2,7 +2,6 @@
 import type { Scopes } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createEncryptedJson } from '../encryption/encrypted-json.ts';
-import { createEncryptor } from '../encryption/encryptor.ts';
 import type { GrantRecord } from '../store/index.ts';
 import type { UserBackend, UserBackends } from './backend.ts';
 
@@ -37,10 +36,9 @@ export const CONNECT_PATH = '/connect';
 
 /** Nothing is stored: a link is encrypted under the master key, so that no error costs a row and any process opens it. */
 export function createConnectLinks(
-  { store, clock, options }: Pick<ServerContext, 'store' | 'clock' | 'options'>,
+  { store, clock, options, encryptor }: ServerContext,
   backends: UserBackends,
 ) {
-  const encryptor = createEncryptor(options.masterKey, options.previousMasterKeys);
   const contents = createEncryptedJson<LinkContent>(encryptor, LINK_CONTEXT, MAX_LINK);
   /** Identifies the connection of a grant at a backend; empty: there has been none. */
   async function connectionOf(grantId: string, backend: string): Promise<string> {

@@ -72,8 +72,7 @@ export function createTokenVault(context: ServerContext) {
 
 /** The data keys of the store, decrypted under the master key and cached. */
 function createDataKeys(context: ServerContext) {
-  const { store, clock, events, options } = context;
-  const master = createEncryptor(options.masterKey, options.previousMasterKeys);
+  const { store, clock, events, encryptor: master } = context;
   const singleFlight = createSingleFlight<DataKeys>();
   let keys: DataKeys | null = null;
 

@@ -1,6 +1,6 @@
 /** The key ring: the current signing key and the published keys, shared by all processes of a store, with automatic rotation. */
 import { ConfigurationError, OAuthError } from '@portcullis/protocol';
-import { createEncryptor, DecryptionError, type Encryptor } from '../encryption/encryptor.ts';
+import { DecryptionError } from '../encryption/encryptor.ts';
 import type { SigningKeyRecord } from '../store/index.ts';
 import type { KeyContext } from './options.ts';
 import { KEY_REFRESH_INTERVAL, type KeyRules } from './options.ts';
@@ -23,9 +23,8 @@ export interface KeyRing {
  * @throws ConfigurationError if they are encrypted under another master key
  */
 export async function loadKeyRing(context: KeyContext): Promise<KeyRing> {
-  const { store, clock, events } = context;
+  const { store, clock, events, encryptor } = context;
   const { keys: rules } = context.options;
-  const encryptor = createEncryptor(context.options.masterKey, context.options.previousMasterKeys);
   /** By identifier: a key is decrypted once. */
   const decrypted = new Map<string, SigningKey>();
   let schedule = await load();
@@ -34,9 +33,9 @@ export async function loadKeyRing(context: KeyContext): Promise<KeyRing> {
 
   async function load(): Promise<RotationSchedule<SigningKey>> {
     let records = await store.listSigningKeys();
-    if (records.length === 0) records = await addKey(context, encryptor, [], 'key.created');
+    if (records.length === 0) records = await addKey(context, [], 'key.created');
     else if (records[0]?.algorithm !== rules.algorithm)
-      records = await addKey(context, encryptor, records, 'key.rotated');
+      records = await addKey(context, records, 'key.rotated');
     try {
       for (const record of records) decrypted.set(record.id, decryptSigningKey(record, encryptor));
     } catch (error) {
@@ -56,7 +55,7 @@ export async function loadKeyRing(context: KeyContext): Promise<KeyRing> {
       const isCurrent = records.every((record) => encryptor.isCurrentKey(record.encryptedPrivateKey));
       // A process that does not encrypt under the newest master key creates no keys.
       if (isCurrent && isDue(records, rules, clock()))
-        records = await addKey(context, encryptor, records, 'key.rotated');
+        records = await addKey(context, records, 'key.rotated');
       adopt(records);
       schedule = scheduleNow();
       await removeRetired();
@@ -112,8 +111,7 @@ export async function loadKeyRing(context: KeyContext): Promise<KeyRing> {
 
 /** Creates a key after the newest one; the first one signs at once. Another process may have been faster. */
 async function addKey(
-  { store, clock, events, options: { keys } }: KeyContext,
-  encryptor: Encryptor,
+  { store, clock, events, encryptor, options: { keys } }: KeyContext,
   known: readonly SigningKeyRecord[],
   type: 'key.created' | 'key.rotated',
 ): Promise<readonly SigningKeyRecord[]> {

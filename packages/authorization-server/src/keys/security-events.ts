@@ -1,6 +1,5 @@
 /** Signs security event tokens, and encrypts what the transmitter stores of receivers. */
 import type { ServerContext } from '../context.ts';
-import { createEncryptor } from '../encryption/encryptor.ts';
 import type { KeyRing } from './key-ring.ts';
 import { signJwt } from './signing-key.ts';
 
@@ -17,10 +16,9 @@ export interface SecurityEventKeys {
 }
 
 export function createSecurityEventKeys(
-  { options: { masterKey, previousMasterKeys } }: Pick<ServerContext, 'options'>,
+  { encryptor }: Pick<ServerContext, 'encryptor'>,
   keys: KeyRing,
 ): SecurityEventKeys {
-  const encryptor = createEncryptor(masterKey, previousMasterKeys);
   const contextOf = (context: string) => `security-event:${context}`;
   return {
     async sign(claims) {

@@ -2,8 +2,7 @@
 import type { FindClient } from '../clients/find-client.ts';
 import type { ServerContext } from '../context.ts';
 import { displayName } from '../display-name.ts';
-import { createEncryptedJson, type EncryptedJson } from '../encryption/encrypted-json.ts';
-import { createEncryptor } from '../encryption/encryptor.ts';
+import { createEncryptedJson } from '../encryption/encrypted-json.ts';
 import type { FederationOptions } from '../federation/provider/identity-provider.ts';
 import type { AuditEventRecord } from '../store/index.ts';
 import { type AccountLink, createAccountAdministration } from '../users/administer-accounts.ts';
@@ -43,15 +42,8 @@ export const NOTICE_PATH = '/notice';
 export type NoticeTokens = ReturnType<typeof createNoticeTokens>;
 
 /** The token of a notice's link: the notice itself, encrypted under a purpose of its own, so that nothing is stored. */
-export function createNoticeTokens({
-  clock,
-  options: { masterKey, previousMasterKeys },
-}: Pick<ServerContext, 'clock' | 'options'>) {
-  const encrypted: EncryptedJson<Notice> = createEncryptedJson(
-    createEncryptor(masterKey, previousMasterKeys),
-    'mail notice',
-    MAX_TOKEN_LENGTH,
-  );
+export function createNoticeTokens({ clock, encryptor }: ServerContext) {
+  const encrypted = createEncryptedJson<Notice>(encryptor, 'mail notice', MAX_TOKEN_LENGTH);
   return {
     issue: encrypted.encrypt,
     /** @returns `null`: it was not issued here, or has expired */

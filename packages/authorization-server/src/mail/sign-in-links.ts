@@ -7,7 +7,6 @@ import { readParameters } from '@portcullis/protocol';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { ServerContext } from '../context.ts';
 import { createEncryptedJson, type EncryptedJson } from '../encryption/encrypted-json.ts';
-import { createEncryptor } from '../encryption/encryptor.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
@@ -45,10 +44,7 @@ export function requesterHash(
   return hashSecret(JSON.stringify([...binding, passwordHash]));
 }
 
-export function createSignInLinks({
-  options: { masterKey, previousMasterKeys },
-}: Pick<ServerContext, 'options'>): SignInLinks {
-  const encryptor = createEncryptor(masterKey, previousMasterKeys);
+export function createSignInLinks({ encryptor }: ServerContext): SignInLinks {
   return createEncryptedJson<SignInLink>(encryptor, 'sign-in link', MAX_TOKEN_LENGTH);
 }
 

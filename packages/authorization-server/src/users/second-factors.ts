@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
-import { createEncryptor, totpSecretContext } from '../encryption/encryptor.ts';
+import { totpSecretContext } from '../encryption/encryptor.ts';
 import { hashSecret } from '../secrets.ts';
 import type { AccountRecord } from '../store/index.ts';
 import type { User } from './sessions.ts';
@@ -26,9 +26,8 @@ const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 
 export function createSecondFactors(context: ServerContext) {
-  const { store, clock } = context;
-  const { name, masterKey, previousMasterKeys } = context.options;
-  const encryptor = createEncryptor(masterKey, previousMasterKeys);
+  const { store, clock, encryptor } = context;
+  const { name } = context.options;
   const decrypt = (accountId: string, encryptedSecret: string) =>
     encryptor.decryptText(encryptedSecret, totpSecretContext(accountId));
   const setupOf = ({ email }: AccountRecord, secret: Buffer, encryptedSecret: string): TotpSetup => {
