@@ -1,15 +1,9 @@
 /** Finds the keys of issuers of assertions and logout tokens: by OpenID Connect or OAuth discovery, by the SSRF-guarded fetch, cached by this process. */
-import { createOutboundFetch } from '@portcullis/http/outbound';
-import {
-  isLoopbackHost,
-  isSecureUrl,
-  OAuthError,
-  readWebUrl,
-  serverMetadataUrls,
-} from '@portcullis/protocol';
+import { isSecureUrl, OAuthError, readWebUrl, serverMetadataUrls } from '@portcullis/protocol';
 import { type ClientKeys, createClientKeys, type FoundKeys } from '../clients/client-keys.ts';
 import { createFetchJson, type FetchJson } from '../clients/metadata-document/fetch-json.ts';
 import { FetchJsonError, type RemoteIssue } from '../clients/metadata-document/fetch-json-error.ts';
+import { createNamedFetch } from '../clients/metadata-document/outbound-settings.ts';
 import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
 import { createLimitRegistry } from '../rate-limit/limit-registry.ts';
@@ -53,13 +47,7 @@ export function createIssuerKeys({
     const known = services.get(id);
     if (known !== undefined) return known;
     const named = [issuer, ...(jwksUri === undefined ? [] : [jwksUri])].map((text) => new URL(text));
-    const fetch = createOutboundFetch({
-      allowLoopback: named.some(({ hostname }) => isLoopbackHost(hostname)),
-      allowedPrivateOrigins: named.map(({ origin }) => origin),
-      timeout: outbound.timeout,
-      maxBytes: LARGEST,
-      ...(outbound.proxy !== null && { proxy: outbound.proxy }),
-    });
+    const fetch = createNamedFetch(named, { ...outbound, maxBytes: LARGEST });
     // The issuer is configured: what it costs to ask it need not be remembered.
     const limits = createLimitRegistry();
     const fetchJson = createFetchJson('keys', { fetch, timeout: outbound.timeout, clock, limits });

@@ -1,7 +1,8 @@
 /** The transmitter of an identity provider: its configuration, the stream of this receiver, and polling. */
 import { isMembers, type JsonFields, parseStrictJson } from '@portcullis/http';
-import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
-import { isLoopbackHost, isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import type { OutboundFetch } from '@portcullis/http/outbound';
+import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
+import { createNamedFetch } from '../clients/metadata-document/outbound-settings.ts';
 import type {
   FederationContext,
   IdentityProvider,
@@ -53,16 +54,8 @@ export function createTransmitter(
 ) {
   const { clock } = context;
   const { outbound } = context.options;
-  const { origin, hostname } = new URL(issuer);
-  const fetchWithin = (timeout: number): OutboundFetch =>
-    createOutboundFetch({
-      // The operator named the transmitter.
-      allowLoopback: isLoopbackHost(hostname),
-      allowedPrivateOrigins: [origin],
-      timeout,
-      maxBytes: MAX_RESPONSE_BYTES,
-      ...(outbound.proxy !== null && { proxy: outbound.proxy }),
-    });
+  const fetchWithin = (timeout: number) =>
+    createNamedFetch([new URL(issuer)], { ...outbound, timeout, maxBytes: MAX_RESPONSE_BYTES });
   const fetch = fetchWithin(outbound.timeout);
   const fixed = fixedAccess(token);
   const access = client === null ? fixed : createClientAccess(context, identityProvider, client, fetch);

@@ -5,6 +5,7 @@ import {
   type EgressProxy,
   type OutboundFetch,
 } from '@portcullis/http/outbound';
+import { isLoopbackHost } from '@portcullis/protocol';
 import * as z from 'zod';
 import {
   callback,
@@ -94,5 +95,19 @@ export function createOutbound(
     proxy,
     loopback: allowLoopback,
     timeout,
+  });
+}
+
+/** A fetch of hosts that the operator named: wherever they resolve to. @param maxBytes of the largest response */
+export function createNamedFetch(
+  named: readonly URL[],
+  { timeout, proxy, maxBytes }: Pick<Outbound, 'timeout' | 'proxy'> & { readonly maxBytes: number },
+): OutboundFetch {
+  return createOutboundFetch({
+    allowLoopback: named.some(({ hostname }) => isLoopbackHost(hostname)),
+    allowedPrivateOrigins: named.map(({ origin }) => origin),
+    timeout,
+    maxBytes,
+    ...(proxy !== null && { proxy }),
   });
 }

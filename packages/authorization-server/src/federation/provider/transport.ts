@@ -1,7 +1,8 @@
 /** What all requests to an identity provider share: SSRF-guarded fetch, client authentication, discovery and a concurrency limit. */
-import { createOutboundFetch, type OutboundFetch } from '@portcullis/http/outbound';
-import { beforeAbort, isLoopbackHost } from '@portcullis/protocol';
+import type { OutboundFetch } from '@portcullis/http/outbound';
+import { beforeAbort } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
+import { createNamedFetch } from '../../clients/metadata-document/outbound-settings.ts';
 import { providerClientAuthentications } from './client-authentication.ts';
 import { createProviderDiscovery, type ServerKind } from './discovery.ts';
 import { checkAvailable, IdentityProviderError, toIdentityProviderError } from './error.ts';
@@ -118,16 +119,12 @@ function createProviderFetch(
       ? [provider.issuer]
       : [provider.issuer, ...Object.values(provider.endpoints).filter((url) => url !== undefined)];
   const urls = named.flatMap((text) => URL.parse(text) ?? []);
-  const guarded = createOutboundFetch({
-    allowLoopback: urls.some(({ hostname }) => isLoopbackHost(hostname)),
-    allowedPrivateOrigins: urls.map(({ origin }) => origin),
+  const guarded = createNamedFetch(urls, {
     timeout: outbound.timeout,
-    ...(proxy !== null && {
-      proxy: {
-        ...proxy,
-        mayResolve: (host: string) => discovered.has(host) || proxy.mayResolve?.(host) === true,
-      },
-    }),
+    proxy: proxy && {
+      ...proxy,
+      mayResolve: (host) => discovered.has(host) || proxy.mayResolve?.(host) === true,
+    },
     maxBytes: MAX_RESPONSE_BYTES,
   });
   return async (input, init) => {
