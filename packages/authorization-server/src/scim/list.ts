@@ -37,22 +37,23 @@ export async function listResources(
   type: ResourceType,
   request: ListRequest,
 ): Promise<ListedResources> {
-  const plan = planFilter(request.filter === null ? null : parseFilter(request.filter, type), type);
+  const filter = request.filter === null ? null : parseFilter(request.filter, type);
   // Values less than 1 and 0 mean those. @see RFC 7644 §3.4.2.4
   const skip = Math.max(request.startIndex ?? 1, 1) - 1;
   const count = Math.min(Math.max(request.count ?? DEFAULT_RESULTS, 0), MAX_RESULTS);
   const after = readCursor(request.cursor);
+  const { candidates, rest } = planFilter(filter, type);
   const list = (page: { readonly after: string; readonly skip: number; readonly limit: number }) =>
-    plan.id === null
-      ? store.listProvisioned(identityProvider.id, type.kind, plan.filter, page)
-      : findOne(store.findProvisioned(identityProvider.id, type.kind, plan.id), page);
-  if (plan.rest === null && plan.id === null) {
-    const totalResults = await store.countProvisioned(identityProvider.id, type.kind, plan.filter);
+    candidates.by === 'id'
+      ? findOne(store.findProvisioned(identityProvider.id, type.kind, candidates.id), page)
+      : store.listProvisioned(identityProvider.id, type.kind, candidates, page);
+  if (rest === null && candidates.by !== 'id') {
+    const totalResults = await store.countProvisioned(identityProvider.id, type.kind, candidates);
     const skipped = request.cursor === null ? skip : 0;
     const resources = count === 0 ? [] : await list({ after, skip: skipped, limit: count });
     return { resources, totalResults, nextCursor: cursorAfter(request, resources, count) };
   }
-  const found = await evaluate(list, plan.rest, type);
+  const found = await evaluate(list, rest, type);
   const from = request.cursor === null ? skip : found.filter(({ id }) => id <= after).length;
   const resources = found.slice(from, from + count);
   return {
@@ -110,34 +111,32 @@ function cursorAfter(
 
 /** How a filter is found: by an index, and what is left to evaluate. */
 interface Plan {
-  readonly filter: ProvisionedFilter;
-  /** The identifier of the only candidate. */
-  readonly id: string | null;
+  readonly candidates: Candidates;
   readonly rest: Filter | null;
 }
 
-const ALL: ProvisionedFilter = { by: 'all' };
+/** By identifier: at most one. */
+type Candidates = ProvisionedFilter | { readonly by: 'id'; readonly id: string };
 
 /** Of the terms that `and` combines, one is looked up. Members first: they cannot be evaluated. */
 function planFilter(filter: Filter | null, type: ResourceType): Plan {
-  if (filter === null) return { filter: ALL, id: null, rest: null };
+  if (filter === null) return { candidates: { by: 'all' }, rest: null };
   const terms = filter.op === 'and' ? filter.filters : [filter];
   const lookups = terms.flatMap((term) => {
     const found = findLookup(term, type);
     return found === null ? [] : [{ term, ...found }];
   });
   const [best] = lookups.toSorted((one, other) => one.rank - other.rank);
-  if (best === undefined) return { filter: ALL, id: null, rest: filter };
+  if (best === undefined) return { candidates: { by: 'all' }, rest: filter };
   const others = best.isExact ? terms.filter((term) => term !== best.term) : terms;
   const [first] = others;
   const rest =
     first === undefined ? null : others.length === 1 ? first : ({ op: 'and', filters: others } as const);
-  return { filter: best.filter, id: best.id, rest };
+  return { candidates: best.candidates, rest };
 }
 
 interface Lookup {
-  readonly filter: ProvisionedFilter;
-  readonly id: string | null;
+  readonly candidates: Candidates;
   /** Whether it finds exactly what meets the term. */
   readonly isExact: boolean;
   /** The lower, the fewer candidates. */
@@ -160,11 +159,11 @@ function findLookup(term: Filter, type: ResourceType): Lookup | null {
   if (term.op !== 'eq') return null;
   const name = attributeName(term, type);
   if (name === 'active' && typeof term.value === 'boolean')
-    return { filter: { by: 'active', isActive: term.value }, id: null, isExact: true, rank: 6 };
+    return { candidates: { by: 'active', isActive: term.value }, isExact: true, rank: 6 };
   if (typeof term.value !== 'string' || term.path.isForeign) return null;
   const sub = term.path.subName?.toLowerCase() ?? null;
   if (term.path.name.toLowerCase() === 'id' && sub === null)
-    return { filter: ALL, id: term.value, isExact: true, rank: 1 };
+    return { candidates: { by: 'id', id: term.value }, isExact: true, rank: 1 };
   return name === null ? null : findKey(name, sub, term.value);
 }
 
@@ -180,7 +179,7 @@ function findChange({ path, value }: Comparison): Lookup | null {
   const isChange = path.name.toLowerCase() === 'meta' && path.subName?.toLowerCase() === 'lastmodified';
   const at = isChange && typeof value === 'string' ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(at)) return null;
-  return { filter: { by: 'change', since: Math.floor(at / 1000) }, id: null, isExact: false, rank: 7 };
+  return { candidates: { by: 'change', since: Math.floor(at / 1000) }, isExact: false, rank: 7 };
 }
 
 const RANKS: Readonly<Record<ProvisionedKey['attribute'], number>> = {
@@ -197,5 +196,5 @@ function findKey(name: string, sub: string | null, value: string): Lookup | null
   const attribute = name as ProvisionedKey['attribute'];
   const isExactCase = attribute === 'externalId' || attribute === 'members';
   const key = { attribute, value: isExactCase ? value : foldCase(value) };
-  return { filter: { by: 'key', key }, id: null, isExact: true, rank: RANKS[attribute] };
+  return { candidates: { by: 'key', key }, isExact: true, rank: RANKS[attribute] };
 }
