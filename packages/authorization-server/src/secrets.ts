@@ -16,17 +16,12 @@ export function newIdentifier(
   prefix: 'user' | 'client' | 'invite' | 'grant' | 'key' | 'flow' | 'token' | 'scim',
 ): string {
   return IN_ORDER.has(prefix)
-    ? `${prefix}_${currentTimePrefix()}${randomText(12)}`
+    ? `${prefix}_${sortableTime(Date.now())}${randomText(12)}`
     : `${prefix}_${randomText(16)}`;
 }
 
 /** Stored in large numbers: these start with the time, so that inserts are in index order. */
 const IN_ORDER: ReadonlySet<string> = new Set(['client', 'invite', 'grant', 'flow', 'scim']);
-
-/** The current time as sortable text. */
-function currentTimePrefix(): string {
-  return sortableTime(Date.now());
-}
 
 const TIME_LENGTH = 9;
 /** The last time formatted: many identifiers share one millisecond, and formatting costs as much as the rest. */
@@ -40,7 +35,7 @@ export function sortableTime(at: number): string {
 
 /** A new secret of 256 bits that rows are found by: it begins with its time of creation. @see lookupKeyOf */
 export function newSortableSecret(): string {
-  return `${currentTimePrefix()}${randomText(32)}`;
+  return `${sortableTime(Date.now())}${randomText(32)}`;
 }
 
 /** What is stored of a sortable secret: its time, then the hash of the whole, so that inserts are in index order. */
@@ -48,17 +43,12 @@ export function lookupKeyOf(ticket: string): string {
   return `${ticket.slice(0, TIME_LENGTH)}${hashSecret(ticket)}`;
 }
 
-/** Base64url of random bytes, to make a name unique within its millisecond. */
-export function newSuffix(bytes: number): string {
-  return randomText(bytes);
-}
-
 /** A pool of random bytes: fetching a few at a time costs twenty times as much. */
 const stock = Buffer.alloc(4096);
 let next = stock.length;
 
 /** Base64url of random bytes, which are erased from the pool. */
-function randomText(size: number): string {
+export function randomText(size: number): string {
   if (next + size > stock.length) {
     randomFillSync(stock);
     next = 0;

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
 import { fixedRateLimits } from '../rate-limit/policies.ts';
-import { newSuffix, sortableTime } from '../secrets.ts';
+import { randomText, sortableTime } from '../secrets.ts';
 import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 import type { AuditLevel, AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './events.ts';
 
@@ -210,7 +210,7 @@ function shorten<T extends object>(event: T): T {
 }
 
 /** Distinguishes processes: 24 random bits, beside a counter with a random start. */
-const PROCESS = newSuffix(3);
+const PROCESS = randomText(3);
 
 /** Time, then a counter, then the process: ids sort by time, and those of one process in the order of their events. */
 function newId(at: number): string {

@@ -1,6 +1,7 @@
 /** Groups many permissions by what they allow, with one switch for each group. Pure. */
 import { intersectScopes, missingScopes, type Scopes } from '@portcullis/protocol';
 import type { ScopeAccess } from '../ui/marks.ts';
+import { isDestructive } from './scope-access.ts';
 
 /** From this number of permissions on, they are grouped. */
 const GROUPED_FROM = 6;
@@ -43,7 +44,7 @@ export function groupPermissions<Permission extends Groupable>(
 /** A permission of an unknown kind may change something. */
 function groupOf(access: ScopeAccess | 'other'): PermissionGroup {
   if (access === 'read') return 'read';
-  return access === 'delete' || access === 'administer' ? 'destroy' : 'change';
+  return isDestructive(access) ? 'destroy' : 'change';
 }
 
 /** The switches of a form that are on. */

@@ -1,41 +1,18 @@
 /** What scopes allow: as the operator marked them, or as their names suggest. Pure. */
 import { impliedScopes } from '@portcullis/protocol';
 import type { ResourceDefinition } from '../resources/options.ts';
-import type { ScopeAccess } from '../ui/marks.ts';
+import { SCOPE_ACCESS, type ScopeAccess } from '../ui/marks.ts';
 
 /** The first that matches counts: what is `readonly` by name, then from the greatest risk to the least. */
-const WORDS: readonly (readonly [ScopeAccess, ReadonlySet<string>])[] = [
-  ['read', new Set(['readonly'])],
-  [
-    'administer',
-    new Set(['admin', 'administer', 'administration', 'manage', 'owner', 'impersonate', 'root']),
-  ],
-  ['delete', new Set(['delete', 'remove', 'destroy', 'purge', 'erase', 'wipe', 'drop', 'trash'])],
+const WORDS: readonly (readonly [ScopeAccess, string])[] = [
+  ['read', 'readonly'],
+  ['administer', 'admin administer administration manage owner impersonate root'],
+  ['delete', 'delete remove destroy purge erase wipe drop trash'],
   [
     'write',
-    new Set(
-      'write add append change create draw edit import modify post publish put save send share submit update upload'.split(
-        ' ',
-      ),
-    ),
+    'write add append change create draw edit import modify post publish put save send share submit update upload',
   ],
-  [
-    'read',
-    new Set([
-      'read',
-      'list',
-      'view',
-      'see',
-      'get',
-      'search',
-      'find',
-      'export',
-      'download',
-      'openid',
-      'profile',
-      'email',
-    ]),
-  ],
+  ['read', 'read list view see get search find export download openid profile email'],
 ];
 
 export interface DescribedAccess {
@@ -52,8 +29,7 @@ export function describeAccess(
 ): DescribedAccess {
   const scopes = [scope, ...impliedScopes([scope], hierarchy)];
   const kinds = scopes.map((one) => (Object.hasOwn(marked, one) ? marked[one] : accessByName(one)));
-  const access =
-    (['administer', 'delete', 'write', 'read'] as const).find((kind) => kinds.includes(kind)) ?? 'other';
+  const access = SCOPE_ACCESS.findLast((kind) => kinds.includes(kind)) ?? 'other';
   return { access, isOffByDefault: isDestructive(access) };
 }
 
@@ -65,5 +41,5 @@ export function isDestructive(access: ScopeAccess | 'other'): boolean {
 /** The words of `notes:read`, `drive.readonly` and `deleteNotes`. */
 function accessByName(scope: string): ScopeAccess | undefined {
   const words = (scope.match(/[A-Z]?[a-z]+|[A-Z]+/g) ?? []).map((word) => word.toLowerCase());
-  return WORDS.find(([, known]) => words.some((word) => known.has(word)))?.[0];
+  return WORDS.find(([, known]) => known.split(' ').some((one) => words.includes(one)))?.[0];
 }

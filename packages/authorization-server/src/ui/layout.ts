@@ -28,10 +28,7 @@ export interface Layout {
 }
 
 /** What is the same in all languages. */
-export type LayoutOptions = Pick<
-  Layout,
-  'serverName' | 'stylesheet' | 'script' | 'logo' | 'favicon' | 'links' | 'approvals'
->;
+export type LayoutOptions = Omit<Layout, 'language' | 'text' | 'say' | 'others'>;
 
 export function createLayout(
   mounting: LayoutOptions,

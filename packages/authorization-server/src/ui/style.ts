@@ -105,28 +105,17 @@ bdi, code { hyphens: none; }
 .head { gap: 8px; }
 .fact { font-size: 14px; color: var(--quiet); }
 .fact code { color: var(--ink); }
-.note {
-  padding: 8px 16px;
-  border-radius: 8px;
-  background: var(--warn);
-  color: var(--warn-ink);
-  font-size: 14px;
-}
+.note, .done { padding: 8px 16px; border-radius: 8px; font-size: 14px; }
+.note { background: var(--warn); color: var(--warn-ink); }
 .note code { color: inherit; }
-.done {
-  padding: 8px 16px;
-  border-radius: 8px;
-  background: var(--good);
-  color: var(--good-ink);
-  font-size: 14px;
-}
+.done { background: var(--good); color: var(--good-ink); }
 
 .tabs { display: flex; flex-wrap: wrap; column-gap: clamp(12px, 4vw, 24px); font-weight: 600; border-bottom: 1px solid var(--edge); }
 .tabs a { display: inline-block; padding: 8px 0; white-space: nowrap; text-decoration: none; color: var(--quiet); }
 .tabs a[aria-current] { color: var(--ink); box-shadow: 0 2px 0 var(--accent); }
 .panel { display: grid; gap: 12px; padding: 16px; border: 1px solid var(--edge); border-radius: 12px; }
-.panel > .button, .primary .button { justify-self: start; width: auto; padding: 8px 16px; }
-.panel form .button { width: auto; padding: 8px 16px; }
+:is(.panel, .primary, .opened, .search, .beside, .installs) .button { width: auto; padding: 8px 16px; }
+.panel > .button, .primary .button, .opened .button { justify-self: start; }
 .destructive { border-color: var(--bad); }
 .lesser { display: flex; flex-wrap: wrap; gap: 8px 24px; }
 
@@ -138,7 +127,7 @@ img.monogram { border-radius: 8px; object-fit: contain; }
 .apps > li { border-bottom: 1px solid var(--edge); }
 .apps > li:last-child { border-bottom: 0; }
 .app > summary { display: flex; gap: 12px; align-items: center; padding: 12px 0; cursor: pointer; list-style: none; border-radius: 8px; }
-.app > summary::-webkit-details-marker { display: none; }
+:is(.app, .group, .about) summary::-webkit-details-marker { display: none; }
 .app > summary > span { flex: 1; min-width: 0; display: grid; }
 .app > summary::after { content: ""; flex: none; width: 8px; height: 8px; margin-inline-end: 4px; border: solid var(--quiet); border-width: 0 2px 2px 0; transform: rotate(45deg); transition: transform 120ms; }
 .app[open] > summary::after { transform: rotate(225deg); }
@@ -148,7 +137,6 @@ img.monogram { border-radius: 8px; object-fit: contain; }
 .app .app > summary { padding: 8px 0; }
 .app .app .opened { margin-inline-start: 36px; }
 .opened { display: grid; gap: 12px; }
-.opened .button { justify-self: start; width: auto; padding: 8px 16px; }
 .permissions { padding-inline-start: 20px; }
 .given { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
 pre.given { margin: 0; padding: 8px 12px; border-radius: 8px; background: var(--plain); overflow: hidden; }
@@ -163,7 +151,6 @@ summary .given { white-space: normal; }
 .host > summary .name { flex: 1; }
 .steps { padding-bottom: 16px; }
 .search { display: flex; gap: 8px; }
-.search .button { width: auto; padding: 8px 16px; }
 .search input { flex: 1; min-width: 0; }
 .reveal { display: flex; gap: 8px; align-items: center; min-height: 24px; font-weight: 400; cursor: pointer; }
 .rows, .plain { display: grid; gap: 16px; list-style: none; }
@@ -172,14 +159,13 @@ summary .given { white-space: normal; }
 .plain { gap: 8px; }
 .row { display: grid; gap: 16px; }
 .cards > .row { padding: 16px; border: 1px solid var(--edge); border-radius: 12px; }
-body.wide .primary .button { width: auto; padding: 8px 16px; }
 .name { font-size: 16px; color: var(--ink); }
 .beside { display: flex; gap: 16px; align-items: center; justify-content: space-between; }
 .beside form { flex: none; }
 /* A row whose text would become a column goes above its button. */
 li.beside { flex-wrap: wrap; gap: 8px 16px; }
 li.beside > div { flex: 1 1 200px; }
-.beside .button { width: auto; padding: 8px 16px; white-space: nowrap; }
+.beside .button { white-space: nowrap; }
 .rows + .button, .rows + form { margin-top: 8px; }
 
 .powers { display: grid; gap: 8px; list-style: none; }
@@ -201,7 +187,6 @@ h2 + .powers { margin-top: 8px; }
 .group > input[role=switch] { position: absolute; top: 12px; inset-inline-end: 12px; }
 .group summary { display: grid; grid-template-columns: 20px minmax(0, 1fr); gap: 0 8px; padding: 12px; border-radius: 12px; cursor: pointer; list-style: none; }
 .group > input + details > summary .title { padding-inline-end: 56px; }
-.group summary::-webkit-details-marker { display: none; }
 .group summary svg { margin-top: 2px; color: var(--accent); }
 .group.read summary svg { color: var(--quiet); }
 .group.destroy :is(summary svg, strong, .alert) { color: var(--bad); }
@@ -215,7 +200,6 @@ h2 + .powers { margin-top: 8px; }
 .group:has(> input:not(:checked)) .power { pointer-events: none; }
 .group:has(> input:not(:checked)) .power input { display: none; }
 .about summary { display: inline-block; cursor: pointer; list-style: none; border-radius: 4px; }
-.about summary::-webkit-details-marker { display: none; }
 .about summary::after { margin-inline-start: 4px; vertical-align: 2px; border-width: 0 1.5px 1.5px 0; }
 .about[open] summary::after { transform: rotate(225deg); vertical-align: -2px; }
 .about .head { margin-top: 8px; padding: 8px 12px; border-radius: 8px; background: var(--plain); }
@@ -225,7 +209,7 @@ h2 + .powers { margin-top: 8px; }
 @keyframes draw { from { stroke-dashoffset: 1; } }
 .actor { display: flex; gap: 8px; align-items: center; font-size: 14px; font-weight: 600; color: var(--quiet); }
 .installs { display: flex; flex-wrap: wrap; gap: 8px; }
-.installs .button { gap: 8px; width: auto; padding: 8px 16px; }
+.installs .button { gap: 8px; }
 .app > summary > .host-marks { flex: none; display: flex; gap: 8px; color: var(--quiet); }
 .caution { display: flex; gap: 8px; }
 .caution svg { margin-top: 2px; color: var(--warn-ink); }
