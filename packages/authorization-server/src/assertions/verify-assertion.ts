@@ -2,12 +2,12 @@
 import { ID_JAG_TYPE, OAuthError } from '@portcullis/protocol';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import { KEY_FETCH_PAUSE } from '../clients/client-keys.ts';
-import { clientAssertionAlgorithms } from '../clients/read-client-credentials.ts';
-import { typeOf, verifyJwt } from '../clients/verify-jwt.ts';
+import { typeOf } from '../clients/verify-jwt.ts';
 import type { ServerContext } from '../context.ts';
 import { ISSUER_CLOCK_TOLERANCE, invalidAssertion } from './assertion-error.ts';
 import type { TrustedIssuer } from './assertion-issuers.ts';
 import type { FindIssuerKeys } from './issuer-keys.ts';
+import { verifyIssuedJwt } from './verify-issued-jwt.ts';
 
 /** An assertion with a valid signature, audience and lifetime, and the entries of its issuer for its type. */
 export interface VerifiedAssertion {
@@ -56,19 +56,16 @@ export function createVerifyAssertion(
   ): Promise<VerifiedAssertion['claims']> {
     const startedAt = clock();
     let fetchedAt = startedAt;
-    const find = async (wanted: 'any' | 'newest') => {
-      const keys = await findKeys(issuer, wanted);
+    const find: FindIssuerKeys = async (...wanted) => {
+      const keys = await findKeys(...wanted);
       fetchedAt = keys.fetchedAt ?? startedAt;
       return keys;
     };
     try {
-      const { payload } = await verifyJwt(assertion, find, true, {
-        algorithms: [...clientAssertionAlgorithms],
-        issuer: issuer.issuer,
+      const { payload } = await verifyIssuedJwt(assertion, issuer, find, clock(), {
         audience: audiences[use],
         requiredClaims: ['exp', 'sub'],
         clockTolerance: ISSUER_CLOCK_TOLERANCE,
-        currentDate: new Date(clock() * 1000),
       });
       return payload as VerifiedAssertion['claims'];
     } catch (error) {

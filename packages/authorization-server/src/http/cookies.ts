@@ -40,7 +40,8 @@ export function defineCookie(
   const isSecure = name.startsWith('__Host-');
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
-    read: ({ headers }) => valuesIn(headers.get('cookie') ?? '', (key) => key === name, format)[0] ?? null,
+    read: ({ headers }) =>
+      cookieValues(headers.get('cookie') ?? '', (key) => key === name, format)[0] ?? null,
     write: (value, maxAge) => `${name}=${value}; Max-Age=${maxAge}; ${attributes}`,
     clear: () => `${name}=; Max-Age=0; ${attributes}`,
   };
@@ -57,10 +58,16 @@ export function defineCookieReader(
   purpose: string,
 ): (request: HttpRequest) => readonly string[] {
   const beginning = nameOf(issuer, purpose);
-  return ({ headers }) => valuesIn(headers.get('cookie') ?? '', (key) => key.startsWith(beginning), SECRET);
+  return ({ headers }) =>
+    cookieValues(headers.get('cookie') ?? '', (key) => key.startsWith(beginning), SECRET);
 }
 
-function valuesIn(header: string, isWanted: (name: string) => boolean, format: RegExp): readonly string[] {
+/** The values of this format in a `Cookie` header, in its order. */
+export function cookieValues(
+  header: string,
+  isWanted: (name: string) => boolean,
+  format: RegExp,
+): readonly string[] {
   const values: string[] = [];
   for (const part of header.split(';')) {
     const pair = part.trim();

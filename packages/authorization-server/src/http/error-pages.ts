@@ -8,7 +8,6 @@ import { type ErrorPage, errorPageContent } from '../ui/error-pages.ts';
 import type { Layout } from '../ui/layout.ts';
 import { type MessagePage, messagePage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
-import { ClientDocumentError } from './client-document-error.ts';
 import { RejectedClientRequest } from './rejected-client-request.ts';
 
 /** What the page shows besides its text. */
@@ -71,29 +70,19 @@ export function createPageErrors({ events }: Pick<ServerContext, 'events'>, layo
     return show(errorPage, reference, errorPageContent(errorPage).status, details);
   };
 
-  const showUnreachable = (
-    reference: string,
-    { host, description, status, retryAfter }: ClientDocumentError,
-  ) =>
-    show('app-not-found', reference, status === 401 ? 400 : status, {
-      values: { host },
-      forDevelopers: description,
-      ...(retryAfter !== undefined && { retryAfter }),
-    });
-
   const showOAuthError = (endpoint: string, error: OAuthError) => {
     const reference = newReference();
     const reason = error.reason ?? error.description;
-    const facts = error instanceof RejectedClientRequest ? error.facts : {};
+    const { facts, documentHost: host } = error instanceof RejectedClientRequest ? error.explanation : {};
     events({ type: 'request.rejected', endpoint, error: error.code, reason, reference, ...facts });
-    if (error instanceof ClientDocumentError) return showUnreachable(reference, error);
-    if (error.status >= 500 || error.retryAfter !== undefined) {
-      return show('busy', reference, error.status, { retryAfter: error.retryAfter ?? 5 });
-    }
     // A 401 would have to carry a challenge, and a browser would ask for a password.
     const status = error.status === 401 ? 400 : error.status;
-    const errorPage = error.code === 'invalid_client' ? 'unknown-app' : 'bad-request';
-    return show(errorPage, reference, status, { forDevelopers: error.description });
+    const { description: forDevelopers, retryAfter } = error;
+    const details = { forDevelopers, ...(retryAfter !== undefined && { retryAfter }) };
+    if (host !== undefined) return show('app-not-found', reference, status, { ...details, values: { host } });
+    if (status >= 500 || retryAfter !== undefined)
+      return show('busy', reference, status, { retryAfter: retryAfter ?? 5 });
+    return show(error.code === 'invalid_client' ? 'unknown-app' : 'bad-request', reference, status, details);
   };
 
   const fail = (endpoint: string, error: unknown) => {

@@ -5,6 +5,7 @@ import type { ServerContext } from '../context.ts';
 import { messagePage } from '../ui/message-page.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
 import { type Language, preferredLanguage, readLanguage, requestedLanguage } from '../ui/texts/languages.ts';
+import { cookieValues } from './cookies.ts';
 import type { PageRouterOf } from './page-route.ts';
 import type { Route } from './router.ts';
 
@@ -26,12 +27,7 @@ export function languageOf(request: HttpRequest): Language {
 function chosenLanguage({ headers }: HttpRequest): Language | null {
   const sent = headers.get('cookie') ?? '';
   if (!sent.includes(COOKIE)) return null;
-  return readLanguage(
-    sent
-      .split(';')
-      .map((pair) => pair.trim().split('='))
-      .find(([name]) => name === COOKIE)?.[1],
-  );
+  return readLanguage(cookieValues(sent, (name) => name === COOKIE, /./)[0]);
 }
 
 function uiLocaleOf(request: HttpRequest): Language | null {

@@ -1,7 +1,7 @@
 /** Resolves clients by their Client ID Metadata Document: from the cached copy or by a fetch, as a single flight. */
 import { hash } from 'node:crypto';
 import { type ClientMetadata, createLruCache, OAuthError } from '@portcullis/protocol';
-import { ClientDocumentError } from '../../http/client-document-error.ts';
+import { RejectedClientRequest } from '../../http/rejected-client-request.ts';
 import { createSingleFlight } from '../../single-flight.ts';
 import type { ClientMetadataDocumentRecord } from '../../store/index.ts';
 import { type ResolvedClient, UNREGISTERED } from '../client.ts';
@@ -203,21 +203,19 @@ function toOAuthError(error: unknown, url: string): OAuthError {
  * its own network is down depends on no host.
  * @param cause every issue but `budget`
  */
-function toClientDocumentError(url: string, cause: FetchJsonError): ClientDocumentError {
+function toClientDocumentError(url: string, cause: FetchJsonError): RejectedClientRequest {
   const { host } = new URL(url);
-  const reason = `client document: ${cause.reason}`;
+  const details = { documentHost: host, reason: `client document: ${cause.reason}` };
   if (cause.issue === 'egress') {
-    return new ClientDocumentError(
-      host,
+    return new RejectedClientRequest(
       'temporarily_unavailable',
       `This server has no network connection to ${host} at present. Try again later.`,
-      { reason, retryAfter: cause.retryAfter },
+      { ...details, retryAfter: cause.retryAfter },
     );
   }
-  return new ClientDocumentError(
-    host,
+  return new RejectedClientRequest(
     'invalid_client',
     `This server found no client metadata document at the client_id: ${host} must respond to it within seconds, with status 200, as application/json, and with the client_id as its client_id.`,
-    { reason },
+    details,
   );
 }
