@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 import { issuerOf } from './with-store.ts';
 
 type Origin = keyof Group['origins'];
@@ -17,12 +17,13 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
 };
 
 export function defineGroups(program: Command, processContext: ProcessContext): void {
-  const about = {
-    name: 'groups',
-    summary: 'list the groups that users are in, or the members of one',
-    more: 'Local accounts have the groups of `users describe`, others those of their last sign-in at the identity provider and those that it provisions by SCIM. `access --group` shows what a group may call.',
-  };
-  addStoreCommand(program, processContext, about, list)
+  const define = storeCommands(program, processContext, (task: StoreTask<object>) => task);
+  define(
+    'groups',
+    'list the groups that users are in, or the members of one',
+    list,
+    'Local accounts have the groups of `users describe`, others those of their last sign-in at the identity provider and those that it provisions by SCIM. `access --group` shows what a group may call.',
+  )
     .argument('[group]', 'group whose members are listed')
     .option('--json', 'as JSON');
 }

@@ -5,16 +5,17 @@ import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import type { Settings } from '../settings/schema.ts';
 import { cleanLine } from '../terminal/clean.ts';
-import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 
 type Described = ReturnType<typeof describeProviderStatus>;
 
 export function defineIdentityProviders(program: Command, processContext: ProcessContext): void {
-  const about = {
-    name: 'identity-providers',
-    summary: 'read the metadata and keys of each identity provider, and when users last signed in there',
-  };
-  addStoreCommand(program, processContext, about, show).option('--json', 'as JSON');
+  const define = storeCommands(program, processContext, (task: StoreTask<object>) => task);
+  define(
+    'identity-providers',
+    'read the metadata and keys of each identity provider, and when users last signed in there',
+    show,
+  ).option('--json', 'as JSON');
 }
 
 async function show({ settings, store }: StoreTask<object>): Promise<Output> {

@@ -4,14 +4,14 @@ import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { deliveryState } from './delivery-state.ts';
 import { findInstallation } from './installation.ts';
-import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 import { addSubcommand } from './subcommand.ts';
 import { issuerOf } from './with-store.ts';
 
 export function defineMail(program: Command, processContext: ProcessContext): void {
   const group = program.command('mail').summary('show whether mail is sent, and send a test');
-  const status = { name: 'status', summary: 'show when mail was sent, or why it is not' };
-  addStoreCommand(group, processContext, status, show).option('--json', 'as JSON');
+  const define = storeCommands(group, processContext, (task: StoreTask<object>) => task);
+  define('status', 'show when mail was sent, or why it is not', show).option('--json', 'as JSON');
   addSubcommand(group, 'test', 'send a test mail', 'What the mail server responds is the result.')
     .argument('<email>', 'address that it is sent to')
     .action((email: string, flags: object) => sendTest(email, flags, processContext));

@@ -7,18 +7,15 @@ import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine, escapeUnits } from '../terminal/clean.ts';
 import { createTerminal, type Styles } from '../terminal/terminal.ts';
 import { timeOf } from '../terminal/times.ts';
-import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 import type { Tools } from './with-store.ts';
 
 /** More tools than one review displays. */
 const MAX_PENDING = 1000;
 
 export function defineServerReview(group: Command, processContext: ProcessContext): void {
-  const review = {
-    name: 'review',
-    summary: 'show new and changed tools, which stay hidden until they are approved',
-  };
-  addStoreCommand(group, processContext, review, showPending)
+  const define = storeCommands(group, processContext, (task: StoreTask<Flags>) => task);
+  define('review', 'show new and changed tools, which stay hidden until they are approved', showPending)
     .argument('[path]', 'path of a server')
     .option('--json', 'as JSON');
   const decisions = [
@@ -26,7 +23,7 @@ export function defineServerReview(group: Command, processContext: ProcessContex
     ['reject', 'reject definitions of tools; what was approved before stays'],
   ] as const;
   for (const [name, summary] of decisions)
-    addStoreCommand(group, processContext, { name, summary }, (task: StoreTask<Flags>) => decide(name, task))
+    define(name, summary, (task) => decide(name, task))
       .argument('<path>', 'path of the server')
       .argument('[tools...]', 'names of tools')
       .option('--all', 'all tools that wait');
@@ -36,7 +33,7 @@ interface Flags {
   readonly all?: true;
 }
 
-async function showPending({ processContext, args: [path], ...tools }: StoreTask<object>): Promise<Output> {
+async function showPending({ processContext, args: [path], ...tools }: StoreTask<Flags>): Promise<Output> {
   const pending = await findPending(tools, path);
   const { styles } = createTerminal(processContext.streams, processContext.environment);
   const shown = pending.map((pin) => {

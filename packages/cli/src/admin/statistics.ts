@@ -12,7 +12,7 @@ import { type Command, Option } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
-import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 
 /** The last hour, day, week or month: milliseconds, and its steps. */
 const TIMES = {
@@ -24,14 +24,14 @@ const TIMES = {
 
 type Over = keyof typeof TIMES;
 
+type Task = StoreTask<{ readonly over: Over }>;
+
 export function defineStatistics(program: Command, processContext: ProcessContext): void {
-  const about = {
-    name: 'statistics',
-    summary: 'count sign-ins, tokens, calls and refusals over time',
-    more: 'In UTC. Hours that no server has counted yet are counted first, and saved.',
-    settings: ['config', 'database'],
-  } as const;
-  addStatisticsOptions(addStoreCommand(program, processContext, about, show));
+  const define = storeCommands(program, processContext, (task: Task) => task, ['config', 'database']);
+  const more = 'In UTC. Hours that no server has counted yet are counted first, and saved.';
+  addStatisticsOptions(
+    define('statistics', 'count sign-ins, tokens, calls and refusals over time', show, more),
+  );
 }
 
 export function addStatisticsOptions(command: Command): void {
@@ -44,7 +44,7 @@ export function addStatisticsOptions(command: Command): void {
     .option('--json', 'as JSON');
 }
 
-async function show({ store, flags }: StoreTask<{ readonly over: Over }>): Promise<Output> {
+async function show({ store, flags }: Task): Promise<Output> {
   const time = timeOf(flags.over);
   await countMissing(store, Date.now, timeOfStatistics(time).begin);
   const statistics = createStatistics(store, Date.now);

@@ -18,35 +18,11 @@ export interface StoreTask<Flags> extends Tools {
 /** Text, or with `--json` the value in its place. */
 export type Output = string | { readonly json: unknown; readonly text: string };
 
-interface AboutCommand {
-  readonly name: string;
-  readonly summary: string;
-  /** Further sentences for its help. */
-  readonly more?: string | undefined;
-  readonly settings?: readonly SettingName[] | undefined;
-}
-
-export function addStoreCommand<Flags extends object>(
-  group: Command,
-  processContext: ProcessContext,
-  { name, summary, more, settings: options }: AboutCommand,
-  run: (task: StoreTask<Flags>) => Promise<Output>,
-): Command {
-  const command = addSubcommand(group, name, summary, more, options);
-  return command.action(async () => {
-    const flags: Flags & { readonly json?: true } = command.opts();
-    const installation = await findInstallation(flags, processContext);
-    const { settings } = installation;
-    const output = await withStore(installation, (tools) =>
-      run({ ...tools, settings, flags, args: command.args, processContext }),
-    );
-    processContext.write(formatOutput(output, flags));
-  });
-}
-
 /**
- * The same for several commands of a group.
+ * Commands of a group.
  * @param prepare completes what their tasks work with
+ * @param settings of the commands; by default those of all that need only the database
+ * @returns a function that adds one. `more`: further sentences for its help
  */
 export function storeCommands<Flags extends object, Task>(
   group: Command,
@@ -54,10 +30,18 @@ export function storeCommands<Flags extends object, Task>(
   prepare: (task: StoreTask<Flags>) => Task,
   settings?: readonly SettingName[],
 ) {
-  return (name: string, summary: string, run: (task: Task) => Promise<Output>, more?: string): Command =>
-    addStoreCommand<Flags>(group, processContext, { name, summary, more, settings }, (task) =>
-      run(prepare(task)),
-    );
+  return (name: string, summary: string, run: (task: Task) => Promise<Output>, more?: string): Command => {
+    const command = addSubcommand(group, name, summary, more, settings);
+    return command.action(async () => {
+      const flags: Flags & { readonly json?: true } = command.opts();
+      const installation = await findInstallation(flags, processContext);
+      const output = await withStore(installation, (tools) => {
+        const { args } = command;
+        return run(prepare({ ...tools, settings: installation.settings, flags, args, processContext }));
+      });
+      processContext.write(formatOutput(output, flags));
+    });
+  };
 }
 
 export function formatOutput(output: Output, { json }: { readonly json?: true }): string {

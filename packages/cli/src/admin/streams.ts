@@ -6,20 +6,23 @@ import { NOT_ROUTINE } from '../server/delivery.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { withTimes } from '../terminal/times.ts';
-import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 
 export function defineStreams(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('streams')
     .summary('list and remove the streams by which receivers get security events');
-  const listing = { name: 'list', summary: 'list the streams of receivers, and how their delivery is' };
-  addStoreCommand(group, processContext, listing, list).option('--json', 'as JSON');
-  const removal = {
-    name: 'remove',
-    summary: 'remove a stream',
-    more: 'Its receiver gets nothing more until it creates another; to prevent that, remove it from sharedSignals.',
-  };
-  addStoreCommand(group, processContext, removal, remove).argument('<id>', 'ID of the stream, as listed');
+  const define = storeCommands(group, processContext, (task: StoreTask<object>) => task);
+  define('list', 'list the streams of receivers, and how their delivery is', list).option(
+    '--json',
+    'as JSON',
+  );
+  define(
+    'remove',
+    'remove a stream',
+    remove,
+    'Its receiver gets nothing more until it creates another; to prevent that, remove it from sharedSignals.',
+  ).argument('<id>', 'ID of the stream, as listed');
 }
 
 async function list({ store }: StoreTask<object>): Promise<Output> {

@@ -10,29 +10,29 @@ import { timeOf } from '../terminal/times.ts';
 import { deliveryState } from './delivery-state.ts';
 import { sinceOption } from './event-filter.ts';
 import { findInstallation } from './installation.ts';
-import { addStoreCommand, type Output, type StoreTask } from './store-commands.ts';
+import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 import { addSubcommand } from './subcommand.ts';
+
+/** `since`: epoch milliseconds, of `replay`. */
+type Task = StoreTask<{ readonly since: number }>;
 
 export function defineWebhooks(program: Command, processContext: ProcessContext): void {
   const group = program
     .command('webhooks')
     .summary('show the delivery of events to webhooks, try one, and deliver events again');
-  const listing = { name: 'list', summary: 'list the webhooks, and how far each is' };
-  addStoreCommand(group, processContext, listing, list).option('--json', 'as JSON');
+  const define = storeCommands(group, processContext, (task: Task) => task);
+  define('list', 'list the webhooks, and how far each is', list).option('--json', 'as JSON');
   addSubcommand(group, 'test', 'send a signed test event', TEST)
     .argument('<name>', 'name of the webhook')
     .action((name: string, flags: object) => tryWebhook(name, flags, processContext));
-  addStoreCommand(group, processContext, REPLAY, replay)
+  define('replay', 'deliver events again', replay, REPLAY)
     .argument('<name>', 'name of the webhook')
     .addOption(replayedOption());
 }
 
 const TEST = 'Its type is webhook.test. The response of the receiver is the result.';
-const REPLAY = {
-  name: 'replay',
-  summary: 'deliver events again',
-  more: 'A receiver recognizes what it already has by the header webhook-id. It also ends the wait after a failure.',
-};
+const REPLAY =
+  'A receiver recognizes what it already has by the header webhook-id. It also ends the wait after a failure.';
 
 /** Which events are delivered again. */
 export function replayedOption(): Option {
@@ -41,7 +41,7 @@ export function replayedOption(): Option {
   ).makeOptionMandatory();
 }
 
-async function list({ store, settings }: StoreTask<object>): Promise<Output> {
+async function list({ store, settings }: Task): Promise<Output> {
   const all = await store.listWebhooks();
   const found = receiversOf(settings).map(({ open: _, ...receiver }) => ({
     receiver,
@@ -67,11 +67,7 @@ async function tryWebhook(name: string, flags: object, processContext: ProcessCo
   processContext.write(`${name} accepted the event ${id}.\n`);
 }
 
-/** `since`: epoch milliseconds. */
-async function replay(task: StoreTask<{ readonly since: number }>): Promise<Output> {
-  const { store, settings, args, flags } = task;
-  const [name = ''] = args;
-  const { since } = flags;
+async function replay({ store, settings, args: [name = ''], flags: { since } }: Task): Promise<Output> {
   findReceiver(name, settings);
   if (!(await store.rewindWebhook(name, idPrefixOf(since))))
     throw new Error(`No server has started with the webhook ${name} yet: nothing to deliver again.`);
