@@ -27,17 +27,6 @@ export interface DocumentRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface FoundDocument {
-  readonly url: string;
-  readonly json: unknown;
-}
-
-/** Result of one location. `skippable`: the next location may be tried before the failure counts. */
-type LocationResult =
-  | { readonly kind: 'found'; readonly json: unknown }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'failed'; readonly error: ClientError; readonly skippable: boolean };
-
 /**
  * Requests the locations in order. `null`: none of them has the document.
  * @throws ClientError when a location is failing or has something other than JSON, and no later location that may still
@@ -46,41 +35,39 @@ type LocationResult =
 export async function fetchFirstDocument(
   request: DocumentRequest,
   urls: readonly string[],
-): Promise<FoundDocument | null> {
+): Promise<NonNullable<unknown> | null> {
   let failure: ClientError | null = null;
   for (const url of urls) {
-    const result = await fetchDocument(request, url);
-    if (result.kind === 'found') return { url, json: result.json };
-    if (result.kind === 'absent') continue;
-    failure ??= result.error;
-    if (!result.skippable) break;
+    try {
+      const json = await fetchDocument(request, url);
+      if (json !== null) return json;
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error;
+      failure ??= error;
+      if (!isForbiddenByCors(error) && error.status !== 502) break;
+    }
   }
   if (failure !== null) throw failure;
   return null;
 }
 
-async function fetchDocument({ transport, headers }: DocumentRequest, url: string): Promise<LocationResult> {
-  const result = await tryLocation(transport, headers, url);
-  // In a browser, a server whose CORS policy does not allow the header looks unreachable.
-  const retry = result.kind === 'failed' && result.skippable && result.error.code === 'unreachable';
-  return retry ? tryLocation(transport, {}, url) : result;
+/** In a browser, a server whose CORS policy does not allow the header looks unreachable. */
+async function fetchDocument({ transport, headers }: DocumentRequest, url: string) {
+  try {
+    return await requestDocument(transport, getRequest(url, headers));
+  } catch (error) {
+    if (!isForbiddenByCors(error)) throw error;
+    return requestDocument(transport, getRequest(url));
+  }
 }
 
-async function tryLocation(
-  transport: Transport,
-  headers: DocumentRequest['headers'],
-  url: string,
-): Promise<LocationResult> {
-  try {
-    const request = getRequest(url, headers);
-    const json = processDocumentResponse(request, await sendRequest(transport, request));
-    return json === null ? { kind: 'absent' } : { kind: 'found', json };
-  } catch (error) {
-    if (!(error instanceof ClientError)) throw error;
-    // A response without CORS headers looks the same; the next location may be tried.
-    const maybeCors = error.code === 'unreachable' && error.cause instanceof TypeError;
-    return { kind: 'failed', error, skippable: maybeCors || error.status === 502 };
-  }
+async function requestDocument(transport: Transport, request: OAuthRequest) {
+  return processDocumentResponse(request, await sendRequest(transport, request));
+}
+
+/** Whether the response may have had no CORS headers, which looks the same as none. */
+function isForbiddenByCors(error: unknown): boolean {
+  return error instanceof ClientError && error.code === 'unreachable' && error.cause instanceof TypeError;
 }
 
 /**

@@ -30,7 +30,7 @@ export async function findResourceMetadata(
     search,
     resourceMetadataLocations(server, challenge, search.trustedOrigins),
   );
-  return found === null ? null : validateResourceMetadata(found.json, server);
+  return found === null ? null : validateResourceMetadata(found, server);
 }
 
 /**

@@ -15,7 +15,7 @@ export async function findServerMetadata(
   profile: Profile,
 ): Promise<AuthorizationServerMetadata | null> {
   const found = await fetchFirstDocument(request, serverMetadataUrls(issuer, profile.serverMetadata));
-  return found === null ? null : validateServerMetadata(found.json, issuer, profile);
+  return found === null ? null : validateServerMetadata(found, issuer, profile);
 }
 
 /**
