@@ -1,5 +1,4 @@
 /** `portcullis keys`: lists and rotates the signing keys, re-encrypts all keys under a new master key, and discards lost ones. */
-import { randomBytes } from 'node:crypto';
 import {
   ConfigurationError,
   createKeyAdministration,
@@ -9,7 +8,13 @@ import {
 import { type Command, InvalidArgumentError } from 'commander';
 import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
-import { findExistingKey, findKeyIfAny, findOrCreateKey, findPreviousKeys } from '../server/master-key.ts';
+import {
+  createTemporaryKey,
+  findExistingKey,
+  findKeyIfAny,
+  findOrCreateKey,
+  findPreviousKeys,
+} from '../server/master-key.ts';
 import { titleOf, variableOf } from '../settings/schema.ts';
 import { columns } from '../terminal/columns.ts';
 import { timeOf, withTimes } from '../terminal/times.ts';
@@ -62,8 +67,7 @@ export function defineKeys(program: Command, processContext: ProcessContext): vo
       'Use it when the master key is lost for good: access tokens signed by the discarded keys end.',
     ],
     discard,
-    async (settings, folder) =>
-      (await findKeyIfAny(settings, folder)) ?? { bytes: randomBytes(32), warning: null },
+    async (settings, folder) => (await findKeyIfAny(settings, folder)) ?? createTemporaryKey(),
   ).option('--yes', 'confirm; without it the keys are only listed');
 }
 

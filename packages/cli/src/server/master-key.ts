@@ -13,17 +13,13 @@ const DEFAULT_FILE = 'data/portcullis.key';
 const READABLE_BY_OTHERS = 0o004;
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** A master key that exists. */
-interface KnownKey {
-  readonly bytes: Uint8Array;
-  /** A problem that the operator should fix, though the key can be used. */
-  readonly warning: string | null;
-}
-
 /** A master key and its origin. */
-export interface FoundKey extends KnownKey {
+export interface FoundKey {
+  readonly bytes: Uint8Array;
   /** For the startup banner. */
   readonly location: string;
+  /** A problem that the operator should fix, though the key can be used. */
+  readonly warning: string | null;
 }
 
 /**
@@ -37,14 +33,17 @@ export async function findMasterKey(
   store: Pick<AuthorizationStore, 'listSigningKeys'>,
   nameOf: NameOf = titleOf,
 ): Promise<FoundKey> {
-  if (settings.key !== null) return { bytes: settings.key, location: 'given', warning: null };
-  if (settings.keyFile === null && settings.database === ':memory:') {
-    return { bytes: randomBytes(32), location: 'in memory', warning: null };
-  }
-  return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, nameOf('keyFile'), async (path) => {
+  if (settings.key === null && settings.keyFile === null && settings.database === ':memory:')
+    return createTemporaryKey();
+  return findExistingKey(settings, folder, nameOf, async (path) => {
     if ((await store.listSigningKeys()).length > 0) throw new SettingsError([missingKeyIssue(command)]);
     return createKeyFile(path);
   });
+}
+
+/** A key that is stored nowhere. */
+export function createTemporaryKey(): FoundKey {
+  return { bytes: randomBytes(32), location: 'in memory', warning: null };
 }
 
 function missingKeyIssue(command: string): string {
@@ -53,15 +52,17 @@ function missingKeyIssue(command: string): string {
 
 /**
  * Finds the master key, which must exist: for commands that work on existing data.
+ * @param otherwise handles a missing file; it is an error by default
  * @throws SettingsError naming the setting
  */
 export async function findExistingKey(
-  settings: Settings,
+  { key, keyFile }: Settings,
   folder: string,
   nameOf: NameOf = titleOf,
-): Promise<KnownKey> {
-  if (settings.key !== null) return { bytes: settings.key, warning: null };
-  return readKeyFile(settings.keyFile ?? DEFAULT_FILE, folder, nameOf('keyFile'));
+  otherwise?: (path: string) => Promise<string>,
+): Promise<FoundKey> {
+  if (key !== null) return { bytes: key, location: 'given', warning: null };
+  return readKeyFile(keyFile ?? DEFAULT_FILE, folder, nameOf('keyFile'), otherwise);
 }
 
 /** The same; `null` if the file is missing. */
@@ -69,7 +70,7 @@ export async function findKeyIfAny(
   settings: Settings,
   folder: string,
   nameOf: NameOf = titleOf,
-): Promise<KnownKey | null> {
+): Promise<FoundKey | null> {
   const path = keyFileOf(settings, folder);
   return path !== null && !existsSync(path) ? null : findExistingKey(settings, folder, nameOf);
 }
@@ -90,8 +91,8 @@ export async function findPreviousKeys(
   { previousKey, previousKeyFile }: Settings,
   folder: string,
   nameOf: NameOf = titleOf,
-): Promise<readonly KnownKey[]> {
-  if (previousKey !== null) return [{ bytes: previousKey, warning: null }];
+): Promise<readonly FoundKey[]> {
+  if (previousKey !== null) return [{ bytes: previousKey, location: 'given', warning: null }];
   if (previousKeyFile === null) return [];
   return [await readKeyFile(previousKeyFile, folder, nameOf('previousKeyFile'))];
 }

@@ -30,7 +30,7 @@ import { loadApplication, type ProtectedApplication } from './application.ts';
 import { withEgressProxy } from './egress.ts';
 import { findKeyIfAny, findPreviousKeys } from './master-key.ts';
 import { readCertificate } from './transport.ts';
-import { findWarnings } from './warnings.ts';
+import { type CheckedProvider, findWarnings } from './warnings.ts';
 
 export interface Prepared {
   readonly settings: Settings;
@@ -39,11 +39,7 @@ export interface Prepared {
   /** The servers behind the gateway at a public URL. */
   readonly serversAt: (issuer: string) => readonly GatewayServer[];
   readonly findWorkspaces: FindWorkspaces | null;
-  readonly identityProviders: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly provider: { readonly protocol: 'openid' | 'oauth'; readonly issuer: string };
-  }[];
+  readonly identityProviders: readonly CheckedProvider[];
   /** About settings that are valid but probably not intended. */
   readonly warnings: readonly string[];
   readonly nameOf: NameOf;

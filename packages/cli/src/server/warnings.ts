@@ -1,29 +1,19 @@
 /** Warnings about settings that are valid but probably not intended. */
+import type { applyRules } from '@portcullis/authorization-server/options';
 import type { HiddenKey } from '../settings/resolve.ts';
 import type { NameOf, Settings } from '../settings/schema.ts';
 
 interface WarningFacts {
   readonly settings: Pick<Settings, 'lifetimes' | 'localAccounts' | 'personalAccessTokens'>;
-  readonly identityProviders: readonly OpenProvider[];
+  readonly identityProviders: readonly CheckedProvider[];
   /** Variables in place of keys of the configuration file. */
   readonly hidden: readonly HiddenKey[];
   readonly nameOf: NameOf;
 }
 
-interface OpenProvider {
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly provider: { readonly issuer: string } & (
-    | { readonly protocol: 'openid' }
-    | { readonly protocol: 'oauth'; readonly responseFormat: string }
-  );
-  readonly allowedUsers: {
-    readonly emails?: readonly string[] | undefined;
-    readonly emailDomains?: readonly string[] | undefined;
-  };
-  readonly scim: object | null;
-  readonly userClaims: { readonly groups?: string | undefined };
-}
+/** An identity provider as the rules have completed it. */
+export type CheckedProvider =
+  ReturnType<typeof applyRules>['identityProviders'] extends ReadonlyMap<string, infer P> ? P : never;
 
 const DAY = 86_400;
 
@@ -83,7 +73,7 @@ const WORLDWIDE: ReadonlySet<string> = new Set([
 const ENTRA = /^login\.(?:partner\.)?microsoftonline\.(?:com|us|cn)$/;
 
 /** Only verified addresses count. @returns `null`: some may match */
-function whyNoAddressMatches({ scopes, provider, allowedUsers }: OpenProvider): string | null {
+function whyNoAddressMatches({ scopes, provider, allowedUsers }: CheckedProvider): string | null {
   const { emails, emailDomains } = allowedUsers;
   if (emails === undefined && emailDomains === undefined) return null;
   const isVerifying =
@@ -96,6 +86,6 @@ function whyNoAddressMatches({ scopes, provider, allowedUsers }: OpenProvider): 
     : null;
 }
 
-function isOpen({ provider, allowedUsers }: OpenProvider): boolean {
+function isOpen({ provider, allowedUsers }: CheckedProvider): boolean {
   return WORLDWIDE.has(provider.issuer) && Object.keys(allowedUsers).length === 0;
 }
