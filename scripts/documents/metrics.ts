@@ -1,11 +1,6 @@
 /** docs/metrics.md: the families of `/metrics`, as the program exposes them, and what to do when one moves. */
-import { createDatabaseMetrics } from '../../packages/cli/src/server/metrics/database-metrics.ts';
+import { createComponentMetrics } from '../../packages/cli/src/server/metrics/component-metrics.ts';
 import { createMetrics } from '../../packages/cli/src/server/metrics/metrics.ts';
-import {
-  createMailMetrics,
-  createTelemetryMetrics,
-  createWebhookMetrics,
-} from '../../packages/cli/src/server/metrics/sent-metrics.ts';
 import { table } from './markdown.ts';
 
 /** Name → when it moves. A family without an entry, or an entry without a family, fails the generation. */
@@ -87,14 +82,7 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
 
 /** The whole page, in Markdown. */
 export function metricsPage(): string {
-  const components = [
-    createDatabaseMetrics(),
-    createWebhookMetrics(),
-    createMailMetrics(),
-    createTelemetryMetrics(),
-  ];
-  const ofComponents = () => components.flatMap((component) => component.families());
-  const families = createMetrics(null, () => 0, { families: ofComponents }).families();
+  const families = createMetrics(null, () => 0, createComponentMetrics()).families();
   const names = families.map(({ name }) => name);
   const unknown = Object.keys(ADVICE).filter((name) => !names.includes(name));
   const missing = names.filter((name) => !(name in ADVICE));

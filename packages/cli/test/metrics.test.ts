@@ -3,14 +3,10 @@ import { readFileSync } from 'node:fs';
 import { respondJson } from '@portcullis/http';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { createComponentMetrics } from '../src/server/metrics/component-metrics.ts';
 import { createDatabaseMetrics } from '../src/server/metrics/database-metrics.ts';
 import { createMetrics } from '../src/server/metrics/metrics.ts';
 import { formatMetrics } from '../src/server/metrics/prometheus-exposition.ts';
-import {
-  createMailMetrics,
-  createTelemetryMetrics,
-  createWebhookMetrics,
-} from '../src/server/metrics/sent-metrics.ts';
 
 const HERE = { address: '127.0.0.1', security: 'loopback' } as const;
 
@@ -25,15 +21,7 @@ function read(text: string, name: string): number {
 
 /** Of all components of a process. */
 function exposeAll(): string {
-  const components = [
-    createDatabaseMetrics(),
-    createWebhookMetrics(),
-    createMailMetrics(),
-    createTelemetryMetrics(),
-  ];
-  return createMetrics(null, () => 0, {
-    families: () => components.flatMap((one) => one.families()),
-  }).expose();
+  return createMetrics(null, () => 0, createComponentMetrics()).expose();
 }
 
 describe('metrics', () => {

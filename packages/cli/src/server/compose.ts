@@ -35,34 +35,17 @@ import type { Parts } from './parts.ts';
 import type { PathHandler } from './path-handler.ts';
 import { type Prepared, serverOptions } from './prepare.ts';
 import { protectedServers, resourceOf } from './protected-servers.ts';
-import { createReadiness, type Readiness } from './readiness.ts';
+import { createReadiness } from './readiness.ts';
 import { createServiceRoutes } from './service-routes.ts';
 import { decideStreamScopes, loadTransmitter } from './shared-signals.ts';
 
 /** The composed process, ready to serve requests. */
 export type Composition = Awaited<ReturnType<typeof compose>>;
 
-/** Components that survive a replacement of servers. */
-interface Lasting {
-  readonly exposeMetrics: () => string | Promise<string>;
-  readonly readiness: Readiness;
-  readonly own: OwnServer | null;
-  /** `null`: it is off. */
-  readonly admin: Admin | null;
-  readonly transmitter: EventTransmitter | null;
-  readonly lastingServer: LastingServer;
-  readonly createGatewayOf: ReturnType<typeof createGatewayFactory>;
-}
-
 /** @throws SettingsError naming the settings */
 export async function compose(given: Parts) {
   const { application } = given.prepared;
-  const metrics = createMetrics(application?.path ?? null, given.droppedLines, {
-    families: () =>
-      [given.databaseMetrics, given.webhookMetrics, given.mailMetrics, given.telemetryMetrics].flatMap(
-        (one) => one.families(),
-      ),
-  });
+  const metrics = createMetrics(application?.path ?? null, given.droppedLines, given.metrics);
   const tolerance = createOutageTolerance(given.prepared.settings.freshness);
   const parts: Parts = {
     ...given,
@@ -84,8 +67,24 @@ export async function compose(given: Parts) {
   const createOwnGuard = guardFactory(parts, lastingServer);
   const admin = await createAdmin(parts, lastingServer, createOwnGuard, () => current.gateway);
   const transmitter = await loadTransmitter(parts, lastingServer, createOwnGuard);
-  const lasting = { exposeMetrics, readiness, own, admin, transmitter, lastingServer, createGatewayOf };
-  let current = await composeServers(parts, lasting, authorizationServer, null);
+  /** The components that are recreated when servers are replaced. */
+  const composeServers = async (
+    prepared: Prepared,
+    server: AuthorizationServer,
+    previous: Gateway | null,
+  ) => {
+    const createGuardFor = guardFactory({ ...parts, prepared }, lastingServer);
+    const gateway = await createGatewayOf(prepared, server.routes, createGuardFor, previous);
+    const serviceRoutes = createServiceRoutes({
+      ...{ issuer: given.issuer, readiness, server },
+      servers: protectedServers(prepared, given.issuer),
+      metrics: { expose: exposeMetrics },
+      metricsToken: prepared.settings.metricsToken,
+    });
+    const handle = route(server, { own, admin, transmitter }, gateway, serviceRoutes);
+    return { handle, gateway, authorizationServer: server };
+  };
+  let current = await composeServers(given.prepared, authorizationServer, null);
   const replaced = createReplaced();
   return {
     handle: metrics.measure((request, connection) => current.handle(request, connection)),
@@ -106,11 +105,10 @@ export async function compose(given: Parts) {
      * @throws SettingsError without changing anything
      */
     async replaceServers(prepared: Prepared): Promise<void> {
-      const next = { ...parts, prepared };
       const before = current;
-      const server = await createServer(next, before.authorizationServer);
+      const server = await createServer({ ...parts, prepared }, before.authorizationServer);
       try {
-        current = await composeServers(next, lasting, server, before.gateway);
+        current = await composeServers(prepared, server, before.gateway);
         serving = server;
         replaced.add(before.authorizationServer);
         admin?.recordReload(prepared.settings.servers.length);
@@ -127,30 +125,6 @@ export async function compose(given: Parts) {
       await replaced.close();
       await current.authorizationServer.close();
     },
-  };
-}
-
-/** The components that are recreated when servers are replaced. */
-async function composeServers(
-  parts: Parts,
-  { exposeMetrics, readiness, own, admin, transmitter, lastingServer, createGatewayOf }: Lasting,
-  server: AuthorizationServer,
-  previous: Gateway | null,
-) {
-  const createGuardFor = guardFactory(parts, lastingServer);
-  const gateway = await createGatewayOf(parts.prepared, server.routes, createGuardFor, previous);
-  const serviceRoutes = createServiceRoutes({
-    issuer: parts.issuer,
-    readiness,
-    server,
-    servers: protectedServers(parts.prepared, parts.issuer),
-    metrics: { expose: exposeMetrics },
-    metricsToken: parts.prepared.settings.metricsToken,
-  });
-  return {
-    handle: route(server, { own, admin, transmitter }, gateway, serviceRoutes),
-    gateway,
-    authorizationServer: server,
   };
 }
 
@@ -314,9 +288,16 @@ function publishedDocuments({ prepared, issuer }: Parts): readonly string[] {
   ];
 }
 
+/** Those with paths of their own; `null`: it is off. */
+interface Components {
+  readonly own: OwnServer | null;
+  readonly admin: Admin | null;
+  readonly transmitter: EventTransmitter | null;
+}
+
 function route(
   server: AuthorizationServer,
-  { own, admin, transmitter }: Pick<Lasting, 'own' | 'admin' | 'transmitter'>,
+  { own, admin, transmitter }: Components,
   gateway: Gateway | null,
   serviceRoutes: PathHandler,
 ): HttpHandler {

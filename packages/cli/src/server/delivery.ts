@@ -24,10 +24,10 @@ export async function deliverUntil(
 export function reportDelivery(
   webhook: string,
   { outcome, event, reason, failures }: DeliveryReport,
-  { log, webhookMetrics }: Pick<Parts, 'log' | 'webhookMetrics'>,
+  { log, metrics }: Pick<Parts, 'log' | 'metrics'>,
   server: Pick<AuthorizationServer, 'recordOf'>,
 ): void {
-  webhookMetrics.count(webhook, outcome, event.at);
+  metrics.webhooks.count(outcome, event.at, webhook);
   if (outcome === 'failed' && failures === 0) log({ type: 'webhook.failed', webhook, reason });
   if (outcome === 'delivered' && failures > 0) log({ type: 'webhook.recovered', webhook });
   if (outcome !== 'rejected') return;

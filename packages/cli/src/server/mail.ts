@@ -15,7 +15,7 @@ import { deliverUntil, NOT_ROUTINE } from './delivery.ts';
 import type { Parts } from './parts.ts';
 import { lookOf } from './test-mail.ts';
 
-type Services = Pick<Parts, 'storage' | 'log' | 'mailMetrics' | 'prepared' | 'issuer'>;
+type Services = Pick<Parts, 'storage' | 'log' | 'metrics' | 'prepared' | 'issuer'>;
 
 /** Milliseconds that a stopping process waits for a slow mail server; what it has not confirmed is sent again. */
 const STOP_TIMEOUT = 5_000;
@@ -59,10 +59,10 @@ function linksOf({ authorizationServer: { mailedLinks } }: Composition): MailedL
 /** A mail server that fails is logged once, and once when it works again. */
 function reportOutcome(
   { outcome, event, reason, failures }: DeliveryReport,
-  { log, mailMetrics }: Services,
+  { log, metrics }: Services,
   { authorizationServer }: Composition,
 ): void {
-  mailMetrics.count(outcome, event.at);
+  metrics.mail.count(outcome, event.at);
   if (outcome === 'failed' && failures === 0) log({ type: 'mail.failed', reason });
   if (outcome === 'delivered' && failures > 0) log({ type: 'mail.recovered' });
   if (outcome !== 'rejected') return;

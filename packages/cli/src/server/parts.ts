@@ -2,8 +2,7 @@
 import type { DecisionPoint } from '@portcullis/gateway';
 import type { EndedGrants } from './ended-grants.ts';
 import type { Log } from './log.ts';
-import type { DatabaseMetrics } from './metrics/database-metrics.ts';
-import type { MailMetrics, TelemetryMetrics, WebhookMetrics } from './metrics/sent-metrics.ts';
+import type { ComponentMetrics } from './metrics/component-metrics.ts';
 import type { Prepared } from './prepare.ts';
 import type { Membership } from './processes/membership.ts';
 import type { Storage } from './storage.ts';
@@ -22,10 +21,7 @@ export interface Parts {
   readonly log: Log;
   /** How many log lines were dropped since the start. */
   readonly droppedLines: () => number;
-  readonly databaseMetrics: DatabaseMetrics;
-  readonly webhookMetrics: WebhookMetrics;
-  readonly telemetryMetrics: TelemetryMetrics;
-  readonly mailMetrics: MailMetrics;
+  readonly metrics: ComponentMetrics;
   /** `null` in a single-process server. */
   readonly membership: Membership | null;
 }

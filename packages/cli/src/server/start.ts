@@ -13,8 +13,7 @@ import { createLineBatch, inPieces } from './line-batch.ts';
 import { createLog, type Log } from './log.ts';
 import { createLogOutput, survive } from './log-output.ts';
 import { findMasterKey, findPreviousKeys } from './master-key.ts';
-import { createDatabaseMetrics } from './metrics/database-metrics.ts';
-import { createMailMetrics, createTelemetryMetrics, createWebhookMetrics } from './metrics/sent-metrics.ts';
+import { createComponentMetrics } from './metrics/component-metrics.ts';
 import type { Parts } from './parts.ts';
 import type { Prepared } from './prepare.ts';
 import type { Membership } from './processes/membership.ts';
@@ -71,15 +70,15 @@ export async function start(
   const early = isFirst ? await listenNow(wanted) : null;
   const port = early?.port ?? wanted;
 
-  const telemetryMetrics = createTelemetryMetrics();
-  const telemetry = await loadTelemetry(settings, { log, telemetryMetrics }, nameOf);
+  const metrics = createComponentMetrics();
+  const telemetry = await loadTelemetry(settings, { log, metrics }, nameOf);
   opened.defer(async () => telemetry?.stop());
-  const databaseMetrics = createDatabaseMetrics();
-  const opening = await openStorage(settings, processContext.folder, nameOf, databaseMetrics.pool);
-  const storage = { ...opening, store: databaseMetrics.measure(opening.store) };
+  const { database } = metrics;
+  const opening = await openStorage(settings, processContext.folder, nameOf, database.pool);
+  const storage = { ...opening, store: database.measure(opening.store) };
   opened.defer(() => storage.store.close());
-  opened.defer(startSweeping(opening.store, log, databaseMetrics.sweeps));
-  opened.defer(watchClock(opening.store, log, databaseMetrics.clockSkew));
+  opened.defer(startSweeping(opening.store, log, database.sweeps));
+  opened.defer(watchClock(opening.store, log, database.clockSkew));
   const key = await findMasterKey(settings, processContext, storage.store, nameOf);
 
   const issuer = issuerAt(port, settings);
@@ -93,10 +92,7 @@ export async function start(
     endedGrants: createEndedGrants(storage.store),
     log,
     droppedLines: output.dropped,
-    databaseMetrics,
-    webhookMetrics: createWebhookMetrics(),
-    telemetryMetrics,
-    mailMetrics: createMailMetrics(),
+    metrics,
     decisionPoint: await loadDecisionPoint(settings),
     membership,
   };

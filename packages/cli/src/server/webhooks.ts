@@ -5,7 +5,7 @@ import { deliverUntil, reportDelivery } from './delivery.ts';
 import type { Parts } from './parts.ts';
 import { type ConfiguredReceiver, type OpenReceiver, receiversOf } from './receivers.ts';
 
-type Services = Pick<Parts, 'storage' | 'log' | 'webhookMetrics' | 'prepared'>;
+type Services = Pick<Parts, 'storage' | 'log' | 'metrics' | 'prepared'>;
 type Audit = Pick<Composition, 'authorizationServer'>;
 
 /** Starts to deliver: a new receiver gets what happens from then on. @returns a function that stops it, after the requests in progress */

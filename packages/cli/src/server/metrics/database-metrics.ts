@@ -6,8 +6,6 @@ import type { SweepProgress } from '../sweep-expired.ts';
 import { createHistogram } from './instruments.ts';
 import { counter, type Family, gauge } from './prometheus-exposition.ts';
 
-export type DatabaseMetrics = ReturnType<typeof createDatabaseMetrics>;
-
 /** Operations of background work, which no request waits for, have no span. */
 function startOperation(name: string): Span | null {
   const tracer = currentTracer();

@@ -4,7 +4,7 @@ import { pathOf } from '@portcullis/http';
 import type { FetchDelegate, HttpHandler, NodeDelegate } from '@portcullis/http/node';
 import type { LogEvent } from '../log.ts';
 import { createCallMetrics } from './call-metrics.ts';
-import type { DatabaseMetrics } from './database-metrics.ts';
+import type { ComponentMetrics } from './component-metrics.ts';
 import { createCounter, createHistogram } from './instruments.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 import { counter, type Family, formatMetrics, gauge } from './prometheus-exposition.ts';
@@ -31,12 +31,12 @@ interface MeasuredRequest {
 /**
  * @param applicationPath `null` if no application runs in this process
  * @param droppedLines how many log lines were dropped since the start
- * @param database metrics of the database
+ * @param components their metrics
  */
 export function createMetrics(
   applicationPath: string | null,
   droppedLines: () => number,
-  database: Pick<DatabaseMetrics, 'families'>,
+  components: Pick<ComponentMetrics, 'families'>,
 ) {
   const events = createCounter(
     'portcullis_events_total',
@@ -65,7 +65,7 @@ export function createMetrics(
     ),
     ...calls.families(),
     approvals.family(),
-    ...database.families(),
+    ...components.families(),
     ...processFamilies(),
   ];
 

@@ -21,14 +21,14 @@ const PACKAGES = [
  */
 export async function loadTelemetry(
   { otlp }: Pick<Settings, 'otlp'>,
-  { log, telemetryMetrics }: Pick<Parts, 'log' | 'telemetryMetrics'>,
+  { log, metrics }: Pick<Parts, 'log' | 'metrics'>,
   nameOf: (name: 'otlp') => string,
 ): Promise<Telemetry | null> {
   const read = readOtlp(otlp);
   if (read === null) return null;
   try {
     const { startTelemetry } = await import('./start-telemetry.ts');
-    return startTelemetry(read, log, telemetryMetrics);
+    return startTelemetry(read, log, metrics.spans);
   } catch (cause) {
     if (codeOf(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause;
     const command = `npm install ${PACKAGES.join(' ')}`;

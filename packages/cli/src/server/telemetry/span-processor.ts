@@ -1,7 +1,6 @@
 /** Sends spans in batches from a bounded queue, and reports those that are lost: the queue was full, or the collector failed. */
 import { TraceFlags } from '@opentelemetry/api';
 import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
-import type { SpanOutcome } from '../metrics/sent-metrics.ts';
 
 /** Spans in the queue. */
 const MAX_QUEUED = 2048;
@@ -9,7 +8,7 @@ const MAX_QUEUED = 2048;
 /** @param report receives the outcome of spans, and why they are lost */
 export function createSpanProcessor(
   exporter: SpanExporter,
-  report: (outcome: SpanOutcome, count: number, reason: string | null) => void,
+  report: (outcome: 'exported' | 'lost', count: number, reason: string | null) => void,
 ): SpanProcessor {
   let queued = 0;
   const batch = new BatchSpanProcessor({

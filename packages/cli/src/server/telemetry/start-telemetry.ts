@@ -17,8 +17,8 @@ import { registerTracer } from '@portcullis/protocol';
 import { version } from '../../manifest.ts';
 import type { Otlp } from '../../settings/otlp.ts';
 import type { Log } from '../log.ts';
+import type { Counter } from '../metrics/instruments.ts';
 import type { Family } from '../metrics/prometheus-exposition.ts';
-import type { TelemetryMetrics } from '../metrics/sent-metrics.ts';
 import { createMetricProducer } from './otlp-metrics.ts';
 import { createSpanProcessor } from './span-processor.ts';
 
@@ -27,11 +27,12 @@ export type Telemetry = ReturnType<typeof startTelemetry>;
 /** Milliseconds for a request to the collector, also when this process stops. */
 const TIMEOUT = 5_000;
 
-export function startTelemetry(otlp: Otlp, log: Log, metrics: TelemetryMetrics) {
+/** @param spans by outcome */
+export function startTelemetry(otlp: Otlp, log: Log, spans: Counter) {
   const { url, headers } = otlp;
   const resource = createResource();
   const exporter = new OTLPTraceExporter({ url: `${url}/v1/traces`, headers, timeoutMillis: TIMEOUT });
-  const provider = createProvider(otlp, resource, exporter, log, metrics);
+  const provider = createProvider(otlp, resource, exporter, log, spans);
   const contextManager = new AsyncLocalStorageContextManager().enable();
   context.setGlobalContextManager(contextManager);
   trace.setGlobalTracerProvider(provider);
@@ -71,12 +72,12 @@ function createProvider(
   resource: Resource,
   exporter: OTLPTraceExporter,
   log: Log,
-  metrics: TelemetryMetrics,
+  spans: Counter,
 ): TracerProvider {
   const own = new TraceIdRatioBasedSampler(sampling);
   let isFailing = false;
   const processor = createSpanProcessor(exporter, (outcome, count, reason) => {
-    metrics.count(outcome, count);
+    spans.add(count, outcome);
     const fails = outcome === 'lost';
     if (fails !== isFailing) log(fails ? { type: 'otlp.failed', reason } : { type: 'otlp.recovered' });
     isFailing = fails;
