@@ -60,7 +60,7 @@ it('prints only the events of the transaction that is followed', async () => {
         if (next === undefined) throw new CommandFailure(exitCodes.usage, 'no role');
         return next;
       },
-      send: async () => [{ ...event('1', 'a'), transactionId: 'flow_1' }],
+      list: async () => [{ ...event('1', 'a'), transactionId: 'flow_1' }],
     },
     { flow: 'flow_1' },
   );

@@ -13,6 +13,7 @@ export {
   withCookies,
   withHeaders,
 } from './http-response.ts';
+export { readEvents } from './mcp/event-stream.ts';
 export {
   CLIENT_INFO_KEY,
   errorCodes,

@@ -2,7 +2,7 @@
 import type { Client } from '@portcullis/client';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
 import { SettingsError } from '../errors.ts';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, type Json, parseJson } from '../json.ts';
 import { cleanLine } from '../terminal/clean.ts';
 
 const API_PATH = '/admin/api/v1';
@@ -47,20 +47,27 @@ export function createAdminApi({ fetch }: Client, api: string, reason: unknown) 
     return read(await fetch(href, { method, ...(takesBody && content) }));
   }
 
+  /** Follows the pages of a list, unless the query has a limit. @throws CommandFailure with what the problem says */
+  async function send(request: ApiRequest): Promise<unknown> {
+    const { query = {} } = request;
+    const first = await sendOne(request);
+    if (!isPage(first) || query['limit'] !== undefined) return isList(first) ? first.items : first;
+    const items = [...first.items];
+    for (let page: Page = first; page.next !== null; ) {
+      const following = await sendOne({ ...request, query: { ...query, cursor: page.next } });
+      if (!isPage(following)) break;
+      items.push(...following.items);
+      page = following;
+    }
+    return items;
+  }
+
   return {
-    /** Follows the pages of a list, unless the query has a limit. @throws CommandFailure with what the problem says */
-    async send(request: ApiRequest): Promise<unknown> {
-      const { query = {} } = request;
-      const first = await sendOne(request);
-      if (!isPage(first) || query['limit'] !== undefined) return isList(first) ? first.items : first;
-      const items = [...first.items];
-      for (let page: Page = first; page.next !== null; ) {
-        const following = await sendOne({ ...request, query: { ...query, cursor: page.next } });
-        if (!isPage(following)) break;
-        items.push(...following.items);
-        page = following;
-      }
-      return items;
+    send,
+    /** The objects of a whole list. @throws CommandFailure */
+    async list(path: string, query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
+      const found = await send({ method: 'GET', path, query });
+      return Array.isArray(found) ? found.filter(isObject) : [];
     },
     /** One page of a list. @throws CommandFailure */
     async page(request: ApiRequest): Promise<Page> {

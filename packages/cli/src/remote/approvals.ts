@@ -1,6 +1,6 @@
 /** `approvals` of a remote server. */
 import { jsonLine, watchList } from '../admin/watch-list.ts';
-import { isObject, type Json } from '../json.ts';
+import type { Json } from '../json.ts';
 import { cleanJson } from '../terminal/clean.ts';
 import { columns } from '../terminal/columns.ts';
 import { type RemoteCommand, type RemoteTask, remote } from './command.ts';
@@ -31,10 +31,7 @@ export const approvalCommands: readonly RemoteCommand[] = [
 ];
 
 async function list({ api, flags, terminal }: RemoteTask): Promise<void> {
-  const find = async () => {
-    const found = await api.send({ method: 'GET', path: '/approvals' });
-    return Array.isArray(found) ? found.filter(isObject) : [];
-  };
+  const find = () => api.list('/approvals');
   const pending = await find();
   if (flags['watch']) {
     terminal.during(null);

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readReference } from '@portcullis/admin/operations';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
+import { readEvents } from '@portcullis/http';
 import { createEventPrinter, isNamedEvent } from '../admin/event-lines.ts';
 import { addEventOptions } from '../admin/events.ts';
 import { CommandFailure, exitCodeOf, exitCodes } from '../client/exit-codes.ts';
@@ -80,8 +81,7 @@ async function findLatest(
 }
 
 async function findTransaction(api: AdminApi, id: string): Promise<readonly AuditEventRecord[]> {
-  const found = await api.send({ method: 'GET', path: `/transactions/${at(id)}/events` });
-  return Array.isArray(found) ? found.flatMap((item) => readEvent(item) ?? []) : [];
+  return (await api.list(`/transactions/${at(id)}/events`)).flatMap((item) => readEvent(item) ?? []);
 }
 
 type Stream = AsyncGenerator<AuditEventRecord>;
@@ -133,16 +133,11 @@ async function reopen(api: AdminApi, flags: RemoteFlags): Promise<Stream> {
   }
 }
 
-/** The events of server-sent events. @see WHATWG HTML, section 9.2 */
 async function* readStream({ body }: Response): Stream {
-  let rest = '';
-  for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    const lines = `${rest}${text}`.split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      const event = line.startsWith('data:') ? readEvent(parseJson(line.slice('data:'.length))) : null;
-      if (event !== null) yield event;
-    }
+  if (body === null) return;
+  for await (const { text } of readEvents(body)) {
+    const event = readEvent(parseJson(text));
+    if (event !== null) yield event;
   }
 }
 

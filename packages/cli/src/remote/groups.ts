@@ -13,8 +13,7 @@ export const groupsCommand: RemoteCommand = remote(
 );
 
 async function list({ api, args: [named], flags, terminal }: RemoteTask): Promise<void> {
-  const found = await api.send({ method: 'GET', path: '/groups' });
-  const all = (Array.isArray(found) ? found : []).filter(isObject);
+  const all = await api.list('/groups');
   const groups = named === undefined ? all : all.filter(({ name }) => name === named);
   if (named !== undefined && groups.length === 0)
     throw new SettingsError([`No user is in the group ${cleanLine(named)}: groups lists all`]);

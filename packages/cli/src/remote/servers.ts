@@ -1,6 +1,5 @@
 /** `servers` of a remote server: those behind its gateway, and the review of their tools. */
 import { SettingsError } from '../errors.ts';
-import { isObject } from '../json.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { type RemoteCommand, type RemoteTask, remote } from './command.ts';
 
@@ -47,8 +46,7 @@ async function decide(
     throw new SettingsError(['Name tools, or use --all: not both.']);
   if (flags['hash'] !== undefined && names.length !== 1)
     throw new SettingsError(['--hash is that of one tool: name it alone.']);
-  const found = await api.send({ method: 'GET', path: '/tools/pending', query: { server } });
-  const pending = (Array.isArray(found) ? found : []).filter(isObject);
+  const pending = await api.list('/tools/pending', { server });
   const unknown = names.find((name) => !pending.some(({ tool }) => tool === name));
   if (unknown !== undefined || pending.length === 0)
     throw new SettingsError([
