@@ -13,6 +13,7 @@ export {
   checkedText,
   duration,
   formatDefault,
+  type GivenOptions,
   type InputOf,
   kindOf,
   lazy,

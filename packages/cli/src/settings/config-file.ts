@@ -3,78 +3,33 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { pathToFileURL } from 'node:url';
-import type {
-  EventExport,
-  GivenAdminOptions,
-  GivenMailOptions,
-  GivenSharedSignalsOptions,
-  Webhook,
-} from '@portcullis/admin/options';
-import type {
-  AuthorizationServerOptions,
-  FindWorkspaces,
-  IdentityProviderOptions,
-  PresetReference,
-} from '@portcullis/authorization-server';
-import type { GatewayServerOptions } from '@portcullis/gateway/options';
 import { readStrictJson } from '@portcullis/protocol';
 import { reasonOf, SettingsError } from '../errors.ts';
-import type { Otlp } from './otlp.ts';
-import type { Settings } from './schema.ts';
+import type { GivenSettings } from './schema.ts';
 
 /** A secret, or the file or environment variable that contains it. */
 type SecretReference = string | { readonly file: string } | { readonly variable: string };
 
 /** Members that hold a secret, or several in a list or a record. */
 type SecretMember =
-  | 'certificate' | 'clientSecret' | 'environment' | 'headers' | 'initialAccessTokens' | 'key' | 'password' | 'privateKey'
-  | 'secret' | 'value'; // biome-ignore format: a list of names
+  | 'bootstrapPassword' | 'certificate' | 'clientSecret' | 'environment' | 'headers' | 'initialAccessTokens' | 'key' | 'metricsToken'
+  | 'password' | 'previousKey' | 'privateKey' | 'secret' | 'value'; // biome-ignore format: a list of names
 
 type Referenced<T> = T extends string ? SecretReference : { readonly [K in keyof T]: Referenced<T[K]> };
 
 /** Options as the file holds them: each secret, or where it is. */
-type Written<T> = {
-  readonly [K in keyof T]: K extends SecretMember ? Referenced<T[K]> : Written<T[K]>;
-};
-
-/** Options of which all but these have a default. */
-type Needing<T, K extends keyof T> = Pick<T, K> & Partial<T>;
-
-type DecisionPointOptions = NonNullable<NonNullable<Settings['policy']>['authzen']>;
-type Options = Omit<
-  AuthorizationServerOptions,
-  'issuer' | 'store' | 'masterKey' | 'previousMasterKeys' | 'events' | 'clock' | 'resources' | 'workspaces'
->;
+type Written<T> = T extends (...values: never) => unknown
+  ? T
+  : { readonly [K in keyof T]: K extends SecretMember ? Referenced<T[K]> : Written<T[K]> };
 
 /** The contents of a configuration file. */
-export type FileConfiguration = Omit<Options, 'identityProviders' | 'registration' | 'brand' | 'profiles'> & {
+export type FileConfiguration = Written<Omit<GivenSettings, 'brand'>> & {
   readonly $schema?: string;
-  readonly resources?: AuthorizationServerOptions['resources'];
-  readonly servers?: readonly Written<GatewayServerOptions>[];
-  readonly policy?: { readonly authzen?: Written<Needing<DecisionPointOptions, 'url'>> };
-  readonly admin?: GivenAdminOptions;
-  /** A module that exports `findWorkspaces`, or the function itself. */
-  readonly workspaces?: string | FindWorkspaces;
-  readonly identityProviders?: readonly Written<IdentityProviderOptions | PresetReference>[];
-  readonly registration?: Written<NonNullable<Options['registration']>>;
   /** The logo is a file, or its bytes. */
-  readonly brand?: Omit<NonNullable<Options['brand']>, 'logo'> & { readonly logo?: string | Uint8Array };
-  /** By date, or the profiles themselves. */
-  readonly profiles?: readonly (NonNullable<Options['profiles']>[number] | string)[];
-  readonly key?: SecretReference;
-  readonly previousKey?: SecretReference;
-  readonly bootstrapPassword?: SecretReference;
-  readonly metricsToken?: SecretReference;
-  readonly mail?: Written<GivenMailOptions>;
-  readonly sharedSignals?: GivenSharedSignalsOptions;
-  readonly webhooks?: readonly Written<Webhook>[];
-  readonly eventExports?: readonly Written<Omit<EventExport, 'format'> & Partial<EventExport>>[];
-  readonly otlp?: string | Written<Needing<Otlp, 'url'>>;
-} & {
-  readonly [K in
-    | 'app' | 'port' | 'host' | 'publicUrl' | 'tlsCert' | 'tlsKey' | 'trustedProxies' | 'strippedPrefix' | 'database' | 'keyFile'
-    | 'previousKeyFile' | 'bootstrapEmail' | 'log' | 'processes' | 'databaseTimeout' | 'databasePoolSize' | 'drain' | 'freshness' | 'shutdownTimeout']?: NonNullable<Settings[K]>;
-}; // biome-ignore format: a list of names
+  readonly brand?: Omit<NonNullable<GivenSettings['brand']>, 'logo'> & {
+    readonly logo?: string | Uint8Array;
+  };
+};
 
 /** A configuration file as read, empty if there is none. */
 export interface ConfigFile {

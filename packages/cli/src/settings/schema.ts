@@ -11,6 +11,7 @@ import {
   callback,
   checkedText,
   formatDefault,
+  type GivenOptions,
   kindOf,
   lazy,
   list,
@@ -322,6 +323,9 @@ type WithSection<T> = { [K in keyof T]: T[K] extends { readonly section: string 
 
 /** The program's settings first; they override some of the server's. */
 const allSettings = { ...programSettings, ...serverSettings, ...programSettings };
+
+/** What a configuration file may hold, with every secret itself. */
+export type GivenSettings = Partial<GivenOptions<Omit<typeof allSettings, 'config'>>>;
 
 type ProgramSettings = typeof programSettings;
 type Parsed = ParsedOf<typeof allSettings>;
