@@ -118,8 +118,8 @@ export {
 } from './messages/token-exchange.ts';
 export {
   authorizationCodeForm,
-  clientCredentialsForm,
   type GrantType,
+  grantForm,
   readAuthorizationCodeRequest,
   readClientCredentialsRequest,
   readRefreshRequest,

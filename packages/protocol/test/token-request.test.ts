@@ -1,7 +1,7 @@
 /** Token requests: the parameters of each grant type, as the server reads and the client writes them. */
 import {
   authorizationCodeForm,
-  clientCredentialsForm,
+  grantForm,
   readAuthorizationCodeRequest,
   readClientCredentialsRequest,
   readParameters,
@@ -191,8 +191,8 @@ describe('forms', () => {
     },
     {
       description: 'the refresh form has a resource for Profile B',
-      given: refreshForm({ refreshToken: 'r', resource: 'https://mcp.example.com', scopes: ['a', 'b'] }),
-      expect: 'grant_type=refresh_token&refresh_token=r&scope=a+b&resource=https%3A%2F%2Fmcp.example.com',
+      given: refreshForm({ refreshToken: 'r', resource: 'https://mcp.example.com' }),
+      expect: 'grant_type=refresh_token&refresh_token=r&resource=https%3A%2F%2Fmcp.example.com',
     },
     {
       description: 'the refresh form has no resource for Profile A',
@@ -201,12 +201,15 @@ describe('forms', () => {
     },
     {
       description: 'the client credentials form has each parameter once',
-      given: clientCredentialsForm({ resource: 'https://mcp.example.com', scopes: ['a'] }),
+      given: grantForm(
+        { grant_type: 'client_credentials' },
+        { resource: 'https://mcp.example.com', scopes: ['a'] },
+      ),
       expect: 'grant_type=client_credentials&scope=a&resource=https%3A%2F%2Fmcp.example.com',
     },
     {
       description: '[C-SCOPE-24] the client credentials form sends no empty scope',
-      given: clientCredentialsForm({ resource: null, scopes: [] }),
+      given: grantForm({ grant_type: 'client_credentials' }, { resource: null, scopes: [] }),
       expect: 'grant_type=client_credentials',
     },
   ])('$description', ({ given, expect: expected }) => {
@@ -230,7 +233,10 @@ describe('forms', () => {
           redirectUri: uri,
           resources,
         });
-        const refresh = refreshForm({ refreshToken: secret, resource, scopes: ['a'] });
+        const refresh = grantForm(
+          { grant_type: 'refresh_token', refresh_token: secret },
+          { resource, scopes: ['a'] },
+        );
         expect(readRefreshRequest(readParameters(refresh.toString()))).toEqual({
           refreshToken: secret,
           scopes: ['a'],

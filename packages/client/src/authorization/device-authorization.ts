@@ -1,5 +1,5 @@
 /** Device authorization: the user enters a short code on another device while the client polls the token endpoint. */
-import { DEVICE_CODE, jsonMembers, readSecureUrl } from '@portcullis/protocol';
+import { DEVICE_CODE, grantForm, jsonMembers, readSecureUrl } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { Tokens } from '../storage/credentials.ts';
@@ -10,7 +10,7 @@ import {
 } from '../token-endpoint/endpoint-request.ts';
 import { requestTokens, type TokenRequest } from '../token-endpoint/token-request.ts';
 import type { DeviceGrant, DevicePrompt } from './grant-settings.ts';
-import { type GrantInput, grantForm, grantTokenRequest } from './machine-grants.ts';
+import { type GrantInput, grantTokenRequest } from './machine-grants.ts';
 
 /** Response of the device authorization endpoint. @see RFC 8628 §3.2 */
 interface DeviceAuthorization extends DevicePrompt {
@@ -34,9 +34,9 @@ export async function requestDeviceTokens(
 }
 
 function deviceAuthorizationRequest(input: GrantInput): EndpointRequest {
-  const { discovery, registration } = input;
+  const { discovery, registration, scopes } = input;
   const endpoint = requireDeviceEndpoint(discovery);
-  const form = grantForm(input, {});
+  const form = grantForm({}, { resource: discovery.resource, scopes });
   return { endpoint, issuer: discovery.issuer, registration, form, dpopKey: null };
 }
 
@@ -51,7 +51,8 @@ export function requireDeviceEndpoint({ metadata, issuer }: DiscoveryResult): st
 
 /** The request to repeat until the user has decided. @see RFC 8628 §3.4 */
 function deviceCodeTokenRequest(input: GrantInput, { deviceCode }: DeviceAuthorization): TokenRequest {
-  const form = grantForm({ ...input, scopes: [] }, { grant_type: DEVICE_CODE, device_code: deviceCode });
+  const { resource } = input.discovery;
+  const form = grantForm({ grant_type: DEVICE_CODE, device_code: deviceCode }, { resource });
   return grantTokenRequest(input, form);
 }
 

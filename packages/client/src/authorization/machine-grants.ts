@@ -1,7 +1,6 @@
 /** Grants without a browser: client credentials, workload assertions, and an enterprise's identity assertion (token exchange). */
 import {
-  clientCredentialsForm,
-  formatScopes,
+  grantForm,
   JWT_BEARER,
   jsonMembers,
   type Scopes,
@@ -112,12 +111,14 @@ export function clientCredentialsTokenRequest(input: GrantInput): TokenRequest {
       'configuration_invalid',
       `An application needs a secret, or a key and an authorization server that supports private_key_jwt: ${discovery.issuer} would get a request without credentials.`,
     );
-  return grantTokenRequest(input, clientCredentialsForm({ resource: discovery.resource, scopes }));
+  const target = { resource: discovery.resource, scopes };
+  return grantTokenRequest(input, grantForm({ grant_type: 'client_credentials' }, target));
 }
 
 /** The request with an assertion of a platform or an identity provider. @see RFC 7523 §2.1 */
 function jwtBearerTokenRequest(input: GrantInput, assertion: string): TokenRequest {
-  return grantTokenRequest(input, grantForm(input, { grant_type: JWT_BEARER, assertion }));
+  const target = { resource: input.discovery.resource, scopes: input.scopes };
+  return grantTokenRequest(input, grantForm({ grant_type: JWT_BEARER, assertion }, target));
 }
 
 /** The response names the token's resource: any other is rejected. @see draft-ietf-oauth-identity-assertion-authz-grant §4.4 */
@@ -152,18 +153,6 @@ function checkAssertionAudience(
   );
 }
 
-/** A form with the scopes, and with the resource indicator where the revision sends one. @see RFC 8707 §2 */
-export function grantForm(
-  { discovery: { resource }, scopes }: Pick<GrantInput, 'discovery' | 'scopes'>,
-  parameters: Readonly<Record<string, string>>,
-): URLSearchParams {
-  return new URLSearchParams({
-    ...(resource !== null && { resource }),
-    ...(scopes.length > 0 && { scope: formatScopes(scopes) }),
-    ...parameters,
-  });
-}
-
 /**
  * The token exchange at the identity provider: a user's identity assertion for one that the server's own authorization
  * server accepts.
@@ -175,14 +164,14 @@ function identityAssertionRequest(
   subjectToken: string,
   subjectTokenType: EnterpriseGrant['subjectTokenType'] = 'id_token',
 ): EndpointRequest {
-  const form = grantForm(input, {
+  const parameters = {
     grant_type: TOKEN_EXCHANGE,
     requested_token_type: TOKEN_TYPES.idJag,
     audience: input.discovery.issuer,
-    resource: requestedResource(input),
     subject_token: subjectToken,
     subject_token_type: `urn:ietf:params:oauth:token-type:${subjectTokenType}`,
-  });
+  };
+  const form = grantForm(parameters, { resource: requestedResource(input), scopes: input.scopes });
   const registration: Registration = {
     method: 'preregistered',
     clientId,

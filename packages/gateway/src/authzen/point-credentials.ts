@@ -2,7 +2,7 @@
 import type { Tokens } from '@portcullis/client';
 import { isStale } from '@portcullis/client/steps';
 import type { OutboundFetch } from '@portcullis/http/outbound';
-import { clientCredentialsForm } from '@portcullis/protocol';
+import { grantForm } from '@portcullis/protocol';
 import { requestTokensAt } from '../credentials/token-request.ts';
 import type { ApplicationCredentials, PointCredentials } from './options.ts';
 
@@ -47,7 +47,7 @@ function createApplicationAuthentication(
         endpoint: tokenEndpoint,
         issuer: tokenEndpoint,
         client: { clientId, clientSecret },
-        form: clientCredentialsForm({ resource: null, scopes }),
+        form: grantForm({ grant_type: 'client_credentials' }, { resource: null, scopes }),
         ...{ scopes, resource: null },
       },
       clock,

@@ -7,16 +7,16 @@ import type { TokenResponse } from './token-response.ts';
 /** The grant type. @see RFC 8693 §2.1 */
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-/** The type of the tokens exchanged. @see RFC 8693 §3 */
-const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
-
-/** Other token types. @see RFC 8693 §3, draft-ietf-oauth-identity-assertion-authz-grant §4.3 */
+/** Token types. @see RFC 8693 §3, draft-ietf-oauth-identity-assertion-authz-grant §4.3 */
 export const TOKEN_TYPES = {
   accessToken: 'urn:ietf:params:oauth:token-type:access_token',
   refreshToken: 'urn:ietf:params:oauth:token-type:refresh_token',
   idToken: 'urn:ietf:params:oauth:token-type:id_token',
   idJag: 'urn:ietf:params:oauth:token-type:id-jag',
 } as const;
+
+/** The type of the tokens exchanged. */
+const { accessToken: ACCESS_TOKEN } = TOKEN_TYPES;
 
 /** A request to exchange the subject's access token for one with another audience. @see RFC 8693 §2.1 */
 export interface TokenExchangeRequest {

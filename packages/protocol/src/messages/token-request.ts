@@ -2,7 +2,7 @@
 import { OAuthError } from '../errors.ts';
 import type { Parameters } from '../parsing/parameters.ts';
 import { isCodeVerifier } from '../pkce.ts';
-import { readRequestedScopes, type Scopes } from '../scopes.ts';
+import { formatScopes, readRequestedScopes, type Scopes } from '../scopes.ts';
 import type { DEVICE_CODE } from './device-authorization.ts';
 import type { JWT_BEARER } from './jwt-bearer.ts';
 import type { TOKEN_EXCHANGE } from './token-exchange.ts';
@@ -80,48 +80,35 @@ export function readClientCredentialsRequest(parameters: Parameters): ClientCred
 }
 
 /**
- * Builds the form that redeems an authorization code. `resource` is omitted if `null`, as in Profile A. @see RFC 6749
- * §4.1.3
+ * Builds the form of a grant. `scope` is omitted if there are none, and `resource` if it is `null`, as in Profile A.
+ * @param parameters besides these, `grant_type` among them
+ * @see RFC 6749 §4.5, RFC 8707 §2
  */
+export function grantForm(
+  parameters: Readonly<Record<string, string>>,
+  { resource, scopes = [] }: { readonly resource: string | null; readonly scopes?: Scopes },
+): URLSearchParams {
+  const form = new URLSearchParams(parameters);
+  if (scopes.length > 0) form.set('scope', formatScopes(scopes));
+  if (resource !== null) form.set('resource', resource);
+  return form;
+}
+
+/** Builds the form that redeems an authorization code. @see RFC 6749 §4.1.3 */
 export function authorizationCodeForm(request: {
   readonly code: string;
   readonly codeVerifier: string;
   readonly redirectUri: string;
   readonly resource: string | null;
 }): URLSearchParams {
-  const form = new URLSearchParams({
-    grant_type: 'authorization_code',
-    code: request.code,
-    code_verifier: request.codeVerifier,
-    redirect_uri: request.redirectUri,
-  });
-  if (request.resource !== null) form.set('resource', request.resource);
-  return form;
+  const { code, codeVerifier: code_verifier, redirectUri: redirect_uri } = request;
+  return grantForm({ grant_type: 'authorization_code', code, code_verifier, redirect_uri }, request);
 }
 
 /** Builds the form of a refresh request. @see RFC 6749 §6 */
 export function refreshForm(request: {
   readonly refreshToken: string;
   readonly resource: string | null;
-  readonly scopes?: Scopes;
 }): URLSearchParams {
-  const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: request.refreshToken });
-  return addScopeAndResource(form, request);
-}
-
-/** Builds the form of a client credentials request. @see RFC 6749 §4.4.2 */
-export function clientCredentialsForm(request: {
-  readonly resource: string | null;
-  readonly scopes?: Scopes;
-}): URLSearchParams {
-  return addScopeAndResource(new URLSearchParams({ grant_type: 'client_credentials' }), request);
-}
-
-function addScopeAndResource(
-  form: URLSearchParams,
-  request: { readonly resource: string | null; readonly scopes?: Scopes },
-): URLSearchParams {
-  if (request.scopes !== undefined && request.scopes.length > 0) form.set('scope', request.scopes.join(' '));
-  if (request.resource !== null) form.set('resource', request.resource);
-  return form;
+  return grantForm({ grant_type: 'refresh_token', refresh_token: request.refreshToken }, request);
 }

@@ -39,7 +39,15 @@ class ReadParameters implements Parameters {
   }
 
   one(name: string): string | undefined {
-    return readOne(this.#pairs, name);
+    const pairs = this.#pairs;
+    let found: string | undefined;
+    for (let index = 0; index < pairs.length; index += 2) {
+      if (pairs[index] !== name) continue;
+      if (found !== undefined)
+        throw new OAuthError('invalid_request', `Send the parameter ${name} only once.`);
+      found = pairs[index + 1];
+    }
+    return found === '' ? undefined : found;
   }
 
   required(name: string): string {
@@ -49,7 +57,13 @@ class ReadParameters implements Parameters {
   }
 
   all(name: string): readonly string[] {
-    return readAll(this.#pairs, name);
+    const pairs = this.#pairs;
+    const values: string[] = [];
+    for (let index = 0; index < pairs.length; index += 2) {
+      const value = pairs[index + 1];
+      if (pairs[index] === name && value !== undefined && value !== '') values.push(value);
+    }
+    return values;
   }
 
   names(): readonly string[] {
@@ -92,23 +106,4 @@ function decode(text: string): string | null {
   } catch {
     return null;
   }
-}
-
-function readOne(pairs: Pairs, name: string): string | undefined {
-  let found: string | undefined;
-  for (let index = 0; index < pairs.length; index += 2) {
-    if (pairs[index] !== name) continue;
-    if (found !== undefined) throw new OAuthError('invalid_request', `Send the parameter ${name} only once.`);
-    found = pairs[index + 1];
-  }
-  return found === '' ? undefined : found;
-}
-
-function readAll(pairs: Pairs, name: string): readonly string[] {
-  const values: string[] = [];
-  for (let index = 0; index < pairs.length; index += 2) {
-    const value = pairs[index + 1];
-    if (pairs[index] === name && value !== undefined && value !== '') values.push(value);
-  }
-  return values;
 }
