@@ -14,14 +14,11 @@ import { serverCommands } from './servers.ts';
 
 const USER = [['<email>', 'email address or ID of the account']] as const;
 
-interface RemoteAccount {
-  readonly id: string;
-  readonly email: string;
+/** As the admin API describes it. */
+type RemoteAccount = Omit<Parameters<typeof accountLine>[0], 'day' | 'isLocal'> & {
   readonly kind: 'local' | 'federated';
-  readonly role: 'operator' | 'viewer' | null;
-  readonly disabledAt: string | null;
   readonly createdAt: string;
-}
+};
 
 function accountLines(found: unknown): string {
   return (found as readonly RemoteAccount[])

@@ -34,15 +34,8 @@ export function receiversOf(settings: Settings): readonly ConfiguredReceiver[] {
   ];
 }
 
-/** How a receiver has responded to a test event. */
-interface TriedReceiver {
-  readonly id: string;
-  readonly kind: 'delivered' | 'failed' | 'rejected';
-  readonly reason: string | null;
-}
-
-/** Sends a test event. */
-export async function sendTestEvent({ open }: Pick<ConfiguredReceiver, 'open'>): Promise<TriedReceiver> {
+/** Sends a test event. @returns its ID, and how the receiver has responded */
+export async function sendTestEvent({ open }: Pick<ConfiguredReceiver, 'open'>) {
   const { send, close } = await open();
   const at = Date.now();
   const none = { clientId: null, accountId: null, grantId: null, resource: null, transactionId: null };

@@ -31,7 +31,7 @@ export interface RegistrationSource {
 }
 
 /** What a sign-in requests. */
-interface SignInInput {
+export interface SignInInput {
   readonly discovery: DiscoveryResult;
   readonly plan: ScopePlan;
   readonly dpopKey: PrivateEcJwk | null;

@@ -1,17 +1,8 @@
 /** Pushed authorization requests (RFC 9126): the request is sent to the server, and the browser receives a reference to it. */
 import { AUTHORIZATION_PARAMETERS, jsonMembers } from '@portcullis/protocol';
-import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import { ClientError } from '../errors.ts';
-import type { PrivateEcJwk } from '../signing-key.ts';
-import type { Registration } from '../storage/credentials.ts';
 import { requestJson, type TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
-
-/** What is pushed. */
-interface PushInput {
-  readonly discovery: DiscoveryResult;
-  readonly registration: Registration;
-  readonly dpopKey: PrivateEcJwk | null;
-}
+import type { GrantInput } from './machine-grants.ts';
 
 /**
  * Pushes the request of an authorization URL if the server supports it, bound to the DPoP key.
@@ -22,7 +13,7 @@ interface PushInput {
 export async function pushRequest(
   context: TokenEndpointContext,
   url: string,
-  { discovery: { metadata, issuer }, registration, dpopKey }: PushInput,
+  { discovery: { metadata, issuer }, registration, dpopKey }: Omit<GrantInput, 'scopes'>,
 ): Promise<string> {
   const endpoint = metadata.pushed_authorization_request_endpoint;
   if (endpoint === undefined) return url;

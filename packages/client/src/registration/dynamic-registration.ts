@@ -1,7 +1,6 @@
 /** Dynamic client registration: the request, and the validation of its response. */
 import {
   type AuthorizationServerMetadata,
-  type ClientAuthenticationMethod,
   isLoopbackHost,
   jsonMembers,
   matchesRedirectUri,
@@ -23,19 +22,6 @@ import type { RegistrationSettings } from './registration.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The client metadata to register, with the member names of the RFC. @see RFC 7591 §2 */
-interface RegistrationBody {
-  readonly client_name: string;
-  readonly client_uri?: string;
-  readonly software_id?: string;
-  readonly software_version?: string;
-  readonly redirect_uris?: readonly string[];
-  readonly grant_types: readonly string[];
-  readonly response_types: readonly string[];
-  readonly token_endpoint_auth_method: ClientAuthenticationMethod;
-  readonly application_type: 'native' | 'web';
-}
-
 const BROWSER_GRANTS = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] };
 
 /** Device authorization needs no redirect URI; servers exist that refuse an empty list. @see RFC 8628 §3.4, RFC 7591 §2 */
@@ -44,12 +30,12 @@ const DEVICE_GRANTS = {
   response_types: [],
 };
 
-/** The refresh grant is included, so that users rarely have to sign in again. */
+/** The client metadata to register. The refresh grant is included, so that users rarely have to sign in again. @see RFC 7591 §2 */
 function registrationBody(
   settings: RegistrationSettings,
   metadata: AuthorizationServerMetadata,
   redirectUris: readonly string[],
-): RegistrationBody {
+) {
   const { clientName = 'Portcullis client' } = settings;
   return {
     client_name: typeof clientName === 'function' ? clientName() : clientName,

@@ -1,6 +1,5 @@
 /** Obtains new tokens: discovers the authorization server, plans the scopes, and uses the grant of the settings. */
-import type { AuthenticationRequirement } from '@portcullis/protocol';
-import type { AuthorizationCodeGrant } from '../authorization/authorization-code.ts';
+import type { AuthorizationCodeGrant, SignInInput } from '../authorization/authorization-code.ts';
 import { requestDeviceTokens, requireDeviceEndpoint } from '../authorization/device-authorization.ts';
 import { requestMachineTokens } from '../authorization/machine-grants.ts';
 import { planScopes, type ScopePlan } from '../authorization/scope-plan.ts';
@@ -12,7 +11,6 @@ import { ClientError, sanitizeText } from '../errors.ts';
 import { isUnknownClientError } from '../registration/registration-status.ts';
 import type { StoredRegistrations } from '../registration/stored-registrations.ts';
 import type { ClientSettings } from '../settings.ts';
-import type { PrivateEcJwk } from '../signing-key.ts';
 import type { CredentialKey, Tokens } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 
@@ -20,14 +18,7 @@ import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts
 export type ScopePlanner = (discovery: DiscoveryResult) => ScopePlan | null | Promise<ScopePlan | null>;
 
 /** Everything known before a user is asked. */
-interface PreparedRequest {
-  readonly discovery: DiscoveryResult;
-  readonly plan: ScopePlan;
-  /** The key to bind the token to; `null`: a bearer token. */
-  readonly dpopKey: PrivateEcJwk | null;
-  /** How the user must sign in. */
-  readonly authentication?: AuthenticationRequirement | undefined;
-}
+type PreparedRequest = Omit<SignInInput, 'prompt'>;
 
 export type TokenSource = ReturnType<typeof createTokenSource>;
 
