@@ -1,9 +1,8 @@
 /** Entry point `options`: the settings `admin`, `mail`, `sharedSignals`, `webhooks` and `eventExports`, and the resources that they protect; loads nothing else of the package. */
-export { type EventExport, eventExportsSchema } from './event-exports/options.ts';
-export { type GivenMailOptions, type MailOptions, mailSchema } from './mail/options.ts';
-export { adminResourcesOf, adminSchema, type GivenAdminOptions } from './settings.ts';
+export { eventExportsSchema } from './event-exports/options.ts';
+export { type MailOptions, mailSchema } from './mail/options.ts';
+export { adminResourcesOf, adminSchema } from './settings.ts';
 export {
-  type GivenSharedSignalsOptions,
   sharedSignalsSchema,
   transmitterResourceOf,
 } from './shared-signals/options.ts';

@@ -1,13 +1,6 @@
 /** The setting `admin`, and the resources that it protects; loads nothing of the API itself. */
 import type { ResourceDefinition } from '@portcullis/authorization-server';
-import {
-  type InputOf,
-  lazy,
-  list,
-  type OutputOf,
-  optional,
-  text,
-} from '@portcullis/authorization-server/options';
+import { lazy, list, type OutputOf, optional, text } from '@portcullis/authorization-server/options';
 import * as z from 'zod';
 
 /** Reads everything that is administered. */
@@ -51,9 +44,6 @@ export const adminSchema = lazy(() =>
 
 /** The setting `admin`, validated. */
 export type AdminOptions = OutputOf<typeof adminSchema>;
-
-/** The setting `admin` as written. */
-export type GivenAdminOptions = InputOf<typeof adminSchema>;
 
 const SCOPES = {
   [ADMIN_READ]: 'See the users, apps, connections, settings and events of this installation',

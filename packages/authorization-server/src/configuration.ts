@@ -19,7 +19,6 @@ export {
   lazy,
   list,
   type OptionDefinition,
-  type OptionMeta,
   type OutputOf,
   option,
   optional,

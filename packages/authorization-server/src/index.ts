@@ -38,7 +38,6 @@ export { redirectUriOf } from './federation/provider/identity-provider.ts';
 export type {
   ClientKeyOptions,
   IdentityProviderOptions,
-  PresetReference,
 } from './federation/provider/options.ts';
 export {
   auth0,

@@ -9,6 +9,5 @@ export {
   hasApprovals,
   hasConditions,
   resourcesOf,
-  type ServerResource,
 } from './servers/resources.ts';
 export type { GatewayServer } from './servers/server.ts';

@@ -1,7 +1,6 @@
 /** The setting `mail`: the mail server, the sender, and which notices are sent. */
 import {
   checkedText,
-  type InputOf,
   lazy,
   list,
   type OutputOf,
@@ -78,6 +77,3 @@ export const mailSchema = lazy(() =>
 
 /** The setting `mail`, validated. */
 export type MailOptions = OutputOf<typeof mailSchema>;
-
-/** The setting `mail` as written. */
-export type GivenMailOptions = InputOf<typeof mailSchema>;

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 
 /** What messages, documentation, help texts and the JSON Schema say about a value, besides its description. */
-export interface OptionMeta {
+interface OptionMeta {
   /** Names the type in the documentation: `an https URL`. */
   readonly kind?: string;
   /** Completes "must be" where the kind alone is not enough: `a whole number from 1 to 60`. */

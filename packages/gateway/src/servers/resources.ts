@@ -5,7 +5,7 @@ import type { ResourceOptions } from '@portcullis/resource-server';
 import type { GatewayServer, RuleTable } from './server.ts';
 
 /** A resource definition of the authorization server. */
-export interface ServerResource {
+interface ServerResource {
   readonly resource: string;
   readonly name: string;
   readonly scopes: Readonly<Record<string, string>>;

@@ -336,10 +336,6 @@ export type PresetOptions = Exact<Omit<IdentityProviderEntry, 'preset' | PresetP
 
 type Exact<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> };
 
-/** An identity provider by the name of its preset. */
-export type PresetReference = PresetOptions &
-  Exact<Pick<IdentityProviderEntry, PresetParameter>> & { readonly preset: string };
-
 /** An external authorization server with which users sign in, and on whose tokens their grants depend. */
 export type IdentityProviderOptions = PresetOptions &
   Required<Pick<PresetOptions, 'id' | 'name' | 'scopes'>> & {

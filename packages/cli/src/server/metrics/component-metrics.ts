@@ -1,7 +1,7 @@
 /** What the components of a process count: the database, webhooks, mails, and spans for the collector. */
 import type { DeliveryReport } from '@portcullis/admin/webhooks';
 import { createDatabaseMetrics } from './database-metrics.ts';
-import { type Counter, createCounter, createLabelledGauge } from './instruments.ts';
+import { createCounter, createLabelledGauge, type LabelledCounter } from './instruments.ts';
 import type { Family } from './prometheus-exposition.ts';
 
 export type ComponentMetrics = ReturnType<typeof createComponentMetrics>;
@@ -52,7 +52,7 @@ export function createComponentMetrics() {
 }
 
 /** Outcomes of attempts, and the age of the events that are delivered. */
-function createDeliveryMetrics(attempts: Counter, delay: ReturnType<typeof createLabelledGauge>) {
+function createDeliveryMetrics(attempts: LabelledCounter, delay: ReturnType<typeof createLabelledGauge>) {
   return {
     /** @param at when the event happened, in epoch milliseconds @param receiver its name, where there may be several */
     count(outcome: DeliveryReport['outcome'], at: number, ...receiver: readonly string[]): void {

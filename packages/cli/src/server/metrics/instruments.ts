@@ -4,7 +4,7 @@ import type { Family, Labels } from './prometheus-exposition.ts';
 /** Of the labels, in their order; one without a value is left out. */
 type LabelValues = readonly (string | undefined)[];
 
-export type Counter = ReturnType<typeof createCounter>;
+export type LabelledCounter = ReturnType<typeof createCounter>;
 
 /** @param names of the labels @param maximum of label combinations: further ones are not counted */
 export function createCounter(name: string, help: string, names: readonly string[], maximum?: number) {

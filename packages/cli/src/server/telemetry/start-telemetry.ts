@@ -17,7 +17,7 @@ import { registerTracer } from '@portcullis/protocol';
 import { version } from '../../manifest.ts';
 import type { Otlp } from '../../settings/otlp.ts';
 import type { Log } from '../log.ts';
-import type { Counter } from '../metrics/instruments.ts';
+import type { LabelledCounter } from '../metrics/instruments.ts';
 import type { Family } from '../metrics/prometheus-exposition.ts';
 import { createMetricProducer } from './otlp-metrics.ts';
 import { createSpanProcessor } from './span-processor.ts';
@@ -28,7 +28,7 @@ export type Telemetry = ReturnType<typeof startTelemetry>;
 const TIMEOUT = 5_000;
 
 /** @param spans by outcome */
-export function startTelemetry(otlp: Otlp, log: Log, spans: Counter) {
+export function startTelemetry(otlp: Otlp, log: Log, spans: LabelledCounter) {
   const { url, headers } = otlp;
   const resource = createResource();
   const exporter = new OTLPTraceExporter({ url: `${url}/v1/traces`, headers, timeoutMillis: TIMEOUT });
@@ -72,7 +72,7 @@ function createProvider(
   resource: Resource,
   exporter: OTLPTraceExporter,
   log: Log,
-  spans: Counter,
+  spans: LabelledCounter,
 ): TracerProvider {
   const own = new TraceIdRatioBasedSampler(sampling);
   let isFailing = false;
