@@ -11,8 +11,31 @@ describe('parseExactly', () => {
     '{"a":{"b":[[-0]],"c":1.0}}',
     '{"text":"1.0 and 9007199254740993"}',
     '1.0',
+    '[1.5,0.1234567890123456,1e30,2e30,1e+21,-1e30,1.0]',
+    '{"__proto__":1.0,"1.0":{"__proto__":[2.0]}}',
+    '["\\",1.0",",2.0\\\\",3.0]',
   ])('keeps the numbers of %s as they are written', (text) => {
     expect(JSON.stringify(parseExactly(text))).toBe(text);
+  });
+
+  it.each([
+    '01.0',
+    '[1.0',
+    '[1.0.0]',
+    '[1.0e]',
+    '[1.0 2.0]',
+    '[1.0-]',
+    '{1.0:2}',
+    '[1.0,"]',
+    '[-01.0]',
+    '[1.0,]',
+  ])('rejects %s', (text) => {
+    expect(() => parseExactly(text)).toThrow(SyntaxError);
+  });
+
+  it('parses values that are nested as deep as JSON.parse can', () => {
+    const depth = 100_000;
+    expect(parseExactly(`${'['.repeat(depth)}1.0${']'.repeat(depth)}`)).toHaveLength(1);
   });
 
   it('parses as JSON.parse, with numbers that JSON.stringify writes as they are', () => {
