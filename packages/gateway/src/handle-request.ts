@@ -77,15 +77,6 @@ export interface HandlingServices {
 
 const METHODS: readonly (string | undefined)[] = ['POST', 'GET', 'DELETE'];
 
-/** @throws MessageError for a method that the revision of a request, or the server, does not have */
-function refuseMethods({ server, path }: ServedServer, { messages }: ScannedBody): void {
-  for (const { method, protocolVersion, id } of messages) {
-    if (protocolVersion !== STATELESS) refuseTaskList(server, method, id);
-    else if (REMOVED.has(method) || (isTaskMethod(method) && path.isTranslated()))
-      throw new MessageError('methodNotFound', notInStateless(method), { status: 404, id });
-  }
-}
-
 /** A backend over HTTP knows its users at most: each of their clients would see, and use, the tasks of the others. */
 function refuseTaskList({ backend, name }: GatewayServer, method: string, id: string | null): void {
   if (method !== 'tasks/list' || backend === null || backend.kind === 'stdio') return;
@@ -320,9 +311,23 @@ export class RequestHandling {
     checkHeaderAgreement(scanned, this.#request.incoming.headers);
     checkProtocolVersion(scanned, this.#request.incoming.headers);
     if (isWhole) checkRequestFields(scanned, this.#request.incoming.headers);
-    refuseMethods(this.#served, scanned);
+    this.#refuseMethods(scanned);
     this.#served.control.checkRules(this.#request, scanned);
     if (!this.#isCounted) this.#count(scanned);
+  }
+
+  /** @throws MessageError for a method that the revision of a request, or the server, does not have */
+  #refuseMethods({ messages }: ScannedBody): void {
+    const { server, path } = this.#served;
+    for (const message of messages) {
+      const { method, protocolVersion, id } = message;
+      if (protocolVersion !== STATELESS) refuseTaskList(server, method, id);
+      else if (
+        REMOVED.has(method) ||
+        (isTaskMethod(method) && !path.offersTasks() && !this.#identifiers.knowsTask(message))
+      )
+        throw new MessageError('methodNotFound', notInStateless(method), { status: 404, id });
+    }
   }
 
   #count({ messages }: ScannedBody): void {

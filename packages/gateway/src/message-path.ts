@@ -37,8 +37,8 @@ export interface MessagePath
    * @throws GatewayError, and what credentials throw
    */
   forward(request: GatewayRequest, forwarding: Pick<Forwarding, 'body'>): Promise<ExchangeSummary>;
-  /** Whether it is known that no request of the stateless revision passes to the backend as it is. */
-  isTranslated(): boolean;
+  /** Whether requests of the stateless revision may be about tasks, as far as that is known. */
+  offersTasks(): boolean;
 }
 
 /** Creates the message path of a server. */
@@ -82,7 +82,7 @@ export function createMessagePath(
         throw sessionNotFound();
     },
     resumesResponse: sessions.resumesResponse,
-    isTranslated: () => true,
+    offersTasks: () => false,
     isUp: backend.isUp,
     open,
     listSessions,

@@ -108,7 +108,7 @@ function createHttpPath(
 
   return {
     isUp: passThrough.isUp,
-    isTranslated: () => detection.known()?.stateless === false,
+    offersTasks: () => detection.known()?.tasks !== false,
     checkHandles(request) {
       if (!translations.has(request)) passThrough.checkHandles(request);
     },

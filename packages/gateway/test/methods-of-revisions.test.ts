@@ -7,12 +7,12 @@ import { startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
 /** @param isStateless whether the backend is of revision 2026-07-28, or has sessions */
-async function startHttp(isStateless: boolean) {
+async function startHttp(isStateless: boolean, extensions: object = {}) {
   const backend = await startBackend(({ method: verb, body }, response) => {
     if (verb !== 'POST') return void response.writeHead(405).end();
     const { id, method, params } = JSON.parse(body || '{}');
     if (id === undefined) return void response.writeHead(202).end();
-    const capabilities = { tools: {}, resources: { subscribe: true } };
+    const capabilities = { tools: {}, resources: { subscribe: true }, extensions };
     const foreign = isStateless ? 'initialize' : 'server/discover';
     if (method === foreign) return void response.writeHead(400).end();
     const results: Record<string, object> = {
@@ -20,6 +20,8 @@ async function startHttp(isStateless: boolean) {
       initialize: { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'x', version: '1' } },
       'tools/list': { tools: [] },
     };
+    const started = { resultType: 'task', taskId: 'task-1', status: 'working' };
+    if (params?.name === 'start') return json(response, { jsonrpc: '2.0', id, result: started });
     const result = results[method] ?? (params?.task === undefined ? { content: [] } : { task: {} });
     const headers = { ...(method === 'initialize' && { 'mcp-session-id': 'own' }) };
     json(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } }, headers);
@@ -77,15 +79,27 @@ describe('a client of revision 2026-07-28', () => {
     expect(sent('tools/call')).toHaveLength(1);
   });
 
-  it('gets it at a backend of its own revision, except for tasks, which an extension has', async () => {
-    const { url, sent } = await startHttp(true);
+  it.each([
+    ['without tasks', {}, UNKNOWN],
+    ['whose tasks are others', { 'io.modelcontextprotocol/tasks': {} }, [200, -32_602]],
+  ])('gets it at a backend of its own revision %s', async (_what, extensions, ofTasks) => {
+    const { url, sent } = await startHttp(true, extensions);
     const { ask } = await start({ path: '/mcp', backend: { url } });
     expect(await ask('tools/list')).toEqual([200, undefined]);
     for (const method of REMOVED) {
       expect([method, await ask(method, parametersOf(method))]).toEqual([method, UNKNOWN]);
       expect(sent(method)).toEqual([]);
     }
-    for (const method of TASKS) expect(await ask(method, parametersOf(method))).toEqual([200, -32_602]);
+    for (const method of TASKS) expect(await ask(method, parametersOf(method))).toEqual(ofTasks);
+  });
+
+  it('finds a task that it was given, also where the backend did not say that it has tasks', async () => {
+    const { url, sent } = await startHttp(true);
+    const { ask, gateway } = await start({ path: '/mcp', backend: { url } });
+    const response = await sendStateless(gateway, 'alice', 'tools/call', { name: 'start' });
+    const { taskId } = Object((await lastMessage(response))['result']);
+    expect(await ask('tasks/get', { taskId })).toEqual([200, undefined]);
+    expect(sent('tasks/get').at(-1)?.body).toContain('"taskId":"task-1"');
   });
 });
 

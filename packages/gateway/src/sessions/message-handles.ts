@@ -109,6 +109,11 @@ export class MessageHandles {
     return edits.length === 0 ? bytes : withEdits(bytes, edits, part);
   }
 
+  /** Whether the task that a message names is one of the owner. */
+  knowsTask({ task }: ScannedMessage): boolean {
+    return task !== null && this.#sealer.open('task', this.#owner, task.value) !== null;
+  }
+
   /** Opens the header `Mcp-Name`, which repeats the task of a message. */
   openName(name: string, { messages }: ScannedBody): string {
     const task = messages.length === 1 && messages[0] !== undefined ? taskOf(messages[0]) : null;

@@ -13,6 +13,8 @@ export interface BackendProtocols {
   readonly stateless: boolean;
   /** HTTP+SSE; found only in a backend that speaks neither. */
   readonly sse: boolean;
+  /** Whether it declares the extension for tasks. */
+  readonly tasks: boolean;
 }
 
 export type ProtocolDetection = ReturnType<typeof createProtocolDetection>;
@@ -58,7 +60,8 @@ export function createProtocolDetection(server: GatewayServer, addresses: Addres
     const stateless = isMembers(discovered.result) && 'supportedVersions' in discovered.result;
     const initialized = await request({ fetch, url: urlNow(), limits }, initialize, {});
     const sessions = isMembers(initialized?.result) && 'protocolVersion' in initialized.result;
-    return { stateless, sessions, sse: !stateless && !sessions && (await speaksSse(fetch)) };
+    const sse = !stateless && !sessions && (await speaksSse(fetch));
+    return { stateless, sessions, sse, tasks: stateless && declaresTasks(discovered) };
   }
 
   /** All addresses belong to the same server. */
@@ -74,6 +77,12 @@ export function createProtocolDetection(server: GatewayServer, addresses: Addres
     await transport?.close();
     return transport !== null;
   }
+}
+
+function declaresTasks({ result }: Message): boolean {
+  const capabilities = isMembers(result) ? result['capabilities'] : undefined;
+  const extensions = isMembers(capabilities) ? capabilities['extensions'] : undefined;
+  return isMembers(extensions) && 'io.modelcontextprotocol/tasks' in extensions;
 }
 
 const discover: Message = {
