@@ -49,7 +49,7 @@ ${serverTable(outcomes)}
 
 ## The gateway
 
-Each scenario for servers, as a client of each revision, against an MCP server directly and through the gateway in front of a backend of each transport. *Same* means that it ends in the same way, check by check, or that the gateway refuses what a failing server wrongly accepts; the first column with numbers is the result without the gateway.
+Each scenario for servers, as a client of each revision, against an MCP server directly and through the gateway in front of a backend of each transport. *Same* means that it ends in the same way, check by check; the first column with numbers is the result without the gateway.
 
 ${gatewayTables(outcomes, expected)}
 
