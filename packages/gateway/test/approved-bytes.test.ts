@@ -209,6 +209,26 @@ describe('an approval', () => {
     expect(scene.executed()).toEqual([given]);
   });
 
+  it('does not wait for a user who declined to open the page, where the call can still be approved', async () => {
+    const scene = await setScene(BY_USER);
+    const first = (await (await scene.call(APPROVED)).clone().json()) as { result: { requestState: string } };
+    const url = await firstRequested(scene);
+    const state = JSON.stringify(first.result.requestState);
+    for (const action of ['decline', 'cancel']) {
+      const more = `,"requestState":${state},"inputResponses":{"open":{"action":"${action}"}}`;
+      const response = await scene.call(APPROVED, { more });
+      expect([response.status, await response.json()]).toMatchObject([
+        200,
+        { error: { code: -32_603, data: { url } } },
+      ]);
+    }
+    expect(scene.executed()).toEqual([]);
+    expect(await requested(scene.call(APPROVED))).toBe(url);
+    await decide(scene.ada, url);
+    expect((await scene.call(APPROVED)).status).toBe(200);
+    expect(scene.executed()).toEqual([APPROVED]);
+  });
+
   it('serves no call with input that its approver did not see, and the call with the input that was shown', async () => {
     const scene = await setScene(BY_USER, ({ body }, response) => {
       const { id, params } = JSON.parse(body);
