@@ -1,7 +1,7 @@
 /** Connected accounts put together: accounts of users at the backends of a gateway. Loaded only if a server has backends, or had. */
 import type { GrantConnections } from '../authorization/grant-connections.ts';
 import type { PageRouter } from '../authorization/page-context.ts';
-import { createRevocationQueue, type RevocationQueue } from '../federation/revocation-jobs.ts';
+import { createRevocationQueue } from '../federation/revocation-jobs.ts';
 import type { TokenVault } from '../federation/token-vault.ts';
 import type { Route } from '../http/router.ts';
 import { type AccountTokens, createAccountRecords, createAccountTokens } from './account-tokens.ts';
@@ -17,24 +17,11 @@ import type { BackendContext } from './options.ts';
 export interface ConnectedAccounts extends Pick<AccountTokens, 'find' | 'replace'> {
   readonly createLink: ConnectLinks['create'];
 }
-export interface ConnectedAccountsFeature {
-  /** For the gateway in the same process. */
-  readonly accounts: ConnectedAccounts;
-  /** For the authorization endpoint. */
-  readonly connections: GrantConnections;
-  readonly revocations: RevocationQueue;
-  routes(pages: PageRouter): readonly Route[];
-  /** Resolves when no refresh is in progress, whose response would be lost. */
-  whenIdle(): Promise<void>;
-}
 
 /** Accounts may outlive the configuration of their backends: then they only end. */
 const noBackends: UserBackends = { of: () => [], find: () => undefined };
 
-export function createConnectedAccounts(
-  context: BackendContext,
-  vault: TokenVault,
-): ConnectedAccountsFeature {
+export function createConnectedAccounts(context: BackendContext, vault: TokenVault) {
   const { store, options } = context;
   const backends = options.backends ?? noBackends;
   const records = createAccountRecords(store, backends);
@@ -44,14 +31,22 @@ export function createConnectedAccounts(
   const connectionsWithout = (skipped: readonly string[]): GrantConnections =>
     createGrantConnections(context, backends, requests, skipped);
   const services: AccountServices = { backends, tokens, requests, links, connectionsWithout };
+  const accounts: ConnectedAccounts = {
+    find: tokens.find,
+    replace: tokens.replace,
+    createLink: links.create,
+  };
   return {
-    accounts: { find: tokens.find, replace: tokens.replace, createLink: links.create },
+    /** For the gateway in the same process. */
+    accounts,
+    /** For the authorization endpoint. */
     connections: connectionsWithout([]),
     revocations: createRevocationQueue(context, vault, records),
-    routes: (pages) =>
+    routes: (pages: PageRouter): readonly Route[] =>
       options.backends === null
         ? []
         : [...createBackendCallbacks(pages, services), ...createConnectRoutes(pages, services)],
+    /** Resolves when no refresh is in progress, whose response would be lost. */
     whenIdle: tokens.whenIdle,
   };
 }

@@ -1,14 +1,9 @@
 /** Federation put together: federated logins, linked users, provider tokens, and their revocation when grants end. */
 import { newIdentifier } from '../secrets.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
-import {
-  createLinkedUsers,
-  createResolveLoginMethod,
-  type LinkedUsers,
-  type ResolveLoginMethod,
-} from './linked-users.ts';
+import { createLinkedUsers, createResolveLoginMethod } from './linked-users.ts';
 import { createProviderTokenLiveness } from './liveness.ts';
-import { createFederatedLogins, type FederatedLogins } from './login-request.ts';
+import { createFederatedLogins } from './login-request.ts';
 import { createProviderClient, type ProviderClient } from './provider/client.ts';
 import type { FederatedUser } from './provider/federated-user.ts';
 import {
@@ -18,8 +13,8 @@ import {
 } from './provider/identity-provider.ts';
 import { type ProviderTokenResponse, providerTokensContext } from './provider/token-set.ts';
 import { createProviderTokenRecords } from './provider-token-records.ts';
-import { createProviderTokens, noProviderTokensInUse, type ProviderTokens } from './provider-tokens.ts';
-import { createRevocationQueue, type RevocationQueue } from './revocation-jobs.ts';
+import { createProviderTokens, noProviderTokensInUse } from './provider-tokens.ts';
+import { createRevocationQueue } from './revocation-jobs.ts';
 import type { TokenVault } from './token-vault.ts';
 import { discardedTokens, encryptUpstreamTokens } from './upstream-tokens.ts';
 
@@ -30,17 +25,9 @@ export interface FederatedLoginResult {
   readonly tokenResponse: ProviderTokenResponse;
 }
 
-export interface Federation extends ReturnType<typeof createLoginTokens> {
-  readonly providerTokens: ProviderTokens;
-  readonly logins: FederatedLogins;
-  readonly linkedUsers: LinkedUsers;
-  readonly resolveLoginMethod: ResolveLoginMethod;
-  readonly clientFor: (identityProvider: IdentityProvider) => ProviderClient;
-  /** Revokes provider tokens of ended grants; `null`: no grant has any. */
-  readonly revocations: RevocationQueue | null;
-}
+export type Federation = Awaited<ReturnType<typeof createFederation>>;
 
-export async function createFederation(context: FederationContext, vault: TokenVault): Promise<Federation> {
+export async function createFederation(context: FederationContext, vault: TokenVault) {
   const { store } = context;
   const { identityProviders } = context.options;
   const clients = new Map(
@@ -60,6 +47,7 @@ export async function createFederation(context: FederationContext, vault: TokenV
     linkedUsers,
     resolveLoginMethod: createResolveLoginMethod(context, linkedUsers),
     clientFor,
+    /** Revokes provider tokens of ended grants; `null`: no grant has any. */
     revocations: isInUse ? createRevocationQueue(context, vault, records) : null,
   };
 }

@@ -19,8 +19,6 @@ export interface FederatedLoginRequest
   readonly until: number;
 }
 
-export type FederatedLogins = ReturnType<typeof createFederatedLogins>;
-
 export function createFederatedLogins(
   context: ServerContext,
   vault: TokenVault,

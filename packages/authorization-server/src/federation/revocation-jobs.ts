@@ -60,7 +60,7 @@ export function createRevocationQueue<TokensRecord extends UpstreamTokens, Token
  * @throws ConfigurationError if the master key does not decrypt the data keys
  */
 export async function startRevocationJobs(
-  context: Pick<ServerContext, 'events'>,
+  { events }: Pick<ServerContext, 'events'>,
   vault: TokenVault,
   trigger: RevocationTrigger,
   queues: readonly (RevocationQueue | null)[],
@@ -68,22 +68,15 @@ export async function startRevocationJobs(
   const used = queues.filter((queue) => queue !== null);
   if (used.length === 0) return null;
   await vault.load();
-  const jobs = createRevocationJobs(context, vault, used);
+  let dataKeysRotatedAt = 0;
+  const jobs = repeat(run);
   trigger.subscribe(jobs.runSoon);
   return jobs;
-}
-
-function createRevocationJobs(
-  { events }: Pick<ServerContext, 'events'>,
-  vault: TokenVault,
-  queues: readonly RevocationQueue[],
-): RevocationJobs {
-  let dataKeysRotatedAt = 0;
 
   /** Without the store there is nothing to do: the jobs are in it. */
   async function run(isClosed: () => boolean): Promise<void> {
     try {
-      for (const queue of queues) await queue.runDue(isClosed);
+      for (const queue of used) await queue.runDue(isClosed);
       await rotateDataKeys();
     } catch (error) {
       if (!(error instanceof OAuthError)) {
@@ -97,8 +90,6 @@ function createRevocationJobs(
     await vault.rotateDataKeys();
     dataKeysRotatedAt = Date.now();
   }
-
-  return repeat(run);
 }
 
 /** Runs regularly, and soon after `runSoon`; never twice at a time. */

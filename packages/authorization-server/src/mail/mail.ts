@@ -6,25 +6,22 @@ import type { FederationOptions } from '../federation/provider/identity-provider
 import type { Route } from '../http/router.ts';
 import type { CompleteLogin } from '../login/complete-login.ts';
 import { createLinkRequestRoutes } from './link-requests.ts';
-import { createMailedLinks, createNoticeTokens, type MailedLinks } from './mailed-links.ts';
+import { createMailedLinks, createNoticeTokens } from './mailed-links.ts';
 import { createNoticeRoutes } from './notice-pages.ts';
 import { createSignInLinkRoutes, createSignInLinks } from './sign-in-links.ts';
 
-export interface MailFeature {
-  readonly links: MailedLinks;
-  routes(pages: PageRouter, completeLogin: CompleteLogin): readonly Route[];
-}
+export type MailFeature = ReturnType<typeof createMail>;
 
 export function createMail(
   context: AuthorizationContext & ServerContext<FederationOptions>,
   findClient: FindClient,
-): MailFeature {
+) {
   const tokens = createNoticeTokens(context);
   const signInLinks = createSignInLinks(context);
   const { localAccounts, signInLinks: hasSignInLinks } = context.options;
   return {
     links: createMailedLinks(context, findClient, { tokens, signInLinks }),
-    routes: (pages, completeLogin) => [
+    routes: (pages: PageRouter, completeLogin: CompleteLogin): readonly Route[] => [
       ...(localAccounts ? createLinkRequestRoutes(pages, 'forgotten') : []),
       ...(localAccounts && hasSignInLinks
         ? [

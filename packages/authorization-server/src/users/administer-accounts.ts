@@ -24,6 +24,9 @@ export interface AccountLink {
   readonly expiresAt: number;
 }
 
+/** The link, or why there is none. */
+type CreatedLink = AccountLink | { readonly refused: 'unknown' | 'disabled' };
+
 /** Begins the token of a link that is mailed on a request for the address; no other token has a dot. */
 const MAILED = 'mailed.';
 
@@ -101,15 +104,12 @@ export interface AccountAdministration {
    * Creates a link with which the owner chooses new credentials. Using it ends all sessions and removes all other credentials.
    * @param isMailed whether it is mailed on request: then the second factor remains
    */
-  reset(
-    email: string,
-    isMailed?: boolean,
-  ): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
+  reset(email: string, isMailed?: boolean): Promise<CreatedLink>;
   /**
    * Like `reset` with a mailed link, for an owner who has not signed in yet: the link is valid longer. Its mail may be late, so that
    * a second factor that was set up meanwhile remains.
    */
-  invite(email: string): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }>;
+  invite(email: string): Promise<CreatedLink>;
 }
 
 /** Administers the accounts of a store, with or without a server beside it. */
@@ -129,10 +129,10 @@ export function createAccountAdministration(context: AccountAdministrationContex
     named: string,
     purpose: AccountLinkRecord['purpose'],
     isMailed = false,
-  ): Promise<AccountLink | { readonly refused: 'unknown' | 'disabled' }> => {
+  ): Promise<CreatedLink> => {
     const account = await findLocalAccount(store, named);
-    if (account === null) return { refused: 'unknown' } as const;
-    if (account.disabledAt !== null) return { refused: 'disabled' } as const;
+    if (account === null) return { refused: 'unknown' };
+    if (account.disabledAt !== null) return { refused: 'disabled' };
     const { record, created } = makeLink(account.id, purpose, isMailed);
     await store.saveAccountLink(record);
     if (purpose === 'reset') events({ type: 'account.reset_link_created', accountId: account.id });
