@@ -8,7 +8,7 @@ import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-er
 import { respondPage } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
 import type { AccountRequest } from './account-routes.ts';
-import { type ConfirmationPage, type ConfirmedChange, confirmationPage } from './confirmation-view.ts';
+import { type ConfirmedChange, confirmationPage } from './confirmation-view.ts';
 
 /** Seconds in which a change of two steps must be completed. */
 const PROOF_LIFETIME = 600;
@@ -58,8 +58,7 @@ export function createConfirmation(
   const show = async (
     { context: { layout }, user }: AccountRequest,
     change: ConfirmedChange,
-    error: ConfirmationPage['error'],
-    options: Pick<FormError, 'status' | 'retryAfter'> | null,
+    error: (FormError & { readonly field: Field }) | null = null,
   ): Promise<HttpResponse> => {
     const { hasCodes, hasPasskeys, passwordSuffices } = await findFactors(user);
     const asked = hasPasskeys ? passkeys : null;
@@ -72,7 +71,7 @@ export function createConfirmation(
       passkeyOptions: asked?.requestOptions(challengeBinding(user, change.action)) ?? null,
       error,
     });
-    return respondPage(page, { ...formErrorOptions(options), script: hasPasskeys });
+    return respondPage(page, { ...formErrorOptions(error), script: hasPasskeys });
   };
 
   /** @returns whether the credential is right, or the seconds to wait */
@@ -103,8 +102,7 @@ export function createConfirmation(
 
   return {
     /** The page that asks for a credential and posts it to `change.action`. */
-    ask: (visit: AccountRequest, change: ConfirmedChange): Promise<HttpResponse> =>
-      show(visit, change, null, null),
+    ask: (visit: AccountRequest, change: ConfirmedChange): Promise<HttpResponse> => show(visit, change),
     isProven,
     /** Uses the proven proof of a form up: it allows one change, which may have been undone since. @returns `false` if it was used before */
     consumeProof: ({ parameters }: AccountRequest): Promise<boolean> => {
@@ -121,7 +119,7 @@ export function createConfirmation(
       const field = submittedField(parameters);
       const isAsked =
         field !== undefined && (field !== 'password' || (await findFactors(user)).passwordSuffices);
-      if (!isAsked) return { response: await show(visit, change, null, null) };
+      if (!isAsked) return { response: await show(visit, change) };
       const outcome = await verify(visit, field, parameters.one(field) ?? '', change.action);
       if (outcome === true) return { proof: await issueProof(user, change.action) };
       if (outcome === false && field !== 'password')
@@ -130,7 +128,7 @@ export function createConfirmation(
         outcome === false
           ? { message: layout.text(ERRORS[field]), status: 400 }
           : tooManyAttempts(layout, outcome);
-      return { response: await show(visit, change, { field, message: wrong.message }, wrong) };
+      return { response: await show(visit, change, { ...wrong, field }) };
     },
   };
 }

@@ -13,8 +13,6 @@ import { rejectTransaction } from '../authorization/issue-code.ts';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { respondProviderError } from '../authorization/start-federated-login.ts';
 import type { BrowserTransaction } from '../authorization/transactions.ts';
-import type { FederatedLoginResult } from '../federation/federation.ts';
-import type { FederatedLoginSecrets } from '../federation/provider/client.ts';
 import { DEFAULT_RETRY_AFTER, IdentityProviderError, isUnavailable } from '../federation/provider/error.ts';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { redirectFormToGet } from '../http/form-to-get.ts';
@@ -83,7 +81,7 @@ async function handleCallback(
 }
 
 async function processCallback(context: PageContext, callback: FederatedCallback): Promise<HttpResponse> {
-  const { endpoint, login } = callback;
+  const { request, endpoint, identityProvider, login, state } = callback;
   // Client and redirect URI are checked before the state is consumed, and again before the last redirect.
   const transaction = await findWaitingTransaction(context, callback);
   if (transaction !== null && 'missing' in transaction)
@@ -91,24 +89,13 @@ async function processCallback(context: PageContext, callback: FederatedCallback
   const secrets = await context.federation.logins.consume(login);
   if (secrets === null) return context.errors.show(endpoint, 'gone', { reason: ENDED });
   try {
-    const result = await redeemCode(context, callback, secrets);
-    return await completeFederatedLogin(context, callback, result);
+    const { searchParams } = new URL(request.url);
+    const client = context.federation.clientFor(identityProvider);
+    const redeemed = await client.redeemCode(searchParams, login.approvedScopes, state, secrets);
+    return await completeFederatedLogin(context, callback, { identityProvider, ...redeemed });
   } catch (error) {
     return rejectCallback(context, callback, transaction, error);
   }
-}
-
-async function redeemCode(
-  context: PageContext,
-  { request, identityProvider, login, state }: FederatedCallback,
-  secrets: FederatedLoginSecrets,
-): Promise<FederatedLoginResult> {
-  const providerClient = context.federation.clientFor(identityProvider);
-  const parameters = new URL(request.url).searchParams;
-  return {
-    identityProvider,
-    ...(await providerClient.redeemCode(parameters, login.approvedScopes, state, secrets)),
-  };
 }
 
 /** Sends an error to the client in our words, never in the provider's; without a transaction, shows a page. */
