@@ -110,9 +110,8 @@ async function findAccountPageTarget(
   const cookie = carried ?? newSecret();
   const user = await sessions.find(request);
   const to = readAccountSection(parameters.one('to'));
-  const again = parameters.one('again') === undefined ? {} : { again: 'yes' };
-  const fields = { to, ...again };
-  const path = loginPath(to, 'again' in again);
+  const again = parameters.one('again') !== undefined;
+  const path = loginPath(to, again);
   // The console misses the second factor of a session, however recent that is.
   const isEnough =
     user !== null &&
@@ -121,13 +120,13 @@ async function findAccountPageTarget(
       : clock() - user.signedInAt < RECENT_LOGIN_SECONDS);
   return {
     purpose: {
-      to: user === null || !('again' in again) ? to : to === 'console' ? 'two-factors' : 'once-more',
+      to: user === null || !again ? to : to === 'console' ? 'two-factors' : 'once-more',
     },
     transactionId: null,
-    fields,
+    fields: again ? { to, again: 'yes' } : { to },
     binding: ['visit', hashSecret(cookie), user?.sessionHash ?? ''],
-    isSignedIn: 'again' in again ? isEnough : user !== null,
-    requiresFreshLogin: 'again' in again,
+    isSignedIn: again ? isEnough : user !== null,
+    requiresFreshLogin: again,
     restartPath: path,
     cookies:
       carried === undefined ? browserCookies.write(request, cookie, options.lifetimes.transaction) : [],
@@ -141,7 +140,7 @@ async function findAccountPageTarget(
         accountId: user?.account.id ?? null,
         approvedScopes: [],
         workspace: null,
-        forceLogin: 'again' in again,
+        forceLogin: again,
         until: Number.MAX_SAFE_INTEGER,
       };
       return startFederatedLogin(context, identityProvider, loginTarget, {
