@@ -6,8 +6,8 @@ import {
   jwtVerifier,
   type TokenVerifier,
 } from '@portcullis/resource-server';
-import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../support/migrated-store.ts';
 
 const ISSUER = 'https://as.example';
 const RESOURCE = 'https://api.example/mcp';
@@ -22,7 +22,7 @@ let stop: () => Promise<void>;
 beforeEach(async () => {
   now = START;
   asked = [];
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   server = await createAuthorizationServer({
     issuer: ISSUER,
     store,

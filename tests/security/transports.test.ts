@@ -2,8 +2,8 @@
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { createClient } from '@portcullis/client';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../support/migrated-store.ts';
 
 const jwks = async () => ({ keys: [] });
 const issuer = 'https://as.example';
@@ -13,7 +13,7 @@ function guard(resource: string): unknown {
 }
 
 async function protect(resource: string): Promise<void> {
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   const resources = [{ resource, name: 'Notes', scopes: { read: 'Read' } }];
   try {
     const server = await createAuthorizationServer({

@@ -14,6 +14,19 @@ export async function openMigratedStore(file: string): Promise<FullStore> {
   return openStore(file);
 }
 
+/** Opens an empty store for a test, as `openStore(':memory:')` does, without its migrations. Closing it removes its file. */
+export async function openEmptyStore(): Promise<FullStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-store-'));
+  const store = await openMigratedStore(join(folder, 'store.db'));
+  return {
+    ...store,
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
 async function readEmptyStore(): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-empty-'));
   try {

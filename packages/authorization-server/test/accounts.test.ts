@@ -1,9 +1,9 @@
 /** Accounts: e-mail keys, password rules and hashing, the first account, bootstrap. */
 import crypto, { argon2Sync } from 'node:crypto';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { useRealPasswordHashes } from '../../../tests/support/cheap-password-hashes.ts';
 import { costHere, costOf } from '../../../tests/support/cost.ts';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { inSession } from '../../store/testing/samples.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
@@ -337,7 +337,7 @@ describe('signing in', () => {
 
 describe('the first account', () => {
   async function startEmpty(clock?: { now: number }) {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const server = await createAuthorizationServer({
       issuer: ISSUER,
       store,

@@ -1,6 +1,6 @@
 /** The audit log: what happened, to whom, in which transaction; written in the background, without secrets. */
-import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { createAuditLog } from '../src/audit/audit-log.ts';
 import { basic, CLIENTS, redemption, refreshing } from './server-under-test.ts';
 import { CHALLENGE, decide, EMAIL, PASSWORD, requestOf, setScene, VERIFIER } from './visitor.ts';
@@ -79,7 +79,7 @@ describe('the audit log', () => {
   ])(
     'stores $stored of 100 ordinary refreshes with level $level, and every security event',
     async ({ level, stored }) => {
-      const store = await openStore(':memory:');
+      const store = await openEmptyStore();
       const auditLog = createAuditLog(store, 100, () => 1000, level);
       for (let count = 0; count < 100; count++) {
         auditLog.record({ type: 'refresh_token.rotated', grantId: `grant_${count}` });
@@ -201,7 +201,7 @@ describe('writing the audit log', () => {
   const now = () => 1_800_000_000;
 
   it('the audit log writes in batches, in order, and flushes on close', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const batches: number[] = [];
     const appendEvents: typeof store.appendEvents = (events) => {
       batches.push(events.length);
@@ -221,7 +221,7 @@ describe('writing the audit log', () => {
   });
 
   it('a flood of events of a component displaces no other event, and what is dropped is counted', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const auditLog = createAuditLog(store, 100, now);
     auditLog.record({ type: 'refresh_token.reuse_detected', grantId: 'grant_1' });
     for (let count = 0; count < 10_010; count++) auditLog.recordOf(calls, called('tools/call'));
@@ -239,7 +239,7 @@ describe('writing the audit log', () => {
   ] as const)(
     'with the level %s, what is stored of the events of a component is %j',
     async (level, expected) => {
-      const store = await openStore(':memory:');
+      const store = await openEmptyStore();
       const auditLog = createAuditLog(store, 100, now, level);
       auditLog.recordOf(calls, called('tools/list'));
       auditLog.recordOf(calls, called('tools/call'));
@@ -254,7 +254,7 @@ describe('writing the audit log', () => {
   );
 
   it('the audit log writes by itself a moment later', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const auditLog = createAuditLog(store, 100, now);
     auditLog.record(issued('c'));
     await expect.poll(() => store.listEvents('', 10)).toHaveLength(1);
@@ -264,7 +264,7 @@ describe('writing the audit log', () => {
 
   it('the audit log buffers events during a store outage, within bounds, and counts what it dropped', async () => {
     vi.useFakeTimers();
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     let isAway = true;
     const appendEvents: typeof store.appendEvents = (events) =>
       isAway ? Promise.reject(new Error('away')) : store.appendEvents(events);
@@ -283,7 +283,7 @@ describe('writing the audit log', () => {
   });
 
   it('the audit log rate-limits and truncates events that anonymous requests cause, and writes all others', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const auditLog = createAuditLog(store, 100, now);
     const noise = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
     const document = {
@@ -309,7 +309,7 @@ describe('writing the audit log', () => {
   });
 
   it('the audit log bounds rejections, so that anonymous requests cannot fill the disk', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const auditLog = createAuditLog(store, 100, now);
     const refused = { type: 'request.rejected', endpoint: '/token', error: 'x', reason: 'y' } as const;
     for (let count = 0; count < 5000; count++) auditLog.record(refused);

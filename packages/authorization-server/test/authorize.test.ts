@@ -1,7 +1,7 @@
 /** The authorization endpoint: which requests it accepts, and where it sends the errors of others. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { lookupKeyOf } from '../src/secrets.ts';
 import { CLIENTS, FILES, ISSUER, NOTES } from './server-under-test.ts';
 import {
@@ -453,7 +453,7 @@ describe('an error for a client that registered itself', () => {
   ] as const)(
     'T010 T011: reports an error that %s without details, by redirect or by a page',
     async (_what, failure, error, status, retryAfter) => {
-      const store = await openStore(':memory:');
+      const store = await openEmptyStore();
       const t = await setScene({ store: { ...store, openTransaction: () => Promise.reject(failure) } });
       const { left } = await t.visitor.open(requestOf());
       expect(left?.searchParams.get('error')).toBe(error);
@@ -571,7 +571,7 @@ describe('the authorization endpoint', () => {
   });
 
   it('[AS-AUTHZ-74 AS-ISS-60] T016: redirects a server error once the redirect URI is verified', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const failing = {
       ...store,
       openTransaction: () => Promise.reject(temporarilyUnavailable('the disk is full')),
@@ -585,7 +585,7 @@ describe('the authorization endpoint', () => {
   });
 
   it('[AS-AUTHZ-74] shows a server error before that as a page with Retry-After', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const failing = { ...store, findClient: () => Promise.reject(new Error('no such table: clients')) };
     const t = await setScene({ store: failing });
     const visitor = createVisitor(t.server);

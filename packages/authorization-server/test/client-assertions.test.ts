@@ -1,7 +1,7 @@
 /** Client assertions (`private_key_jwt`): signature, audience, expiry, replay, and keys at a `jwks_uri`. */
-import { openStore } from '@portcullis/store';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { APP, createDocumentHost, type DocumentHost, documentOf, respond } from './document-host.ts';
 import {
@@ -240,7 +240,7 @@ describe('client assertions', () => {
   });
 
   it('[AS-AUTH-67] T031: of twenty concurrent uses of a client assertion in two processes, one succeeds', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const [one, two] = [
       await start({}, { store }),
       await start({}, { store: { ...store, close: async () => {} } }),

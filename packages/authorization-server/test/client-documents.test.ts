@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createOutboundFetch, OutboundError, type OutboundErrorReason } from '@portcullis/http/outbound';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { createFetchBudget } from '../src/clients/metadata-document/fetch-budget.ts';
 import type { AuthorizationServerOptions } from '../src/index.ts';
 import { outboundFetches } from '../src/rate-limit/policies.ts';
@@ -302,7 +302,7 @@ describe('URLs of metadata documents', () => {
   });
 
   it('[AS-CIMD-35] rejects documents of a host that is blocked later, although a copy is cached', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const host = createDocumentHost({
       [APP]: () => respond(documentOf(), { 'cache-control': 'max-age=3600' }),
     });
@@ -706,7 +706,7 @@ describe('caching of metadata documents', () => {
   });
 
   it('cached metadata documents survive a restart, and processes on one store share them', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const shared = host({ 'cache-control': 'max-age=1000' });
     await expectConsentPage(await setStage(shared, { store }));
     const other = await setScene({ store: sharing(store), outbound: { fetch: shared.fetch } });

@@ -1,7 +1,7 @@
 /** From an authorization transaction to the code: sign-in, consent, and attempts to decide for another user (CSRF, fixation). */
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { hashSecret, lookupKeyOf } from '../src/secrets.ts';
 import { ACCOUNT, claimsOf, ISSUER, NOTES, redemption } from './server-under-test.ts';
 import {
@@ -139,7 +139,7 @@ describe('an authorization from end to end', () => {
   });
 
   it('[AS-AUTHZ-74] T016: redirects server_error when the code cannot be stored', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     let fails = true;
     const t = await setScene({
       store: {

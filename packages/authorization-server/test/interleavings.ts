@@ -1,7 +1,8 @@
 /** Runs actors in every order of their operations: each order once, from the beginning, with the real code and the real store. */
 
-import { type FullStore, openStore } from '@portcullis/store';
+import type { FullStore } from '@portcullis/store';
 import { onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { startPostgres } from '../../../tests/support/postgres.ts';
 import { openTestStore } from '../../../tests/support/test-store.ts';
 
@@ -11,7 +12,7 @@ interface StoreKind {
 }
 
 /** Opens empty stores, which are closed when their test has finished. */
-export const sqlite: StoreKind = { name: 'SQLite', open: () => closeLater(openStore(':memory:')) };
+export const sqlite: StoreKind = { name: 'SQLite', open: () => closeLater(openEmptyStore()) };
 
 export const postgres: StoreKind = {
   name: 'PostgreSQL',

@@ -1,8 +1,8 @@
 /** Key rotation: next, signing, past and removed keys; by schedule and by command, in several processes at once. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import { openStore } from '@portcullis/store';
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
@@ -159,7 +159,7 @@ describe('scheduled rotation', () => {
   });
 
   it('keys stay in use while the store is unavailable', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     let isAway = false;
     const listKeys = () =>
       isAway ? Promise.reject(temporarilyUnavailable('away')) : store.listSigningKeys();
@@ -250,7 +250,7 @@ describe('rotation by command', () => {
   });
 
   it('rotation by command creates the first key of an empty store', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const keys = createKeyAdministration({ store, masterKey: MASTER_KEY });
     expect(await keys.list()).toEqual([]);
     expect(await keys.rotate('at-once')).toMatchObject([{ state: 'signing' }]);
@@ -355,7 +355,7 @@ describe('algorithms', () => {
     [{ prepublish: 329 }, /keys\.prepublish must be a whole number of seconds from 330/],
     [{ rotateEvery: 7199 }, /keys\.rotateEvery must be at least twice/],
   ])('rejects key options out of range: %j', async (keys, says) => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const options = { issuer: ISSUER, store, masterKey: MASTER_KEY, resources: RESOURCES };
     const start = createAuthorizationServer({
       ...options,

@@ -1,7 +1,7 @@
 /** Signing keys: created once, encrypted at rest, published without private members, unreadable under another master key. */
-import { openStore } from '@portcullis/store';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { createEncryptor, DecryptionError } from '../src/encryption/encryptor.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import { CLIENTS, ISSUER, MASTER_KEY, NOTES, RESOURCES, startServer } from './server-under-test.ts';
@@ -55,7 +55,7 @@ describe('encryption under the master key', () => {
 
 describe('signing keys', () => {
   it('creates signing keys at the first start, and keeps them', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const events: string[] = [];
     const note = { events: ({ type }: { type: string }) => void events.push(type) };
     const first = await (await createAuthorizationServer({ ...options, ...note, store })).jwks();
@@ -67,7 +67,7 @@ describe('signing keys', () => {
   });
 
   it('servers that start concurrently have the same signing keys', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const servers = await Promise.all(
       Array.from({ length: 8 }, () => createAuthorizationServer({ ...options, store })),
     );
@@ -79,7 +79,7 @@ describe('signing keys', () => {
   });
 
   it('startup fails under another master key, and the error names the option', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     await createAuthorizationServer({ ...options, store });
     const start = createAuthorizationServer({ ...options, store, masterKey: new Uint8Array(32).fill(8) });
     await expect(start).rejects.toThrow(ConfigurationError);

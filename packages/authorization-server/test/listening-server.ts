@@ -1,6 +1,6 @@
 /** An authorization server on a local port, for real browsers: with a store in memory, and Ada's account. */
 import { listen } from '@portcullis/http/node';
-import { openStore } from '@portcullis/store';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
@@ -29,7 +29,7 @@ export async function startListening(
   more: { readonly bootstrap?: boolean; readonly middleware?: (handle: Handle) => Handle } = {},
 ): Promise<ListeningServer> {
   const { bootstrap = true, middleware = (handle) => handle } = more;
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   let handle: Handle | undefined;
   const listening = await listen(
     (request, connection) => handle?.(request, connection) ?? Promise.reject(new Error('too early')),

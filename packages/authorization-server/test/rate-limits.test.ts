@@ -1,7 +1,7 @@
 /** Rate limits at the endpoints: floods and brute force get 429, and other clients and users are not affected. */
-import { openStore } from '@portcullis/store';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { ConfigurationError, createAuthorizationServer } from '../src/index.ts';
 import {
   basic,
@@ -341,7 +341,7 @@ describe('rate limits of registrations', () => {
   });
 
   it('T043: 10,000 registrations beyond the limit are rejected and store few rows', async () => {
-    const t = await startServer({ store: await openStore(':memory:') });
+    const t = await startServer({ store: await openEmptyStore() });
     const statuses = new Map<number, number>();
     for (let count = 0; count < 10_000; count += 100) {
       const answers = await Promise.all(
@@ -562,7 +562,7 @@ it('rate limits can be disabled, and their options are validated', async () => {
     const answer = await postFrom(t, '192.0.2.1', '/introspect', { token: 'x' }, basic('nightly', 'wrong'));
     expect(answer.status).toBe(401);
   }
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   const start = createAuthorizationServer({
     issuer: ISSUER,
     store,

@@ -1,6 +1,6 @@
 /** Errors of refresh requests: one response for the client, the true reason for the operator; and races with revocation. */
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { FILES, NOTES, refreshing, type ServerUnderTest, startServer } from './server-under-test.ts';
 
 const REFUSAL = {
@@ -59,7 +59,7 @@ describe('a rejected refresh', () => {
   );
 
   it('T138 rejects a refresh whose grant is revoked concurrently', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const ending: typeof store = {
       ...store,
       async rotateRefreshToken(...rotation) {
@@ -163,7 +163,7 @@ const reasonsOf = ({ events }: ServerUnderTest): readonly unknown[] =>
 describe('a refresh that loses a race', () => {
   /** Two servers on one store; `before` runs at the other before the first rotation of this one. */
   async function startBoth(meanwhile: (t: ServerUnderTest) => Promise<unknown>) {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const other = await startServer({ store });
     let isFirst = true;
     const overtaken: typeof store = {
@@ -209,7 +209,7 @@ describe('a refresh that loses a race', () => {
   });
 
   it('a refresh answers 503 when the store contradicts itself, after two attempts', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     let tries = 0;
     const undecided: typeof store = {
       ...store,

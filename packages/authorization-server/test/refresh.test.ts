@@ -1,6 +1,6 @@
 /** The grant type refresh_token: rotation, retries with the same successor, and reuse detection per family. */
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { createKeyAdministration } from '../src/index.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 import {
@@ -47,7 +47,7 @@ describe('a refresh', () => {
   });
 
   it('a refresh reads client and grant together, each once', async () => {
-    const real = await openStore(':memory:');
+    const real = await openEmptyStore();
     const calls: string[] = [];
     const noted = <A extends unknown[], R>(name: string, call: (...values: A) => Promise<R>) => {
       return async (...values: A): Promise<R> => {
@@ -175,7 +175,7 @@ describe('a retry', () => {
   });
 
   it('a retry gets the same successor from another process with the same store and master key', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const [here, there] = [
       await startServer({ store }),
       await startServer({ store: { ...store, close: async () => {} } }),
@@ -313,7 +313,7 @@ describe('a family', () => {
   });
 
   it('a family survives a new master key, and a retry gets the successor from before', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const shared = { ...store, close: async () => {} };
     const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     const before = await startServer({ store, masterKey: old });
@@ -329,7 +329,7 @@ describe('a family', () => {
   });
 
   it('the live refresh token works under a new master key without the previous one', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     const before = await startServer({ store, masterKey: old });
     const { body } = await before.signIn();
@@ -551,7 +551,7 @@ describe('a rejected refresh', () => {
   });
 
   it('[AS-REF-69] rejects a refresh token of a disabled or removed account, without rotation', async () => {
-    const real = await openStore(':memory:');
+    const real = await openEmptyStore();
     let hasAccount = true;
     const store: AuthorizationStore = {
       ...real,
@@ -618,7 +618,7 @@ describe('scopes and resources', () => {
   });
 
   it('a refresh issues no scope or resource that was removed from the configuration', async () => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const before = await startServer({ store });
     const { body } = await before.signIn({ resources: [FILES], scopes: ['files:read'] });
     const resources = [{ resource: NOTES, name: 'Notes', scopes: { 'notes:read': 'Read your notes' } }];

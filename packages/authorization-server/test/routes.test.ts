@@ -1,8 +1,8 @@
 /** Paths and methods: unknown paths answer in JSON, and internal errors reveal no reason. */
 import { respond } from '@portcullis/http';
 import { temporarilyUnavailable } from '@portcullis/protocol';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { createRouter } from '../src/http/router.ts';
 import type { AuthorizationStore } from '../src/store/index.ts';
 import { redemption, startServer } from './server-under-test.ts';
@@ -222,7 +222,7 @@ describe('cross-origin requests', () => {
 describe('failures inside', () => {
   /** A store whose codes cannot be looked up. */
   async function brokenStore(error: Error): Promise<AuthorizationStore> {
-    return { ...(await openStore(':memory:')), findCode: () => Promise.reject(error) };
+    return { ...(await openEmptyStore()), findCode: () => Promise.reject(error) };
   }
 
   it('[ALL-HTTP-61] answers an internal error in JSON without the reason, which only the event has', async () => {

@@ -1,7 +1,7 @@
 /** A server on a store without optional capabilities: what it serves, and what startup rejects. */
 
-import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { type AuthorizationServer, createAuthorizationServer } from '../src/index.ts';
 import type { OptionsForStore } from '../src/options.ts';
 import { completeStore, readCapabilities } from '../src/store/capabilities.ts';
@@ -65,7 +65,7 @@ afterEach(async () => {
 
 /** A store that implements the core and nothing else. */
 async function openCoreStore(): Promise<CoreStore> {
-  opened = await openStore(':memory:');
+  opened = await openEmptyStore();
   const methods = Object.entries(opened).filter(([name]) => name in coreMethods);
   return Object.fromEntries(methods) as unknown as CoreStore;
 }
@@ -216,7 +216,7 @@ describe('a server on a store that implements only the core', () => {
 
 describe('the capabilities of a store', () => {
   it('a store has a capability if it implements every method of it', async () => {
-    opened = await openStore(':memory:');
+    opened = await openEmptyStore();
     expect([...readCapabilities(opened)].toSorted()).toEqual(
       [
         'approvals',

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { json, startBackend } from './support/backend.ts';
 import { startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
@@ -72,7 +72,7 @@ const overStdio = { command: [process.execPath, '-e', OVER_STDIO] };
 it('a process of which a user can run only one lists its tools, as its client sees them', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-lock-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   onTestFinished(() => store.close());
   const command = [process.execPath, '-e', OVER_STDIO, join(folder, 'lock')] as const;
   const gateway = await startGateway([{ path: '/mcp', name: 'Tools', backend: { command } }], {
@@ -90,7 +90,7 @@ describe.each([
   ['stdio', async () => overStdio],
 ])('tools that depend on the client, of a backend over %s', (_transport, start) => {
   async function setUp(options: object = {}) {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     onTestFinished(() => store.close());
     const written = { path: '/mcp', name: 'Tools', backend: await start(), ...options };
     const gateway = await startGateway([written], { pins: store });

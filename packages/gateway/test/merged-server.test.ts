@@ -1,7 +1,7 @@
 /** Merged servers: names, rules, approvals and failures of their parts. */
 import type { ServerResponse } from 'node:http';
-import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { json, startBackend } from './support/backend.ts';
 import { callOf, sendStateless, startSession } from './support/client.ts';
@@ -56,7 +56,7 @@ async function setUp(rules: Partial<GatewayServerOptions> = {}) {
     if (id === undefined) return void response.writeHead(202).end();
     json(response, { jsonrpc: '2.0', id, result: resultOf(method, params) });
   });
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   const gateway = await startGateway(
     [
       {

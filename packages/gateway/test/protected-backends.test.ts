@@ -3,12 +3,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
-import { openStore } from '@portcullis/store';
 import { decodeJwt } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startAssertionIssuer } from '../../../tests/support/identity-providers/assertions.ts';
 import { startOidc } from '../../../tests/support/identity-providers/oidc.ts';
 import { likeOidc } from '../../../tests/support/identity-providers/settings.ts';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { createUserBackends, type GatewayServer } from '../src/index.ts';
 import type { GatewayServerOptions } from '../src/options.ts';
 import { createTestBrowser } from './support/browser.ts';
@@ -270,7 +270,7 @@ describe('a backend that knows clients by their metadata documents', () => {
       backend: { url: `${backend.origin}/mcp`, credentials: { as: 'user' } },
     };
     const servers = defineTestServers([definition], GATEWAY);
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const redirectUri = 'https://app.example/callback';
     const client = { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' };
     const server = await createAuthorizationServer({

@@ -1,5 +1,5 @@
-import { openStore } from '@portcullis/store';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { json, startBackend } from './support/backend.ts';
 import { startGateway } from './support/gateway.ts';
 
@@ -58,7 +58,7 @@ async function setUp({ isStream = false, options = {} as object } = {}) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(`: hello\n\nid: 7\nevent: message\ndata: ${JSON.stringify(answer)}\n\n`);
   });
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   const written = { path: '/mcp', name: 'Files', backend: { url: backend.url }, ...options };
   const gateway = await startGateway([written], { pins: store });
   closing.push(
@@ -221,7 +221,7 @@ describe('the body of a request', () => {
 describe('while the backend cannot list its tools', () => {
   it('a tool whose rule is false is refused as never allowed, and one that it may call is unavailable', async () => {
     const backend = await startBackend((_received, response) => void response.socket?.destroy());
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const tools = { read_file: ['mcp:read'], write_file: ['mcp:write'], delete_file: false } as const;
     const scopes = { 'mcp:read': 'Read', 'mcp:write': { description: 'Write', clients: ['desktop'] } };
     const server = { path: '/mcp', name: 'Files', backend: { url: backend.url }, tools, scopes };

@@ -1,6 +1,6 @@
 /** What the overview of the console says about deliveries that fail, and about signing keys. */
-import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import type { Administration } from '../../src/operations/administration.ts';
 import { findAttention } from '../../src/operations/attention.ts';
 import { type Installation, startInstallation } from '../installation.ts';
@@ -63,7 +63,7 @@ describe('a signing key needs attention', () => {
     },
     { description: 'is young, and nothing replaces it', rotation: null, keys: [key('signing', 300)] },
   ])('if it $description: $expect', async ({ rotation, keys, expect: expected }) => {
-    const store = await openStore(':memory:');
+    const store = await openEmptyStore();
     const admin = {
       ...{ store, clock: () => now, health: () => [], identityProviders: [] },
       ...{ keys: { list: async () => keys }, approvals: { list: async () => [] } },

@@ -6,8 +6,8 @@ import {
   createAuthorizationServer,
   type IdentityProviderOptions,
 } from '@portcullis/authorization-server';
-import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import { type Json, setTransmitterScene, type TransmitterScene } from './scene.ts';
 
 type Event = Parameters<NonNullable<AuthorizationServerOptions['events']>>[0];
@@ -73,7 +73,7 @@ async function startReceiver(
   client: Client,
   ahead: { readonly now: number } = { now: 0 },
 ): Promise<readonly Event[]> {
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   const received: Event[] = [];
   const server = await createAuthorizationServer({
     ...{ issuer: 'https://receiver.example', store, masterKey: new Uint8Array(32).fill(7) },

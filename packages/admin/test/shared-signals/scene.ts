@@ -6,9 +6,10 @@ import {
 } from '@portcullis/authorization-server';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { createGuard, jwtVerifier } from '@portcullis/resource-server';
-import { type FullStore, openStore } from '@portcullis/store';
+import type { FullStore } from '@portcullis/store';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import { newAccount, newAccountLink, newHash } from '../../../store/testing/samples.ts';
 import type { StreamEvent } from '../../src/operations/component-events.ts';
 import { idPrefixOf } from '../../src/operations/statistics/event-time.ts';
@@ -101,7 +102,7 @@ export async function setTransmitterScene(
   settings: GivenSharedSignalsOptions = SETTINGS,
   issuer: string = ISSUER,
 ): Promise<TransmitterScene> {
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   const clock = { now: Date.UTC(2026, 5, 1) };
   const seconds = () => Math.floor(clock.now / 1000);
   const parsed = sharedSignalsSchema().parse(settings);

@@ -1,7 +1,8 @@
 /** Statistics of a store with events of several days: what is counted when, once, and what a search need not read. */
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
-import { openStore } from '@portcullis/store';
+import type { openStore } from '@portcullis/store';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import { findLatest } from '../../src/operations/search-events.ts';
 import { countMissing } from '../../src/operations/statistics/count-hours.ts';
 import { HOUR, hourOf, idPrefixOf } from '../../src/operations/statistics/event-time.ts';
@@ -25,7 +26,7 @@ function event(at: number, more: Partial<AuditEventRecord> = {}): AuditEventReco
 
 /** A store that reports what is read of its events. */
 async function observedStore() {
-  const whole = await openStore(':memory:');
+  const whole = await openEmptyStore();
   onTestFinished(() => whole.close());
   const reads: string[] = [];
   const store: Store = {

@@ -1,7 +1,8 @@
 /** The delivery of audit events to a webhook: order, repetition, failures, and processes that share the work. */
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
-import { type FullStore, openStore } from '@portcullis/store';
+import type { FullStore } from '@portcullis/store';
 import { expect, it, onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import { idPrefixOf } from '../../src/operations/statistics/event-time.ts';
 import { createDelivery, type DeliveryReport } from '../../src/webhooks/delivery.ts';
 import type { DeliveryAttempt } from '../../src/webhooks/send.ts';
@@ -30,7 +31,7 @@ interface Log {
 
 /** A log whose webhook has begun. */
 async function openLog(): Promise<Log> {
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   onTestFinished(() => store.close());
   const none = { clientId: null, accountId: null, grantId: null, resource: null, transactionId: null };
   const log: Log = {

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import { createCatalogue, createSemaphore } from '../../src/catalogue/catalogue.ts';
 import { createPinBoard, type ToolChange } from '../../src/catalogue/pins.ts';
 import { canonicalJson, type ToolDefinition } from '../../src/catalogue/tool-definition.ts';
@@ -17,7 +18,7 @@ import type { GatewayRequest } from '../../src/servers/request.ts';
 let store: Awaited<ReturnType<typeof openStore>>;
 
 beforeEach(async () => {
-  store = await openStore(':memory:');
+  store = await openEmptyStore();
 });
 afterEach(async () => store.close());
 

@@ -11,8 +11,9 @@ import { pathOf } from '@portcullis/http';
 import { listen } from '@portcullis/http/node';
 import { createGuard, type DpopOptions, jwtVerifier, type Principal } from '@portcullis/resource-server';
 import { protect } from '@portcullis/resource-server/fetch';
-import { type FullStore, openStore } from '@portcullis/store';
+import type { FullStore } from '@portcullis/store';
 import { onTestFinished } from 'vitest';
+import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import {
   createCallAudit,
   createCredentialSource,
@@ -73,7 +74,7 @@ export async function startSide({
   dpop,
   serve: answer,
 }: SideOptions): Promise<Side> {
-  const store = await openStore(':memory:');
+  const store = await openEmptyStore();
   const events: AuthorizationEvent[] = [];
   const calls: GatewayAuditEvent[] = [];
   const [accepted, tokens]: [Side['accepted'], string[]] = [[], []];
