@@ -38,7 +38,7 @@ import { MessageError } from './messages/message-error.ts';
 import { holdsHandles } from './messages/read-message.ts';
 import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';
 import { UserActionRequired } from './messages/user-action.ts';
-import { type DecidedBody, PolicyError, type UnapprovedCall } from './policy/check-messages.ts';
+import { PolicyError, type UnapprovedCall } from './policy/check-messages.ts';
 import { STREAM } from './policy/streams.ts';
 import {
   CREATED,
@@ -161,8 +161,12 @@ export class RequestHandling {
     return new MessageHandles(this.#services.sealer, this.#request.owner, this.#requested);
   }
 
-  readonly #requested = () =>
-    operationOf(('body' in this.#phase ? scannedOf(this.#phase.body)?.messages : null) ?? []);
+  readonly #requested = () => operationOf(this.#scanned()?.messages ?? []);
+
+  /** What is known of the body in this phase. */
+  #scanned(): ScannedBody | null {
+    return 'body' in this.#phase ? scannedOf(this.#phase.body) : null;
+  }
 
   readonly #on = (event: RequestEvent): void => {
     const transition = nextRequest(this.#phase, event);
@@ -174,7 +178,7 @@ export class RequestHandling {
   #performTraced(effect: RequestEffect): void {
     if (this.#span === null && (effect.do === 'preview' || effect.do === 'checkRules'))
       this.#span = startCallSpan(this.#request, effect.body.scanned);
-    else if (this.#span === null && effect.do === 'authorize' && effect.body === null)
+    else if (this.#span === null && effect.do === 'authorize' && effect.body.kind === 'none')
       this.#span = startRequestSpan(this.#request);
     if (this.#span === null) this.#perform(effect);
     else this.#span.run(() => this.#perform(effect));
@@ -341,21 +345,16 @@ export class RequestHandling {
     return this.#request.incoming.method === 'GET' && !this.#served.path.resumesResponse(this.#request);
   }
 
-  #authorize(body: DecidedBody | null): void {
+  #authorize(body: KnownBody & { readonly kind: 'none' | 'whole' }): void {
     const { principal, server } = this.#request;
     this.#then(this.#services.credentials.for(principal, server), (credential) => {
       const allow = () => this.#on({ kind: 'allowed', credential, upload: null });
-      const decided = body ?? (this.#isListening() ? STREAM : null);
-      const checked =
-        decided === null ? null : this.#served.control.decide(this.#request, decided, credential);
+      const decided = body.kind === 'whole' ? { ...body.scanned, bytes: body.bytes } : STREAM;
+      const isDecided = body.kind === 'whole' || this.#isListening();
+      const checked = isDecided ? this.#served.control.decide(this.#request, decided, credential) : null;
       this.#then(checked, (call) => {
-        const bytes = body?.bytes ?? null;
-        if (call === null || bytes === null) allow();
-        else
-          this.#useApprovals(call, { bytes, sent: this.#sentOf(bytes) }).then(
-            (isUsed) => isUsed && this.#try(allow),
-            this.#fail,
-          );
+        if (call === null || body.kind === 'none') allow();
+        else this.#useApprovals(call, body).then((isUsed) => isUsed && this.#try(allow), this.#fail);
       });
     });
   }
@@ -374,11 +373,6 @@ export class RequestHandling {
       }
     }
     throw unavailable('The approval was used by another call. Send the request again.', 1);
-  }
-
-  #sentOf(bytes: Buffer): Buffer {
-    const known = 'body' in this.#phase ? this.#phase.body : null;
-    return known?.kind === 'whole' ? known.sent : bytes;
   }
 
   /** Checks everything once more, while the request at the backend is still incomplete. */
@@ -411,7 +405,7 @@ export class RequestHandling {
   }
 
   readonly #expected = (): ExpectedResponses => {
-    const known = 'body' in this.#phase ? scannedOf(this.#phase.body) : null;
+    const known = this.#scanned();
     return known === null ? NO_RESPONSES : expectedResponses(known);
   };
 

@@ -25,7 +25,6 @@ import type { StreamedBody, UploadEvent } from './http/streamed-body.ts';
 import { MessageError } from './messages/message-error.ts';
 import type { ScannedBody } from './messages/scanned-message.ts';
 import { UserActionRequired } from './messages/user-action.ts';
-import type { DecidedBody } from './policy/check-messages.ts';
 import type { UserActionRetry } from './user-action-retries.ts';
 
 interface Arriving {
@@ -114,7 +113,7 @@ export type RequestEffect =
   | { readonly do: 'preview'; readonly body: Previewed }
   | { readonly do: 'checkRules'; readonly body: Whole }
   /** Finds the credential, and decides about the messages. */
-  | { readonly do: 'authorize'; readonly body: DecidedBody | null }
+  | { readonly do: 'authorize'; readonly body: KnownBody & { readonly kind: 'none' | 'whole' } }
   | { readonly do: 'forward'; readonly body: KnownBody; readonly credential: BackendCredential }
   | { readonly do: 'recheck'; readonly body: Streamed; readonly credential: BackendCredential }
   | { readonly do: 'finishUpload'; readonly body: Streamed }
@@ -147,7 +146,7 @@ export function nextRequest(phase: RequestPhase, event: RequestEvent): Transitio
       if (event.kind === 'bodiless')
         return [
           { kind: 'checking', body: NO_BODY },
-          { do: 'authorize', body: null },
+          { do: 'authorize', body: NO_BODY },
         ];
       if (event.kind !== 'body') return [phase];
       return [
@@ -173,7 +172,7 @@ export function nextRequest(phase: RequestPhase, event: RequestEvent): Transitio
       if (event.kind !== 'due') return [phase];
       return [
         { ...phase, kind: 'checking' },
-        { do: 'authorize', body: { ...phase.body.scanned, bytes: phase.body.bytes } },
+        { do: 'authorize', body: phase.body },
       ];
     case 'uploading': {
       if (event.kind !== 'arrived') return [phase];
@@ -240,9 +239,10 @@ function check(phase: PhaseOf<'checking'>, event: RequestEvent): Transition {
   if (event.kind === 'gone') return cancel(body);
   if (event.kind === 'opened' && body.kind === 'whole') {
     const { sent, retry } = event;
+    const opened: Whole = { ...body, sent, retry };
     return [
-      { ...phase, body: { ...body, sent, retry } },
-      { do: 'authorize', body: { ...body.scanned, bytes: body.bytes } },
+      { ...phase, body: opened },
+      { do: 'authorize', body: opened },
     ];
   }
   if (event.kind !== 'allowed') return [phase];

@@ -32,10 +32,7 @@ import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 import { describeTools, mayBecomeCallable } from './tool-challenges/security-schemes.ts';
 
-export interface ServerControl extends OperationControl {
-  /** Filters the lists in a response, which only its user may cache. */
-  editResponse(message: unknown, request: GatewayRequest, credential: BackendCredential): unknown;
-}
+export type ServerControl = ReturnType<typeof createServerControl>;
 
 /** What the rules of all servers share. */
 export interface ControlServices {
@@ -51,11 +48,12 @@ export function createServerControl(
   servers: readonly GatewayServer[],
   catalogue: Catalogue | null,
   { compile, external }: ControlServices,
-): ServerControl {
+) {
   const control = createOperationControl(policyOfServer(server, servers, compile), catalogue, external);
   return {
     ...control,
-    editResponse: (message: unknown, request: GatewayRequest, credential: BackendCredential) => {
+    /** Filters the lists in a response, which only its user may cache. */
+    editResponse(message: unknown, request: GatewayRequest, credential: BackendCredential): unknown {
       if (!isMembers(message) || !isMembers(message['result'])) return message;
       const { result } = message;
       const offered = server.backend?.kind === 'stdio' ? result : withoutTaskLists(result);
@@ -79,54 +77,12 @@ function withResult(message: object, before: unknown, after: unknown): unknown {
   return after === before ? message : { ...message, result: after };
 }
 
-interface OperationControl {
-  /**
-   * Refuses what no scope and no tool of the backend could allow, without asking the backend.
-   * @throws MessageError 403, PolicyError for a token that is missing
-   */
-  checkRules(sender: Sender, body: ScannedBody): void;
-  /** Whether the whole body is needed to decide. */
-  readsArguments(body: ScannedBody): boolean;
-  /**
-   * Decides whether all messages of a body may pass; without waiting when the tools are known.
-   * @returns the call that has to be approved; `null`: all may pass
-   * @throws MessageError 403, PolicyError, BackendError
-   */
-  decide(
-    request: OwnedRequest,
-    body: DecidedBody,
-    credential: BackendCredential,
-  ): UnapprovedCall | null | Promise<UnapprovedCall | null>;
-  /** The decision about a message that names nothing, such as the request for a list or a stream. */
-  decideMethod(method: string, request: OwnedRequest): PolicyDecision['kind'];
-  /**
-   * Whether a message of the backend may be sent to a caller: not the change of a resource that the rules hide, as lists do.
-   */
-  mayReport(message: unknown, request: OwnedRequest): boolean;
-  /**
-   * Removes from the lists in a result what the user could not call, and definitions that are not approved.
-   * @throws BackendError
-   */
-  filter(result: unknown, request: OwnedRequest, credentialKey: string): unknown | Promise<unknown>;
-}
-
 /** @param catalogue `null`: tools are not compared with what the backend lists, such as where there is no backend */
 export function createOperationControl(
   policy: Policy,
   catalogue: Catalogue | null,
   external: ExternalPolicy | null = null,
-): OperationControl {
-  function decideBy(
-    request: OwnedRequest,
-    body: DecidedBody,
-    tools: ToolCatalogue | null,
-  ): UnapprovedCall | null {
-    // Without review, the backend itself answers calls of tools that it does not have.
-    if (tools !== null && request.server.review !== 'auto') checkApproved(body, tools);
-    const unapproved = checkMessages(policy, body, request, (tool) => tools?.get(tool)?.hints ?? null);
-    return unapproved === null ? null : { ...unapproved, server: request.server };
-  }
-
+) {
   function filterBy(result: unknown, request: OwnedRequest, reviewed: ReviewedList | null) {
     const filtered = filterLists(result, (operation, element) => {
       if (operation.tool === null) return isListed(policy, operation, null, request);
@@ -147,30 +103,51 @@ export function createOperationControl(
     tools: ToolCatalogue | null | Promise<ToolCatalogue>,
   ): Promise<UnapprovedCall | null> {
     const known = await tools;
-    const unapproved = decideBy(request, body, known);
+    const unapproved = decideBy(policy, request, body, known);
     await check(body, request, (tool) => known?.get(tool)?.hints ?? null);
     return unapproved;
   }
 
   return {
-    checkRules: (sender, body) => checkForbidden(policy, body, sender),
-    readsArguments: (body) => external?.readsArguments === true || readsArguments(policy, body),
-    decide(request, body, credential) {
+    /**
+     * Refuses what no scope and no tool of the backend could allow, without asking the backend.
+     * @throws MessageError 403, PolicyError for a token that is missing
+     */
+    checkRules: (sender: Sender, body: ScannedBody): void => checkForbidden(policy, body, sender),
+    /** Whether the whole body is needed to decide. */
+    readsArguments: (body: ScannedBody): boolean =>
+      external?.readsArguments === true || readsArguments(policy, body),
+    /**
+     * Decides whether all messages of a body may pass; without waiting when the tools are known.
+     * @returns the call that has to be approved; `null`: all may pass
+     * @throws MessageError 403, PolicyError, BackendError
+     */
+    decide(
+      request: OwnedRequest,
+      body: DecidedBody,
+      credential: BackendCredential,
+    ): UnapprovedCall | null | Promise<UnapprovedCall | null> {
       const isCall = catalogue !== null && body.messages.some(({ tool }) => tool !== null);
       const tools = isCall ? catalogue.tools(request, credential.key) : null;
       if (external !== null) return decideWith(external, request, body, tools);
-      if (tools instanceof Promise) return tools.then((later) => decideBy(request, body, later));
-      return decideBy(request, body, tools);
+      if (tools instanceof Promise) return tools.then((later) => decideBy(policy, request, body, later));
+      return decideBy(policy, request, body, tools);
     },
-    decideMethod(method, request) {
+    /** The decision about a message that names nothing, such as the request for a list or a stream. */
+    decideMethod(method: string, request: OwnedRequest): PolicyDecision['kind'] {
       const operation = { method, tool: null, prompt: null, resource: null };
       return policy.decide(accessRequest(operation, request, null, NO_ARGUMENTS)).kind;
     },
-    mayReport(message, request) {
+    /** Whether a message of the backend may be sent to a caller: not the change of a resource that the rules hide, as lists do. */
+    mayReport(message: unknown, request: OwnedRequest): boolean {
       const reported = reportedOperation(message);
       return reported === null || isListed(policy, reported, null, request);
     },
-    filter(result, request, credentialKey) {
+    /**
+     * Removes from the lists in a result what the user could not call, and definitions that are not approved.
+     * @throws BackendError
+     */
+    filter(result: unknown, request: OwnedRequest, credentialKey: string): unknown {
       const listed: unknown = Object(result).tools;
       const hasTools = catalogue !== null && Array.isArray(listed);
       const reviewed = hasTools ? catalogue.review(request, credentialKey, listed) : null;
@@ -182,6 +159,18 @@ export function createOperationControl(
       return filterBy(result, request, reviewed);
     },
   };
+}
+
+function decideBy(
+  policy: Policy,
+  request: OwnedRequest,
+  body: DecidedBody,
+  tools: ToolCatalogue | null,
+): UnapprovedCall | null {
+  // Without review, the backend itself answers calls of tools that it does not have.
+  if (tools !== null && request.server.review !== 'auto') checkApproved(body, tools);
+  const unapproved = checkMessages(policy, body, request, (tool) => tools?.get(tool)?.hints ?? null);
+  return unapproved === null ? null : { ...unapproved, server: request.server };
 }
 
 function isListed(

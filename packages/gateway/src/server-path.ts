@@ -2,7 +2,6 @@
 
 import { type Addresses, createAddresses, type HealthListener } from './addresses/addresses.ts';
 import { type ProbeOptions, startProbes } from './addresses/probes.ts';
-import type { MessageBackend } from './backends/backend.ts';
 import { openSession } from './backends/clients/session-table.ts';
 import { type BackendProtocol, createHttpBackend } from './backends/http/http-backend.ts';
 import {
@@ -43,40 +42,44 @@ export function createServerPath(
   definition: BackendDefinition,
   options: ServerPathOptions,
 ): ServerPath {
-  if (definition.kind === 'http') return createHttpPath(server, definition, options);
-  if (definition.kind === 'stdio') options.log(server.name, describeIsolation(detectIsolation()));
-  const backend =
-    definition.kind === 'stdio'
-      ? createStdioBackend({ server, definition, log: options.log })
-      : createSseBackend(server, definition, options);
-  return createMessagePath(server, backend, options);
-}
-
-function createSseBackend(
-  server: GatewayServer,
-  definition: HttpBackendDefinition,
-  options: ServerPathOptions,
-): MessageBackend {
-  const addresses = createAddresses(definition, server, options.onHealth);
-  const stopProbes = startProbes(addresses, server, options.probes);
-  const backend = createHttpBackend({ server, addresses, protocol: 'sse', forward: definition.forward });
+  const { log, onHealth, probes } = options;
+  if (definition.kind === 'stdio') {
+    log(server.name, describeIsolation(detectIsolation()));
+    return createMessagePath(server, createStdioBackend({ server, definition, log }), options);
+  }
+  const addresses = createAddresses(definition, server, onHealth);
+  const stopProbes = startProbes(addresses, server, probes);
+  const path =
+    definition.kind === 'sse'
+      ? createSsePath(server, definition, addresses, options)
+      : createHttpPath(server, definition, addresses, options);
   return {
-    ...backend,
-    async close() {
+    ...path,
+    close() {
       stopProbes();
-      await Promise.all([backend.close(), addresses.close()]);
+      return path.close();
     },
   };
+}
+
+function createSsePath(
+  server: GatewayServer,
+  { forward }: HttpBackendDefinition,
+  addresses: Addresses,
+  options: ServerPathOptions,
+): ServerPath {
+  const backend = createHttpBackend({ server, addresses, protocol: 'sse', forward });
+  const close = async () => void (await Promise.all([backend.close(), addresses.close()]));
+  return createMessagePath(server, { ...backend, close }, options);
 }
 
 /** Passes through, unless the backend does not speak the protocol of the client. */
 function createHttpPath(
   server: GatewayServer,
   definition: HttpBackendDefinition,
+  addresses: Addresses,
   options: ServerPathOptions,
 ): ServerPath {
-  const addresses = createAddresses(definition, server, options.onHealth);
-  const stopProbes = startProbes(addresses, server, options.probes);
   const passThrough = createPassThrough(server, definition, addresses, options);
   const detection = createProtocolDetection(server, addresses);
   const translations = createTranslations(server, addresses, definition.forward, options);
@@ -137,7 +140,6 @@ function createHttpPath(
     },
     ...createDetectedSessions(server, detection, translations, options.credentials),
     async close() {
-      stopProbes();
       await Promise.all([passThrough, detection, ...translations.all()].map((one) => one.close()));
     },
   };

@@ -2,7 +2,7 @@
 import type { CompileCondition } from '@portcullis/policy';
 import type { McpOperation } from '@portcullis/protocol';
 import { compilePolicy, type Policy } from './policy/compile-policy.ts';
-import { splitName, splitUri } from './servers/merged-names.ts';
+import { splitTarget, withTarget } from './servers/merged-names.ts';
 import { resourcesOf } from './servers/resources.ts';
 import type { GatewayServer } from './servers/server.ts';
 
@@ -45,12 +45,10 @@ export function createDecidingPolicies(
 
   return function find(server, operation) {
     if (server.merges === null) return { server, operation, policy: policyOf(server) };
-    const { tool, prompt, resource } = operation;
-    const found = resource === null ? splitName(tool ?? prompt ?? '') : splitUri(resource);
+    const found = splitTarget(operation);
     const path = found && Object.hasOwn(server.merges, found.prefix) ? server.merges[found.prefix] : null;
     const member = servers.find((one) => one.path === path);
     if (found === null || member === undefined) return null;
-    const kind = tool !== null ? 'tool' : prompt !== null ? 'prompt' : 'resource';
-    return find(member, { ...operation, [kind]: found.name });
+    return find(member, withTarget(operation, found.name));
   };
 }

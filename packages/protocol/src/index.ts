@@ -96,6 +96,7 @@ export {
 export { DEVICE_CODE, type DeviceAuthorizationResponse } from './messages/device-authorization.ts';
 export { ID_JAG_PROFILE, ID_JAG_TYPE, JWT_BEARER, readJwtBearerRequest } from './messages/jwt-bearer.ts';
 export {
+  AROUND_OPERATIONS,
   type McpOperation,
   type OperationParameters,
   readOperationTarget,

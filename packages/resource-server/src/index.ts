@@ -11,7 +11,6 @@ export type { ReplayStore } from './dpop/replay-cache.ts';
 export type { GuardEvent } from './events.ts';
 export { createGuard, type Guard, type GuardDecision, type RequestInfo } from './guard.ts';
 export type { GuardResponse } from './guard-response.ts';
-export { type JwtVerifierOptions, jwtVerifier } from './jwt-verifier-with-status-list.ts';
 export type { GuardOptions, ResourceOptions, SharedGuardOptions } from './options.ts';
 export { isAnonymous, type Principal, type VerifiedClaims } from './principal.ts';
 export {
@@ -26,6 +25,7 @@ export {
   type IntrospectionVerifierOptions,
   introspectionVerifier,
 } from './verifiers/introspection-verifier.ts';
+export { type JwtVerifierOptions, jwtVerifier } from './verifiers/jwt-verifier.ts';
 export { opaqueTokenVerifier } from './verifiers/opaque-token-verifier.ts';
 export type { KeySet } from './verifiers/public-keys.ts';
 export type { TokenExpectation, TokenVerifier, VerificationResult } from './verifiers/token-verifier.ts';

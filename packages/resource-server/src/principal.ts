@@ -35,43 +35,15 @@ export interface Principal {
 export type VerifiedClaims = AccessTokenClaims & Readonly<Record<string, unknown>>;
 
 /** A principal created by a guard. Its source is private, so that applications can neither read nor copy it. */
-class GuardPrincipal implements Principal {
-  readonly issuer: string;
-  readonly subject: string;
-  readonly clientId: string;
-  readonly scopes: Scopes;
-  readonly resource: string;
-  readonly grantId: string | null;
-  readonly expiresAt: number;
-  readonly email: string | null;
-  readonly name: string | null;
-  readonly groups: readonly string[];
-  readonly claims: VerifiedClaims;
+class GuardPrincipal {
   readonly #source: object;
 
-  constructor(claims: VerifiedClaims, scopes: Scopes, resource: string, source: object) {
-    this.issuer = claims.iss;
-    this.subject = claims.sub;
-    this.clientId = claims.client_id;
-    this.scopes = scopes;
-    this.resource = resource;
-    this.grantId = typeof claims.grant_id === 'string' ? claims.grant_id : null;
-    this.expiresAt = claims.exp;
-    this.email = textOrNull(claims.email);
-    this.name = textOrNull(claims.name);
-    this.groups = groupsOf(claims.groups);
-    this.claims = freezeDeep(claims);
+  constructor(source: object) {
     this.#source = source;
-    // Shared by all requests with the same token.
-    Object.freeze(this);
   }
 
-  static isInstance(value: unknown): value is GuardPrincipal {
-    return typeof value === 'object' && value !== null && #source in value;
-  }
-
-  static sourceOf(principal: Principal): object | undefined {
-    return GuardPrincipal.isInstance(principal) ? principal.#source : undefined;
+  static sourceOf(value: unknown): object | undefined {
+    return typeof value === 'object' && value !== null && #source in value ? value.#source : undefined;
   }
 }
 
@@ -86,7 +58,21 @@ export function createPrincipal(
   resource: string,
   source: object,
 ): Principal {
-  return new GuardPrincipal(claims, scopes, resource, source);
+  const members: Principal = {
+    issuer: claims.iss,
+    subject: claims.sub,
+    clientId: claims.client_id,
+    scopes,
+    resource,
+    grantId: typeof claims.grant_id === 'string' ? claims.grant_id : null,
+    expiresAt: claims.exp,
+    email: textOrNull(claims.email),
+    name: textOrNull(claims.name),
+    groups: groupsOf(claims.groups),
+    claims: freezeDeep(claims),
+  };
+  // Shared by all requests with the same token.
+  return Object.freeze(Object.assign(new GuardPrincipal(source), members));
 }
 
 const ANONYMOUS = Object.freeze({});
@@ -109,7 +95,7 @@ export function sourceOf(principal: Principal): object | undefined {
 
 /** Whether a value is a principal created by a guard. */
 export function isPrincipal(value: unknown): value is Principal {
-  return GuardPrincipal.isInstance(value);
+  return GuardPrincipal.sourceOf(value) !== undefined;
 }
 
 /** Other issuers may write other types. */

@@ -44,7 +44,8 @@ export function isAtOrBelowResource(resource: HasPath, path: string): boolean {
   return isAtOrBelow(resource.path, comparablePath(path) ?? path.toLowerCase());
 }
 
-function isAtOrBelow(outer: string, path: string): boolean {
+/** Whether a path is another one, or below it. */
+export function isAtOrBelow(outer: string, path: string): boolean {
   return `${path}/`.startsWith(`${outer}/`);
 }
 

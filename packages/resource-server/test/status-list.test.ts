@@ -4,7 +4,7 @@ import { deflateSync } from 'node:zlib';
 import { type CryptoKey, SignJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConfigurationError, combineVerifiers, createGuard } from '../src/index.ts';
-import type { StatusListOptions } from '../src/jwt-verifier-with-status-list.ts';
+import type { StatusListOptions } from '../src/verifiers/status-list/status-list-check.ts';
 import { createIssuer, ISSUER, NOW, RESOURCE, type TestIssuer } from './support/issuer.ts';
 
 const URI = `${ISSUER}/status-lists/0`;

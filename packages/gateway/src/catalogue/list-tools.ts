@@ -2,7 +2,7 @@
 
 import { errorCodes, errorResponse, isMembers, isRequest, type Message } from '@portcullis/http';
 import { BackendError, type BackendSession, type InitializeParams } from '../backends/backend.ts';
-import { MAX_LIST_PAGES } from '../limits.ts';
+import { isLastPage, listPages } from '../backends/list-pages.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import { readToolDefinition, type ToolDefinition } from './tool-definition.ts';
 
@@ -86,12 +86,11 @@ async function refuseRequest(session: BackendSession, message: Message): Promise
 
 async function listAll(session: BackendSession, name: string): Promise<readonly ToolDefinition[]> {
   const tools: ToolDefinition[] = [];
-  let cursor: unknown;
-  for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
-    const params = cursor === undefined ? {} : { cursor };
-    const message = { jsonrpc: '2.0', id: page + 1, method: 'tools/list', params } as const;
-    const signal = new AbortController().signal;
-    const { result, error } = await session.request(message, { signal });
+  const { signal } = new AbortController();
+  for await (const { result, error } of listPages(
+    (page) => session.request(page, { signal }),
+    'tools/list',
+  )) {
     if (isMembers(error) && error['code'] === errorCodes.methodNotFound) return [];
     if (!isMembers(result) || !Array.isArray(result['tools']))
       throw new BackendError(
@@ -99,8 +98,7 @@ async function listAll(session: BackendSession, name: string): Promise<readonly 
         `${name} does not list its tools at the moment. Try again later.`,
       );
     tools.push(...result['tools'].map(readToolDefinition).filter((tool) => tool !== null));
-    cursor = result['nextCursor'];
-    if (cursor === undefined || cursor === null || cursor === '') return tools;
+    if (isLastPage(result)) return tools;
   }
   throw new BackendError('unavailable', `${name} lists its tools without end.`);
 }

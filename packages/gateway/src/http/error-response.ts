@@ -63,8 +63,12 @@ export function invalidRequest(
 
 /** @param retryAfter seconds */
 export function unavailable(message: string, retryAfter: number, cause?: unknown): GatewayError {
-  const headers = ['retry-after', String(Math.max(1, Math.ceil(retryAfter)))];
+  const headers = retryHeader(retryAfter);
   return new GatewayError(503, 'internal', message, { headers, ...(cause !== undefined && { cause }) });
+}
+
+function retryHeader(seconds: number): readonly string[] {
+  return ['retry-after', String(Math.max(1, Math.ceil(seconds)))];
 }
 
 export function badGateway(message: string): GatewayError {
@@ -73,8 +77,7 @@ export function badGateway(message: string): GatewayError {
 
 /** Too many calls. @param retryAfter seconds */
 export function tooManyCalls(message: string, retryAfter: number): GatewayError {
-  const headers = ['retry-after', String(Math.max(1, Math.ceil(retryAfter)))];
-  return new GatewayError(429, 'internal', message, { headers });
+  return new GatewayError(429, 'internal', message, { headers: retryHeader(retryAfter) });
 }
 
 /**
@@ -89,14 +92,8 @@ export function sendError(
   id: string | null = null,
 ): void {
   if (outgoing.headersSent) return void outgoing.destroy();
-  if (error instanceof InputRequired) {
-    sendResult(outgoing, error.result, common, id);
-    return;
-  }
-  if (error instanceof MessageError && error.result !== null) {
-    sendResult(outgoing, error.result, common, id);
-    return;
-  }
+  const result = error instanceof InputRequired || error instanceof MessageError ? error.result : null;
+  if (result !== null) return void sendResult(outgoing, result, common, id);
   const { status, code, message, headers, details } = toGatewayError(error);
   const failure = JSON.stringify({ code, message, ...(details !== undefined && { data: details }) });
   // Clients show this JSON-RPC error with its link; other errors are HTTP errors.

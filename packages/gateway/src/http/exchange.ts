@@ -83,7 +83,7 @@ function onStreamShutdown(this: ExchangedResponse): void {
   this[EXCHANGE]?.shutDown();
 }
 
-class Exchange implements BackendRequestListener, EventStreamListener, EditedBodyListener {
+class Exchange implements BackendRequestListener, EventStreamListener, EditedBodyListener, ByteSink {
   readonly #services: ExchangeServices;
   readonly #request: GatewayRequest;
   /** `null` also once an event stream is open, which would retain it for hours. */
@@ -281,7 +281,7 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
     const [edit, expected] = [this.#edit, this.#expected];
     this.#sink = isEdited
       ? new EditedBody({ name, isStream, limit: limits.frame, edit, expected, listener: this })
-      : new UneditedBody(this);
+      : this;
     if (!isStream) {
       if (isLasting(this.#request.incoming)) this.#limitDocument();
       return;
@@ -290,6 +290,15 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
     onShutdown(this.#request.outgoing, onStreamShutdown);
     this.#sink = new EventIdFilter(this, this.#sink);
     this.#session = null;
+  }
+
+  /** The bytes of a response that is not edited. */
+  write(bytes: Buffer): void {
+    this.report({ kind: 'bytes', bytes, length: null });
+  }
+
+  end(): void {
+    this.report({ kind: 'ended' });
   }
 
   /** The backend has begun a document instead of a stream: it was sent without a timeout of its body. */
@@ -373,22 +382,6 @@ const NEWLINE = 0x0a;
 
 /** Of a request that has no response yet. */
 const NO_SINK: ByteSink = { write: () => undefined, end: () => undefined };
-
-class UneditedBody implements ByteSink {
-  readonly #listener: EditedBodyListener;
-
-  constructor(listener: EditedBodyListener) {
-    this.#listener = listener;
-  }
-
-  write(bytes: Buffer): void {
-    this.#listener.report({ kind: 'bytes', bytes, length: null });
-  }
-
-  end(): void {
-    this.#listener.report({ kind: 'ended' });
-  }
-}
 
 function renewed({ name }: GatewayServer): GatewayError {
   return unavailable(`The credential of ${name} had expired and was renewed. Send the request again.`, 1);

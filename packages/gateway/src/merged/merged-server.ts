@@ -20,10 +20,10 @@ import {
   type MessageBackend,
 } from '../backends/backend.ts';
 import { refuseServerRequest } from '../backends/clients/waiting-calls.ts';
+import { listPages } from '../backends/list-pages.ts';
 import { LOG_LEVELS, unknownLogLevel } from '../backends/revisions.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { countCall } from '../http/slots.ts';
-import { MAX_LIST_PAGES } from '../limits.ts';
 import { LISTS } from '../messages/check-responses.ts';
 import { MessageError } from '../messages/message-error.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
@@ -35,8 +35,9 @@ import {
   prefixNotification,
   prefixResult,
   splitMessage,
-  splitName,
+  splitTarget,
   splitUri,
+  withTarget,
 } from '../servers/merged-names.ts';
 import { type OwnedRequest, ownerOf } from '../servers/request.ts';
 import { hasPublicOperations, rulesOf } from '../servers/resources.ts';
@@ -131,15 +132,11 @@ function findParts(parts: MergedParts, message: ScannedMessage): PartMessages {
 }
 
 function findPart(parts: MergedParts, message: ScannedMessage): PartMessages {
-  const { tool, prompt, resource } = message;
-  const written = tool ?? prompt ?? resource ?? '';
-  const found = resource === null ? splitName(written) : splitUri(written);
+  const found = splitTarget(message);
   const part = found && parts.get(found.prefix);
   if (found === null || part === null || part === undefined)
-    throw tool === null ? unknownName(message) : unknownTool(message);
-  const { name } = found;
-  const own = tool !== null ? { tool: name } : prompt !== null ? { prompt: name } : { resource: name };
-  return [[part, { ...message, ...own }]];
+    throw message.tool === null ? unknownName(message) : unknownTool(message);
+  return [[part, withTarget(message, found.name)]];
 }
 
 /** @see MCP 2025-11-25 and 2026-07-28, resources and prompts, error handling */
@@ -299,17 +296,12 @@ class MergedSession implements BackendSession {
     if (!this.#allows(prefix, method, call)) return [];
     const request = requestOf(part, principal, call.network);
     const entries: unknown[] = [];
-    let cursor: unknown;
-    for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
-      const params = cursor === undefined ? {} : { cursor };
-      const { result } = await this.#ask(prefix, { jsonrpc: '2.0', id: page + 1, method, params }, call);
+    for await (const { result } of listPages((page) => this.#ask(prefix, page, call), method)) {
       if (!isMembers(result)) break;
       const credential = await this.#credentials.for(principal, part.server);
       const allowed = await part.control.filter(result, request, credential.key);
       const list = isMembers(allowed) ? prefixResult(prefix, allowed)[member] : null;
       if (Array.isArray(list)) entries.push(...list);
-      cursor = result['nextCursor'];
-      if (typeof cursor !== 'string' || cursor === '') break;
     }
     return entries;
   }

@@ -13,7 +13,7 @@ import {
   type ScopeLimits,
   type ToolAnnotations,
 } from '@portcullis/policy';
-import type { McpOperation, Scopes } from '@portcullis/protocol';
+import { AROUND_OPERATIONS, type McpOperation, type Scopes } from '@portcullis/protocol';
 import type { AccessRules, GatewayServer, RuleTable } from '../servers/server.ts';
 import { isKnownMethod, resemblesKnownMethod } from './methods.ts';
 import { nameReadings, readingsOf, uriReadings } from './resource-uris.ts';
@@ -22,15 +22,7 @@ import { nameReadings, readingsOf, uriReadings } from './resource-uris.ts';
 export const UNKNOWN_METHODS = 'unknownMethods';
 
 /** The compiled rules of a server. Pure. */
-export interface Policy {
-  /** Scopes that not every user can be granted. */
-  readonly limits: ScopeLimits;
-  /** The rules of an operation, all of which have to be met. @param hints of the tool; `null` when it is unknown */
-  rulesFor(operation: McpOperation, hints: ToolAnnotations | null): readonly LocatedRule[];
-  decide(request: AccessRequest): PolicyDecision;
-  /** The same decision, with each member that was considered. */
-  explain(request: AccessRequest): ReturnType<typeof explainAccess>;
-}
+export type Policy = ReturnType<typeof compilePolicy>;
 
 interface PolicySource extends Pick<GatewayServer, 'id' | 'rules' | 'unknownMethods'> {
   /** The index in the configuration, for the paths of rules. */
@@ -40,7 +32,7 @@ interface PolicySource extends Pick<GatewayServer, 'id' | 'rules' | 'unknownMeth
 interface CompileOptions {
   /** The scopes of the server: configured or proposed. */
   readonly offered: Scopes;
-  /** A scope that the caller cannot be granted is not asked for: it would be asked for again and again. */
+  /** Scopes that not every user can be granted: one that the caller cannot be granted would be asked for again and again. */
   readonly limits?: ScopeLimits;
   /** `null`: no rule has a condition. */
   readonly compile?: CompileCondition | null;
@@ -50,7 +42,7 @@ interface CompileOptions {
 export function compilePolicy(
   { index, id, rules, unknownMethods }: PolicySource,
   { offered, limits = {}, compile = null }: CompileOptions,
-): Policy {
+) {
   const find = (table: keyof AccessRules, formsOf?: FormsOf) =>
     compileRules(locateRules(index, table, rules[table], compile), formsOf);
   const [tools, prompts] = [find('tools', nameReadings), find('prompts', nameReadings)];
@@ -64,6 +56,7 @@ export function compilePolicy(
   const alike = locateRule('a method that resembles another one', false, null);
   const open = openMethodsOf(rules);
 
+  /** The rules of an operation, all of which have to be met. @param hints of the tool; `null` when it is unknown */
   function rulesFor(
     { method, tool, prompt, resource }: McpOperation,
     hints: ToolAnnotations | null,
@@ -86,8 +79,11 @@ export function compilePolicy(
   return {
     limits,
     rulesFor,
-    decide: (request) => decideAccess(rulesFor(request.operation, request.annotations), request, limits),
-    explain: (request) => explainAccess(rulesFor(request.operation, request.annotations), request, limits),
+    decide: (request: AccessRequest): PolicyDecision =>
+      decideAccess(rulesFor(request.operation, request.annotations), request, limits),
+    /** The same decision, with each member that was considered. */
+    explain: (request: AccessRequest) =>
+      explainAccess(rulesFor(request.operation, request.annotations), request, limits),
   };
 }
 
@@ -136,15 +132,6 @@ function isMet(condition: Condition, request: AccessRequest): boolean {
     return false;
   }
 }
-
-/** Methods around public operations, which a client calls before it knows what it wants. */
-const AROUND_OPERATIONS = [
-  'initialize',
-  'ping',
-  'server/discover',
-  'notifications/initialized',
-  'notifications/cancelled',
-];
 
 /** The lists in which each kind of operation appears. */
 const LISTS: { readonly [K in Exclude<keyof AccessRules, 'methods'>]: readonly string[] } = {

@@ -1,6 +1,7 @@
 /** The readings of a name and of a resource's URI: a backend may take any of them for it, so that each has to be allowed. */
 import type { AccessRequest } from '@portcullis/policy';
 import { MAX_DECODINGS } from '../limits.ts';
+import { withTarget } from '../servers/merged-names.ts';
 
 /** A request for each reading of what its operation applies to; the first is the request itself. */
 export function readingsOf(request: AccessRequest): readonly AccessRequest[] {
@@ -8,12 +9,8 @@ export function readingsOf(request: AccessRequest): readonly AccessRequest[] {
   const { tool, prompt, resource } = operation;
   const name = tool ?? prompt ?? resource ?? '';
   const readings = new Set(resource === null ? nameReadings(name) : uriReadings(resource));
-  const kind = tool !== null ? 'tool' : prompt !== null ? 'prompt' : 'resource';
   readings.delete(name);
-  const others = [...readings].map((reading) => ({
-    ...request,
-    operation: { ...operation, [kind]: reading },
-  }));
+  const others = [...readings].map((one) => ({ ...request, operation: withTarget(operation, one) }));
   return [request, ...others];
 }
 

@@ -1,5 +1,6 @@
 /** Names at a merged server: `fs__read_file` is the tool `read_file` of the member `fs`, `fs+file:///a` its resource `file:///a`. */
 import { isMembers, type JsonFields, type Message } from '@portcullis/http';
+import type { McpOperation } from '@portcullis/protocol';
 import { findTarget } from '../messages/find-target.ts';
 
 /** A name at a merged server, split into member and name. */
@@ -17,8 +18,20 @@ export function mergedName(prefix: string, name: string): string {
   return `${prefix}${NAME_SEPARATOR}${name}`;
 }
 
+/** The same operation with another name or URI of its target. */
+export function withTarget<T extends McpOperation>(operation: T, target: string): T {
+  const { tool, prompt } = operation;
+  const kind = tool !== null ? 'tool' : prompt !== null ? 'prompt' : 'resource';
+  return { ...operation, [kind]: target };
+}
+
+/** Splits the name or URI of what an operation applies to. @returns `null` for one without a prefix */
+export function splitTarget({ tool, prompt, resource }: McpOperation): PartName | null {
+  return resource === null ? splitName(tool ?? prompt ?? '') : splitUri(resource);
+}
+
 /** Prefixes contain neither separator. @returns `null` for a name without one */
-export function splitName(name: string): PartName | null {
+function splitName(name: string): PartName | null {
   return split(name, NAME_SEPARATOR);
 }
 

@@ -24,11 +24,7 @@ export function startCallSpan(request: GatewayRequest, { messages: [message] }: 
     () => ({
       kind: 'server',
       attributes: { ...attributesOf(message, request), 'network.transport': 'tcp' },
-      startedAt: performance.timeOrigin + request.startedAt,
-      received: {
-        context: readReceived(message, request),
-        isTrusted: request.owner.isAnonymous !== true,
-      },
+      ...arrivalOf(request, readReceived(message, request)),
     }),
   );
 }
@@ -41,13 +37,19 @@ export function startRequestSpan(request: GatewayRequest): Span | null {
     () => ({
       kind: 'server',
       attributes: { ...httpAttributesOf(incoming, server.path), ...sessionOf(incoming) },
-      startedAt: performance.timeOrigin + request.startedAt,
-      received: {
-        context: readTraceContext((name) => incoming.headers[name]),
-        isTrusted: request.owner.isAnonymous !== true,
-      },
+      ...arrivalOf(
+        request,
+        readTraceContext((name) => incoming.headers[name]),
+      ),
     }),
   );
+}
+
+function arrivalOf({ startedAt, owner }: GatewayRequest, context: TraceContext | null) {
+  return {
+    startedAt: performance.timeOrigin + startedAt,
+    received: { context, isTrusted: owner.isAnonymous !== true },
+  };
 }
 
 /** Traces a request that the guard refuses. @param findPath of its server; `null`: there is none */

@@ -16,6 +16,15 @@ export interface McpOperation extends OperationTarget {
   readonly method: string;
 }
 
+/** Methods around operations: a client calls them before it knows what it wants. */
+export const AROUND_OPERATIONS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'notifications/initialized',
+  'notifications/cancelled',
+]);
+
 /** The parameters of a message. Each method throws an error of its reader if the parameter is of another type or missing. */
 export interface OperationParameters {
   has(name: string): boolean;

@@ -3,6 +3,7 @@
  * authentication that operations demand.
  */
 import {
+  AROUND_OPERATIONS,
   type AuthenticationRequirement,
   isScope,
   type McpOperation,
@@ -56,14 +57,10 @@ export function readsBody(
 export async function findRequirements(
   resource: ProtectedResource,
   request: OperationRequest,
-  { limit, charge }: BodyLimits,
+  limits: BodyLimits,
 ): Promise<Requirements> {
   const known = staticScopes(resource, request.scopes);
-  if (request.body === undefined)
-    throw new TypeError('scopesFor and authenticationFor need the body: pass it to guard.authorize.');
-  const body = await request.body(limit);
-  if (typeof body === 'string' || body instanceof Uint8Array) charge(body.length);
-  const operations = readOperations(parseBody(body));
+  const operations = await readRequestOperations(request.body, limits);
   const { scopesFor, authenticationFor } = resource;
   return {
     scopes: scopesFor === null ? known : scopesOf(scopesFor, operations, known),
@@ -71,14 +68,18 @@ export async function findRequirements(
   };
 }
 
-/** Methods around operations: a client calls them before it knows what it wants. */
-const AROUND_OPERATIONS: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'server/discover',
-  'notifications/initialized',
-  'notifications/cancelled',
-]);
+async function readRequestOperations(
+  read: RequestInfo['body'],
+  { limit, charge }: BodyLimits,
+): Promise<readonly McpOperation[]> {
+  if (read === undefined)
+    throw new TypeError(
+      'scopesFor, authenticationFor and publicOperations need the body: pass it to guard.authorize.',
+    );
+  const body = await read(limit);
+  if (typeof body === 'string' || body instanceof Uint8Array) charge(body.length);
+  return readOperations(parseBody(body));
+}
 
 /** What decides whether a request needs a token. */
 type PublicResource = Pick<ProtectedResource, 'scopes' | 'scopesFor' | 'authenticationFor'>;
@@ -90,14 +91,12 @@ type PublicResource = Pick<ProtectedResource, 'scopes' | 'scopesFor' | 'authenti
 export async function isPublicRequest(
   { scopes, scopesFor, authenticationFor }: PublicResource,
   { method, scopes: routeScopes = [], body }: OperationRequest,
-  { limit, charge }: BodyLimits,
+  limits: BodyLimits,
 ): Promise<boolean> {
   if (scopes.length > 0 || routeScopes.length > 0) return false;
   if (scopesFor === null || (body === undefined && WITHOUT_OPERATIONS.has(method))) return true;
-  if (body === undefined) throw new TypeError('publicOperations needs the body: pass it to guard.authorize.');
-  const content = await body(limit);
-  if (typeof content === 'string' || content instanceof Uint8Array) charge(content.length);
-  return readOperations(parseBody(content)).every((operation) => {
+  const operations = await readRequestOperations(body, limits);
+  return operations.every((operation) => {
     if ((authenticationFor?.(operation) ?? null) !== null) return false;
     const needed = scopesFor(operation);
     return needed === 'public' || (needed.length === 0 && AROUND_OPERATIONS.has(operation.method));

@@ -75,6 +75,13 @@ export function verifiedTokenOf(principal: Principal): VerifiedToken | undefined
   return source instanceof VerifiedToken ? source : undefined;
 }
 
+/** @throws TypeError for a principal that was not created by a guard */
+export function requireVerifiedToken(principal: Principal): VerifiedToken {
+  const verifiedToken = verifiedTokenOf(principal);
+  if (verifiedToken !== undefined) return verifiedToken;
+  throw new TypeError('This principal was not created by a guard: pass the one that the guard returned.');
+}
+
 /** Average characters per cached token, so that long tokens use no more memory than short ones. */
 const CACHED_CHARACTERS_PER_TOKEN = 1024;
 

@@ -2,6 +2,7 @@
 import { type ProtectedResourceMetadata, resourceMetadataUrls } from '@portcullis/protocol';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import { PUBLIC_CORS, REQUEST_HEADERS } from '../origin-policy.ts';
+import { isAtOrBelow } from '../request-path.ts';
 
 /** The guard itself responds to every path below, without a token. */
 const ROOT = '/.well-known/oauth-protected-resource';
@@ -61,10 +62,6 @@ export function resourceMetadataUrl(resource: string): string {
 function requestTargetOf(url: string): string {
   const { pathname, search } = new URL(url);
   return pathname + search;
-}
-
-function isAtOrBelow(root: string, path: string): boolean {
-  return path === root || path.startsWith(`${root}/`);
 }
 
 function metadataResponse(document: ProtectedResourceMetadata): GuardResponse {

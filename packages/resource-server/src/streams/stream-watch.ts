@@ -1,5 +1,9 @@
 /** Ends event streams when the token that authorized them expires or is revoked. */
-import { type TokenAuthenticator, type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
+import {
+  requireVerifiedToken,
+  type TokenAuthenticator,
+  type VerifiedToken,
+} from '../guard/verified-token.ts';
 import type { StreamOptions } from '../options.ts';
 import { isAnonymous, type Principal } from '../principal.ts';
 
@@ -28,9 +32,7 @@ export function createStreamWatch(
 
   function watch(principal: Principal, method: string, end: () => void): () => void {
     if (isAnonymous(principal)) return () => undefined;
-    const verifiedToken = verifiedTokenOf(principal);
-    if (verifiedToken === undefined)
-      throw new TypeError('This principal was not created by a guard: pass the one that the guard returned.');
+    const verifiedToken = requireVerifiedToken(principal);
     const goodUntil = verifiedToken.claims.exp + clockTolerance;
     const endsAt = goodUntil + (method === 'GET' ? 0 : grace);
     const { grantId } = principal;

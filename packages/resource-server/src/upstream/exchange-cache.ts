@@ -12,11 +12,6 @@ const CACHE_LIMITS = { entries: 10_000, characters: 10_000_000 };
 /** Seconds for which a rejection is cached: neither retries nor new requests with the same token ask again. */
 const REJECTION_SECONDS = 60;
 
-interface ExchangeCache {
-  tokenFor(verifiedToken: VerifiedToken, want: UpstreamTokenRequest): Promise<UpstreamAccessToken>;
-  forget(verifiedToken: VerifiedToken): void;
-}
-
 interface CachedExchange {
   readonly result: Promise<UpstreamAccessToken>;
   /** Epoch seconds; infinite while the exchange is in flight. */
@@ -27,11 +22,7 @@ interface CachedExchange {
  * Caches by the whole exchanged token, so that users, clients and grants never share a result.
  * @param freshness seconds
  */
-export function createExchangeCache(
-  exchange: TokenExchange,
-  freshness: number,
-  clock: () => number,
-): ExchangeCache {
+export function createExchangeCache(exchange: TokenExchange, freshness: number, clock: () => number) {
   const cache = createLruCache<Map<string, CachedExchange>>(CACHE_LIMITS);
 
   function start(verifiedToken: VerifiedToken, want: UpstreamTokenRequest): CachedExchange {
@@ -52,7 +43,7 @@ export function createExchangeCache(
   }
 
   return {
-    tokenFor(verifiedToken, want) {
+    tokenFor(verifiedToken: VerifiedToken, want: UpstreamTokenRequest): Promise<UpstreamAccessToken> {
       const found = cache.get(verifiedToken.accessToken);
       const own = found ?? new Map<string, CachedExchange>();
       if (found === undefined) cache.set(verifiedToken.accessToken, own);
@@ -63,7 +54,7 @@ export function createExchangeCache(
       own.set(key, entry);
       return entry.result;
     },
-    forget: ({ accessToken: token }) => cache.set(token, new Map()),
+    forget: ({ accessToken }: VerifiedToken): void => cache.set(accessToken, new Map()),
   };
 }
 

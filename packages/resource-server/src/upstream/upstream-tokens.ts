@@ -7,7 +7,7 @@ import {
   type OptionNames,
   unknownOptionIssues,
 } from '@portcullis/protocol';
-import { type VerifiedToken, verifiedTokenOf } from '../guard/verified-token.ts';
+import { requireVerifiedToken } from '../guard/verified-token.ts';
 import type { Principal, VerifiedClaims } from '../principal.ts';
 import { type FetchFunction, fetchLimits, isSecureEndpoint } from '../verifiers/fetch-json.ts';
 import { createClientAuthentication, type ExchangeCredentials } from './client-authentication.ts';
@@ -100,13 +100,6 @@ export function localUpstreamTokens(server: LocalServer): UpstreamTokenSource {
     },
     forget: (principal) => void requireVerifiedToken(principal),
   };
-}
-
-/** Rejects a forged principal. */
-function requireVerifiedToken(principal: Principal): VerifiedToken {
-  const verifiedToken = verifiedTokenOf(principal);
-  if (verifiedToken !== undefined) return verifiedToken;
-  throw new TypeError('This principal was not created by a guard: pass the one that the guard returned.');
 }
 
 function isOAuthError(error: unknown): error is OAuthError {

@@ -1,4 +1,4 @@
-/** Verifies JWT access tokens (RFC 9068) locally, with the public keys of their issuer. */
+/** Verifies JWT access tokens (RFC 9068) locally, with the public keys of their issuer, and revocation by its status lists. */
 import {
   ConfigurationError,
   issuerError,
@@ -15,7 +15,6 @@ import { parseCompactJws } from './compact-jws.ts';
 import {
   discoverEndpoint,
   type FetchFunction,
-  type FetchLimits,
   fetchJson,
   fetchLimits,
   isSecureEndpoint,
@@ -29,10 +28,15 @@ import {
   type KeySource,
 } from './key-source.ts';
 import { type KeySet, type PublicKey, type PublicKeys, readKeySet } from './public-keys.ts';
+import {
+  createStatusListCheck,
+  type StatusListOptions,
+  statusListIssues,
+} from './status-list/status-list-check.ts';
 import type { TokenExpectation, TokenVerifier, VerificationResult } from './token-verifier.ts';
 
-/** The options without optional status checks, which the caller composes. */
-export interface LocalVerificationOptions extends TokenCompatibilityOptions {
+/** Options of `jwtVerifier`: where the keys are, and whether status lists are polled. */
+export interface JwtVerifierOptions extends TokenCompatibilityOptions {
   readonly [dangerouslyAcceptTypes]?: readonly string[];
   /** The issuer identifier, byte for byte as in its tokens. */
   readonly issuer: string;
@@ -55,39 +59,30 @@ export interface LocalVerificationOptions extends TokenCompatibilityOptions {
   readonly fetch?: FetchFunction;
   /** Milliseconds to wait for the issuer; 5,000 by default. */
   readonly timeout?: number;
+  /** Polls the status lists named by the tokens, so that a revoked token is rejected within `freshness`. */
+  readonly statusList?: boolean | StatusListOptions;
 }
 
-/** What a status check needs to fetch and verify the statuses of an issuer. */
-export interface StatusCheckContext {
-  readonly issuer: string;
-  readonly keys: KeySource;
-  readonly remote: FetchLimits;
-}
-
-/** Creates the revocation check of a verifier; it takes the place of `isLive`. */
-export type CreateStatusCheck = (
-  context: StatusCheckContext,
-) => Required<Pick<TokenVerifier, 'isLive' | 'isLiveNow'>>;
-
-/** The names of the options. */
-export const LOCAL_VERIFICATION_OPTIONS: OptionNames<LocalVerificationOptions> = {
+const OPTIONS: OptionNames<JwtVerifierOptions> = {
   ...{ issuer: true, jwks: true, jwksUri: true, isLive: true, algorithms: true, keys: true },
   ...{ freshness: true, fetch: true, timeout: true, allowMultipleAudiences: true, mapClaims: true },
+  statusList: true,
+};
+const STATUS_LIST: OptionNames<StatusListOptions> = {
+  ...{ freshness: true, staleIfError: true, withoutStatus: true, origins: true, clock: true },
 };
 const KEYS: OptionNames<KeyLimits> = { maxAge: true, staleIfError: true, cooldown: true, retryAfter: true };
 
 const DEFAULT_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
 
 /**
- * Creates a verifier of JWT access tokens from options without issues.
- * @throws ConfigurationError if a fixed key set holds no usable key
- * @see RFC 9068 §4, RFC 8725
+ * Creates a verifier of JWT access tokens.
+ * @throws ConfigurationError with every issue of the options, or if a fixed key set holds no usable key
+ * @see RFC 9068 §4, RFC 8725, draft-ietf-oauth-status-list
  */
-export function createJwtVerifier(
-  options: LocalVerificationOptions,
-  createStatusCheck?: CreateStatusCheck,
-): TokenVerifier {
-  const { issuer, isLive, freshness = 60 } = options;
+export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
+  validateOptions(options);
+  const { issuer, isLive, freshness = 60, statusList = false } = options;
   const issuers = Object.freeze([issuer]);
   const algorithms: ReadonlySet<string> = new Set(options.algorithms ?? DEFAULT_ALGORITHMS);
   const keys = createKeys(options);
@@ -112,8 +107,9 @@ export function createJwtVerifier(
     return key instanceof Promise ? key.then(check) : check(key);
   }
 
-  const status = createStatusCheck?.({ issuer, keys, remote: fetchLimits(options) });
-  return { issuers, verify, ...(isLive !== undefined && { isLive }), ...status };
+  if (statusList === false) return { issuers, verify, ...(isLive !== undefined && { isLive }) };
+  const context = { issuer, keys, remote: fetchLimits(options) };
+  return { issuers, verify, ...createStatusListCheck(statusList === true ? {} : statusList, context) };
 }
 
 /** The client of a token, and its grant, which other clients cannot guess. */
@@ -121,10 +117,11 @@ function holderOf({ client_id: clientId, grant_id: grantId }: VerifiedClaims): s
   return typeof grantId === 'string' ? JSON.stringify([clientId, grantId]) : undefined;
 }
 
-/** Returns the issues of the options, except unknown names, which depend on the composition. */
-export function localVerificationIssues(options: LocalVerificationOptions): readonly string[] {
-  const { issuer, jwks, jwksUri, algorithms, freshness, timeout, keys } = options;
+function validateOptions(options: JwtVerifierOptions): void {
+  const { issuer, jwks, jwksUri, algorithms, freshness, timeout, keys, isLive, statusList = false } = options;
   const issues: string[] = [
+    ...unknownOptionIssues(options, OPTIONS),
+    ...unknownOptionIssues(statusList, STATUS_LIST, 'statusList.'),
     ...unknownOptionIssues(keys, KEYS, 'keys.'),
     ...numberIssues({ freshness, timeout, ...named('keys', keys) }),
   ];
@@ -138,7 +135,10 @@ export function localVerificationIssues(options: LocalVerificationOptions): read
     if (!Object.hasOwn(JWS_ALGORITHMS, algorithm))
       issues.push(`algorithms: ${String(algorithm)} cannot be allowed`);
   }
-  return issues;
+  if (statusList !== false && isLive !== undefined)
+    issues.push('isLive and statusList are mutually exclusive');
+  if (typeof statusList === 'object') issues.push(...statusListIssues(statusList));
+  if (issues.length > 0) throw new ConfigurationError(issues);
 }
 
 /** Prefixes the member names with the name of their object. */
@@ -152,7 +152,7 @@ function createKeys({
   jwksUri,
   algorithms = DEFAULT_ALGORITHMS,
   ...options
-}: LocalVerificationOptions): KeySource {
+}: JwtVerifierOptions): KeySource {
   if (typeof jwks === 'object') {
     const fixed = readKeySet(jwks, algorithms);
     if (fixed === null) throw new ConfigurationError(['jwks holds no public key for the algorithms allowed']);

@@ -1,5 +1,4 @@
 /** Checks that `Mcp-Param-*` headers repeat the arguments of a call. @see MCP 2026-07-28, Streamable HTTP */
-import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   createStandardHeaders,
@@ -11,8 +10,9 @@ import {
   type RequestMessage,
   type StandardHeaders,
 } from '@portcullis/http';
-import { HEADER_LIST_TIMEOUT, MAX_LIST_PAGES } from '../../limits.ts';
+import { HEADER_LIST_TIMEOUT } from '../../limits.ts';
 import type { BackendSession } from '../backend.ts';
+import { isLastPage, listPages } from '../list-pages.ts';
 
 /** The arguments that headers have to repeat, by session: its tools are listed at the first call. */
 const known = new WeakMap<BackendSession, Promise<ListedHeaders>>();
@@ -69,15 +69,13 @@ async function learnHeaders(session: BackendSession): Promise<StandardHeaders> {
 export async function listHeaders(session: Pick<BackendSession, 'request'>): Promise<ListedHeaders> {
   const headers = createStandardHeaders();
   const call = { signal: AbortSignal.timeout(HEADER_LIST_TIMEOUT) };
-  let params = {};
-  for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
-    const list: RequestMessage = { jsonrpc: '2.0', id: randomUUID(), method: 'tools/list', params };
-    const { result } = (await session.request(list, call).catch(() => null)) ?? {};
-    if (!isMembers(result)) break;
-    headers.learn(result);
-    const cursor = result['nextCursor'];
-    if (typeof cursor !== 'string' || cursor === '') return { headers, isComplete: true };
-    params = { cursor };
+  try {
+    for await (const { result } of listPages((page) => session.request(page, call), 'tools/list')) {
+      headers.learn(result);
+      if (isMembers(result) && isLastPage(result)) return { headers, isComplete: true };
+    }
+  } catch {
+    // Those of the pages before.
   }
   return { headers, isComplete: false };
 }

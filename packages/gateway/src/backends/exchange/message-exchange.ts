@@ -10,7 +10,6 @@ import {
   type MessageId,
   parameter,
   type RequestMessage,
-  type TransportReceiver,
   toDouble,
 } from '@portcullis/http';
 import {
@@ -43,16 +42,7 @@ export interface ExchangeOptions {
   readonly onSettled?: () => void;
 }
 
-export interface MessageExchange extends TransportReceiver {
-  /** Initializes the backend; once. @throws BackendError */
-  initialize(params: InitializeParams): Promise<InitializeResult>;
-  /** Another session of the initialized backend. */
-  join(initialized: InitializeResult): BackendSession;
-  /** Sends a request of the gateway itself. @throws BackendError */
-  request(method: string, params: unknown, milliseconds: number): Promise<Message>;
-  /** Whether a request or a subscription keeps it in use. */
-  isBusy(): boolean;
-}
+export type MessageExchange = ReturnType<typeof createMessageExchange>;
 
 /** State shared by the functions of an exchange. */
 interface Exchange {
@@ -72,7 +62,7 @@ const NO_CALL: Call = { signal: new AbortController().signal };
 /** The gateway's own requests. */
 const gatewaySession: ExchangeSession = { listeners: new Set() };
 
-export function createMessageExchange(transport: McpTransport, options: ExchangeOptions): MessageExchange {
+export function createMessageExchange(transport: McpTransport, options: ExchangeOptions) {
   const { name, timeouts, isShared, onTimeout = () => undefined, onSettled = () => undefined } = options;
   const sessions = new Set<ExchangeSession>();
   const post = (message: Message): void => {
@@ -90,15 +80,20 @@ export function createMessageExchange(transport: McpTransport, options: Exchange
     ended: Promise.withResolvers<void>(),
   };
   return {
-    accept: (message, relatedTo) => accept(exchange, message, relatedTo),
-    fail(error) {
+    accept: (message: Message, relatedTo: MessageId | null): void => accept(exchange, message, relatedTo),
+    fail(error: Error): void {
       pending.fail(error);
       exchange.ended.resolve();
     },
-    initialize: (params) => initialize(exchange, params),
-    join: (initialized) => join(exchange, initialized),
-    request: (method, params, milliseconds) => request(exchange, method, params, milliseconds),
-    isBusy: () => pending.all().length > 0 || exchange.subscriptions.size() > 0,
+    /** Initializes the backend; once. @throws BackendError */
+    initialize: (params: InitializeParams) => initialize(exchange, params),
+    /** Another session of the initialized backend. */
+    join: (initialized: InitializeResult) => join(exchange, initialized),
+    /** Sends a request of the gateway itself. @throws BackendError */
+    request: (method: string, params: unknown, milliseconds: number) =>
+      request(exchange, method, params, milliseconds),
+    /** Whether a request or a subscription keeps it in use. */
+    isBusy: (): boolean => pending.all().length > 0 || exchange.subscriptions.size() > 0,
   };
 }
 

@@ -2,7 +2,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import { type McpTransport, parseMessage, type TransportReceiver } from '@portcullis/http';
+import { parseMessage, type TransportReceiver } from '@portcullis/http';
 import {
   MAX_INVALID_LINES,
   MAX_LAST_ERROR,
@@ -19,13 +19,7 @@ import { wrapCommand } from './isolation.ts';
 /** Receives a process's standard error and its lifecycle events. */
 export type ProcessLog = (server: string, line: string) => void;
 
-export interface StdioProcess extends McpTransport {
-  readonly pid: number | undefined;
-  /** Resolves when it has exited; `true` if it was stopped by `close`. */
-  readonly exited: Promise<boolean>;
-  /** Ends it at once, with its whole process group. @param reason for its callers */
-  kill(reason: string): void;
-}
+export type StdioProcess = ReturnType<typeof startProcess>;
 
 export interface ProcessOptions {
   readonly name: string;
@@ -42,10 +36,7 @@ process.once('exit', () => {
 });
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: all callbacks set or read the one reason for the process's end
-export function startProcess(
-  { name, definition, frame, log }: ProcessOptions,
-  receiver: TransportReceiver,
-): StdioProcess {
+export function startProcess({ name, definition, frame, log }: ProcessOptions, receiver: TransportReceiver) {
   const [file, args] = wrapCommand(definition);
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(file, args, {
     cwd: definition.folder,
@@ -57,6 +48,7 @@ export function startProcess(
   });
   const { pid } = child;
   if (pid !== undefined) groups.add(pid);
+  /** Whether it was stopped by `close`, when it has exited. */
   const exited = Promise.withResolvers<boolean>();
   let invalidLines = 0;
   let lastError = '';
@@ -91,6 +83,7 @@ export function startProcess(
     child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
+  /** Ends it at once, with its whole process group. @param why for its callers */
   function kill(why: string): void {
     reason ??= why;
     receiver.fail(new BackendError('unavailable', `The process of ${name} ${why}.`));

@@ -7,8 +7,8 @@ import {
   tokenRejected,
 } from '@portcullis/protocol';
 import type { VerifiedClaims } from '../../principal.ts';
-import { fetchText, isSecureEndpoint } from '../fetch-json.ts';
-import type { StatusCheckContext } from '../jwt-verifier.ts';
+import { type FetchLimits, fetchText, isSecureEndpoint } from '../fetch-json.ts';
+import type { KeySource } from '../key-source.ts';
 import { readStatusList, type StatusList } from './status-list.ts';
 import { createStatusListCache, DELIVERY_DELAY } from './status-list-cache.ts';
 
@@ -34,6 +34,13 @@ function complete(options: StatusListOptions): Required<StatusListOptions> {
   const { freshness = 10, staleIfError = 60, withoutStatus = 'reject', origins = [] } = options;
   const { clock = () => Math.floor(Date.now() / 1000) } = options;
   return { freshness, staleIfError, withoutStatus, origins, clock };
+}
+
+/** What fetches and verifies the lists of an issuer. */
+interface StatusCheckContext {
+  readonly issuer: string;
+  readonly keys: KeySource;
+  readonly remote: FetchLimits;
 }
 
 /** Creates the check for the lists of an issuer. */
