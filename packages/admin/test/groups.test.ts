@@ -98,4 +98,21 @@ describe('the console', () => {
     expect(html).toMatch(/servers\[0\]/);
     expect((await visitor.open('/admin/access?user=none')).status).toBe(404);
   });
+
+  it('lists an operator whose role comes from a group among the operators', async () => {
+    const ops = await t.machineToken('ops');
+    for (const [name, groups] of [
+      ['by-group', ['platform']],
+      ['no-operator', ['editors']],
+    ] as const) {
+      const user = { email: `${name}@example.com`, name, groups, role: null };
+      expect((await call(t, ops, 'POST /users', user)).status).toBe(201);
+    }
+    const { html } = await visitor.open('/admin/users?show=operators');
+    expect(html).toContain('by-group@example.com');
+    expect(html).not.toContain('no-operator@example.com');
+    expect((await visitor.open('/admin/users?show=viewers')).html).not.toContain('by-group@example.com');
+    const row = /by-group@example\.com.*?<\/tr>/s.exec((await visitor.open('/admin/users')).html)?.[0];
+    expect(row).toContain('Operator');
+  });
 });

@@ -18,7 +18,7 @@ const PATIENCE = 100;
 export async function searchList<T>(
   list: (after: string, limit: number) => Promise<readonly T[]>,
   keyOf: (item: T) => string,
-  matches: ((item: T) => boolean) | null,
+  matches: ((item: T) => boolean | Promise<boolean>) | null,
   after: string,
   limit: number,
 ): Promise<FoundPage<T>> {
@@ -28,7 +28,7 @@ export async function searchList<T>(
   for (let key = after; ; ) {
     const page = await list(key, batch);
     for (const item of page) {
-      if (matches !== null && !matches(item)) continue;
+      if (matches !== null && !(await matches(item))) continue;
       if (items.length === limit) return { items, next: keyOf(items[limit - 1] ?? item) };
       items.push(item);
     }

@@ -1,6 +1,8 @@
 /** The list of users: accounts that sign in here or at an identity provider. */
 import type { ListedAccount } from '@portcullis/authorization-server';
 import { html, type Markup, monogram } from '@portcullis/authorization-server/pages';
+import type { AccountRole } from '@portcullis/authorization-server/store';
+import type { Administration } from '../../operations/administration.ts';
 import { searchList } from '../../operations/search-lists.ts';
 import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
@@ -18,16 +20,22 @@ const FILTERS = [
   ['disabled', 'Disabled'],
 ] as const;
 
+const ROLES: ReadonlyMap<string, AccountRole> = new Map([
+  ['operators', 'operator'],
+  ['viewers', 'viewer'],
+]);
+
 export const userRoutes: readonly ConsoleRoute[] = [
   definePage(links.users, async (request) => {
     const { admin, query } = request;
     const { items, next } = await searchList(
       admin.accounts.list,
       ({ emailKey }) => emailKey,
-      matcherOf(query),
+      matcherOf(admin, query),
       query.get('after') ?? '',
       LIMIT,
     );
+    const users = await Promise.all(items.map(async (one) => ({ ...one, role: await roleOf(admin, one) })));
     return {
       title: 'Users',
       lead: 'Accounts that sign in here or at an identity provider.',
@@ -35,21 +43,34 @@ export const userRoutes: readonly ConsoleRoute[] = [
       body: html`${doneNotice(request, { removed: 'The account was removed.' })}
 ${filterBar(request, 'Search by address', FILTERS)}
 <p class="fact"><a href="${links.groups}">Groups and where they come from</a></p>
-${items.length === 0 ? nothingFound(request) : userTable(request, items, next === null && !query.has('after'))}
+${items.length === 0 ? nothingFound(request) : userTable(request, users, next === null && !query.has('after'))}
 ${pageLinks(request, next)}`,
     };
   }),
 ];
 
+/** Of the account or of the groups of its user; of a disabled account what it would have again. */
+async function roleOf(
+  { findRole }: Administration,
+  { id, role }: ListedAccount,
+): Promise<AccountRole | null> {
+  return (await findRole({ accountId: id, clientId: '' })) ?? role;
+}
+
 /** `null`: all match. */
-function matcherOf(query: URLSearchParams): ((account: ListedAccount) => boolean) | null {
+function matcherOf(
+  admin: Administration,
+  query: URLSearchParams,
+): ((account: ListedAccount) => boolean | Promise<boolean>) | null {
   const [text, show] = [(query.get('q') ?? '').trim().toLowerCase(), query.get('show') ?? ''];
   if (text === '' && show === '') return null;
-  return ({ email, id, role, disabledAt }) =>
-    (email.toLowerCase().includes(text) || id === text) &&
-    (show !== 'operators' || role === 'operator') &&
-    (show !== 'viewers' || role === 'viewer') &&
-    (show !== 'disabled' || disabledAt !== null);
+  const shownRole = ROLES.get(show);
+  return (account) => {
+    const { email, id, disabledAt } = account;
+    if (!email.toLowerCase().includes(text) && id !== text) return false;
+    if (shownRole !== undefined) return roleOf(admin, account).then((role) => role === shownRole);
+    return show !== 'disabled' || disabledAt !== null;
+  };
 }
 
 function nothingFound({ query, role }: ConsoleRequest): Markup {
