@@ -68,6 +68,26 @@ describe('config check', () => {
   });
 
   it.each([
+    ['/metrics', {}, 'hide /metrics'],
+    ['/readyz', {}, 'hide /readyz'],
+    ['/.well-known', {}, 'hide /.well-known'],
+    ['/admin/files', { admin: {} }, 'below /admin/*'],
+  ])(
+    '`config check` rejects a server at the path %s of the program, which startup rejects',
+    async (path, settings, issue) => {
+      const check = async (at: string) => {
+        const servers = [{ path: at, backend: { url: 'http://127.0.0.1:9/mcp' } }];
+        writeFileSync(join(folder, 'paths.json'), JSON.stringify({ servers, ...settings }));
+        return run(['check', 'paths.json']);
+      };
+      const { code, errors } = await check(path);
+      expect([code, errors]).toEqual([1, expect.stringContaining(`servers.0.path is ${path}, which`)]);
+      expect(errors).toContain(issue);
+      expect((await check('/files')).code).toBe(0);
+    },
+  );
+
+  it.each([
     {},
     { port: 8799 },
     { port: 0 },

@@ -1,7 +1,7 @@
 /** Paths of servers that would hide something else or be hidden, also where a proxy removes their prefix. */
 import { describe, expect, it } from 'vitest';
 import { SettingsError } from '../src/errors.ts';
-import { checkPaths } from '../src/server/gateway.ts';
+import { checkPaths } from '../src/server/server-paths.ts';
 
 function issuesOf(paths: readonly string[], strippedPrefix: string | null = null): readonly string[] {
   try {

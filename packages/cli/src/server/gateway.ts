@@ -10,6 +10,7 @@ import { SettingsError } from '../errors.ts';
 import type { LastingServer } from './lasting-server.ts';
 import type { Parts } from './parts.ts';
 import type { Prepared } from './prepare.ts';
+import { checkServerPaths } from './server-paths.ts';
 
 /**
  * All gateways share one credential source: those of unchanged servers are retained.
@@ -30,16 +31,10 @@ export function createGatewayFactory(
   ): Promise<Gateway | null> => {
     const servers = prepared.serversAt(issuer);
     if (servers.length === 0 && previous === null) return null;
-    checkPaths(
-      servers.map(({ path }) => path),
-      [
-        ...routes.map(({ path }) => path),
-        ...SERVICE_PATHS,
-        ...(prepared.settings.admin === null ? [] : ['/admin/*']),
-        ...(prepared.settings.sharedSignals === null ? [] : ['/ssf/*']),
-      ],
-      prepared.application?.path ?? null,
-      prepared.settings.strippedPrefix,
+    checkServerPaths(
+      prepared.settings,
+      prepared.application,
+      routes.map(({ path }) => path),
     );
     const {
       createCallAudit,
@@ -92,41 +87,4 @@ export function needsApprovals({ prepared, issuer }: Parts): boolean {
 
 function isToolChange(event: { readonly type: string }): event is ToolChangeEvent {
   return event.type === 'tool.changed';
-}
-
-const SERVICE_PATHS = ['/healthz', '/readyz', '/metrics', '/.well-known'];
-
-/**
- * @param strippedPrefix servers are also reachable without this path prefix
- * @throws SettingsError if a server would shadow, or be shadowed by, pages and endpoints of the authorization server, the application, or another server
- */
-export function checkPaths(
-  paths: readonly string[],
-  routes: readonly string[],
-  application: string | null,
-  strippedPrefix: string | null,
-): void {
-  const others = [...routes, ...(application === null ? [] : [application])];
-  const issues = paths.flatMap((path, index) => {
-    const hidden = others.find((one) => hides(path, one));
-    if (hidden !== undefined) return [`servers.${index}.path is ${path}, which would hide ${hidden}`];
-    const outer = others.find((one) => includes(one, path));
-    if (outer !== undefined) return [`servers.${index}.path is ${path}, which is below ${outer}`];
-    if (strippedPrefix === null || !path.startsWith(`${strippedPrefix}/`)) return [];
-    const short = path.slice(strippedPrefix.length);
-    const taken = others.find((one) => hides(short, one)) ?? paths.find((one) => one === short);
-    return taken === undefined
-      ? []
-      : [`servers.${index}.path is ${path}, which without strippedPrefix would be ${taken}`];
-  });
-  if (issues.length > 0) throw new SettingsError(issues);
-}
-
-/** Whether a route such as `/admin/*` serves that path. */
-function includes(route: string, path: string): boolean {
-  return route.endsWith('/*') && path.toLowerCase().startsWith(route.slice(0, -1).toLowerCase());
-}
-
-function hides(path: string, other: string): boolean {
-  return `${other.replace(/\/\*$/, '')}/`.toLowerCase().startsWith(`${path}/`.toLowerCase());
 }

@@ -29,6 +29,7 @@ import { issuerAt, type NameOf, type Settings, serverOptionsOf, titleOf } from '
 import { loadApplication, type ProtectedApplication } from './application.ts';
 import { withEgressProxy } from './egress.ts';
 import { findKeyIfAny, findPreviousKeys } from './master-key.ts';
+import { checkServerPaths } from './server-paths.ts';
 import { readCertificate } from './transport.ts';
 import { type CheckedProvider, findWarnings } from './warnings.ts';
 
@@ -63,6 +64,8 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   await collectIssues(issues, () => readCertificate(settings, folder, nameOf));
   const key = await collectIssues(issues, () => findKeyIfAny(settings, folder, nameOf));
   const previousKeys = await collectIssues(issues, () => findPreviousKeys(settings, folder, nameOf));
+  if (!report.isUnread('servers') && !report.isUnread('app'))
+    await collectIssues(issues, () => checkServerPaths(settings, application, []));
   checkFirstAccount(settings, report);
   checkReceivers(settings, report);
   for (const name of ['mail', 'sharedSignals'] as const)
