@@ -125,6 +125,21 @@ describe('scopes that the client did not request', () => {
     expect(consent.html).toContain('<input type="hidden" name="scope" value="see">');
   });
 
+  it.each([
+    ['includes', 'see wipe', 'see draw'],
+    ['does not include', 'see share', 'see'],
+  ])(
+    'of a client are granted and refreshed where its maximum scope %s them',
+    async (_what, scope, granted) => {
+      const clients = CLIENTS.map((client) => ({ ...client, scope }));
+      const t = await setScene({ ...withBoard, clients });
+      const body = await connect(t, board('see draw'));
+      const secret = { client_secret: 'web-secret' };
+      const refreshed = await t.post('/token', { ...refreshing(body['refresh_token'], 'web'), ...secret });
+      expect([body['scope'], refreshed.body['scope']]).toEqual([granted, granted]);
+    },
+  );
+
   it('are set apart from new scopes of a step-up', async () => {
     const t = await setScene(offering);
     await connect(t, board('see'));

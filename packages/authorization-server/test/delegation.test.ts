@@ -125,7 +125,8 @@ describe('token exchange for another protected resource', () => {
   });
 
   it('a server gets no scope beyond the maximum scope of its client', async () => {
-    const files = { ...OPTIONS.resources[1], scopes };
+    const hierarchy = { 'notes:all': ['notes:read'] };
+    const files = { ...OPTIONS.resources[1], scopes: { ...scopes, 'notes:all': 'All' }, hierarchy };
     const resources = OPTIONS.resources.map((one) => (one.resource === FILES ? files : one));
     const limited = (scope: string) =>
       setScene({
@@ -142,6 +143,8 @@ describe('token exchange for another protected resource', () => {
     expect((await t.exchange(t.token, FILES)).body['scope']).toBe('notes:read');
     const wider = await limited('notes:read notes:write');
     expect((await wider.exchange(wider.token, FILES)).body['scope']).toBe('notes:read notes:write');
+    const including = await limited('notes:all');
+    expect((await including.exchange(including.token, FILES)).body['scope']).toBe('notes:read');
     const other = await setScene({ resources });
     expect((await other.exchange(other.token, FILES)).body['scope']).toBe('notes:read notes:write');
   });

@@ -1,5 +1,13 @@
 /** Resolves the resource (audience) and the scopes of an authorization request; unknown scopes are dropped. */
-import { findResource, intersectScopes, OAuthError, readScopes, type Scopes } from '@portcullis/protocol';
+import {
+  findResource,
+  impliedScopes,
+  intersectScopes,
+  OAuthError,
+  readScopes,
+  type ScopeHierarchy,
+  type Scopes,
+} from '@portcullis/protocol';
 import { isTrustedClient, type ResolvedClient } from '../clients/client.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
 import { limitByClient, notGrantable } from '../users/scope-limits.ts';
@@ -27,7 +35,7 @@ export function resolveScopes(
   const candidates = (requested.scopes ?? resource.defaultScopes ?? offered).filter((scope) =>
     Object.hasOwn(resource.scopes, scope),
   );
-  const possible = withinMaximumScope(options, client, candidates);
+  const possible = withinMaximumScope(options, client, candidates, resource.hierarchy);
   const limit = limitByClient(resource, client.id);
   const isNothingGrantable = limit.grantable(possible).length === 0;
   if (isNothingGrantable && (requested.scopes !== null || offered.length > 0))
@@ -53,14 +61,16 @@ function resolveResource(
 
 /**
  * Reduces scopes to the maximum scope of a client. The `scope` of a pre-registered client is a limit; the one that a client registered
- * for itself is not, unless configured so: clients register before they know which scopes exist.
+ * for itself is not, unless configured so: clients register before they know which scopes exist. A scope that it includes is within it.
  */
 export function withinMaximumScope(
   { registration }: Pick<PipelineOptions, 'registration'>,
   client: ResolvedClient,
   scopes: Scopes,
+  hierarchy: ScopeHierarchy = {},
 ): Scopes {
   const { scope } = client.metadata;
   const isLimit = isTrustedClient(client) || registration?.scope === 'ceiling';
-  return isLimit && scope !== undefined ? intersectScopes(scopes, readScopes(scope)) : scopes;
+  if (!isLimit || scope === undefined) return scopes;
+  return intersectScopes(scopes, [...impliedScopes(readScopes(scope), hierarchy)]);
 }

@@ -92,7 +92,7 @@ export async function createConsentRequest(
   const bound = afresh ? undefined : workspaces.find(({ id }) => id === consents[0]?.workspace);
   const workspace = bound ?? (workspaces.length === 1 ? (workspaces[0] ?? null) : null);
   const mustChoose = workspace === null && workspaces.length > 0;
-  const possible = (scopes: Scopes) => withinMaximumScope(options, client, scopes);
+  const possible = (scopes: Scopes) => withinMaximumScope(options, client, scopes, resource.hierarchy);
   const others = options.offerOtherScopes ? possible(Object.keys(resource.scopes)) : [];
   const granted = mustChoose ? [] : possible(grantedScopesIn(workspace?.id ?? null, existing));
   const known = unionScopes(others, granted);

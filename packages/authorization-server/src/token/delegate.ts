@@ -2,6 +2,7 @@
 import {
   type AccessTokenClaims,
   type Actor,
+  impliedScopes,
   intersectScopes,
   OAuthError,
   readScopes,
@@ -70,8 +71,9 @@ export function createDelegate({ context, issueAccessToken, isLive }: GrantServi
     }
     const subjectScopes = readScopes(claims.scope ?? '');
     // The user consented to the other client's scopes, at most up to this client's maximum.
-    const maximum = metadata.scope === undefined ? subjectScopes : readScopes(metadata.scope);
-    const granted = { resources: [target], scopes: intersectScopes(subjectScopes, maximum) };
+    const registered = metadata.scope === undefined ? subjectScopes : readScopes(metadata.scope);
+    const maximum = impliedScopes(registered, resources.get(target)?.hierarchy ?? {});
+    const granted = { resources: [target], scopes: intersectScopes(subjectScopes, [...maximum]) };
     const requested = { resources: [target], scopes: request.scopes };
     const access = await downscope(context, { clientId, accountId: claims.sub }, granted, requested);
     const isEmpty = access.scopes.length === 0 && Object.keys(resources.get(target)?.scopes ?? {}).length > 0;

@@ -64,7 +64,9 @@ export function downscopeGrant(
   grant: { readonly accountId: string } & GrantedAccess,
   requested: RequestedAccess,
 ): Promise<DownscopedAccess> {
-  const scopes = withinMaximumScope(context.options, client, grant.scopes);
+  const { resources } = context.options;
+  const definition = resources.get(chooseResource(grant.resources, requested.resources));
+  const scopes = withinMaximumScope(context.options, client, grant.scopes, definition?.hierarchy);
   const recipient = { clientId: client.id, accountId: grant.accountId };
   return downscope(context, recipient, { resources: grant.resources, scopes }, requested);
 }
