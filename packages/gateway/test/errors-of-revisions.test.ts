@@ -17,6 +17,15 @@ async function start() {
     const own = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'x', version: '1' } };
     const results = { initialize: own, 'tools/list': { tools: [] } };
     const result = results[method as keyof typeof results] ?? { content: [{ type: 'text', text: 'done' }] };
+    const { arguments: { notifications } = {}, _meta = {} } = params ?? {};
+    if (notifications !== undefined) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const message of [...notifications, { id, result }])
+        response.write(
+          `data: ${JSON.stringify({ jsonrpc: '2.0', ...message }).replace('"own"', JSON.stringify(_meta.progressToken))}\n\n`,
+        );
+      return void response.end();
+    }
     const error = state.isOpened ? undefined : params?.arguments?.error;
     const headers = { ...(method === 'initialize' && { 'mcp-session-id': 'own' }) };
     json(response, { jsonrpc: '2.0', id, ...(error === undefined ? { result } : { error }) }, headers);
@@ -132,3 +141,19 @@ it.each([
     expect(await inSession.json()).toMatchObject({ error });
   },
 );
+
+it('a client of 2026-07-28 receives the progress of a call, and no notification about an elicitation or task of a session', async () => {
+  const { gateway } = await start();
+  const progress = { method: 'notifications/progress', params: { progressToken: 'own', progress: 1 } };
+  const elicited = { method: 'notifications/elicitation/complete', params: { elicitationId: '7' } };
+  const status = { method: 'notifications/tasks/status', params: { taskId: 't', status: 'working' } };
+  const input = { name: 'pay', arguments: { notifications: [elicited, status, progress] } };
+  const received = async (response: Response) =>
+    [...(await response.text()).matchAll(/"method":"([^"]+)"/g)].map(([, method]) => method);
+  const _meta = { progressToken: 'p' };
+  const stateless = await sendStateless(gateway, 'alice', 'tools/call', { ...input, _meta });
+  expect(await received(stateless)).toEqual([progress.method]);
+  const { post } = await startSession(gateway, 'alice');
+  const inSession = await post({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: { ...input, _meta } });
+  expect(await received(inSession)).toEqual([elicited.method, status.method, progress.method]);
+});

@@ -113,7 +113,13 @@ export const REMOVED: ReadonlySet<string> = new Set([
   'tasks/result',
 ]);
 
-/** The error for one of them, and for tasks, which only an extension of the stateless revision has. */
+/** Notifications of the revisions with sessions only, about what a client of the stateless revision cannot know. */
+export const REMOVED_NOTIFICATIONS: ReadonlySet<string> = new Set([
+  'notifications/elicitation/complete',
+  'notifications/tasks/status',
+]);
+
+/** The error for a removed request, and for tasks, which only an extension of the stateless revision has. */
 export const notInStateless = (method: string): string => `Revision ${STATELESS} has no method ${method}.`;
 
 /** Requests of the stateless revision only. */

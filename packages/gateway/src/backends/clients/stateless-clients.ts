@@ -28,6 +28,7 @@ import {
   LOG_LEVELS,
   metaKeys,
   notInStateless,
+  REMOVED_NOTIFICATIONS,
   STATELESS,
   toStateless,
   unknownLogLevel,
@@ -179,6 +180,7 @@ async function exchange(
       capabilities: initializeParamsOf(message).capabilities,
       signal: controller.signal,
       send(received) {
+        if (REMOVED_NOTIFICATIONS.has(received.method ?? '')) return;
         if (wantsLog || received.method !== 'notifications/message') reply.send(received);
       },
     })
