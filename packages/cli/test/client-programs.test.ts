@@ -6,6 +6,8 @@ import { owner } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
+import { adviceForApplication } from '../src/client/exit-codes.ts';
+import { HttpResponseError } from '../src/client/transport/responses.ts';
 import { type Computer, createComputer } from './support/command.ts';
 
 const SECRET = 'kept-in-a-file-and-nowhere-else-0123456789';
@@ -155,9 +157,20 @@ describe('an application that lacks a scope', () => {
   it('call --application suggests --scope for a scope that was not requested, and gets it with --step-up', async () => {
     const limited = await write(...as('backup'), '--scope', 'notes:read');
     expect([limited.code, limited.output]).toEqual([2, '']);
-    expect(limited.errors).toContain('lacks notes:write. Add it to --scope, or use --step-up');
+    expect(limited.errors).toContain('lacks notes:write. Add notes:write to --scope, or use --step-up');
     expect(await write(...as('backup'), '--scope', 'notes:read', '--step-up')).toMatchObject({ code: 0 });
   });
+});
+
+it('call --application names neither scopes that the token has nor those of --scope among those it lacks', () => {
+  const application = { server: server.resource, clientId: 'report', scopes: ['a'], stepUp: false };
+  const error = new HttpResponseError(403, 'insufficient_scope', ['a', 'b', 'c']);
+  expect(adviceForApplication(error, { ...application, named: ['a', 'b'] })).toContain(
+    'lacks b c. Add c to --scope, or use --step-up. If that is refused, the registration of the client report at the authorization server must allow b c',
+  );
+  expect(adviceForApplication(error, { ...application, scopes: ['a', 'b', 'c'], named: null })).toContain(
+    'lacks a b c. The registration',
+  );
 });
 
 describe('an authorization server that is down while the server is up', () => {

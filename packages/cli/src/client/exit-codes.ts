@@ -1,6 +1,6 @@
 /** Exit codes of the client commands, and the advice printed with their errors. */
 import { ClientError, type ClientErrorCode } from '@portcullis/client';
-import { type Scopes, unionScopes } from '@portcullis/protocol';
+import { missingScopes, type Scopes, unionScopes } from '@portcullis/protocol';
 import { cleanLine } from '../terminal/clean.ts';
 import { signInCommand } from './sign-in-command.ts';
 import { HttpResponseError } from './transport/responses.ts';
@@ -103,6 +103,8 @@ interface AdvisedApplication {
   readonly clientId: string;
   /** Scopes of --scope; `null` for those requested by the server. */
   readonly named: Scopes | null;
+  /** Scopes of its token. */
+  readonly scopes: Scopes;
   /** Whether --step-up was given. */
   readonly stepUp: boolean;
 }
@@ -110,7 +112,7 @@ interface AdvisedApplication {
 /** What the operator of an application can do, whose scopes depend on its registration rather than on a sign-in. */
 export function adviceForApplication(
   { status, message, missing }: HttpResponseError,
-  { server, clientId, named, stepUp }: AdvisedApplication,
+  { server, clientId, named, scopes, stepUp }: AdvisedApplication,
 ): string {
   const code = exitCodeOfStatus(status);
   const reason = message.replace(/\.$/, '');
@@ -118,10 +120,14 @@ export function adviceForApplication(
   if (code === exitCodes.signIn)
     return `${reason}, although ${who} has just obtained this token. The operator of the server needs to check why`;
   if (code !== exitCodes.toolFailed || missing.length === 0) return generalAdvice(code, reason, server);
-  const lacks = missing.map(cleanLine).join(' ');
-  const forgotten = named !== null && missing.some((scope) => !named.includes(scope));
-  const name = forgotten ? `Add it to --scope${stepUp ? '' : ', or use --step-up'}. ` : '';
-  const registration = `${forgotten ? 'If that is refused, the' : 'The'} registration of ${who} at the authorization server must allow ${lacks}`;
+  // The challenge names every scope that the call requires.
+  const others = missingScopes(missing, scopes);
+  const lacked = others.length > 0 ? others : missing;
+  const lacks = lacked.map(cleanLine).join(' ');
+  const forgotten = lacked.filter((scope) => named !== null && !named.includes(scope));
+  const add = `Add ${forgotten.map(cleanLine).join(' ')} to --scope${stepUp ? '' : ', or use --step-up'}. `;
+  const name = forgotten.length > 0 ? add : '';
+  const registration = `${forgotten.length > 0 ? 'If that is refused, the' : 'The'} registration of ${who} at the authorization server must allow ${lacks}`;
   return `${reason}. The token of ${who} lacks ${lacks}. ${name}${registration}`;
 }
 

@@ -38,7 +38,13 @@ export async function withMcpConnection<T>(
     if (error instanceof HttpResponseError) {
       const { scopes = [] } = (await client.session()) ?? {};
       const advice = application
-        ? adviceForApplication(error, { server: url, clientId: clientId ?? '', named: scope ?? null, stepUp })
+        ? adviceForApplication(error, {
+            server: url,
+            clientId: clientId ?? '',
+            named: scope ?? null,
+            scopes,
+            stepUp,
+          })
         : adviceForUser(error, { server: url, account, command, scopes, stepUp });
       throw new CommandFailure(exitCodeOf(error), advice);
     }
