@@ -67,11 +67,9 @@ function asProblem(response: HttpResponse, status: ProblemStatus): HttpResponse 
   return { ...response, headers: status === 503 ? { ...headers, 'retry-after': '5' } : headers };
 }
 
-const STATUS_OF = { not_found: 404, invalid: 400, conflict: 409 } as const;
-
 function toProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
-  if (error instanceof OperationError) return new ProblemError(STATUS_OF[error.kind], error.message);
+  if (error instanceof OperationError) return new ProblemError(error.status, error.message);
   if (error instanceof OAuthError && error.code === 'temporarily_unavailable')
     return new ProblemError(503, 'The database is not available: try again in a few seconds.');
   throw error;

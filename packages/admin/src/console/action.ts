@@ -60,8 +60,6 @@ export function defineForm(
   ];
 }
 
-const STATUS = { not_found: 404, invalid: 400, conflict: 409 } as const;
-
 function actionPage(request: ConsoleRequest, page: ActionPage, error: OperationError | null): ConsolePage {
   const { title, back = sectionOf(request.path), effects = [], button, isDangerous = false, fields } = page;
   const reason = field({
@@ -75,7 +73,7 @@ function actionPage(request: ConsoleRequest, page: ActionPage, error: OperationE
 ${reason}
 <p class="buttons"><button class="button ${isDangerous ? 'danger' : 'main'}">${button}</button><a class="button" href="${back.href}">Cancel</a></p>`;
   return {
-    ...{ title, back, status: error === null ? 200 : STATUS[error.kind] },
+    ...{ title, back, status: error?.status ?? 200 },
     body: html`${errorNotice(error)}
 ${effects.length > 0 && html`<ul class="effects">${effects.map((effect) => effect !== false && html`<li>${effect}</li>`)}</ul>`}
 ${postForm(request, request.path, content)}`,

@@ -56,19 +56,16 @@ export async function needsSecondFactor(
       );
 }
 
-const OPERATION_ERRORS = {
-  not_found: [404, 'It is not here'],
-  invalid: [400, 'This cannot be used'],
-  conflict: [409, 'This is not possible now'],
+const TITLES = {
+  not_found: 'It is not here',
+  invalid: 'This cannot be used',
+  conflict: 'This is not possible now',
 } as const;
 
 /** The page of an error. An unknown one is recorded as an event, which the reference on its page finds. */
 export function toPageError(error: unknown, { events }: Pick<Administration, 'events'>): PageError {
   if (error instanceof PageError) return error;
-  if (error instanceof OperationError) {
-    const [status, title] = OPERATION_ERRORS[error.kind];
-    return new PageError(status, title, error.message);
-  }
+  if (error instanceof OperationError) return new PageError(error.status, TITLES[error.kind], error.message);
   if (error instanceof OAuthError) {
     return error.code === 'temporarily_unavailable'
       ? new PageError(

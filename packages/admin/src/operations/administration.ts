@@ -22,7 +22,7 @@ import type {
   EventStreamStore,
   WebhookStore,
 } from '@portcullis/authorization-server/store';
-import type { ServerHealth } from '@portcullis/gateway';
+import type { GatewayAuditEvent, ServerHealth } from '@portcullis/gateway';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { DefinitionPinStore, RedirectPolicy } from '@portcullis/protocol';
 import type { ChangeEvent, LifecycleEvent, StreamEvent } from './component-events.ts';
@@ -38,6 +38,8 @@ export interface ConfiguredProvider {
   readonly name: string;
   readonly provider: { readonly protocol: 'openid' | 'oauth'; readonly issuer: string };
 }
+
+type ToolDecisionEvent = Extract<GatewayAuditEvent, { readonly type: 'tool.approved' | 'tool.rejected' }>;
 
 /** What the process that serves the API knows. */
 export interface AdminSources {
@@ -59,10 +61,8 @@ export interface AdminSources {
   readonly keyRotation: number | null;
   /** Rate limits in effect, by name. */
   readonly rateLimits: Readonly<Record<string, { readonly burst: number; readonly perMinute: number }>>;
-  readonly configuration: {
-    /** Path of the configuration file; `null`: there is none. */
-    readonly file: string | null;
-  };
+  /** Path of the configuration file; `null`: there is none. */
+  readonly configFile: string | null;
   /** Whether invitations are mailed: then their links are shown to their recipients only. */
   readonly sendsMail: boolean;
   /** Receivers of events. */
@@ -115,12 +115,6 @@ export interface AuthorizedCaller {
   readonly requireScope: (scope: string) => void;
   /** Whether the second factor and the role permit a scope now, for a response that lasts. */
   readonly isStillPermitted: (scope: string) => Promise<boolean>;
-}
-
-interface ToolDecisionEvent {
-  readonly type: 'tool.approved' | 'tool.rejected';
-  readonly server: string;
-  readonly tool: string;
 }
 
 /** Everything that operations use. */

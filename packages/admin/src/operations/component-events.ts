@@ -61,3 +61,6 @@ export type StreamEvent = ComponentEvent & { readonly clientId: string; readonly
         readonly reason: string;
       }
   );
+
+/** All of them. */
+export type AdministrationEvent = ChangeEvent | LifecycleEvent | MailEvent | StreamEvent | WebhookEvent;

@@ -3,14 +3,19 @@
 /** `invalid`: the input cannot be used; `conflict`: the state does not allow it. */
 type OperationErrorKind = 'not_found' | 'invalid' | 'conflict';
 
+/** As a status of HTTP. */
+const STATUSES = { not_found: 404, invalid: 400, conflict: 409 } as const;
+
 /** An operation that was refused: nothing has changed. Its message says what to do. */
 export class OperationError extends Error {
   override readonly name: string = 'OperationError';
   readonly kind: OperationErrorKind;
+  readonly status: (typeof STATUSES)[OperationErrorKind];
 
   constructor(kind: OperationErrorKind, message: string, options?: ErrorOptions) {
     super(message, options);
     this.kind = kind;
+    this.status = STATUSES[kind];
   }
 }
 

@@ -2,24 +2,10 @@
 import type { AuthorizationEvent } from '@portcullis/authorization-server';
 import type { GatewayAuditEvent } from '@portcullis/gateway';
 import { suggestName } from '@portcullis/protocol';
-import type {
-  ChangeEvent,
-  LifecycleEvent,
-  MailEvent,
-  StreamEvent,
-  WebhookEvent,
-} from './component-events.ts';
+import type { AdministrationEvent } from './component-events.ts';
 import { OperationError } from './errors.ts';
 
-type EventType = (
-  | AuthorizationEvent
-  | GatewayAuditEvent
-  | ChangeEvent
-  | MailEvent
-  | LifecycleEvent
-  | StreamEvent
-  | WebhookEvent
-)['type'];
+type EventType = (AuthorizationEvent | GatewayAuditEvent | AdministrationEvent)['type'];
 
 /** Sentences with placeholders of what was refused or failed. */
 const REFUSALS = {

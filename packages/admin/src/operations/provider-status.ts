@@ -35,11 +35,12 @@ type StatusSources = Pick<Administration, 'identityProviders' | 'outbound' | 'st
 export async function listProviderStatus(admin: StatusSources): Promise<readonly ProviderStatus[]> {
   const logins = await findProviderLogins(admin);
   return Promise.all(
-    admin.identityProviders.map(async ({ id, name, provider: { issuer, protocol } }) => ({
-      ...{ id, name, issuer, protocol },
-      ...(await checkOnce(admin, id)),
-      ...(logins.get(id) ?? NO_LOGINS),
-    })),
+    admin.identityProviders.map(async (configured) => {
+      const { id, name, provider } = configured;
+      const { issuer, protocol } = provider;
+      const check = await checkOnce(admin, configured);
+      return { id, name, issuer, protocol, ...check, ...(logins.get(id) ?? NO_LOGINS) };
+    }),
   );
 }
 
@@ -85,15 +86,11 @@ export async function findProviderLogins(
 }
 
 const checks = new WeakMap<
-  StatusSources['identityProviders'][number],
+  ConfiguredProvider,
   { readonly at: number; readonly check: Promise<ProviderCheck> }
 >();
 
-function checkOnce(admin: StatusSources, id: string): Promise<ProviderCheck> {
-  const provider = found(
-    admin.identityProviders.find((one) => one.id === id),
-    `identity provider ${id}`,
-  );
+function checkOnce(admin: StatusSources, provider: ConfiguredProvider): Promise<ProviderCheck> {
   const known = checks.get(provider);
   if (known !== undefined && Date.now() - known.at < CHECK_AGE) return known.check;
   const check = checkProvider(admin, provider);

@@ -209,12 +209,13 @@ function statusOf({ id, status, reason }: EventStreamRecord): Document {
 
 /** @returns the account that a subject names; `null`: none @see RFC 9493 §3.2 */
 async function findSubjectAccount(
-  { issuer, accounts }: StreamContext,
+  context: Pick<StreamContext, 'issuer' | 'accounts'>,
   subject: Readonly<Record<string, unknown>>,
 ): Promise<string | null> {
+  const { issuer, accounts } = context;
   const { format, iss, sub, email, user } = subject;
   if (format === 'complex' && typeof user === 'object' && user !== null)
-    return findSubjectAccount({ issuer, accounts } as StreamContext, user as typeof subject);
+    return findSubjectAccount(context, user as typeof subject);
   const isOurs = format === 'iss_sub' && iss === issuer && typeof sub === 'string';
   const named = isOurs ? sub : format === 'email' && typeof email === 'string' ? email : null;
   // Several accounts with one address are as unknown as none.

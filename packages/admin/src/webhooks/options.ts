@@ -10,7 +10,6 @@ import {
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as z from 'zod';
 import { checkEventType } from '../operations/event-types.ts';
-import { readWebhookSecret } from './signature.ts';
 
 const url = lazy(() =>
   checkedText('an https URL', (value) => {
@@ -52,6 +51,18 @@ export function reportRepeatedNames(
     if (receivers.findIndex((other) => other.name === one.name) < index)
       addIssue({ code: 'custom', path: [index, 'name'], message });
   }
+}
+
+const PREFIX = 'whsec_';
+const LEAST_BYTES = 24;
+const MOST_BYTES = 64;
+
+/** Reads the key of a webhook's signatures. @returns `null`: it is malformed */
+export function readWebhookSecret(secret: string): Buffer | null {
+  const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : '';
+  const key = Buffer.from(encoded, 'base64');
+  const isExact = key.toString('base64') === encoded;
+  return isExact && key.length >= LEAST_BYTES && key.length <= MOST_BYTES ? key : null;
 }
 
 /** The schema of the setting `webhooks`. */

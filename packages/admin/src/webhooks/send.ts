@@ -2,13 +2,13 @@
  * One signed request to a webhook.
  * @see Standard Webhooks 1.0
  */
+import { createHmac } from 'node:crypto';
 import type { OutboundSettings } from '@portcullis/authorization-server';
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
 import { explainConnectionError } from '@portcullis/http';
 import { createOutboundFetch } from '@portcullis/http/outbound';
 import { eventBody } from './event-body.ts';
-import type { Webhook } from './options.ts';
-import { readWebhookSecret, signWebhook } from './signature.ts';
+import { readWebhookSecret, type Webhook } from './options.ts';
 
 /** The outcome of a request. */
 export interface DeliveryAttempt {
@@ -85,7 +85,7 @@ export function createPost(
   };
 }
 
-/** @param clock epoch milliseconds */
+/** @param clock epoch milliseconds @see Standard Webhooks 1.0, "Webhook signatures" */
 export function createSend(
   { url, secret }: Pick<Webhook, 'url' | 'secret'>,
   outbound: OutboundSettings,
@@ -95,7 +95,15 @@ export function createSend(
   const post = createPost(url, outbound);
   return (event) => {
     const body = JSON.stringify(eventBody(event));
-    const headers = signWebhook(key, { id: event.id, timestamp: Math.floor(clock() / 1000), body });
+    const timestamp = Math.floor(clock() / 1000);
+    const signature = createHmac('sha256', key).update(`${event.id}.${timestamp}.${body}`).digest('base64');
+    const headers = {
+      'content-type': 'application/json',
+      // The same at each attempt.
+      'webhook-id': event.id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': `v1,${signature}`,
+    };
     return post(headers, body);
   };
 }

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 /** The command on the page, as its copy button has it. */
 function commandOf(file: string, list: 'servers' | 'identityProviders', entry: object): string | undefined {
-  const admin = { configuration: { file } } as unknown as Administration;
+  const admin = { configFile: file } as unknown as Administration;
   const page = String(exportSection(admin, list, entry, ''));
   const names = { amp: '&', lt: '<', gt: '>', quot: '"' };
   return [...page.matchAll(/data-copy="([^"]*)"/g)]

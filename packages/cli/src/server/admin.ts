@@ -71,7 +71,7 @@ export async function createAdmin(
       rateLimits: rateLimits === false ? {} : rateLimits,
       sendsMail: settings.mail !== null,
       outbound: settings.outbound,
-      configuration: { file: prepared.configFile },
+      configFile: prepared.configFile,
       receivers: receiversOf(settings).map((receiver) => ({
         ...{ name: receiver.name, types: receiver.types ?? null, host: new URL(receiver.url).host },
         tryOut: () => sendTestEvent(receiver),

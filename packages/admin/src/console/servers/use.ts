@@ -2,7 +2,8 @@
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { Administration } from '../../operations/administration.ts';
-import { findRecentCallers } from '../../operations/recent-callers.ts';
+import { listEvents } from '../../operations/events.ts';
+import { DAY } from '../../operations/statistics/event-time.ts';
 import { links } from '../links.ts';
 import { findAppNames, findEmails } from '../names.ts';
 import { type Plot, plotMarkup } from '../overview/plot.ts';
@@ -23,6 +24,36 @@ export async function serverPlots(admin: Administration, { path }: GatewayServer
     { ...about, title: 'Latency of the backend', series: latencySeries(latencies), unit: 'ms' },
   ];
   return section('The last 24 hours', html`<div class="plots">${plots.map(plotMarkup)}</div>`);
+}
+
+/** Calls that are read, and milliseconds: as far as a moment of search reaches. */
+const MAX_CALLS = 500;
+const PATIENCE = 80;
+
+/** A user, if the client does not act for itself, and a client. */
+interface RecentCaller {
+  readonly accountId: string | null;
+  readonly clientId: string;
+  /** Of the calls that were read. */
+  readonly calls: number;
+  readonly refused: number;
+  /** Epoch milliseconds. */
+  readonly lastAt: number;
+}
+
+/** The callers of the last day, the latest first. */
+async function findRecentCallers(admin: Administration, server: string): Promise<readonly RecentCaller[]> {
+  const criteria = { type: 'call.finished', server, since: Date.now() - DAY };
+  const { events } = await listEvents(admin, criteria, '', MAX_CALLS, PATIENCE);
+  const callers = new Map<string, RecentCaller>();
+  for (const { accountId, clientId, at, details } of events) {
+    if (clientId === null) continue;
+    const key = JSON.stringify([accountId, clientId]);
+    const before = callers.get(key) ?? { accountId, clientId, calls: 0, refused: 0, lastAt: at };
+    const refused = before.refused + (details['decision'] === 'allowed' ? 0 : 1);
+    callers.set(key, { ...before, calls: before.calls + 1, refused });
+  }
+  return [...callers.values()];
 }
 
 /** Who called it in the last day. */

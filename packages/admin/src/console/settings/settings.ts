@@ -46,10 +46,10 @@ ${section('Rate limits', limitTable(admin))}`,
 });
 
 /** Where settings are defined. */
-function originOf({ configuration: { file } }: Administration): Markup {
-  return file === null
+function originOf({ configFile }: Administration): Markup {
+  return configFile === null
     ? html`Everything besides keys and tokens is from variables and flags of the command line: there is no configuration file.`
-    : html`Everything besides keys and tokens is from the configuration file <code>${file}</code>: change it there, and reload the server.`;
+    : html`Everything besides keys and tokens is from the configuration file <code>${configFile}</code>: change it there, and reload the server.`;
 }
 
 const STATES = { next: 'Signs next', signing: 'Signing', past: 'Verifies', retired: 'Retired' } as const;

@@ -5,7 +5,7 @@ import { copyText, section } from '../ui/parts.ts';
 
 /** @param list of the configuration that the entry belongs to @param outcome what happens once it is there */
 export function exportSection(
-  { configuration: { file } }: Administration,
+  { configFile: file }: Administration,
   list: 'servers' | 'identityProviders',
   entry: object,
   outcome: string,

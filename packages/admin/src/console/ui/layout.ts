@@ -1,6 +1,5 @@
 /** The document around every page of the console: sidebar, title with its primary action, body. */
 import { type ComponentPages, escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
-import { dialogs } from '../find/dialogs.ts';
 import { links, SECTIONS, type Section, sectionOf } from '../links.ts';
 import type { ConsolePage } from '../page.ts';
 import { icons, sectionIcons } from './icons.ts';
@@ -77,3 +76,19 @@ ${SECTIONS.map(
 <div class="me"><bdi title="${email}">${email}</bdi><span>${isOperator ? 'Operator' : 'Viewer'} · <a href="/account">Account</a></span></div>
 </nav>`;
 }
+
+const KEYS = [
+  ['Ctrl K', 'Find a user, an app, a server, a reference, an action'],
+  ['/', 'Search this list'],
+  ['j', 'Next row'],
+  ['k', 'Row before'],
+  ...SECTIONS.map(({ key, label }) => [`g ${key}`, label] as const),
+  ['?', 'These keys'],
+] as const;
+
+/** The dialogs of the command palette and of the keys, which the script opens. */
+const dialogs: Markup = html`<dialog id="palette" aria-label="Find" data-find="${links.find}">
+<input type="text" role="combobox" aria-expanded="true" aria-controls="hits" aria-autocomplete="list" aria-label="Find a user, an app, a server, a reference, an action" placeholder="Find a user, an app, a server, a reference, an action" autocomplete="off" spellcheck="false">
+<ul id="hits" role="listbox" aria-label="Found"></ul>
+</dialog>
+<dialog id="keys" aria-labelledby="keys-title"><div class="keys"><h2 id="keys-title">Keys</h2><dl class="facts">${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl><form method="dialog"><button class="button">Close</button></form></div></dialog>`;

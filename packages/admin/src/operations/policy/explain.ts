@@ -45,24 +45,23 @@ export interface ExplainedCall extends ExplainedDecision {
 }
 
 export async function explainCall(admin: Administration, given: SupposedCall): Promise<ExplainedCall> {
-  const { store, clock } = admin;
-  const servers = { servers: admin.servers() };
-  const found = (await createPolicyFinder(servers))(given);
+  const servers = admin.servers();
+  const found = (await createPolicyFinder({ servers }))(given);
   const { server, operation, policy } = found;
   const caller = given.user === undefined ? null : await callerOf(admin, given, given.user);
-  const approved = await findApprovedHints(store, server);
+  const approved = await findApprovedHints(admin.store, server);
   const explained = policy.explain({
     principal: caller?.principal ?? null,
     operation,
     server: server.path,
     annotations: approved.get(operation.tool ?? '') ?? null,
     arguments: argumentsOf(given, operation.tool),
-    now: clock(),
+    now: admin.clock(),
     network: '',
   });
   return {
     ...explained,
-    decision: decideByReview(explained.decision, found, approved, servers.servers),
+    decision: decideByReview(explained.decision, found, approved, servers),
     server,
     notGrantable: caller?.notGrantable ?? [],
   };
@@ -128,9 +127,9 @@ export async function findPermittedUsers(
   /** The key for the next page; `null`: this is the last. */
   readonly next: string | null;
 }> {
-  const servers = { servers: admin.servers() };
-  const policy = (await createPolicyFinder(servers))(named);
-  const { principalOf } = createPrincipals(servers, admin, admin.issuer);
+  const servers = admin.servers();
+  const policy = (await createPolicyFinder({ servers }))(named);
+  const { principalOf } = createPrincipals({ servers }, admin, admin.issuer);
   const token = { server: named.server, client: named.client ?? '', scopes: null, claims: {} };
   const outcomeOf = (principal: Parameters<typeof explainWithoutArguments>[1]) =>
     outcomeText(explainWithoutArguments(policy, principal, null, admin.clock()));
