@@ -175,31 +175,19 @@ export function shortIdOf(clientId: string): string {
 }
 
 /**
- * The warning that a user needs: `here`, any local program could impersonate the app that the user connects for the first time;
- * `elsewhere`, the redirect goes to another host than that of the app's metadata document.
+ * The warning that a user needs: any local program could impersonate the app that the user connects for the first time, or the
+ * redirect goes to another host than that of the app's metadata document.
  */
-function findConsentWarning({
-  verifiedBy,
-  returnTo,
-  redirectsElsewhere: isElsewhere,
-  isFirstUse,
-}: Pick<ConsentPage, 'verifiedBy' | 'returnTo' | 'redirectsElsewhere' | 'isFirstUse'>):
-  | 'here'
-  | 'elsewhere'
-  | null {
-  if (verifiedBy === 'operator') return null;
+function warningNote(
+  layout: Layout,
+  { verifiedBy, returnTo, redirectsElsewhere, isFirstUse }: ConsentPage,
+): Markup {
+  if (verifiedBy === 'operator') return html``;
   // Also of a verified app: what was verified is its metadata, which any program on the device can use. Warnings that are shown every
   // time are not read.
-  if (returnTo.kind !== 'https') return isFirstUse ? 'here' : null;
-  return isElsewhere && verifiedBy !== 'verified' ? 'elsewhere' : null;
-}
-
-function warningNote(layout: Layout, page: ConsentPage): Markup {
-  const { verifiedBy, returnTo } = page;
-  const about = findConsentWarning(page);
-  if (about === 'here')
-    return html`<p class="caution">${cautionIcon}<span>${layout.text('consent.warn-here')}</span></p>`;
-  return about === 'elsewhere' && typeof verifiedBy === 'object'
+  if (returnTo.kind !== 'https')
+    return html`${isFirstUse && html`<p class="caution">${cautionIcon}<span>${layout.text('consent.warn-here')}</span></p>`}`;
+  return redirectsElsewhere && typeof verifiedBy === 'object'
     ? html`<p class="note">${layout.say('consent.warn-elsewhere', { host: code(verifiedBy.host), target: code(returnTo.display) })}</p>`
     : html``;
 }

@@ -5,7 +5,7 @@ import type { Route } from '../http/router.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
-import { type MessagePage, redirectByPage } from '../ui/message-page.ts';
+import { redirectByPage } from '../ui/message-page.ts';
 import { respondPage } from '../ui/respond-page.ts';
 import type { Passkeys } from '../users/passkeys.ts';
 import { PASSWORD_ALONE } from '../users/sessions.ts';
@@ -14,7 +14,7 @@ import { findLikelyMethod } from './likely-method.ts';
 import type { LocalLogin } from './local-login.ts';
 import { type LoginVisit, loginFormRoute, loginPageRoute } from './login-routes.ts';
 import type { LoginTarget } from './login-target.ts';
-import { forgottenPasswordPage, type LoginPage, type LoginPurpose, loginPage } from './login-view.ts';
+import { forgottenPasswordPage, type LoginPage, loginPage } from './login-view.ts';
 
 /** What the login page shows after a form, or after a link that was used for a new password. */
 interface Shown extends Pick<LoginPage, 'email' | 'likely' | 'isReset'> {
@@ -134,13 +134,6 @@ function describeLoginError(
 /** Shows the login page with an error. */
 type ShowLogin = (visit: LoginVisit, formError: string) => Promise<HttpResponse>;
 
-function describeCancelled(
-  { text }: Layout,
-  { appName: app, serverName: server }: Extract<LoginPurpose, { readonly appName: string }>,
-): Pick<MessagePage, 'heading' | 'sentences'> {
-  return { heading: text('declined.heading', { app }), sentences: [text('declined.why', { server })] };
-}
-
 function createPasskeyLoginRoute(
   pages: PageRouter,
   passkeys: Passkeys,
@@ -162,22 +155,20 @@ function createPasskeyLoginRoute(
 
 /** Instead of a login: help with a forgotten password, and cancelling. */
 function createAsideRoutes(pages: PageRouter): readonly Route[] {
-  return [
-    ...(pages.options.sendsMail ? [] : [createForgottenPasswordRoute(pages)]),
-
-    loginFormRoute(pages, '/login/cancel', async ({ context, loginTarget: { purpose, cancel } }) => {
-      return 'appName' in purpose
-        ? redirectByPage(context.layout, await cancel(), describeCancelled(context.layout, purpose))
-        : cancel();
-    }),
-  ];
-}
-
-/** Without mail, an administrator helps. */
-function createForgottenPasswordRoute(pages: PageRouter): Route {
-  return loginPageRoute(pages, '/login/forgotten', ({ layout }, { restartPath, cookies }) =>
+  const cancel = loginFormRoute(pages, '/login/cancel', async ({ context: { layout }, loginTarget }) => {
+    const { purpose } = loginTarget;
+    const response = await loginTarget.cancel();
+    if (!('appName' in purpose)) return response;
+    return redirectByPage(layout, response, {
+      heading: layout.text('declined.heading', { app: purpose.appName }),
+      sentences: [layout.text('declined.why', { server: purpose.serverName })],
+    });
+  });
+  const forgotten = loginPageRoute(pages, '/login/forgotten', ({ layout }, { restartPath, cookies }) =>
     respondPage(forgottenPasswordPage(layout, restartPath), { cookies }),
   );
+  // Without mail, an administrator helps.
+  return pages.options.sendsMail ? [cancel] : [forgotten, cancel];
 }
 
 /** The choice of an identity provider. */

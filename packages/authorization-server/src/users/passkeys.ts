@@ -51,12 +51,24 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
   });
 
   return {
-    requestOptions: (bound) => requestOptions(hostname, challenges.create('get', ...bound)),
+    /** @see Web Authentication §5.5 */
+    requestOptions: (bound) => ({
+      challenge: challenges.create('get', ...bound),
+      rpId: hostname,
+      allowCredentials: [],
+      userVerification: 'preferred',
+    }),
 
-    creationOptions(account, known, bound) {
-      const challenge = challenges.create('create', ...bound);
-      return creationOptions({ id: hostname, name: serverName }, account, known, challenge);
-    },
+    /** @see Web Authentication §5.4 */
+    creationOptions: ({ id, email }, known, bound) => ({
+      challenge: challenges.create('create', ...bound),
+      rp: { id: hostname, name: serverName },
+      user: { id: Buffer.from(id).toString('base64url'), name: email, displayName: email },
+      pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+      excludeCredentials: known.map(({ id, transports }) => ({ type: 'public-key', id, transports })),
+      authenticatorSelection: AUTHENTICATOR_SELECTION,
+      attestation: 'none',
+    }),
 
     async verifyRegistration(account, json, name, bound) {
       const response = readPasskeyResponse<RegistrationResponseJSON>(json);
@@ -130,38 +142,12 @@ type PasskeyOptions = Readonly<Record<string, unknown>>;
 /** ES256, EdDSA, RS256. */
 const PASSKEY_ALGORITHMS: readonly number[] = [-7, -8, -257];
 
-/** @see Web Authentication §5.5 */
-function requestOptions(hostname: string, challenge: string): PasskeyOptions {
-  return { challenge, rpId: hostname, allowCredentials: [], userVerification: 'preferred' };
-}
-
 /** Discoverable passkeys; user verification makes one count as both factors. @see WebAuthn §5.4.4 */
 const AUTHENTICATOR_SELECTION: PasskeyOptions['authenticatorSelection'] = {
   residentKey: 'required',
   requireResidentKey: true,
   userVerification: 'preferred',
 };
-
-/**
- * @param server the relying party: host name and display name
- * @see Web Authentication §5.4
- */
-function creationOptions(
-  server: { readonly id: string; readonly name: string },
-  { id, email }: AccountRecord,
-  known: readonly PasskeyRecord[],
-  challenge: string,
-): PasskeyOptions {
-  return {
-    challenge,
-    rp: server,
-    user: { id: Buffer.from(id).toString('base64url'), name: email, displayName: email },
-    pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
-    excludeCredentials: known.map(({ id, transports }) => ({ type: 'public-key', id, transports })),
-    authenticatorSelection: AUTHENTICATOR_SELECTION,
-    attestation: 'none',
-  };
-}
 
 /** Characters: the largest attestations are far smaller. */
 const MAX_RESPONSE_LENGTH = 16_384;

@@ -109,7 +109,7 @@ export function readProfile(
   { name = 'name', groups }: UserClaimNames,
 ): UserProfile {
   return {
-    email: claims['email_verified'] === true ? foldBeyondAscii(claimText(claims['email'])) : null,
+    email: foldBeyondAscii(claimText(verifiedEmail(claims))),
     name: claimText(claimAt(claims, name)),
     groups: groups === undefined ? [] : claimGroups(claimAt(claims, groups)),
   };
