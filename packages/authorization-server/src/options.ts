@@ -161,13 +161,6 @@ type SwitchName = keyof (typeof approvalOptions &
   typeof tokenOptions &
   typeof userOptions);
 
-/** What the rules make of options. */
-type Ruled = Omit<ClientPolicyOptions, 'deviceAuthorization'> &
-  Omit<FederationOptions, 'localAccounts'> &
-  Pick<CheckedResourceOptions, 'resources'> &
-  CheckedKeyOptions &
-  Pick<ServerOptions, 'assertionIssuers' | 'brand'>;
-
 /**
  * Validates the options.
  * @throws ConfigurationError with every issue
@@ -222,7 +215,7 @@ type RuledOptions = Omit<
 >;
 
 /** Checks the rules between options. What could not be read is left out. */
-export function applyRules(options: RuledOptions, report: OptionReport, servesUsers = true): Ruled {
+export function applyRules(options: RuledOptions, report: OptionReport, servesUsers = true) {
   const { lifetimes } = options;
   if (options.statusLists && lifetimes.accessToken > MAX_STATUS_SECONDS) {
     report.add(

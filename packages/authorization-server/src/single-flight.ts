@@ -1,19 +1,15 @@
 /** Single flight: concurrent calls with the same key share one execution. */
 import { beforeAbort, temporarilyUnavailable } from '@portcullis/protocol';
 
-export interface SingleFlight<T> {
-  /** Runs the work, or joins the running work of the same key. */
-  run(key: string, work: () => Promise<T>): Promise<T>;
-}
-
 /**
  * @param exchangeTimeout limit of one outbound exchange in milliseconds. A flight gets ten of them and ten seconds for the
  *   store, and then fails with 503: one that never ends must not block the next.
  */
-export function createSingleFlight<T>(exchangeTimeout = 0): SingleFlight<T> {
+export function createSingleFlight<T>(exchangeTimeout = 0) {
   const running = new Map<string, Promise<T>>();
   return {
-    run(key, work) {
+    /** Runs the work, or joins the running work of the same key. */
+    run(key: string, work: () => Promise<T>): Promise<T> {
       const known = running.get(key);
       if (known !== undefined) return known;
       const flight = withinLimit(work(), 10 * exchangeTimeout + 10_000).finally(() => running.delete(key));

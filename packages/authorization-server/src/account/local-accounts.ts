@@ -1,7 +1,6 @@
 /** Local accounts: creates the services for passwords, passkeys, MFA and account links, and the routes that use them. */
 import type { PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
-import type { CompleteLogin } from '../login/complete-login.ts';
 import type { LocalLogin } from '../login/local-login.ts';
 import { createLoginRoutes } from '../login/login.ts';
 import { createMfaStep } from '../login/mfa.ts';
@@ -14,22 +13,13 @@ import { createPasskeys } from '../users/passkeys.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { createSecondFactors } from '../users/second-factors.ts';
 import { createAccountLinkRoutes } from './account-links.ts';
-import { type Confirmation, createConfirmation } from './confirmation.ts';
+import { createConfirmation } from './confirmation.ts';
 import { createMfaRoutes } from './mfa.ts';
 import { createPasskeyRoutes } from './passkeys.ts';
 import { createPasswordRoutes } from './password.ts';
 
-export interface LocalAccounts extends LocalLogin {
-  /** Requires a credential of local users before a change. */
-  readonly confirmation: Confirmation;
-  /** The last steps of a login, once its first factor is verified. */
-  readonly completeLogin: CompleteLogin;
-  /** Login, setup and credential routes. */
-  routes(): readonly Route[];
-}
-
 /** Services are created once; the routes pick the language of each request. */
-export function createLocalAccounts(pages: PageRouter): LocalAccounts {
+export function createLocalAccounts(pages: PageRouter) {
   const passwords = createPasswords();
   const passkeys = createPasskeys(pages);
   const deviceCookies = createDeviceCookies(pages);
@@ -44,9 +34,12 @@ export function createLocalAccounts(pages: PageRouter): LocalAccounts {
   const mfa = createMfaStep(pages, local);
   return {
     ...local,
+    /** Requires a credential of local users before a change. */
     confirmation,
+    /** The last steps of a login, once its first factor is verified. */
     completeLogin: mfa.startMfaOrComplete,
-    routes: () => [
+    /** Login, setup and credential routes. */
+    routes: (): readonly Route[] => [
       ...createLoginRoutes(pages, local, mfa.startMfaOrComplete),
       mfa.route,
       ...createMfaRoutes(pages, factors, confirmation),
