@@ -55,14 +55,14 @@ export async function completeFederatedLogin(
     await federation.discard(account.id, result);
     return context.errors.showMissing(endpoint, transaction);
   }
-  const { methods, time: authenticatedAt } = authenticationOf(result, context.clock());
+  const authentication = authenticationOf(result, context.clock());
   const started = await orDiscard(
     context,
     account.id,
     result,
     sessions.start(request, connection, account, {
-      methods,
-      authenticatedAt,
+      methods: authentication.methods,
+      authenticatedAt: authentication.time,
       providerSession: providerSessionOf(result),
     }),
   );
@@ -79,7 +79,16 @@ export async function completeFederatedLogin(
     await federation.discard(account.id, result);
     return respondRedirect(accountPaths[readAccountSection(login.returnTo)], [cookie]);
   }
-  return resumeTransaction(context, callback, { transaction, account, result, cookie });
+  const deciding = decisionOf(context, transaction, login, account, result);
+  const decision = await orDiscard(context, account.id, result, deciding);
+  const linkedGrantId = await federation.saveTokens(transaction.record.id, account.id, result);
+  if (linkedGrantId === null) return context.errors.show('/callback', 'gone');
+  const record = { ...transaction.record, accountId: account.id, linkedGrantId };
+  return continueTransaction(
+    context,
+    { ...transaction, record, identityProvider, accountId: account.id, decision, authentication },
+    [cookie],
+  );
 }
 
 /** Revokes the provider tokens when a step before their storage fails. */
@@ -165,39 +174,6 @@ function providerSessionOf({ user, identityProvider }: FederatedLoginResult): st
   return identityProvider.backChannelLogout !== null && typeof sid === 'string'
     ? providerSessionHash(user.issuer, sid)
     : undefined;
-}
-
-interface CompletedLogin {
-  readonly transaction: BrowserTransaction;
-  readonly account: AccountRecord;
-  readonly result: FederatedLoginResult;
-  /** The `Set-Cookie` value of the new session. */
-  readonly cookie: string;
-}
-
-async function resumeTransaction(
-  context: PageContext,
-  { login }: FederatedCallback,
-  { transaction, account, result, cookie }: CompletedLogin,
-): Promise<HttpResponse> {
-  const approving = decisionOf(context, transaction, login, account, result);
-  const decision = await orDiscard(context, account.id, result, approving);
-  const linkedGrantId = await context.federation.saveTokens(transaction.record.id, account.id, result);
-  if (linkedGrantId === null) return context.errors.show('/callback', 'gone');
-  const record = { ...transaction.record, accountId: account.id, linkedGrantId };
-  const { identityProvider } = result;
-  return continueTransaction(
-    context,
-    {
-      ...transaction,
-      record,
-      identityProvider,
-      accountId: account.id,
-      decision,
-      authentication: authenticationOf(result, context.clock()),
-    },
-    [cookie],
-  );
 }
 
 /**
