@@ -37,7 +37,7 @@ export interface WithheldScope extends Pick<ScopeRefusal, 'by'> {
 }
 
 /** The scopes of a consent request. */
-export interface ConsentScopes {
+interface ConsentScopes {
   readonly requested: readonly RequestedScope[];
   /** Scopes already granted to the client; they remain, whatever is chosen. */
   readonly alreadyGranted: Scopes;
@@ -58,7 +58,7 @@ export interface RequestedScope extends DescribedAccess {
 }
 
 /** What the scope rules need to know of a resource. */
-export type ScopeRules = Pick<ResourceDefinition, 'scopes' | 'hierarchy' | 'requiredScopes' | 'access'>;
+type ScopeRules = Pick<ResourceDefinition, 'scopes' | 'hierarchy' | 'requiredScopes' | 'access'>;
 
 /** Whether none of the requested scopes can be granted to the user. */
 export function isNothingGrantable(
@@ -151,21 +151,22 @@ function resolveConsentScopes(
   const added = missingScopes(requested, granted, rules.hierarchy);
   const isStepUp = granted.length > 0 && added.length > 0;
   const wanted = isStepUp ? added : requested;
-  const alreadyGranted = isStepUp
-    ? unionScopes(stillOffered(granted, rules), missingScopes(requested, added))
-    : [];
+  // Scopes that have been removed from the configuration are dropped.
+  const stillOffered = granted.filter((scope) => Object.hasOwn(rules.scopes, scope));
+  const alreadyGranted = isStepUp ? unionScopes(stillOffered, missingScopes(requested, added)) : [];
   const extras = missingScopes(possible, unionScopes(wanted, alreadyGranted), rules.hierarchy);
   const offered = [...wanted, ...extras];
   return {
     requested: offered.map((scope) => {
       const isExtra = extras.includes(scope);
       const { access, isOffByDefault } = describeAccess(scope, rules);
+      const implied = [...impliedScopes([scope], rules.hierarchy ?? {})].filter((one) => one !== scope);
       return {
         scope,
         isNew: isStepUp && !isExtra,
         isExtra,
         isOptional: isExtra || (wanted.length > 1 && rules.requiredScopes?.includes(scope) !== true),
-        includes: intersectScopes(offered, impliedBy(scope, rules)),
+        includes: intersectScopes(offered, implied),
         access,
         isOffByDefault: isExtra || isOffByDefault,
       };
@@ -173,13 +174,4 @@ function resolveConsentScopes(
     alreadyGranted,
     isKnown: granted.length > 0 && !isStepUp,
   };
-}
-
-function impliedBy(scope: string, { hierarchy = {} }: ScopeRules): Scopes {
-  return [...impliedScopes([scope], hierarchy)].filter((implied) => implied !== scope);
-}
-
-/** Scopes that have been removed from the configuration are dropped. */
-function stillOffered(granted: Scopes, { scopes }: ScopeRules): Scopes {
-  return granted.filter((scope) => Object.hasOwn(scopes, scope));
 }

@@ -7,7 +7,7 @@ import {
   unionScopes,
 } from '@portcullis/protocol';
 import type { ConsentDecision } from '../authorization/next-step.ts';
-import type { ConsentRequest, ConsentScopes, ScopeRules } from './consent-request.ts';
+import type { ConsentRequest } from './consent-request.ts';
 
 /** What a user chose. */
 export interface ConsentChoice {
@@ -20,30 +20,20 @@ export interface ConsentChoice {
 export type InvalidChoice = 'foreign' | 'nothing' | 'no-workspace';
 
 export function decideConsent(
-  { resource, scopes, workspace, choices }: ConsentRequest,
+  { resource, scopes: { requested, alreadyGranted }, workspace, choices }: ConsentRequest,
   chosen: ConsentChoice,
 ): ConsentDecision | InvalidChoice {
-  const result = decideConsentScopes(scopes, chosen.scopes, resource);
-  if (typeof result === 'string') return result;
-  const decision = { scopes: result.granted, source: 'user' } as const;
+  const offered = requested.map(({ scope }) => scope);
+  if (missingScopes(chosen.scopes, offered).length > 0) return 'foreign';
+  if (chosen.scopes.length === 0 && requested.length > 0) return 'nothing';
+  if (requested.some(({ scope, isOptional }) => !isOptional && !chosen.scopes.includes(scope)))
+    return 'foreign';
+  const granted = intersectScopes(offered, [...impliedScopes(chosen.scopes, resource.hierarchy ?? {})]);
+  const decision = { scopes: unionScopes(alreadyGranted, granted), source: 'user' } as const;
   if (choices.length === 0)
     return chosen.workspace === '' ? { ...decision, workspace: workspace?.id ?? null } : 'foreign';
   if (chosen.workspace === '') return 'no-workspace';
   return choices.some(({ id }) => id === chosen.workspace)
     ? { ...decision, workspace: chosen.workspace }
     : 'foreign';
-}
-
-/** @param chosen the scopes that the form names */
-function decideConsentScopes(
-  { requested, alreadyGranted }: ConsentScopes,
-  chosen: Scopes,
-  { hierarchy = {} }: ScopeRules,
-): { readonly granted: Scopes } | Exclude<InvalidChoice, 'no-workspace'> {
-  const scopes = requested.map(({ scope }) => scope);
-  if (missingScopes(chosen, scopes).length > 0) return 'foreign';
-  if (chosen.length === 0 && requested.length > 0) return 'nothing';
-  if (requested.some(({ scope, isOptional }) => !isOptional && !chosen.includes(scope))) return 'foreign';
-  const granted = intersectScopes(scopes, [...impliedScopes(chosen, hierarchy)]);
-  return { granted: unionScopes(alreadyGranted, granted) };
 }
