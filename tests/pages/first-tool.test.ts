@@ -1,48 +1,35 @@
 /** From an invitation to the first tool call, with a password and with a passkey; and from a page's reference to its event. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { tmpdir } from 'node:os';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { runHere } from '../../packages/cli/test/support/in-process.ts';
 import { createMemoryProvider } from '../interop/memory-provider.ts';
 import { sdkTwo } from '../interop/sdks.ts';
 import { launchChromium } from '../support/browser.ts';
 import { type Callback, openCallback } from '../support/callback.ts';
-import { type Portcullis, startPortcullis } from '../support/portcullis.ts';
-import { sourceFlags } from '../support/source-flags.ts';
+import { type PortcullisHere, startPortcullisHere } from '../support/portcullis-here.ts';
 
-const main = fileURLToPath(new URL('../../packages/cli/bin.js', import.meta.url));
-
-let server: Portcullis;
+let server: PortcullisHere;
 let browser: Browser;
 let callback: Callback;
 
 beforeAll(async () => {
-  [server, browser, callback] = await Promise.all([startPortcullis(), launchChromium(), openCallback()]);
+  [server, browser, callback] = await Promise.all([startPortcullisHere(), launchChromium(), openCallback()]);
 });
 
 afterAll(async () => {
   await browser.close();
   callback.close();
-  expect(await server.stop()).toBe(0);
+  await server.stop();
 });
 
 /** What the command prints, beside the running server. */
 async function portcullis(...args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [...sourceFlags(), main, ...args], {
-    env: {
-      PATH: process.env['PATH'],
-      PORTCULLIS_DATABASE: server.database,
-      PORTCULLIS_PUBLIC_URL: server.url,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const { code, output, errors } = await runHere(args, {
+    environment: { PORTCULLIS_DATABASE: server.database, PORTCULLIS_PUBLIC_URL: server.url },
+    folder: tmpdir(),
   });
-  let output = '';
-  child.stdout.on('data', (chunk) => {
-    output += chunk;
-  });
-  const [code] = await once(child, 'close');
-  expect([args, code]).toEqual([args, 0]);
+  expect([args, code, errors]).toEqual([args, 0, '']);
   return output;
 }
 

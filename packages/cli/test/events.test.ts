@@ -1,5 +1,5 @@
 /** `portcullis events` and /metrics, beside a running server. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -27,14 +27,17 @@ afterEach(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-function run(...args: readonly string[]): Promise<string> {
-  const location = ['--database', portcullis.database];
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, [...command, ...location, ...args], (error, output) =>
-      error === null ? resolve(output) : reject(error),
-    );
-  });
+async function run(...args: readonly string[]): Promise<string> {
+  const { code, output } = await here(...args);
+  expect(code).toBe(0);
+  return output;
 }
+
+const here = (...args: readonly string[]) =>
+  runHere(['events', ...args], {
+    environment: { PORTCULLIS_DATABASE: portcullis.database },
+    folder: tmpdir(),
+  });
 
 function refuse(): Promise<Response> {
   return fetch(`${portcullis.url}/token`, {
@@ -56,11 +59,6 @@ describe('portcullis events', () => {
   });
 
   it('`events` explains that no event has the given transaction ID or reference', async () => {
-    const here = (...words: readonly string[]) =>
-      runHere(['events', ...words], {
-        environment: { PORTCULLIS_DATABASE: portcullis.database },
-        folder: tmpdir(),
-      });
     expect(await here('--flow', 'flow_unknown')).toEqual({
       code: 1,
       output: '',

@@ -3,7 +3,8 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { startPortcullis } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { runHere } from './support/in-process.ts';
 
 const run = (folder: string, ...args: readonly string[]) =>
@@ -16,11 +17,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('beside a running server', () => {
-  let portcullis: Portcullis;
+  let portcullis: PortcullisHere;
   let location: readonly string[];
   let keyFile: string;
   beforeAll(async () => {
-    portcullis = await startPortcullis();
+    portcullis = await startPortcullisHere();
     keyFile = portcullis.database.replace('portcullis.db', 'portcullis.key');
     location = ['--database', portcullis.database, '--key-file', keyFile];
   });
