@@ -247,8 +247,12 @@ it('login prints the URL and continues when no browser can be started', async ()
 });
 
 it('login --no-browser exits with 3 when its input ends', async () => {
-  const { code, output, errors } = await computer.runProcess([
-    ...['login', server.resource, '--account', 'x', '--no-browser'],
+  const { code, output, errors } = await computer.run([
+    'login',
+    server.resource,
+    '--account',
+    'x',
+    '--no-browser',
   ]);
   expect([code, output]).toEqual([3, '']);
   expect(errors).toContain('portcullis: There was no input.');

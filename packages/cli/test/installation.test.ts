@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { type Postgres, startPostgres } from '../../../tests/support/postgres.ts';
 import { runHere } from './support/in-process.ts';
 
@@ -24,15 +25,16 @@ function createFolder(): string {
   return folder;
 }
 
-const runFolder = ({ configHome }: Portcullis) => join(configHome, 'portcullis', 'running');
+const runFolder = ({ configHome }: Pick<Portcullis, 'configHome'>) =>
+  join(configHome, 'portcullis', 'running');
 const linkIn = (output: string) => output.trim().split('\n').at(-1) ?? '';
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('beside a running server on %s', (kind) => {
   let postgres: Postgres | undefined;
-  let portcullis: Portcullis;
+  let portcullis: PortcullisHere;
   beforeAll(async () => {
     if (kind === 'PostgreSQL') postgres = await startPostgres();
-    portcullis = await startPortcullis(postgres && { database: await postgres.createDatabase() });
+    portcullis = await startPortcullisHere(postgres && { database: await postgres.createDatabase() });
   });
   afterAll(async () => {
     await portcullis.stop();
@@ -204,7 +206,7 @@ describe('run files', () => {
   });
 
   it('a run file that others can write, or of a process that does not listen, is ignored', async () => {
-    const portcullis = await startPortcullis();
+    const portcullis = await startPortcullisHere();
     const [name = ''] = readdirSync(runFolder(portcullis));
     const file = join(runFolder(portcullis), name);
     const environment = { XDG_CONFIG_HOME: portcullis.configHome };
