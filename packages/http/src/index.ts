@@ -18,7 +18,6 @@ export {
   CLIENT_INFO_KEY,
   errorCodes,
   errorResponse,
-  failureResponse,
   isMembers,
   isRequest,
   isResponse,

@@ -1,7 +1,4 @@
 /** Builds client options from the flags of a command, with prompts to the user in the terminal. */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import {
   ClientError,
   createPasteReceiver,
@@ -12,13 +9,14 @@ import {
 } from '@portcullis/client';
 import { createSystemBrowser, type NodeClientOptions } from '@portcullis/client/node';
 import type { Scopes } from '@portcullis/protocol';
-import { reasonOf, SettingsError } from '../errors.ts';
+import { SettingsError } from '../errors.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine } from '../terminal/clean.ts';
 import { drawQrCode } from '../terminal/qr-code.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { nameOfCommand } from './client-name.ts';
 import { createFetches } from './fetches.ts';
+import { readFlagFile } from './flag-file.ts';
 import type { ClientFlags, ProgramFlags, SignInFlags } from './flags.ts';
 import { activityAfter, noticeFor } from './progress-messages.ts';
 import { signInCommand } from './sign-in-command.ts';
@@ -235,16 +233,10 @@ async function askForClient(
 /** Reads the client secret from a file, standard input, or the environment; other users can read command lines. */
 async function readClientSecret(
   { clientSecretFile, clientId }: ProgramFlags,
-  { environment, folder, streams }: ProcessContext,
+  processContext: ProcessContext,
 ): Promise<string | null> {
-  const named = environment['PORTCULLIS_CLIENT_SECRET'] ?? '';
+  const named = processContext.environment['PORTCULLIS_CLIENT_SECRET'] ?? '';
   if (clientSecretFile === undefined) return named === '' ? null : named;
   if (clientId === undefined) throw new SettingsError(['--client-secret-file requires --client-id']);
-  try {
-    const read =
-      clientSecretFile === '-' ? text(streams.input) : readFile(resolve(folder, clientSecretFile), 'utf8');
-    return (await read).trim();
-  } catch (cause) {
-    throw new SettingsError([`--client-secret-file cannot be read: ${reasonOf(cause)}`], { cause });
-  }
+  return (await readFlagFile('--client-secret-file', clientSecretFile, processContext)).trim();
 }

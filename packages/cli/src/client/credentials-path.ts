@@ -7,18 +7,15 @@ export function credentialsPath(
   flag: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
   folder: string,
-  platform: NodeJS.Platform = process.platform,
 ): string {
   const named = flag ?? environment['PORTCULLIS_CREDENTIALS'] ?? '';
   if (named !== '') return resolve(folder, named);
-  return join(settingsFolder(environment, platform), 'portcullis', 'credentials.db');
+  return join(settingsFolder(environment), 'portcullis', 'credentials.db');
 }
 
 /** The folder of this user for settings: `$XDG_CONFIG_HOME` or `~/.config`, or the platform's equivalent. */
-export function settingsFolder(
-  environment: Readonly<Record<string, string | undefined>>,
-  platform: NodeJS.Platform,
-): string {
+export function settingsFolder(environment: Readonly<Record<string, string | undefined>>): string {
+  const { platform } = process;
   const home = homedir();
   if (platform === 'win32') return environment['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local');
   if (platform === 'darwin') return join(home, 'Library', 'Application Support');

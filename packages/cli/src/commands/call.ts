@@ -1,16 +1,14 @@
 /** `portcullis call`: calls a tool of a protected server, and prints its result as text or JSON. */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { CommandFailure, exitCodes, mayRecover } from '../client/exit-codes.ts';
+import { readFlagFile } from '../client/flag-file.ts';
 import { addJsonOption, addSignInOptions, type SignInFlags } from '../client/flags.ts';
 import { ServerError } from '../client/mcp-client.ts';
 import { withMcpConnection } from '../client/mcp-connection.ts';
 import { withClient } from '../client/open-client.ts';
 import { WAITING } from '../client/progress-messages.ts';
 import { shellWord } from '../client/sign-in-command.ts';
-import { reasonOf, SettingsError } from '../errors.ts';
+import { SettingsError } from '../errors.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanJson, cleanLine, cleanText } from '../terminal/clean.ts';
@@ -125,17 +123,9 @@ function readWords(words: readonly string[]): Input {
   return Object.fromEntries(pairs);
 }
 
-async function readInput(file: string | undefined, { folder, streams }: ProcessContext): Promise<Input> {
+async function readInput(file: string | undefined, processContext: ProcessContext): Promise<Input> {
   if (file === undefined) return {};
-  const json = parseJson(await readAll(file, folder, streams.input));
+  const json = parseJson(await readFlagFile('--input', file, processContext));
   if (!isObject(json)) throw new SettingsError(['--input must be a JSON object']);
   return json;
-}
-
-async function readAll(file: string, folder: string, input: NodeJS.ReadableStream): Promise<string> {
-  try {
-    return file === '-' ? await text(input) : await readFile(resolve(folder, file), 'utf8');
-  } catch (cause) {
-    throw new SettingsError([`--input cannot be read: ${reasonOf(cause)}`], { cause });
-  }
 }

@@ -15,13 +15,10 @@ export async function loadDecisionPoint({ policy }: Pick<Settings, 'policy'>): P
 }
 
 /** Asks it which scopes may be granted, for the authorization server. */
-export function createDecideScopes(
-  { options, evaluate }: DecisionPoint,
-  clock: () => number = () => Math.floor(Date.now() / 1000),
-): DecideScopes {
+export function createDecideScopes({ options, evaluate }: DecisionPoint): DecideScopes {
   return async ({ resource, scopes, subject, accountId }) => {
     const recipient = { ...subject, subject: accountId };
-    const now = clock();
+    const now = Math.floor(Date.now() / 1000);
     const decisions = await evaluate(
       scopes.map((scope) => grantEvaluation(scope, resource, recipient, now, options)),
     );

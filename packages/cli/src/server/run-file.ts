@@ -118,5 +118,5 @@ function isListening({ host, port }: RunningServer): Promise<boolean> {
 }
 
 function runFolder(environment: Environment): string {
-  return join(settingsFolder(environment, process.platform), 'portcullis', 'running');
+  return join(settingsFolder(environment), 'portcullis', 'running');
 }

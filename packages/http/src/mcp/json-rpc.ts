@@ -118,12 +118,3 @@ export function statelessVersion(message: Message): string | null {
   const version = parameter(message, '_meta', VERSION_KEY);
   return typeof version === 'string' ? version : null;
 }
-
-/** Creates an error response for a request that the server did not respond to. */
-export function failureResponse(
-  id: MessageId,
-  message: string,
-  code: number = errorCodes.unavailable,
-): Message {
-  return errorResponse(id, code, message);
-}

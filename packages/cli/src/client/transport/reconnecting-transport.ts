@@ -1,6 +1,7 @@
 /** The transport of the stdio bridge: Streamable HTTP, with sessions (up to 2025-11-25) and stateless (from 2026-07-28), or HTTP+SSE. */
 import {
-  failureResponse,
+  errorCodes,
+  errorResponse,
   IncompleteResponse,
   isRequest,
   isResponse,
@@ -92,7 +93,7 @@ function createTransport(options: SessionOptions) {
       await sendOrSwitch(message, signal);
       if (sessions.isSse()) await done.promise;
     } catch (error) {
-      if (!signal.aborted) receive(failureResponse(message.id, explain(error)));
+      if (!signal.aborted) receive(errorResponse(message.id, errorCodes.unavailable, explain(error)));
     } finally {
       pending.delete(message.id);
     }
