@@ -1,5 +1,5 @@
 /** Requests to OAuth endpoints: secure URLs only, no redirects, a time limit and a size limit. */
-import { beforeAbort, readBytes, readSecureUrl } from '@portcullis/protocol';
+import { beforeAbort, jsonMembers, readBytes, readSecureUrl } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from './errors.ts';
 
 /** The `fetch` that sends every request: pass one that uses a proxy or a private certificate authority. */
@@ -149,6 +149,12 @@ export function parseJsonOrUndefined(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A member of a JSON response that is text, as it may be shown. */
+export function textMember({ body }: OAuthResponse, name: string): string | undefined {
+  const value = jsonMembers(parseJsonOrUndefined(body))[name];
+  return typeof value === 'string' && value !== '' ? sanitizeText(value) : undefined;
 }
 
 /** 4xx statuses that mean "not now": request timeout, too early, too many requests. */

@@ -102,6 +102,11 @@ export class OAuthError extends Error {
   }
 }
 
+/** The error of metadata that names a member, which the description begins with. */
+export function invalidMetadata(description: string): OAuthError {
+  return new OAuthError('invalid_client_metadata', description);
+}
+
 /** The JSON body of an OAuth error. @see RFC 6749 §5.2 */
 export interface ErrorDocument {
   readonly error: OAuthErrorCode;

@@ -28,6 +28,7 @@ export {
 } from './dpop/proof-verifier.ts';
 export {
   errorDocument,
+  invalidMetadata,
   OAuthError,
   type OAuthErrorCode,
   type OAuthErrorOptions,
@@ -69,7 +70,11 @@ export {
   USER_CLAIMS,
   type UserClaim,
 } from './messages/access-token.ts';
-export { basicCredentials, readAuthorizationHeader } from './messages/authorization-header.ts';
+export {
+  basicCredentials,
+  readAuthorizationHeader,
+  readTokenScheme,
+} from './messages/authorization-header.ts';
 export {
   AUTHORIZATION_PARAMETERS,
   type AuthorizationRequest,

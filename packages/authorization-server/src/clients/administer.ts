@@ -1,9 +1,8 @@
 /** Client administration: adding, updating, listing, disabling and removing clients. */
-import type { OAuthError, RedirectPolicy } from '@portcullis/protocol';
+import { invalidMetadata, type OAuthError, type RedirectPolicy } from '@portcullis/protocol';
 import type { StoreContext } from '../context.ts';
 import { hashSecret, newIdentifier, newSecret } from '../secrets.ts';
 import type { ClientMetadataDocumentRecord, ClientRecord } from '../store/index.ts';
-import { invalidMetadata } from './client.ts';
 import { checkClientId, prepareUpdate, readPreRegisteredMetadata, usesSecret } from './configured-clients.ts';
 import type { ClientsContext } from './options.ts';
 import { createRegistrationResponse } from './registration-metadata.ts';

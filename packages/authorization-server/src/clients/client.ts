@@ -1,5 +1,5 @@
 /** Types of clients: resolved from any source, and pre-registered in the configuration. */
-import { type ClientAuthenticationMethod, type ClientMetadata, OAuthError } from '@portcullis/protocol';
+import type { ClientAuthenticationMethod, ClientMetadata } from '@portcullis/protocol';
 import type { PreviousSecret } from '../store/index.ts';
 
 export interface ResolvedClient {
@@ -39,11 +39,6 @@ export const PERSONAL_ACCESS_TOKEN_CLIENT = 'personal-access-token';
  * else that is sent as `client_id` may be a secret.
  */
 export const UNKNOWN_CLIENT_ID: RegExp = /^client_[\w-]{20,40}$|^https:\/\/[\w.:-]+\/[^?#@]*$/;
-
-/** The error of metadata that names a member, which the description begins with. */
-export function invalidMetadata(description: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', description);
-}
 
 /** Whether the operator or an administrator is responsible for the client's metadata. */
 export function isTrustedClient({ origin }: Pick<ResolvedClient, 'origin'>): boolean {

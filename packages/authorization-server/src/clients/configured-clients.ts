@@ -1,11 +1,11 @@
 /** Pre-registered clients: metadata that the operator configures or an administrator adds, and its validation. */
-import type { ClientMetadata, RedirectPolicy } from '@portcullis/protocol';
+import { type ClientMetadata, invalidMetadata, type RedirectPolicy } from '@portcullis/protocol';
 import { readClientMetadata } from '@portcullis/protocol/documents';
 import { grantTypes } from '../grant-types.ts';
 import { MIN_UNGUESSABLE_SECRET } from '../rate-limit/policies.ts';
 import { hashSecret, newSecret } from '../secrets.ts';
 import type { ClientRecord, ClientUpdate } from '../store/index.ts';
-import { type ConfiguredClient, invalidMetadata, PERSONAL_ACCESS_TOKEN_CLIENT } from './client.ts';
+import { type ConfiguredClient, PERSONAL_ACCESS_TOKEN_CLIENT } from './client.ts';
 import { clientAssertionAlgorithms, clientAuthenticationMethods } from './read-client-credentials.ts';
 
 /** A client without a secret and without a method is public. */

@@ -7,7 +7,7 @@ import {
   respond,
   respondJson,
 } from '@portcullis/http';
-import { OAuthError } from '@portcullis/protocol';
+import { invalidMetadata, OAuthError } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
@@ -15,7 +15,6 @@ import { matchesSecret } from '../secrets.ts';
 import type { ClientRecord, ClientUpdate } from '../store/index.ts';
 import type { ReadStatedMetadata } from './apply-software-statement.ts';
 import { readBearerToken } from './authorize-registration.ts';
-import { invalidMetadata } from './client.ts';
 import { prepareUpdate } from './configured-clients.ts';
 import { createRegistrationResponse, findDroppedRedirectUris } from './registration-metadata.ts';
 

@@ -16,6 +16,7 @@ import {
   postRequest,
   requireNoRedirect,
   temporaryError,
+  textMember,
 } from '../transport.ts';
 import { chooseMethod, methodToRegister } from './authentication-method.ts';
 import type { RegistrationSettings } from './registration.ts';
@@ -136,11 +137,9 @@ function checkRedirectUris(registered: unknown, requested: readonly string[]): r
 function errorFrom(response: OAuthResponse): ClientError {
   const { status } = response;
   if (isTemporaryStatus(status)) return temporaryError('The registration endpoint', response);
-  const document = jsonMembers(parseJsonOrUndefined(response.body));
-  const error = sanitizeText(readText(document['error']) ?? '');
-  const description = sanitizeText(readText(document['error_description']) ?? '');
-  const details = [error, description].filter((part) => part !== '').join(': ') || `status ${status}`;
-  const oauthError = error === '' ? undefined : error;
+  const oauthError = textMember(response, 'error') || undefined;
+  const description = textMember(response, 'error_description');
+  const details = [oauthError, description].filter(Boolean).join(': ') || `status ${status}`;
   const message = `The server refused to register this client (${details}).`;
   return new ClientError('registration_refused', message, { oauthError, status });
 }

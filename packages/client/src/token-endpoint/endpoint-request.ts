@@ -15,6 +15,7 @@ import {
   sendRequest,
   type Transport,
   temporaryError,
+  textMember,
 } from '../transport.ts';
 import { clientCredentials } from './client-authentication.ts';
 import type { ClientContext } from './client-context.ts';
@@ -121,9 +122,4 @@ function errorFrom(endpoint: string, response: OAuthResponse, now: number): Clie
   const details = [oauthError, description].filter((part) => part !== undefined).join(': ');
   const message = `${sender} refused the request (${details || `status ${status}`}).${resourceAdvice(oauthError, description)}`;
   return new ClientError('token_refused', message, { status, oauthError });
-}
-
-function textMember({ body }: OAuthResponse, name: string): string | undefined {
-  const value = jsonMembers(parseJsonOrUndefined(body))[name];
-  return typeof value === 'string' && value !== '' ? sanitizeText(value) : undefined;
 }

@@ -1,5 +1,5 @@
 /** Token responses: validation, the tokens that the client stores, and when they have to be renewed. */
-import { readLenientScopes, type Scopes } from '@portcullis/protocol';
+import { readLenientScopes, readTokenScheme, type Scopes } from '@portcullis/protocol';
 import { readTokenResponse } from '@portcullis/protocol/documents';
 import { ClientError } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
@@ -35,7 +35,7 @@ export function readTokens(json: unknown, context: TokenResponseContext): Tokens
   if ('issues' in reading) throw invalid('is not a token response');
   const { document } = reading;
   if (!HEADER_SAFE.test(document.access_token)) throw invalid('has an access token that no header can carry');
-  const scheme = schemeOf(document.token_type);
+  const scheme = readTokenScheme(document.token_type);
   if (scheme === null) throw invalid('has an unknown token type');
   if (scheme === 'DPoP' && context.dpopKey === null)
     throw invalid('binds the token to a key although no DPoP proof was sent');
@@ -72,11 +72,6 @@ function expiryOf(lifetime: number | undefined, now: number): number | null {
 }
 
 /** Type names are case-insensitive. */
-function schemeOf(type: string): Tokens['scheme'] | null {
-  const name = type.toLowerCase();
-  return name === 'bearer' ? 'Bearer' : name === 'dpop' ? 'DPoP' : null;
-}
-
 function invalid(what: string): ClientError {
   return new ClientError('token_response_invalid', `The response of the token endpoint ${what}.`);
 }

@@ -27,7 +27,7 @@ export function readAuthorizationHeader(
   }
   const field = trim(authorization);
   const [name = ''] = field.split(/[ \t]/, 1);
-  const scheme = schemeOf(name);
+  const scheme = readTokenScheme(name);
   if (scheme === null) return NONE;
   const token = trim(field.slice(name.length));
   if (token === '') return malformed('The Authorization header contains no token.');
@@ -37,7 +37,8 @@ export function readAuthorizationHeader(
   return { kind: 'token', scheme, token };
 }
 
-function schemeOf(name: string): 'Bearer' | 'DPoP' | null {
+/** The scheme of a token by its name, in any case: that of the header, or the `token_type` of a response. */
+export function readTokenScheme(name: string): 'Bearer' | 'DPoP' | null {
   if (name === 'Bearer') return 'Bearer';
   const lower = name.toLowerCase();
   return lower === 'bearer' ? 'Bearer' : lower === 'dpop' ? 'DPoP' : null;

@@ -1,6 +1,6 @@
 /** The public keys of a client, registered as `jwks` or `jwks_uri`: never private keys, never a private host (SSRF). */
 import * as z from 'zod';
-import { OAuthError } from '../errors.ts';
+import { invalidMetadata } from '../errors.ts';
 import { isPublicHost } from '../parsing/ip-address.ts';
 
 /** Members that make a key private or symmetric. @see RFC 7518 §6 */
@@ -26,15 +26,15 @@ export function checkClientKeys(
   policy: { readonly allowPrivateHosts: boolean; readonly required: boolean },
 ): void {
   const { jwks, jwks_uri: uri } = requested;
-  if (jwks !== undefined && uri !== undefined) throw invalid('jwks: send either jwks or jwks_uri');
+  if (jwks !== undefined && uri !== undefined) throw invalidMetadata('jwks: send either jwks or jwks_uri');
   if (policy.required && jwks === undefined && uri === undefined) {
-    throw invalid('jwks: private_key_jwt needs jwks or jwks_uri');
+    throw invalidMetadata('jwks: private_key_jwt needs jwks or jwks_uri');
   }
   if (jwks?.keys.every(isPublicKey) === false)
-    throw invalid('jwks: register public keys only, each with its kty');
+    throw invalidMetadata('jwks: register public keys only, each with its kty');
   // A registration must not point this server at its own network (SSRF).
   if (uri !== undefined && !policy.allowPrivateHosts && !isPublicHost(new URL(uri).hostname)) {
-    throw invalid('jwks_uri: must be on a public host');
+    throw invalidMetadata('jwks_uri: must be on a public host');
   }
 }
 
@@ -42,8 +42,4 @@ function isPublicKey(key: Readonly<Record<string, unknown>>): boolean {
   const { kty } = key;
   if (typeof kty !== 'string' || kty === '' || kty === 'oct') return false;
   return !SECRET_MEMBERS.some((member) => Object.hasOwn(key, member));
-}
-
-function invalid(description: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', description);
 }

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { OAuthError } from '../errors.ts';
+import { invalidMetadata, OAuthError } from '../errors.ts';
 import { DEVICE_CODE } from '../messages/device-authorization.ts';
 import { TOKEN_EXCHANGE } from '../messages/token-exchange.ts';
 import {
@@ -187,7 +187,7 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
 function checkWorkload(workload: unknown): WorkloadIdentity {
   const reading = readDocument<WorkloadIdentity>(workloadSchema, workload);
   if ('document' in reading) return reading.document;
-  throw invalid(reading.issues.map((issue) => `workload_identity.${issue}`).join('; '));
+  throw invalidMetadata(reading.issues.map((issue) => `workload_identity.${issue}`).join('; '));
 }
 
 /** Rejects a client that demands protection this server does not offer. `false` demands nothing. */
@@ -195,7 +195,7 @@ function checkProtection(document: Omit<Document, 'software_statement'>): Reques
   const { tls_client_certificate_bound_access_tokens: _certificate, ...requested } = document;
   for (const [member, reason] of Object.entries(UNAVAILABLE_PROTECTION)) {
     const value = document[member as ProtectionMember];
-    if (value !== undefined && value !== false) throw invalid(`${member}: ${reason}; leave it out`);
+    if (value !== undefined && value !== false) throw invalidMetadata(`${member}: ${reason}; leave it out`);
   }
   return requested;
 }
@@ -244,7 +244,9 @@ function checkGrantTypes(requested: Requested, policy: RegistrationPolicy): read
   const declared = requested.grant_types ?? ['authorization_code'];
   const granted = [...new Set(declared)].filter((type) => policy.grantTypes.includes(type));
   if (declared.length > 0 && !granted.some((type) => type !== 'refresh_token')) {
-    throw invalid(`grant_types: none of them can be registered here; use ${policy.grantTypes.join(', ')}`);
+    throw invalidMetadata(
+      `grant_types: none of them can be registered here; use ${policy.grantTypes.join(', ')}`,
+    );
   }
   return granted;
 }
@@ -285,7 +287,9 @@ function checkResponseTypes(requested: Requested, grantTypes: readonly string[])
   const declared = requested.response_types ?? possible;
   if (declared.length === 0 && possible.length === 0) return [];
   if (!declared.some((type) => possible.includes(type))) {
-    throw invalid('response_types: must be code with the grant authorization_code, and empty without it');
+    throw invalidMetadata(
+      'response_types: must be code with the grant authorization_code, and empty without it',
+    );
   }
   return possible;
 }
@@ -305,16 +309,16 @@ function checkMethod(
   const method = requested.token_endpoint_auth_method ?? 'client_secret_basic';
   if (!policy.authenticationMethods.includes(method)) {
     const offered = policy.authenticationMethods.join(', ');
-    throw invalid(`token_endpoint_auth_method: must be one of ${offered}`);
+    throw invalidMetadata(`token_endpoint_auth_method: must be one of ${offered}`);
   }
   checkSigningAlgorithm('token_endpoint_auth_signing_alg', requested, policy);
   checkSigningAlgorithm('request_object_signing_alg', requested, policy);
   const confidential = grantTypes.find((type) => CONFIDENTIAL_GRANTS.includes(type));
   if (method === 'none' && confidential !== undefined) {
-    throw invalid(`token_endpoint_auth_method: ${confidential} needs a confidential client`);
+    throw invalidMetadata(`token_endpoint_auth_method: ${confidential} needs a confidential client`);
   }
   if (method === 'none' && grantTypes.length === 0) {
-    throw invalid('token_endpoint_auth_method: a client without grant types must authenticate');
+    throw invalidMetadata('token_endpoint_auth_method: a client without grant types must authenticate');
   }
   return method as ClientAuthenticationMethod;
 }
@@ -325,7 +329,7 @@ function checkSigningAlgorithm(
   { signingAlgorithms }: RegistrationPolicy,
 ): void {
   if (algorithm === undefined || signingAlgorithms?.includes(algorithm) !== false) return;
-  throw invalid(`${member}: must be one of ${signingAlgorithms.join(', ')}`);
+  throw invalidMetadata(`${member}: must be one of ${signingAlgorithms.join(', ')}`);
 }
 
 /** Native if all redirect URIs stay on the user's device. What the client declares itself takes precedence. */
@@ -338,10 +342,6 @@ function checkScope(scope: string | undefined): string | null {
     const scopes = readRequestedScopes(scope);
     return scopes === null ? null : formatScopes(scopes);
   } catch {
-    throw invalid('scope: must be scopes separated by spaces');
+    throw invalidMetadata('scope: must be scopes separated by spaces');
   }
-}
-
-function invalid(description: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', description);
 }
