@@ -3,11 +3,10 @@
  * send, commands of operators, sweeping and migrations.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SearchedStore } from '@portcullis/admin/operations';
+import { type SearchedStore, searchBack } from '@portcullis/admin/operations';
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
 import { openStore } from '@portcullis/store';
 import { Client } from 'pg';
-import { searchSpans } from '../../packages/admin/src/operations/search-events.ts';
 import { type SweepProgress, sweepAll } from '../../packages/cli/src/server/sweep-expired.ts';
 import { migratePostgres } from '../../packages/store/src/postgres/migrate-postgres.ts';
 import { migrations } from '../../packages/store/src/schema/migrations.ts';
@@ -359,15 +358,11 @@ async function measureOperation(deployment: Deployment): Promise<void> {
 
 async function searchAll(
   store: SearchedStore,
-  search: Parameters<typeof searchSpans>[1],
+  search: Parameters<typeof searchBack>[1],
   days: number,
 ): Promise<void> {
-  const since = Date.now() - days * 86_400_000;
-  const found = await Array.fromAsync(searchSpans(store, search, { since }));
-  check(
-    found.every(({ events }) => events.length === 0),
-    'an event of an unknown user or type',
-  );
+  const found = await Array.fromAsync(searchBack(store, search, Date.now() - days * 86_400_000));
+  check(found.flat().length === 0, 'an event of an unknown user or type');
 }
 
 async function measureSweep(store: AuthorizationStore, deployment: Deployment, now: number): Promise<void> {

@@ -3,12 +3,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SearchedStore } from '@portcullis/admin/operations';
+import { type SearchedStore, searchBack } from '@portcullis/admin/operations';
 
 import { openStore } from '@portcullis/store';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { searchSpans } from '../../admin/src/operations/search-events.ts';
 import { runHere } from './support/in-process.ts';
 
 const NOW = Date.now();
@@ -79,7 +78,7 @@ describe('portcullis events', () => {
             ? Promise.reject(new Error('timeout'))
             : store.searchEvents(one, limit),
       };
-      return (await Array.fromAsync(searchSpans(slow, search))).flatMap(({ events }) => events);
+      return (await Array.fromAsync(searchBack(slow, search))).flat();
     };
     expect(await find(1_800_000)).toHaveLength(2);
     await expect(find(-1)).rejects.toThrow('timeout');

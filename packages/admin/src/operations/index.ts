@@ -27,6 +27,7 @@ export {
   type EventFilter,
   findLatest,
   type SearchedStore,
+  searchBack,
 } from './search-events.ts';
 export { countMissing } from './statistics/count-hours.ts';
 export { idPrefixOf } from './statistics/event-time.ts';

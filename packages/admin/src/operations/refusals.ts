@@ -2,7 +2,7 @@
 import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
 import type { Administration } from './administration.ts';
 import { listEvents } from './events.ts';
-import { type EventCriteria, type SearchedStore, searchSpans } from './search-events.ts';
+import { type EventCriteria, type SearchedStore, searchBack } from './search-events.ts';
 
 /** Events of one authorization transaction, and of one kind of refusal, at most. */
 const MAX_EVENTS = 1_000;
@@ -21,8 +21,8 @@ export async function findReference(
   reference: string,
 ): Promise<readonly AuditEventRecord[]> {
   const found: AuditEventRecord[] = [];
-  for await (const { events } of searchSpans(store, { ...ANY, details: { reference } }))
-    found.unshift(...events.filter(({ details }) => details['reference'] === reference));
+  for await (const page of searchBack(store, { ...ANY, details: { reference } }))
+    found.unshift(...page.filter(({ details }) => details['reference'] === reference));
   return withTransactions(store, found);
 }
 

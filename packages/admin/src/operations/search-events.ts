@@ -118,11 +118,20 @@ export async function findLatest(
 ): Promise<readonly AuditEventRecord[]> {
   if (limit === 0 || filter === null) return store.listLatestEvents(limit);
   const found: AuditEventRecord[] = [];
-  for await (const { events } of searchSpans(store, filter.search, { since })) {
-    found.unshift(...events.filter(filter.matches));
+  for await (const page of searchBack(store, filter.search, since)) {
+    found.unshift(...page.filter(filter.matches));
     if (found.length >= limit) break;
   }
   return found.slice(-limit);
+}
+
+/** Searches the log from its end: pages of matching events, the latest first, until a time. @param since epoch milliseconds */
+export async function* searchBack(
+  store: SearchedStore,
+  search: EventSearch,
+  since = 0,
+): AsyncGenerator<readonly AuditEventRecord[]> {
+  for await (const { events } of searchSpans(store, search, { since })) yield events;
 }
 
 /** One query of a search. */
@@ -133,14 +142,11 @@ interface SearchedSpan {
   readonly searched: string;
 }
 
-/**
- * Searches the log back from its end, or from before an event, until a time. Hours that are known to have no match are not read.
- * @param since epoch milliseconds
- */
+/** The queries of `searchBack`, from before an event on. Hours that are known to have no match are not read. */
 export async function* searchSpans(
   store: SearchedStore,
   { details = {}, ...search }: EventSearch,
-  { since = 0, before: begin = END }: { readonly since?: number; readonly before?: string } = {},
+  { since, before: begin = END }: { readonly since: number; readonly before?: string },
 ): AsyncGenerator<SearchedSpan> {
   const [oldest] = await store.listEvents('', 1);
   if (oldest === undefined) return;
