@@ -28,15 +28,15 @@ export interface MessagePathOptions extends PassThroughOptions {
   readonly mayReport: MayReport;
 }
 
-/** Serves the requests of one server. */
-export interface MessagePath
+/** Serves the requests of one server, and sessions for the gateway itself. */
+export interface ServerPath
   extends BackendSessions,
     Pick<PassThrough, 'checkHandles' | 'resumesResponse' | 'takeUpload' | 'isUp' | 'close'> {
   /**
    * Serves a request whose body policy has allowed.
    * @throws GatewayError, and what credentials throw
    */
-  forward(request: GatewayRequest, forwarding: Pick<Forwarding, 'body'>): Promise<ExchangeSummary>;
+  forward(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary>;
   /** Whether requests of the stateless revision may be about tasks, as far as that is known. */
   offersTasks(): boolean;
 }
@@ -46,7 +46,7 @@ export function createMessagePath(
   server: GatewayServer,
   backend: MessageBackend,
   options: MessagePathOptions,
-): MessagePath {
+): ServerPath {
   const { sealer, commonHeaders, slots, edit, mayReport } = options;
   const { open, listSessions } = createBackendSessions(server, backend, options);
   const own: ClientsOptions = { sealer, edit, mayReport, open };

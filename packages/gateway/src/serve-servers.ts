@@ -19,10 +19,10 @@ import {
 } from './http/slots.ts';
 import { CATALOGUE_READS_AT_ONCE, PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
 import { createMergedBackend, createMergedControl } from './merged/merged-server.ts';
-import { createMessagePath, type MessagePathOptions } from './message-path.ts';
+import { createMessagePath, type MessagePathOptions, type ServerPath } from './message-path.ts';
 import type { RunningBackend, ServedServer } from './served-server.ts';
 import { type ControlServices, createServerControl } from './server-control.ts';
-import { createServerPath, type ServerPath, type ServerPathOptions } from './server-path.ts';
+import { createServerPath, type ServerPathOptions } from './server-path.ts';
 import type { BackendDefinition, GatewayServer } from './servers/server.ts';
 
 /** What one gateway takes over from the one before it, by resource. */
@@ -119,8 +119,7 @@ function serveOne(
   const known = retained.backends.get(server.resource);
   const backend = known ?? startBackend(server, definition, services);
   if (known !== undefined) updateBackend(known, server, services);
-  const { path, slots, open, control, rate } = backend;
-  return { server, path, slots, open, control, rate, backend };
+  return { ...backend, server, backend };
 }
 
 function startBackend(

@@ -2,8 +2,8 @@
 
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { CallRate, OpenRequests, ServerSlots } from './http/slots.ts';
+import type { ServerPath } from './message-path.ts';
 import type { ServerControl } from './server-control.ts';
-import type { ServerPath } from './server-path.ts';
 import type { GatewayServer } from './servers/server.ts';
 
 /** A server and the services that handle its requests. */

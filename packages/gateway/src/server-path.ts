@@ -17,7 +17,7 @@ import type { CredentialSource } from './credentials/credential-source.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import { createPassThrough, type Forwarding } from './http/pass-through.ts';
 import { StreamedBody } from './http/streamed-body.ts';
-import { createMessagePath, type MessagePath, type MessagePathOptions } from './message-path.ts';
+import { createMessagePath, type MessagePathOptions, type ServerPath } from './message-path.ts';
 import { createParameterHeaders, hasParameterHeaders } from './parameter-headers.ts';
 import type { GatewayRequest, OwnedRequest } from './servers/request.ts';
 import type { BackendDefinition, GatewayServer, HttpBackendDefinition } from './servers/server.ts';
@@ -26,15 +26,6 @@ export interface ServerPathOptions extends MessagePathOptions {
   readonly log: ProcessLog;
   readonly onHealth: HealthListener;
   readonly probes: ProbeOptions;
-}
-
-/** Requests to a backend, and sessions for the gateway itself. */
-export interface ServerPath extends Omit<MessagePath, 'forward'> {
-  /**
-   * Serves a request whose body policy has allowed.
-   * @throws GatewayError, and what credentials throw
-   */
-  forward(request: GatewayRequest, forwarding: Forwarding): Promise<ExchangeSummary>;
 }
 
 export function createServerPath(
@@ -154,8 +145,8 @@ function createTranslations(
   forward: readonly string[],
   options: ServerPathOptions,
 ) {
-  const paths = new Map<BackendProtocol, MessagePath>();
-  function of(protocol: BackendProtocol): MessagePath {
+  const paths = new Map<BackendProtocol, ServerPath>();
+  function of(protocol: BackendProtocol): ServerPath {
     const path =
       paths.get(protocol) ??
       createMessagePath(server, createHttpBackend({ server, addresses, protocol, forward }), options);

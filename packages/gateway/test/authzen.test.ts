@@ -447,13 +447,14 @@ describe('the options', () => {
   it.each([
     [{ url: 'http://pdp.example' }, 'policy.authzen.url: must be an https URL; http only on loopback'],
     [{ url: 'https://a.example?x=1' }, 'policy.authzen.url: must have neither a query nor a fragment'],
+    [{ url: 'https://a.example?' }, 'policy.authzen.url: must have neither a query nor a fragment'],
     [
       { url: 'https://a.example', credentials: { as: 'header' } },
-      'policy.authzen.credentials.value: is required with header',
+      'policy.authzen.credentials.value: is required with `as: header`',
     ],
     [
       { url: 'https://a.example', credentials: { as: 'none', clientId: 'x' } },
-      'policy.authzen.credentials.clientId: must not be set with none',
+      'policy.authzen.credentials.clientId: has no meaning with `as: none`',
     ],
   ])('%j are refused', (authzen, issue) => {
     const report = createOptionReport();

@@ -10,9 +10,9 @@ import {
   secret,
   text,
 } from '@portcullis/authorization-server/options';
-import { isSecureUrl, readWebUrl, type Scopes } from '@portcullis/protocol';
+import type { Scopes } from '@portcullis/protocol';
 import * as z from 'zod';
-import { scopeList } from '../servers/credential-options.ts';
+import { checkMembers, endpointIssue, type MembersOf, scopeList } from '../servers/credential-options.ts';
 
 /** How this server authenticates itself to the decision point. */
 export type PointCredentials =
@@ -30,11 +30,11 @@ export interface ApplicationCredentials {
 }
 
 const endpoint = lazy(() =>
-  checkedText('an https URL', (value) => {
-    const url = readWebUrl(value);
-    if (url === null || !isSecureUrl(url)) return 'must be an https URL; http only on loopback';
-    return url.search === '' && url.hash === '' ? null : 'must have neither a query nor a fragment';
-  }),
+  checkedText(
+    'an https URL',
+    (value) =>
+      endpointIssue(value) ?? (/[?#]/.test(value) ? 'must have neither a query nor a fragment' : null),
+  ),
 );
 
 const credentialsSchema = lazy(() =>
@@ -105,27 +105,16 @@ export function defineDecisionPoint(
 }
 
 type CredentialOptions = OutputOf<typeof credentialsSchema>;
-type CredentialMember = Exclude<keyof CredentialOptions, 'as'>;
 
-/** Members that each kind needs, and may have. */
-const MEMBERS: Readonly<
-  Record<PointCredentials['as'], Record<'needs' | 'takes', readonly CredentialMember[]>>
-> = {
+const MEMBERS: MembersOf<PointCredentials['as'], Exclude<keyof CredentialOptions, 'as'>> = {
   none: { needs: [], takes: [] },
   header: { needs: ['value'], takes: ['name'] },
   application: { needs: ['tokenEndpoint', 'clientId', 'clientSecret'], takes: ['scopes'] },
 };
 
 function defineCredentials(options: CredentialOptions, report: OptionReport): PointCredentials {
-  const path = ['policy', 'authzen', 'credentials'];
   const { as, ...given } = options;
-  const { needs, takes } = MEMBERS[as];
-  for (const member of needs)
-    if (given[member] === undefined && !report.isUnread(...path, member))
-      report.add([...path, member], `is required with ${as}`);
-  for (const member of Object.keys(given))
-    if (![...needs, ...takes].some((one) => one === member))
-      report.add([...path, member], `must not be set with ${as}`);
+  checkMembers(options, MEMBERS[as], ['policy', 'authzen', 'credentials'], report);
   const { name = 'authorization', value = '', scopes = [] } = given;
   const { tokenEndpoint = '', clientId = '', clientSecret = '' } = given;
   switch (as) {

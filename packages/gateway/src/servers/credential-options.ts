@@ -118,18 +118,23 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
 ]); // biome-ignore format: one list
 
 function endpoint() {
-  return checkedText('an https URL', (value) => {
-    const url = readWebUrl(value);
-    return url !== null && isSecureUrl(url) ? null : 'must be an https URL; http only on loopback';
-  });
+  return checkedText('an https URL', endpointIssue);
+}
+
+/** Why a text is no URL that secrets may be sent to. */
+export function endpointIssue(value: string): string | null {
+  const url = readWebUrl(value);
+  return url !== null && isSecureUrl(url) ? null : 'must be an https URL; http only on loopback';
 }
 
 type CredentialMember = Exclude<keyof CredentialOptions, 'as'>;
 
 /** Members of each kind: required, and optional. */
-const MEMBERS: Readonly<
-  Record<CredentialDefinition['as'], Record<'needs' | 'takes', readonly CredentialMember[]>>
-> = {
+export type MembersOf<Kind extends string, Member> = Readonly<
+  Record<Kind, Record<'needs' | 'takes', readonly Member[]>>
+>;
+
+const MEMBERS: MembersOf<CredentialDefinition['as'], CredentialMember> = {
   none: { needs: [], takes: [] },
   header: { needs: ['value'], takes: ['name'] },
   application: { needs: ['clientId'], takes: ['clientSecret', 'clientKey', 'scopes'] },
@@ -148,30 +153,41 @@ export function defineCredentials(
   report: OptionReport,
 ): CredentialDefinition {
   if (options === undefined || MEMBERS[options.as] === undefined) return { as: 'none' };
-  checkMembers(options, path, report);
+  checkMembers(options, MEMBERS[options.as], path, report);
+  checkClient(options, path, report);
   return toDefinition(options);
 }
 
-function checkMembers(
+/** Reports members that a kind of credentials needs, and those that have no meaning with it. */
+export function checkMembers<Options extends { readonly as: string }>(
+  options: Options,
+  { needs, takes }: Record<'needs' | 'takes', readonly Exclude<keyof Options, 'as'>[]>,
+  path: readonly (string | number)[],
+  report: OptionReport,
+): void {
+  const { as, ...given } = options;
+  for (const name of needs.map(String))
+    if (options[name as keyof Options] === undefined && !report.isUnread(...path, name))
+      report.add([...path, name], `is required with \`as: ${as}\``);
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined && ![...needs, ...takes].some((one) => one === name))
+      report.add([...path, name], `has no meaning with \`as: ${as}\``);
+}
+
+function checkClient(
   options: CredentialOptions,
   path: readonly (string | number)[],
   report: OptionReport,
 ): void {
   const { as, clientId, clientSecret, clientKey } = options;
-  const { needs, takes } = MEMBERS[as];
-  for (const name of needs) {
-    if (options[name] === undefined && !report.isUnread(...path, name))
-      report.add([...path, name], `is required with \`as: ${as}\``);
-  }
-  for (const name of Object.keys(options) as readonly (keyof CredentialOptions)[]) {
-    if (name === 'as' || options[name] === undefined || needs.includes(name) || takes.includes(name))
-      continue;
-    report.add([...path, name], `has no meaning with \`as: ${as}\``);
-  }
   checkValues(options, path, report);
   if (clientSecret !== undefined && clientKey !== undefined)
     report.add([...path, 'clientKey'], 'must not be combined with clientSecret');
-  if (clientId === undefined && takes.includes('clientId') && (clientSecret ?? clientKey) !== undefined)
+  if (
+    clientId === undefined &&
+    MEMBERS[as].takes.includes('clientId') &&
+    (clientSecret ?? clientKey) !== undefined
+  )
     report.add([...path, 'clientId'], 'is required with clientSecret or clientKey');
   if (as === 'application' && clientSecret === undefined && clientKey === undefined) {
     if (!report.isUnread(...path, 'clientSecret') && !report.isUnread(...path, 'clientKey'))

@@ -18,13 +18,7 @@ export type SealedKind = 'session' | 'event' | 'task' | 'request' | 'action' | '
 /** Clients compare these IDs: they are sealed deterministically. */
 const COMPARED: ReadonlySet<SealedKind> = new Set(['task', 'question']);
 
-/** Seals and opens IDs; any process with the same master key opens them, and nothing is stored. */
-export interface Sealer {
-  /** @param plaintext what the backend issued; at most a few kilobytes */
-  seal(kind: SealedKind, owner: Owner, plaintext: string): string;
-  /** `null`: it was sealed for another owner, is of another kind, or was not sealed here. */
-  open(kind: SealedKind, owner: Owner, sealed: string): string | null;
-}
+export type Sealer = ReturnType<typeof createSealer>;
 
 /*
  * A sealed ID: base64url of version (1 byte) | key identifier (4) | nonce (12) | ciphertext | tag (16). Each owner has a separate
@@ -45,15 +39,17 @@ interface SealerKey {
 }
 
 /**
+ * Seals and opens IDs; any process with the same master key opens them, and nothing is stored.
  * @param masterKey 32 bytes
  * @param previous master keys whose sealed IDs still open
  */
-export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Array[] = []): Sealer {
+export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Array[] = []) {
   const own = createSealerKey(masterKey);
   const keys = [own, ...previous.map(createSealerKey)];
   const opened: OpenedIds = createLruCache({ entries: MAX_OWNER_KEYS });
   return {
-    seal(kind, owner, plaintext) {
+    /** @param plaintext what the backend issued; at most a few kilobytes */
+    seal(kind: SealedKind, owner: Owner, plaintext: string): string {
       const name = nameOf(kind, owner);
       const nonce = COMPARED.has(kind) ? derivedNonce(own, name, plaintext) : randomBytes(NONCE_LENGTH);
       const cipher = createCipheriv('aes-256-gcm', own.of(name), nonce).setAAD(own.header);
@@ -66,7 +62,8 @@ export function createSealer(masterKey: Uint8Array, previous: readonly Uint8Arra
       ];
       return Buffer.concat(parts).toString('base64url');
     },
-    open(kind, owner, sealed) {
+    /** `null`: it was sealed for another owner, is of another kind, or was not sealed here. */
+    open(kind: SealedKind, owner: Owner, sealed: string): string | null {
       const key = keyOf(owner);
       const known = opened.get(key)?.get(sealed);
       if (known?.kind === kind && known.backend === owner.backend) return known.text;
