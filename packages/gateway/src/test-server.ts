@@ -4,10 +4,12 @@ import type { Principal } from '@portcullis/resource-server';
 import { createAddresses } from './addresses/addresses.ts';
 import { BackendError, type BackendSession, type MessageBackend } from './backends/backend.ts';
 import { createHttpBackend } from './backends/http/http-backend.ts';
+import { GATEWAY_CLIENT, LAST_WITH_SESSIONS } from './backends/revisions.ts';
 import { createStdioBackend, describeSlowStart } from './backends/stdio/stdio-backend.ts';
 import { credentialsOfServer, noCredential, USER_CREDENTIALS } from './credentials/credential-source.ts';
 import { createCredentialSource } from './credentials/credentials.ts';
 import { SERVER_TEST_TIMEOUT } from './limits.ts';
+import { ownerOf } from './servers/request.ts';
 import type { BackendDefinition, GatewayServer } from './servers/server.ts';
 
 /** Location of a failure. */
@@ -51,15 +53,14 @@ async function open(
 ): Promise<BackendSession> {
   // Requests that need a user are not sent.
   const source = createCredentialSource({} as Parameters<typeof createCredentialSource>[0]);
-  const credential = needsUser ? noCredential : await source.for(tester(server), server);
+  const principal = tester(server);
+  const credential = needsUser ? noCredential : await source.for(principal, server);
   const access = { principal: null, credential: () => credential, rejected: async () => 'final' as const };
-  const { issuer, clientId, subject } = tester(server);
-  const { resource, pinnedBackend } = server;
-  const owner = { issuer, clientId, subject, resource, backend: pinnedBackend };
+  const owner = ownerOf(principal, server, '');
   const initialize = {
-    protocolVersion: '2025-11-25',
+    protocolVersion: LAST_WITH_SESSIONS,
     capabilities: {},
-    clientInfo: { name: 'portcullis', version: '1' },
+    clientInfo: GATEWAY_CLIENT,
   };
   let last: unknown;
   for (const create of candidates(server, definition)) {

@@ -41,6 +41,9 @@ export function refuseBatchIn(version: string, id: string | null): void {
     throw new MessageError('invalidRequest', `MCP ${version} has no batches: send one message.`, { id });
 }
 
+/** The gateway itself, as a client of backends. */
+export const GATEWAY_CLIENT = { name: 'portcullis', version: '1' } as const;
+
 /** Keys of `_meta` in the stateless revision. */
 export const metaKeys = {
   version: 'io.modelcontextprotocol/protocolVersion',

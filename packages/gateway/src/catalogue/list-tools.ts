@@ -3,6 +3,7 @@
 import { errorCodes, errorResponse, isMembers, isRequest, type Message } from '@portcullis/http';
 import { BackendError, type BackendSession, type InitializeParams } from '../backends/backend.ts';
 import { isLastPage, listPages } from '../backends/list-pages.ts';
+import { GATEWAY_CLIENT } from '../backends/revisions.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import { readToolDefinition, type ToolDefinition } from './tool-definition.ts';
 
@@ -45,7 +46,7 @@ export function ownInitialize(protocolVersion: string): InitializeParams {
         'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] },
       },
     },
-    clientInfo: { name: 'portcullis', version: '1' },
+    clientInfo: GATEWAY_CLIENT,
   };
 }
 

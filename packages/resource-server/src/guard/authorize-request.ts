@@ -1,5 +1,12 @@
 /** The authorization of one request: from request info to a principal, or to the response that rejects it. */
-import { OAuthError, type Scopes, sitePrefixOf } from '@portcullis/protocol';
+import {
+  currentTracer,
+  OAuthError,
+  type Scopes,
+  type Span,
+  sitePrefixOf,
+  startSpan,
+} from '@portcullis/protocol';
 import type { ProofOfPossession } from '../dpop/proof-of-possession.ts';
 import { type GuardResponse, jsonResponse } from '../guard-response.ts';
 import type { Principal } from '../principal.ts';
@@ -9,7 +16,6 @@ import type { GuardSettings, ProtectedResource } from '../settings.ts';
 import type { ChargeBody } from './body-budget.ts';
 import { checkClientCertificate } from './client-certificate.ts';
 import { corsHeaders, type ErrorResponses, isPresent } from './error-responses.ts';
-import { endGuardSpan, startGuardSpan } from './guard-span.ts';
 import type { PublicResponses } from './public-responses.ts';
 import { findRequirements, isPublicRequest, readsBody, staticScopes } from './required-scopes.ts';
 import { checkUserAuthentication } from './user-authentication.ts';
@@ -49,6 +55,29 @@ export function authorizeRequest(
   const decision = span.run(() => authorize(services, requestInfo));
   if (decision instanceof Promise) return decision.then((later) => endGuardSpan(span, later));
   return endGuardSpan(span, decision);
+}
+
+/** The span of an authorization, in that of its request. `null`: nothing is traced, or the request has no span. */
+function startGuardSpan(): Span | null {
+  const tracer = currentTracer();
+  if (tracer === null || tracer.active() === null) return null;
+  return startSpan(
+    () => 'authorize',
+    () => ({ kind: 'internal' }),
+  );
+}
+
+/** A refusal is no failure of the guard; a token that could not be checked is one. */
+function endGuardSpan(span: Span, decision: GuardDecision): GuardDecision {
+  if (decision.authorized) {
+    span.set({ 'portcullis.decision': 'allowed', 'portcullis.resource': decision.principal.resource });
+    span.end();
+    return decision;
+  }
+  const { status } = decision.response;
+  span.set({ 'portcullis.decision': 'refused', 'http.response.status_code': status });
+  span.end(status >= 500 ? String(status) : null);
+  return decision;
 }
 
 function authorize(

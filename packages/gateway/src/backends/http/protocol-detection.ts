@@ -4,7 +4,7 @@ import { isMembers, type Message, readBodyMessages, type TransportFetch } from '
 import type { Addresses } from '../../addresses/addresses.ts';
 import type { BackendCredential } from '../../credentials/credential-source.ts';
 import type { GatewayServer } from '../../servers/server.ts';
-import { LAST_WITH_SESSIONS, metaKeys, STATELESS } from '../revisions.ts';
+import { GATEWAY_CLIENT, LAST_WITH_SESSIONS, metaKeys, STATELESS } from '../revisions.ts';
 import { createBackendPools } from './backend-fetch.ts';
 import { connectSseBackend } from './transports.ts';
 
@@ -18,8 +18,6 @@ export interface BackendProtocols {
 }
 
 export type ProtocolDetection = ReturnType<typeof createProtocolDetection>;
-
-const CLIENT = { name: 'portcullis', version: '1' };
 
 /** Sends the credential of the first user: backends may require one even for detection. */
 export function createProtocolDetection(server: GatewayServer, addresses: Addresses) {
@@ -92,7 +90,7 @@ const discover: Message = {
   params: {
     _meta: {
       [metaKeys.version]: STATELESS,
-      [metaKeys.clientInfo]: CLIENT,
+      [metaKeys.clientInfo]: GATEWAY_CLIENT,
       [metaKeys.clientCapabilities]: {},
     },
   },
@@ -102,7 +100,7 @@ const initialize: Message = {
   jsonrpc: '2.0',
   id: 2,
   method: 'initialize',
-  params: { protocolVersion: LAST_WITH_SESSIONS, capabilities: {}, clientInfo: CLIENT },
+  params: { protocolVersion: LAST_WITH_SESSIONS, capabilities: {}, clientInfo: GATEWAY_CLIENT },
 };
 
 /** The address of a probe. */
