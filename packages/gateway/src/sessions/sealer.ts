@@ -18,6 +18,7 @@ export type SealedKind = 'session' | 'event' | 'task' | 'request' | 'action' | '
 /** Clients compare these IDs: they are sealed deterministically. */
 const COMPARED: ReadonlySet<SealedKind> = new Set(['task', 'question']);
 
+/** Seals and opens IDs; any process with the same master key opens them, and nothing is stored. */
 export type Sealer = ReturnType<typeof createSealer>;
 
 /*
@@ -39,7 +40,6 @@ interface SealerKey {
 }
 
 /**
- * Seals and opens IDs; any process with the same master key opens them, and nothing is stored.
  * @param masterKey 32 bytes
  * @param previous master keys whose sealed IDs still open
  */
