@@ -504,6 +504,20 @@ describe('keys at a jwks_uri', () => {
     expect(host.asked).toHaveLength(2);
   });
 
+  it('a key that was withdrawn verifies nothing, although it was fetched while the clock was ahead', async () => {
+    const { t, host } = await startWithKeys(() => respond({ keys: [pair.jwk] }));
+    const signed = async () => formOf(await assertionOf({ iat: t.clock.now, exp: t.clock.now + 60 }));
+    t.clock.now += 7200;
+    await expectProven(t, await signed());
+    host.pages.set(KEYS, () => respond({ keys: [other.jwk] }));
+    t.clock.now -= 7200 - 60;
+    await expectRefused(t, await signed());
+    expect(host.asked).toHaveLength(2);
+    host.pages.set(KEYS, () => respond({ keys: [pair.jwk] }));
+    t.clock.now += 300;
+    await expectProven(t, await signed());
+  });
+
   it('T056: does not fetch keys again for an assertion that no other key could verify', async () => {
     const { t, host } = await startWithKeys(() =>
       respond({ keys: [pair.jwk, other.jwk] }, { 'cache-control': 'max-age=1000' }),

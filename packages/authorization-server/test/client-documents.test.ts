@@ -824,6 +824,21 @@ describe('a document host that fails', () => {
     },
   );
 
+  it('a metadata document fetched while the clock was ahead is fetched again, and is no last good copy', async () => {
+    const t = await setStage();
+    t.clock.now += 100_000;
+    await expectConsentPage(t);
+    t.clock.now -= 60;
+    t.host.pages.set(APP, () => new Response(null, { status: 404 }));
+    await expectConsentPage(t);
+    expect(t.host.asked).toHaveLength(1);
+    t.clock.now -= 1;
+    await expectRefused(t, ask());
+    t.host.pages.set(APP, documentOf());
+    await expectConsentPage(t);
+    expect(t.host.asked).toHaveLength(3);
+  });
+
   it('a 410 response withdraws the metadata document', async () => {
     const t = await setStage();
     const { refresh_token } = await getTokens(t);

@@ -648,6 +648,8 @@ describe('the token of a workload', () => {
     [500, 86_400, 503, OIDC],
     [404, 86_400, 503, OIDC],
     [410, 3600, 503, OIDC],
+    // The clock was ahead when it was fetched.
+    [500, -7200, 503, OIDC],
     [500, 86_399, 200, OAUTH],
     [404, 86_399, 200, OAUTH],
     [410, 3600, 503, OAUTH],

@@ -111,6 +111,18 @@ describe('the next action for provider tokens', () => {
       expected: { action: 'check_status' },
     },
     {
+      description: 'none after a status check by a clock that is a minute ahead',
+      given: { checkedAt: 620 },
+      now: 560,
+      expected: { action: 'use', until: 680 },
+    },
+    {
+      description: 'a status check after one by a clock that was farther ahead',
+      given: { checkedAt: 621 },
+      now: 560,
+      expected: { action: 'check_status' },
+    },
+    {
       description: 'none, but at most until the early refresh',
       given: { checkedAt: 930 },
       now: 935,
@@ -168,6 +180,22 @@ describe('liveness of provider tokens', () => {
     });
     expect((await refresh(t, refreshToken)).body).toMatchObject({ error: 'invalid_grant' });
     await expect(t.server.upstreamToken(claims)).rejects.toMatchObject({ code: 'invalid_grant' });
+  });
+
+  it('[GW-3P-10] a clock that was ahead for a while switches no status checks off, in no process', async () => {
+    const files = await startFiles();
+    const identityProvider = openId(files, { statusCheckInterval: 30 });
+    const { t, claims } = await signIn(identityProvider);
+    const other = await anotherProcess(t, identityProvider);
+    t.clock.now += 1800;
+    expect(await t.server.isLive(claims)).toBe(true);
+    t.clock.now -= 1800;
+    expect(await other.isLive(claims)).toBe(true);
+    expect((await t.store.findProviderTokens(claims.grant_id))?.checkedAt).toBe(t.clock.now);
+    await files.revokeAll();
+    t.clock.now += 30;
+    expect(await t.server.isLive(claims)).toBe(false);
+    expect(await other.isLive(claims)).toBe(false);
   });
 
   it('[GW-3P-10 X-EMA-6] a refresh token yields no ID-JAG once the identity provider has revoked its own tokens', async () => {
@@ -603,6 +631,20 @@ describe('refreshing provider tokens', () => {
     expect(await t.server.isLive(claims)).toBe(true);
     expect(liar.renewals()).toBe(1);
   });
+
+  it.each(['its lease', 'a pause after it'])(
+    'refreshes although a process whose clock was far ahead has left %s',
+    async (left) => {
+      const liar = await startLiar();
+      const { t, claims } = await signIn(openId(liar));
+      const ahead = t.clock.now + 30 * 86_400;
+      expect(await t.store.leaseProviderTokens(claims.grant_id, 1, 'ahead', ahead, ahead + 40)).toBe(true);
+      if (left !== 'its lease') await t.store.releaseProviderTokens(claims.grant_id, 'ahead', ahead + 10);
+      t.clock.now += 4000;
+      expect(await t.server.isLive(claims)).toBe(true);
+      expect(liar.renewals()).toBe(1);
+    },
+  );
 
   it('ends the grant when a refresh response was lost and the identity provider allows no retry', async () => {
     const liar = await startLiar();

@@ -203,6 +203,7 @@ export {
   type Scopes,
   unionScopes,
 } from './scopes.ts';
+export { SKEW_TOLERANCE } from './skew-tolerance.ts';
 export {
   currentTracer,
   inHttpSpan,

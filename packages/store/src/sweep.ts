@@ -1,8 +1,8 @@
 /** Deletes obsolete rows in small batches with short locks. */
 import { randomBytes } from 'node:crypto';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import { dropExpiredDays } from './audit-days.ts';
 import type { Database } from './database.ts';
-import { SKEW_TOLERANCE } from './skew-tolerance.ts';
 import { defineQuery, sql } from './sql.ts';
 
 /** Retention of an expired code, so that its reuse is detected. Seconds. */

@@ -1,8 +1,8 @@
 /** Progress of the delivery of audit events to webhooks, which one process at a time advances. */
 import type { WebhookProgress, WebhookStore } from '@portcullis/authorization-server/store';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import type { Database } from './database.ts';
 import { defineRecordColumns } from './record-columns.ts';
-import { SKEW_TOLERANCE } from './skew-tolerance.ts';
 import { defineQuery, sql } from './sql.ts';
 
 const columns = defineRecordColumns<WebhookProgress>(

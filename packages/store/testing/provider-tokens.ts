@@ -83,6 +83,26 @@ export function describeProviderTokens(store: StoreOfTest): void {
       expect((await store().findProviderTokens(grantId))?.checkedAt).toBe(NOW + 60);
     });
 
+    it('records an earlier check if the last one was recorded by a clock that was more than a minute ahead', async () => {
+      const { grantId } = await saveProviderTokens(store());
+      const recorded = async (at: number) => {
+        await store().recordProviderTokensCheck(grantId, NOW + at);
+        return ((await store().findProviderTokens(grantId))?.checkedAt ?? 0) - NOW;
+      };
+      expect([await recorded(1000), await recorded(940), await recorded(939)]).toEqual([1000, 1000, 939]);
+    });
+
+    it('leases provider tokens although a clock that was far ahead left a lease or a pause', async () => {
+      const { grantId } = await saveProviderTokens(store());
+      const lease = (holder: string, at: number) =>
+        store().leaseProviderTokens(grantId, 1, holder, NOW + at, NOW + at + 15);
+      expect(await lease('ahead', 1000)).toBe(true);
+      // A pause may last five minutes, and clocks may differ by one.
+      expect([await lease('us', 1015 - 360), await lease('us', 1015 - 361)]).toEqual([false, true]);
+      await store().releaseProviderTokens(grantId, 'us', NOW + 2000);
+      expect([await lease('others', 2000 - 360), await lease('others', 2000 - 361)]).toEqual([false, true]);
+    });
+
     it(`leases provider tokens to one of ${RACERS} processes at a time`, async () => {
       const providerTokens = await saveProviderTokens(store());
       const counts = await race(
@@ -207,6 +227,17 @@ export function describeProviderTokens(store: StoreOfTest): void {
       await store().completeRevocationJob(grantId, 1);
       expect(await store().claimRevocationJobs(NOW + 9999, NOW + 10_000, 5)).toEqual([]);
       expect(await store().findProviderTokens(grantId)).toMatchObject({ encryptedTokens: null, dueAt: null });
+    });
+
+    it('claims the revocation job of provider tokens that a clock more than a minute ahead ended', async () => {
+      const { grantId } = await saveGrantWithProviderTokens(store());
+      await store().endProviderTokens(grantId, 1, 'revoked_by_provider', NOW + 1000);
+      expect(await store().claimRevocationJobs(NOW + 940, NOW + 960, 5)).toEqual([]);
+      expect(await store().claimRevocationJobs(NOW + 939, NOW + 960, 5)).toMatchObject([
+        { grantId, endedAt: NOW + 939 },
+      ]);
+      await store().completeRevocationJob(grantId, 1);
+      expect(await store().claimRevocationJobs(NOW, NOW + 60, 5)).toEqual([]);
     });
 
     it('claims no more revocation jobs than requested', async () => {

@@ -8,6 +8,7 @@ import type { ClientPolicyOptions } from '../clients/options.ts';
 import type { ServerContext } from '../context.ts';
 import { createLimitRegistry } from '../rate-limit/limit-registry.ts';
 import { createSingleFlight } from '../single-flight.ts';
+import { isAhead } from '../wrong-clock.ts';
 
 /** Seconds for which the URL of a key set is cached. */
 const MAX_AGE = 3600;
@@ -58,7 +59,8 @@ export function createIssuerKeys({
 
   /** While discovery fails, a known URL stays in use for a time: it rarely changes. */
   async function urlOf(issuer: string, fetchJson: FetchJson): Promise<string> {
-    const known = urls.get(issuer);
+    const found = urls.get(issuer);
+    const known = found === undefined || isAhead(found.at, clock()) ? undefined : found;
     if (known !== undefined && clock() < known.at + MAX_AGE) return known.url;
     try {
       const url = await singleFlight.run(issuer, () => discover(issuer, fetchJson));

@@ -4,7 +4,7 @@ import { createSingleFlight } from '../single-flight.ts';
 import type { FetchJson } from './metadata-document/fetch-json.ts';
 import { FetchJsonError } from './metadata-document/fetch-json-error.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './metadata-document/http-cache-freshness.ts';
-import { type CopyTimes, mayUseLastGoodCopy } from './metadata-document/last-good-copy.ts';
+import { type CopyTimes, isFresh, mayUseLastGoodCopy } from './metadata-document/last-good-copy.ts';
 
 /** Bytes. */
 const LARGEST = 65_536;
@@ -63,7 +63,7 @@ export function createClientKeys(fetchJson: FetchJson, clock: () => number, time
       const now = clock();
       const isEnough =
         copy !== undefined &&
-        (wanted === 'any' ? now < copy.freshUntil : now < copy.fetchedAt + KEY_FETCH_PAUSE);
+        isFresh(wanted === 'any' ? copy : { ...copy, freshUntil: copy.fetchedAt + KEY_FETCH_PAUSE }, now);
       const { keys, fetchedAt } = isEnough ? copy : await singleFlight.run(url, () => renew(url, copy, site));
       return { ...keys, fetchedAt };
     },

@@ -1,5 +1,6 @@
 /** When upstream tokens are refreshed, and what the identity provider must confirm before a token that depends on it is honored. */
 import type { ProviderTokensEndReason, UpstreamTokens } from '../store/index.ts';
+import { isAhead } from '../wrong-clock.ts';
 
 /** What has to be done with tokens now. */
 export type RefreshAction =
@@ -43,7 +44,7 @@ export function nextLivenessAction(
   const next = nextRefreshAction(tokens, now);
   if (next.action !== 'use') return next;
   const recheckAt = tokens.checkedAt + statusCheckInterval;
-  if (recheckAt <= now) return { action: 'check_status' };
+  if (recheckAt <= now || isAhead(tokens.checkedAt, now)) return { action: 'check_status' };
   return { action: 'use', until: Math.min(next.until, recheckAt) };
 }
 

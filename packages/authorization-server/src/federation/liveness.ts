@@ -3,6 +3,7 @@ import { createLruCache, temporarilyUnavailable } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensRecord } from '../store/index.ts';
+import { isAhead } from '../wrong-clock.ts';
 import { nextLivenessAction } from './liveness-rule.ts';
 import type { ProviderClient } from './provider/client.ts';
 import { toIdentityProviderError } from './provider/error.ts';
@@ -59,7 +60,7 @@ export function createProviderTokenLiveness(
   const refresher = createTokenRefresher(context, vault, records);
   const performer = createPerform(context, refresher, createCheckTokenStatus(context, vault));
   const singleFlight = createSingleFlight<LiveProviderTokens>(outbound.timeout);
-  const cache = createLruCache<LiveProviderTokens>();
+  const cache = createLruCache<LiveProviderTokens & { readonly checkedAt: number }>();
 
   /**
    * Returns the provider tokens of a grant, from the cache for as long as the last check allows.
@@ -68,10 +69,12 @@ export function createProviderTokenLiveness(
    */
   async function check(grantId: string): Promise<LiveProviderTokens> {
     const cached = cache.get(grantId);
-    if (cached !== undefined && clock() < cached.until) return cached;
+    const checkedAt = clock();
+    if (cached !== undefined && checkedAt < cached.until && !isAhead(cached.checkedAt, checkedAt))
+      return cached;
     return singleFlight.run(grantId, async () => {
       const live = await ensureLive(grantId);
-      cache.set(grantId, live);
+      cache.set(grantId, { ...live, checkedAt });
       return live;
     });
   }
@@ -166,7 +169,7 @@ function createPerform(
     // The refresh token may outlive the access token: the provider decides when it is used.
     if (status === 'dead') return replace(record, issuer);
     if (status === 'alive') await store.recordProviderTokensCheck(record.grantId, at);
-    const alive = { ...record, checkedAt: Math.max(at, record.checkedAt) };
+    const alive = { ...record, checkedAt: at };
     const next = nextLivenessAction({ ...alive, refreshFrom: null }, at, issuer.statusCheckInterval);
     return next.action === 'use' ? { record: alive, until: next.until } : { record: alive };
   }

@@ -4,6 +4,8 @@ import { createLruCache } from '@portcullis/protocol';
 import { newSecret } from '../secrets.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { ProviderTokensEndReason, UpstreamTokens } from '../store/index.ts';
+import { secondsUntil } from '../wrong-clock.ts';
+import { MAX_PROVIDER_RETRY_AFTER } from './provider/error.ts';
 import type { FederationContext } from './provider/identity-provider.ts';
 import type { ProviderTokenSet } from './provider/token-set.ts';
 import { createRefreshWithLease, type TokenRefresh } from './refresh-with-lease.ts';
@@ -122,7 +124,7 @@ export function outcomeWithoutLease<TokensRecord extends UpstreamTokens>(
   if (latest === null) return { kind: 'ended', reason: 'grant_expired' };
   if (latest.endedAt !== null) return { kind: 'ended', reason: latest.endReason ?? 'revoked_here' };
   if (latest.version !== current.version) return { kind: 'refreshed', tokens: latest };
-  const left = (latest.leaseUntil ?? now) - now;
+  const left = Math.min((latest.leaseUntil ?? now) - now, MAX_PROVIDER_RETRY_AFTER);
   if (left > 0 && (latest.leaseHolder === null || !isPatient)) {
     return { kind: 'later', retryAfter: left, reason: 'the last refresh failed' };
   }
@@ -140,16 +142,17 @@ interface RemainingBackoff {
  * @param clock epoch seconds
  */
 export function createBackoff(clock: () => number) {
-  const failures = createLruCache<{ readonly until: number; readonly reason: string }>();
+  const failures = createLruCache<RemainingBackoff & { readonly until: number }>();
   return {
     /** Starts the backoff of a record after a failure. */
     start: (key: string, { retryAfter, reason }: RemainingBackoff): void =>
-      void failures.set(key, { until: clock() + retryAfter, reason }),
+      void failures.set(key, { until: clock() + retryAfter, retryAfter, reason }),
     /** The backoff that remains; `null`: the issuer may be contacted. */
     remaining(key: string): RemainingBackoff | null {
       const failure = failures.get(key);
-      const retryAfter = failure === undefined ? 0 : failure.until - clock();
-      return failure !== undefined && retryAfter > 0 ? { retryAfter, reason: failure.reason } : null;
+      if (failure === undefined) return null;
+      const retryAfter = secondsUntil(failure.until, clock(), failure.retryAfter);
+      return retryAfter > 0 ? { retryAfter, reason: failure.reason } : null;
     },
   };
 }

@@ -2,6 +2,7 @@
 import { createLruCache, tooManyRequests } from '@portcullis/protocol';
 import { hashSecret } from '../secrets.ts';
 import type { AuthorizationStore, StoredRateLimit } from '../store/index.ts';
+import { secondsUntil } from '../wrong-clock.ts';
 import type { LimitRegistry } from './limit-registry.ts';
 import { fixedRateLimits, type Lockout, type RateLimit, type RateLimitPolicies } from './policies.ts';
 
@@ -21,9 +22,6 @@ type StoreAndClock = Pick<LimitContext, 'store' | 'clock'>;
 const MAX_KEYS = 50_000;
 const MAX_FAILING_KEYS = 20_000;
 
-/** Seconds by which a clock is corrected without effect on the limits: they block for this much longer at most. */
-const CLOCK_TOLERANCE = 60;
-
 /** What a limit counts in this process. */
 export interface Counter {
   /** Seconds to wait; 0 when the key is within its limit. Charges nothing. */
@@ -37,15 +35,6 @@ export interface Counter {
 export interface TokenBuckets extends Counter {
   /** Tokens left in the bucket of a key, with the fraction gained since the last one. */
   available(key: string): number;
-}
-
-/**
- * Seconds until a time that was at most `most` seconds ahead when it was recorded. When it is much farther ahead, the clock went back
- * since, and how long ago it was is unknown: it has passed.
- */
-function secondsUntil(time: number, now: number, most: number): number {
-  const seconds = time - now;
-  return seconds > most + CLOCK_TOLERANCE ? 0 : Math.max(0, seconds);
 }
 
 /**

@@ -149,11 +149,11 @@ export interface ProviderTokensStore {
   findProviderTokens(grantId: string): Promise<ProviderTokensRecord | null>;
   /** The live provider tokens of an account. */
   listProviderTokens(accountId: string): Promise<readonly ProviderTokensRecord[]>;
-  /** Records that the provider confirmed the tokens as active. The time never moves backwards. */
+  /** Records that the provider confirmed the tokens as active. The time never moves backwards, except from one that a wrong clock wrote. */
   recordProviderTokensCheck(grantId: string, at: number): Promise<void>;
   /**
    * Leases the right to refresh. Atomic: of concurrent calls, in any number of processes, one returns `true`, and no other
-   * before `until`.
+   * before `until`, which is seconds or minutes ahead: a lease that is further ahead was acquired by a process with a wrong clock.
    */
   leaseProviderTokens(
     grantId: string,

@@ -4,8 +4,8 @@ import type {
   RateLimitStore,
   StoredRateLimit,
 } from '@portcullis/authorization-server/store';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import type { Database } from '../database.ts';
-import { SKEW_TOLERANCE } from '../skew-tolerance.ts';
 import { defineQuery, type Query, sql, type Value } from '../sql.ts';
 
 export function createRateLimitStore(database: Database): RateLimitStore {

@@ -6,6 +6,7 @@ import type {
   RevocationJobStore,
   UpstreamTokens,
 } from '@portcullis/authorization-server/store';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import type { Database, Steps } from '../database.ts';
 import { defineQuery, sql } from '../sql.ts';
 import { createTokenTable } from './token-table.ts';
@@ -55,7 +56,8 @@ export function createProviderTokensStore(database: Database): ProviderTokensSto
     },
     recordProviderTokensCheck: (grantId, at) =>
       database.write(
-        sql`UPDATE provider_tokens SET checked_at = ${at} WHERE grant_id = ${grantId} AND checked_at < ${at}`,
+        sql`UPDATE provider_tokens SET checked_at = ${at}
+          WHERE grant_id = ${grantId} AND (checked_at < ${at} OR checked_at > ${at + SKEW_TOLERANCE})`,
       ),
     leaseProviderTokens: table.lease,
     saveRefreshedProviderTokens: table.saveRefreshed,

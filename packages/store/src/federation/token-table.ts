@@ -4,12 +4,16 @@ import type {
   RefreshedTokens,
   UpstreamTokens,
 } from '@portcullis/authorization-server/store';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query } from '../sql.ts';
 
 const SHARED = `grantId accountId encryptedTokens:bytes dataKeyId scopes:json expiresAt isRefreshable:boolean refreshFrom checkedAt version
   leaseHolder leaseUntil createdAt endedAt endReason dueAt revocationAttempts`;
+
+/** Seconds for which a refresh is postponed at most, by `Retry-After`. A lease is shorter, unless responses may take minutes. */
+const LONGEST_PAUSE = 300;
 
 /** A table, with the members that only its records have. */
 interface TableDefinition<Key> {
@@ -51,6 +55,7 @@ export function createTokenTable<Own, Key>(
   const queries = defineQueries(table, columns, primaryKey);
 
   function* claim(now: number, until: number, limit: number): Steps<readonly (UpstreamTokens & Own)[]> {
+    yield queries.correctEnds(now, now, now + SKEW_TOLERANCE);
     yield queries.keepLive(now, now);
     yield queries.endExpired(now, now);
     return records.readAll(yield queries.claimDue(until, now, now, limit));
@@ -64,7 +69,16 @@ export function createTokenTable<Own, Key>(
     find: async (key) => records.readFirst(await database.read(queries.find(...keyValues(key)))),
     hasLive: async () => (await database.read(queries.hasLive())).length > 0,
     lease: (key, version, holder, now, until) =>
-      database.changes(queries.lease(holder, until, ...keyValues(key), version, now)),
+      database.changes(
+        queries.lease(
+          holder,
+          until,
+          ...keyValues(key),
+          version,
+          now,
+          Math.max(until, now + LONGEST_PAUSE) + SKEW_TOLERANCE,
+        ),
+      ),
     saveRefreshed(key, holder, { encryptedTokens, dataKeyId, scopes, ...times }) {
       const { expiresAt, isRefreshable, refreshFrom, checkedAt } = times;
       const tokens = [encryptedTokens, dataKeyId, JSON.stringify(scopes), expiresAt];
@@ -88,9 +102,10 @@ function defineQueries(table: string, columns: string, primaryKey: readonly stri
   return {
     find: defineQuery(`SELECT ${columns} FROM ${table} WHERE ${key}`),
     hasLive: defineQuery(`SELECT 1 AS one FROM ${table} WHERE ended_at IS NULL LIMIT 1`),
+    /** A lease further ahead than the longest was acquired by a process with a wrong clock. */
     lease: update(
       'lease_holder = ?, lease_until = ?',
-      `${key} AND version = ? AND ended_at IS NULL AND (lease_until IS NULL OR lease_until <= ?) RETURNING 1 AS one`,
+      `${key} AND version = ? AND ended_at IS NULL AND (lease_until IS NULL OR lease_until <= ? OR lease_until > ?) RETURNING 1 AS one`,
     ),
     refresh: update(
       `encrypted_tokens = ?, data_key_id = ?, scopes = ?, expires_at = ?, is_refreshable = ?, refresh_from = ?, checked_at = ?,
@@ -105,6 +120,11 @@ function defineQueries(table: string, columns: string, primaryKey: readonly stri
     endOfRevokedGrants: update(
       "ended_at = ?, end_reason = 'revoked_here', due_at = ?",
       'ended_at IS NULL AND grant_id IN (SELECT id FROM grants WHERE revoked_at >= ?) RETURNING 1 AS one',
+    ),
+    /** Tokens that a process with a wrong clock ended are due now. */
+    correctEnds: update(
+      'ended_at = ?, due_at = CASE WHEN due_at IS NULL THEN due_at ELSE ? END',
+      'ended_at > ?',
     ),
     /** Tokens that are due while their grant is live are checked again when the grant expires. */
     keepLive: update(

@@ -1,5 +1,6 @@
 /** The rule for using the last good copy of a document whose host cannot be asked now. */
 import { RENEWAL_PAUSE } from '../../rate-limit/policies.ts';
+import { isAhead } from '../../wrong-clock.ts';
 import type { RemoteIssue } from './fetch-json-error.ts';
 
 /** When a copy was fetched, until when it is fresh, and when its host was last asked, successfully or not: epoch seconds. */
@@ -7,6 +8,11 @@ export interface CopyTimes {
   readonly fetchedAt: number;
   readonly freshUntil: number;
   readonly askedAt: number;
+}
+
+/** Whether the copy need not be renewed. */
+export function isFresh({ fetchedAt, freshUntil }: Omit<CopyTimes, 'askedAt'>, now: number): boolean {
+  return now < freshUntil && !isAhead(fetchedAt, now);
 }
 
 /**
@@ -20,6 +26,6 @@ export function mayUseLastGoodCopy(
   lifetime: number,
   now: number,
 ): boolean {
-  if (issue === 'gone' || now >= fetchedAt + lifetime) return false;
+  if (issue === 'gone' || now >= fetchedAt + lifetime || isAhead(fetchedAt, now)) return false;
   return issue !== 'budget' || now < Math.max(freshUntil, askedAt + RENEWAL_PAUSE);
 }

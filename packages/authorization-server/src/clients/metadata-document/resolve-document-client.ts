@@ -11,7 +11,7 @@ import { validateDocumentUrl } from './document-url.ts';
 import type { FetchJson, FetchJsonResult } from './fetch-json.ts';
 import { FetchJsonError } from './fetch-json-error.ts';
 import { type FreshnessPolicy, freshnessLifetime } from './http-cache-freshness.ts';
-import { mayUseLastGoodCopy } from './last-good-copy.ts';
+import { isFresh, mayUseLastGoodCopy } from './last-good-copy.ts';
 import type { DocumentPolicy } from './options.ts';
 
 /** Bytes. A document SHOULD NOT be larger. @see draft-ietf-oauth-client-id-metadata-document §6.6 */
@@ -61,8 +61,8 @@ export function createResolveDocumentClient(
     const validated = validateDocumentUrl(id, trust);
     if ('issue' in validated) throw new OAuthError('invalid_client', validated.issue);
     const copy = await store.findClientMetadataDocument(id);
-    const isFresh = copy !== null && (purpose === 'resume' || clock() < copy.freshUntil);
-    return toResolvedClient(isFresh ? copy : await singleFlight.run(id, () => renew(id, copy, site)));
+    const isEnough = copy !== null && (purpose === 'resume' || isFresh(copy, clock()));
+    return toResolvedClient(isEnough ? copy : await singleFlight.run(id, () => renew(id, copy, site)));
   };
 
   /** Fetches the document. Errors and invalid documents are not cached; the last good copy is used for a while instead. */

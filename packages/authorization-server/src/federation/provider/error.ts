@@ -48,7 +48,7 @@ export function isUnavailable({ kind, code }: IdentityProviderError): boolean {
 export const DEFAULT_RETRY_AFTER = 30;
 
 /** The longest `Retry-After` of a provider that is respected. Seconds. */
-const MAX_RETRY_AFTER = 300;
+export const MAX_PROVIDER_RETRY_AFTER = 300;
 
 /** Throws if the response reports that the provider is unavailable or limits our rate. @see RFC 9110 §15.6, RFC 6585 §4 */
 export function checkAvailable(response: Response, now: number): void {
@@ -64,7 +64,7 @@ export function checkAvailable(response: Response, now: number): void {
 function readRetryAfter(headers: Headers, now: number): number | null {
   const text = headers.get('retry-after') ?? '';
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Math.ceil(Date.parse(text) / 1000) - now;
-  return Number.isNaN(seconds) ? null : Math.min(MAX_RETRY_AFTER, Math.max(1, seconds));
+  return Number.isNaN(seconds) ? null : Math.min(MAX_PROVIDER_RETRY_AFTER, Math.max(1, seconds));
 }
 
 /**
