@@ -3,6 +3,7 @@ import type { HttpRequest, HttpResponse } from '@portcullis/http';
 import type { PageServices } from './authorization/page-context.ts';
 import { defineCookie } from './http/cookies.ts';
 import { isCrossSiteForm } from './http/csrf.ts';
+import { findPermittedUser } from './login/permitted-user.ts';
 import type { ServerOptions } from './options.ts';
 import { accountPaths, loginPath } from './ui/account-tabs.ts';
 import type { Assets } from './ui/assets.ts';
@@ -21,7 +22,7 @@ export interface ComponentSession {
 
 /** Browser sessions, CSRF protection and look of the account pages. */
 export interface ComponentPages {
-  /** Finds the session of the request; `null`: there is none, or its account is disabled. */
+  /** Finds the session of the request; `null`: there is none, its account is disabled, or its identity provider was removed. */
   findSession(request: HttpRequest): Promise<ComponentSession | null>;
   /** The hidden field `token` of a form of this session. */
   csrfToken(session: ComponentSession): string;
@@ -50,14 +51,15 @@ const RETURN_LIFETIME = 900;
 const MAX_PATH = 1500;
 
 export function createComponentPages(
-  { sessions, csrfTokens, options }: Pick<PageServices<ServerOptions>, 'sessions' | 'csrfTokens' | 'options'>,
+  services: Pick<PageServices<ServerOptions>, 'sessions' | 'federation' | 'csrfTokens' | 'options'>,
   { logo, favicon }: Pick<Assets, 'logo' | 'favicon'>,
 ): ComponentPages {
+  const { csrfTokens, options } = services;
   const { issuer, brand, name } = options;
   const returnCookie = defineCookie(issuer, 'console-path', /^[A-Za-z0-9_-]{1,2000}$/);
   return {
     async findSession(request) {
-      const user = await sessions.find(request);
+      const user = await findPermittedUser(services, request);
       if (user === null) return null;
       const { account, methods, sessionHash } = user;
       return { accountId: account.id, email: account.email, methods, hash: sessionHash };

@@ -4,7 +4,11 @@ import { startGithub } from '../../../tests/support/identity-providers/github.ts
 import { startMisbehaving } from '../../../tests/support/identity-providers/misbehaving.ts';
 import { nextStep } from '../src/authorization/next-step.ts';
 import { createProviderClient } from '../src/federation/provider/client.ts';
-import type { AuthorizationServerOptions, IdentityProviderOptions } from '../src/index.ts';
+import type {
+  AuthorizationServer,
+  AuthorizationServerOptions,
+  IdentityProviderOptions,
+} from '../src/index.ts';
 import { createAuthorizationServer } from '../src/index.ts';
 import { createServerContext } from '../src/server.ts';
 import {
@@ -399,8 +403,8 @@ describe('a federated login', () => {
   async function restart(
     t: FederationScene,
     ...identityProviders: readonly IdentityProviderOptions[]
-  ): Promise<Visitor> {
-    const restarted = await createAuthorizationServer({
+  ): Promise<{ readonly server: AuthorizationServer; readonly visitor: Visitor }> {
+    const server = await createAuthorizationServer({
       issuer: ISSUER,
       store: t.store,
       masterKey: MASTER_KEY,
@@ -408,12 +412,13 @@ describe('a federated login', () => {
       clients: CLIENTS,
       identityProviders,
       localAccounts: identityProviders.length === 0,
+      approvals: true,
       clock: () => t.clock.now,
     });
-    onTestFinished(() => restarted.close());
-    const visitor = createVisitor(restarted);
+    onTestFinished(() => server.close());
+    const visitor = createVisitor(server);
     for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
-    return visitor;
+    return { server, visitor };
   }
 
   it('users of the only identity provider do not become local ones when it is no longer configured', async () => {
@@ -422,7 +427,7 @@ describe('a federated login', () => {
     const { left } = await t.visitor.submit(consent, { decision: 'allow' });
     const end = await openCallback(t.visitor, await signInAtProvider(t.visitor, left));
     const { sub } = claimsOf((await redeemAt(t, end)).body['access_token']);
-    const visitor = await restart(t);
+    const { visitor } = await restart(t);
     visitor.headers = {
       'sec-fetch-site': 'none',
       'sec-fetch-mode': 'navigate',
@@ -434,6 +439,7 @@ describe('a federated login', () => {
     expect(login.path).toMatch(/^\/login/);
     expect(textOf(await visitor.open('/account'))).not.toMatch(/Password|Passkeys|Two-step verification/);
     expect((await visitor.open('/account/password')).path).toBe('/account');
+    expect((await visitor.open('/approvals')).path).toBe('/login?to=approvals');
     expect(await grantsOf(sub)).toEqual(before);
     // The consent of a local user is remembered.
     const local = await visitor.submit(login, { email: EMAIL, password: PASSWORD }, '/login');
@@ -442,11 +448,37 @@ describe('a federated login', () => {
     expect(await grantsOf(sub)).toEqual(before);
   });
 
+  it('a user whose identity provider is no longer configured has no session of the console and decides no approvals', async () => {
+    const { files, t } = await setFilesScene();
+    const { sub } = claimsOf((await redeemAt(t, await logInByProvider(t.visitor))).body['access_token']);
+    const find = async (...identityProviders: readonly IdentityProviderOptions[]) => {
+      const { server, visitor } = await restart(t, ...identityProviders);
+      const headers = { cookie: [...visitor.cookies].map((cookie) => cookie.join('=')).join('; ') };
+      const paths: string[] = [];
+      for (const to of ['console', 'approvals', 'account'])
+        paths.push((await visitor.open(`/login?to=${to}`)).path);
+      return {
+        session: await server.componentPages.findSession(
+          new Request(`${ISSUER}/admin`, { headers }) as never,
+        ),
+        paths,
+      };
+    };
+    expect(await find(openId(files))).toMatchObject({
+      session: { accountId: sub },
+      paths: ['/admin', '/approvals', '/account'],
+    });
+    expect(await find()).toEqual({
+      session: null,
+      paths: ['/login?to=console', '/login?to=approvals', '/account'],
+    });
+  });
+
   it('[GW-3P-15 GW-CONS-42] a federated login continues after a restart in the middle', async () => {
     const { files, t } = await setFilesScene();
     const { left } = await startFederatedLogin(t.visitor);
     const back = await signInAtProvider(t.visitor, left);
-    const end = await openCallback(await restart(t, openId(files)), back);
+    const end = await openCallback((await restart(t, openId(files))).visitor, back);
     expect(end.left?.searchParams.get('code')).toBeTruthy();
     expect((await redeemAt(t, end)).status).toBe(200);
   });
@@ -476,7 +508,7 @@ describe('a federated login', () => {
       const [before, after] = [await start(), await start()];
       const t = await setFederationScene([define(before as never)]);
       const back = await signInAtProvider(t.visitor, (await startFederatedLogin(t.visitor)).left);
-      const end = await openCallback(await restart(t, define(after as never)), back);
+      const end = await openCallback((await restart(t, define(after as never))).visitor, back);
       expect(end.left?.searchParams.get('error')).toBe('server_error');
       expect(after.received()).not.toContain(back.searchParams.get('code'));
       expect(after.given).toEqual([]);

@@ -6,6 +6,7 @@ import { clientDisplayName, displayName } from '../display-name.ts';
 import { defineCookie } from '../http/cookies.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
+import { findPermittedUser } from '../login/permitted-user.ts';
 import type { ApprovalRecord } from '../store/index.ts';
 import { accountPaths, loginPath } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
@@ -30,13 +31,13 @@ interface OpenedApproval {
 }
 
 function createApprovalPages(pages: PageRouter): readonly Route[] {
-  const { sessions, csrfTokens, options } = pages;
+  const { csrfTokens, options } = pages;
   const cookie = defineCookie(options.issuer, 'approval');
   const csrfBinding = (user: User, id: string) => [user.sessionHash, 'approval', id] as const;
 
   return [
     pages.route('GET', APPROVALS_PATH, async (context, request) => {
-      const user = await sessions.find(request);
+      const user = await findPermittedUser(pages, request);
       if (user === null) return respondRedirect(loginPath('approvals'));
       const opened = cookie.read(request);
       if (opened !== null) return respondRedirect(`${APPROVALS_PATH}/${opened}`, [cookie.clear()]);
@@ -44,7 +45,7 @@ function createApprovalPages(pages: PageRouter): readonly Route[] {
     }),
 
     pages.route('GET', ONE, async (context, request) => {
-      const user = await sessions.find(request);
+      const user = await findPermittedUser(pages, request);
       // In a cookie, so that signing in leads back here.
       if (user === null)
         return respondRedirect(loginPath('approvals'), [cookie.write(idOf(request), COOKIE_LIFETIME)]);
@@ -57,7 +58,7 @@ function createApprovalPages(pages: PageRouter): readonly Route[] {
 
     pages.route('POST', ONE, async (context, request) => {
       const form = await readFormBody(request);
-      const user = await sessions.find(request);
+      const user = await findPermittedUser(pages, request);
       if (user === null) return respondRedirect(loginPath('approvals'));
       const path = `${APPROVALS_PATH}/${idOf(request)}`;
       const isOurs = csrfTokens.matches(form.one('token'), 'account', ...csrfBinding(user, idOf(request)));

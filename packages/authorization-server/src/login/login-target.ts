@@ -14,6 +14,7 @@ import { accountPaths, loginPath, readAccountSection } from '../ui/account-tabs.
 import { respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
 import type { LoginPurpose } from './login-view.ts';
+import { findPermittedUser } from './permitted-user.ts';
 
 /** What this browser logs in for. */
 export interface LoginTarget {
@@ -108,8 +109,9 @@ async function findAccountPageTarget(
   const [carried] = browserCookies.read(request);
   if (carried === undefined && request.method === 'POST') return { missing: 'no-cookie' };
   const cookie = carried ?? newSecret();
-  const user = await sessions.find(request);
   const to = readAccountSection(parameters.one('to'));
+  const isDelegated = to === 'console' || to === 'approvals';
+  const user = isDelegated ? await findPermittedUser(context, request) : await sessions.find(request);
   const again = parameters.one('again') !== undefined;
   const path = loginPath(to, again);
   // The console misses the second factor of a session, however recent that is.
