@@ -324,6 +324,42 @@ describe('requesting more scopes', () => {
     const again = await t.visitor.open(consent.path);
     expect((await tokens(t, await t.visitor.submit(again, { decision: 'allow' })))['scope']).toBe('draw');
   });
+
+  it('rejects a decision on a consent page that showed fewer claims about the user', async () => {
+    const t = await setScene(withBoard);
+    const consent = await t.visitor.signIn(requestOf(board('see')));
+    const changed = await createAuthorizationServer({
+      issuer: ISSUER,
+      store: t.store,
+      masterKey: MASTER_KEY,
+      resources: [{ ...BOARD, claims: ['email'] }],
+      clients: CLIENTS,
+      clock: () => t.clock.now,
+    });
+    onTestFinished(() => changed.close());
+    const visitor = createVisitor(changed);
+    for (const [name, value] of t.visitor.cookies) visitor.cookies.set(name, value);
+    await expectUnchanged(t, 403, () => visitor.submit(consent, { decision: 'allow' }));
+    const again = await visitor.open(consent.path);
+    expect(textOf(again)).toContain('email');
+    expect((await visitor.submit(again, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
+  });
+
+  it('rejects a decision on a consent page of a client that has changed its registration', async () => {
+    const t = await setScene();
+    const redirect_uri = 'https://b.example/cb';
+    const registration = { redirect_uris: [redirect_uri], client_name: 'Notes' };
+    const client_id = await t.registerClient(registration);
+    const consent = await t.visitor.signIn(requestOf({ client_id, redirect_uri }));
+    const client = await t.store.findClient(client_id);
+    if (client === null) throw new Error('the client is gone');
+    const metadata = { ...client.metadata, client_name: 'Bank' };
+    await t.store.updateClient(client_id, { metadata, secretHash: null });
+    await expectUnchanged(t, 403, () => t.visitor.submit(consent, { decision: 'allow' }));
+    const again = await t.visitor.open(consent.path);
+    expect(textOf(again)).toContain('Bank');
+    expect((await t.visitor.submit(again, { decision: 'allow' })).left?.searchParams.has('code')).toBe(true);
+  });
 });
 
 describe('remembered consent', () => {

@@ -7,7 +7,11 @@ import {
   unionScopes,
 } from '@portcullis/protocol';
 import type { Workspace } from '../authorization/options.ts';
-import { findExistingConsents, grantedScopesIn } from '../authorization/remembered-consent.ts';
+import {
+  consentDigestOf,
+  findExistingConsents,
+  grantedScopesIn,
+} from '../authorization/remembered-consent.ts';
 import { withinMaximumScope } from '../authorization/resolve-scopes.ts';
 import type { AuthorizationTransaction } from '../authorization/transactions.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
@@ -131,9 +135,15 @@ async function findLimit(
   return mayChange ? byClient : limit;
 }
 
-/** A decision is valid only for the consent request that its page showed: this text is part of the CSRF token. */
-export function serializeConsentRequest({ scopes, workspace, choices }: ConsentRequest): string {
-  return JSON.stringify([scopes, workspace, choices]);
+/**
+ * A decision is valid only for the consent request that its page showed, and for the client and the resource as they were then: this text
+ * is part of the CSRF token.
+ */
+export function serializeConsentRequest(
+  { client, target }: Pick<AuthorizationTransaction, 'client' | 'target'>,
+  { scopes, workspace, choices, resource }: ConsentRequest,
+): string {
+  return JSON.stringify([scopes, workspace, choices, consentDigestOf(client, target, resource)]);
 }
 
 /**

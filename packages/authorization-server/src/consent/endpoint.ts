@@ -120,7 +120,7 @@ async function allow(
   const decision = scopes === null ? 'foreign' : decideConsent(pending.consentRequest, { ...form, scopes });
   if (decision === 'foreign') return rejectDecision(context, transaction, 'bad-form');
   if (typeof decision === 'string') return show(context, pending, { error: decision, chosen: form });
-  const seen = serializeConsentRequest(pending.consentRequest);
+  const seen = serializeConsentRequest(transaction, pending.consentRequest);
   if (!context.csrfTokens.matches(parameters.one('seen'), 'consent', ...transaction.csrfBinding, seen)) {
     return rejectDecision(context, transaction, 'stale-form');
   }
@@ -177,7 +177,7 @@ function show(
     fields: {
       flow: record.id,
       token: csrfTokens.issue('consent', ...csrfBinding),
-      seen: csrfTokens.issue('consent', ...csrfBinding, serializeConsentRequest(consentRequest)),
+      seen: csrfTokens.issue('consent', ...csrfBinding, serializeConsentRequest(transaction, consentRequest)),
       afresh: afresh ? 'yes' : null,
     },
   });
