@@ -1,6 +1,17 @@
 /** Token exchange for another protected resource: a server calls the next one for its user, visible as a chain of actors. */
-import { describe, expect, it } from 'vitest';
-import { ACCOUNT, basic, CLIENTS, claimsOf, FILES, NOTES, startServer } from './server-under-test.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type AuthorizationServerOptions, createAuthorizationServer } from '../src/index.ts';
+import {
+  ACCOUNT,
+  basic,
+  CLIENTS,
+  claimsOf,
+  FILES,
+  ISSUER,
+  MASTER_KEY,
+  NOTES,
+  startServer,
+} from './server-under-test.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
@@ -102,6 +113,31 @@ describe('token exchange for another protected resource', () => {
     await t.store.revokeGrant(String(claims['grant_id']), t.clock.now);
     expect(await t.server.isLive(claims as never)).toBe(false);
     expect((await t.exchange(t.token, FILES)).body['error']).toBe('invalid_request');
+  });
+
+  it('the exchanged token ends with the client that holds it, and the token of the user does not', async () => {
+    const t = await setScene();
+    const { body } = await t.exchange(t.token, FILES);
+    const restart = async (clients: AuthorizationServerOptions['clients']) => {
+      const server = await createAuthorizationServer({
+        issuer: ISSUER,
+        store: t.store,
+        masterKey: MASTER_KEY,
+        clients,
+        resources: OPTIONS.resources.map(({ resource, name, scopes }) => ({ resource, name, scopes })),
+        clock: () => t.clock.now,
+      });
+      onTestFinished(() => server.close());
+      return (token: unknown) => server.isLive(claimsOf(token) as never);
+    };
+    const before = t.snapshot();
+    const same = await restart(OPTIONS.clients);
+    expect([await same(t.token), await same(body['access_token'])]).toEqual([true, true]);
+    const without = await restart(
+      OPTIONS.clients.filter((one) => !JSON.stringify(one).includes('notes-server')),
+    );
+    expect([await without(t.token), await without(body['access_token'])]).toEqual([true, false]);
+    expect(t.snapshot()).toBe(before);
   });
 
   it.each<[string, string, Record<string, string>, string, string]>([

@@ -10,7 +10,7 @@ import type { TokenContext } from './options.ts';
  * @param isIntrospected whether a protected server requests it, for the audit log
  */
 export type IsLive = (
-  claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id' | 'sub' | 'groups'>,
+  claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id' | 'sub' | 'groups' | 'act'>,
   isIntrospected?: boolean,
 ) => Promise<boolean>;
 
@@ -18,12 +18,18 @@ export function createIsLive({
   store,
   options: { clients },
 }: Pick<TokenContext, 'store' | 'options'>): IsLive {
-  return async ({ jti, iat, client_id: clientId, grant_id: grantId }) => {
+  return async ({ jti, iat, client_id: clientId, grant_id: grantId, act }) => {
     if (!(await store.isAccessTokenLive(jti, grantId ?? null))) return false;
-    return grantId !== undefined || clients.has(clientId) || (await isStoredClientLive(clientId, iat));
+    // After token exchange, the grant is of another client, which lives on without this one.
+    const isExchanged = act !== undefined && act.iss === undefined && act.sub === clientId;
+    return (
+      (grantId !== undefined && !isExchanged) ||
+      clients.has(clientId) ||
+      (await isStoredClientLive(clientId, iat))
+    );
   };
 
-  /** A token without a grant ends with its client; neither enabling it nor a later client of the same id brings it back. */
+  /** A token without a grant of its client ends with its client; neither enabling it nor a later client of the same id brings it back. */
   async function isStoredClientLive(clientId: string, issuedAt: number): Promise<boolean> {
     const client = await store.findClient(clientId);
     return (
