@@ -1,8 +1,9 @@
 /** Builds every package into its dist folder, dependencies first, joins its modules, and checks that each can be published. `npm run build` */
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { problemKindInfo } from '@arethetypeswrong/core/problems';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { bundlePackage } from './bundle-package.ts';
@@ -31,21 +32,21 @@ function pack(packages: readonly PublishedPackage[]): boolean {
   return run('npm', 'pack', '--silent', '--pack-destination', PACKS, ...folders);
 }
 
-const execute = promisify(execFile);
+/** Packages are ESM only, so problems of CommonJS resolvers are ignored. */
+const IGNORED_RESOLVERS = ['node10', 'node16-cjs'];
 
 /** What is wrong with a packed package; empty if nothing is. */
 async function problemsOf(file: string): Promise<string> {
-  const tarball = Uint8Array.from(readFileSync(file)).buffer;
-  const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
+  const tarball = Uint8Array.from(readFileSync(file));
+  const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
   const errors = messages.filter(({ type }) => type === 'error');
   if (errors.length > 0) return errors.map((message) => formatMessage(message, pkg)).join('\n');
-  try {
-    // Packages are ESM only, so problems of CommonJS resolvers are ignored.
-    await execute('attw', [file, '--profile', 'esm-only', '--format', 'ascii']);
-    return '';
-  } catch (error) {
-    return error instanceof Error && 'stdout' in error ? `${error.message}\n${error.stdout}` : String(error);
-  }
+  const types = await checkPackage(createPackageFromTarballData(tarball));
+  if (types.types === false) return '';
+  return types.problems
+    .filter((problem) => !('resolutionKind' in problem && IGNORED_RESOLVERS.includes(problem.resolutionKind)))
+    .map((problem) => `${problemKindInfo[problem.kind].title}: ${JSON.stringify(problem)}`)
+    .join('\n');
 }
 
 async function publishable(one: PublishedPackage): Promise<boolean> {
