@@ -6,7 +6,23 @@ import { createEncryptor, dataKeyContext } from '../src/encryption/encryptor.ts'
 import { createTokenVault } from '../src/federation/token-vault.ts';
 import { type BackendTokenSet, IdentityProviderError, type UserBackend } from '../src/index.ts';
 import { createServerContext } from '../src/server.ts';
-import { ISSUER, MASTER_KEY, NOTES, startServer } from './server-under-test.ts';
+import {
+  ACCOUNT,
+  claimsOf,
+  ISSUER,
+  MASTER_KEY,
+  NOTES,
+  redemption,
+  startServer,
+} from './server-under-test.ts';
+import {
+  PASSWORD,
+  requestOf,
+  type Scene,
+  type Sight,
+  setScene as setVisitorScene,
+  VERIFIER,
+} from './visitor.ts';
 
 const KEY = { grantId: 'grant_1', backend: '/hub' };
 const TOKENS: BackendTokenSet = {
@@ -201,4 +217,67 @@ describe('the tokens of a connected account', () => {
     isSame = true;
     expect(await lookUp()).toMatchObject({ tokens, version: 2 });
   });
+});
+
+describe('accounts that are connected in a transaction', () => {
+  const EMAIL_OF_BOB = 'bob@example.org';
+
+  it('a user who signed in in another tab connects accounts although the user before had connected one', async () => {
+    const states: string[] = [];
+    const backends = ['/one', '/two'].map(
+      (id): UserBackend => ({
+        id,
+        name: id,
+        host: 'hub.example',
+        hasConfiguredClient: true,
+        async begin() {
+          const state = `state ${states.length}`;
+          states.push(state);
+          return { url: `https://hub.example${id}`, state, secrets: {} };
+        },
+        complete: async () => ({ tokens: TOKENS, scopes: [], lifetime: 3600 }),
+        isIssuerOf: () => true,
+        refresh: outage,
+        revoke: async () => 'revoked',
+        clientDocument: () => ({}),
+      }),
+    );
+    const find = (id: string) => backends.find((backend) => backend.id === id);
+    const t = await setVisitorScene({ backends: { of: () => backends, find } });
+    const { visitor } = t;
+    await createBob(t);
+    /** Returns from the backend to which the browser was redirected. */
+    const complete = ({ left }: Sight) => {
+      const query = new URLSearchParams({ code: 'code', state: states.at(-1) ?? '' });
+      return visitor.open(`/connect/callback${left?.pathname}?${query}`);
+    };
+    const consent = await visitor.signIn(requestOf());
+    const second = await complete(await visitor.submit(consent, { decision: 'allow' }));
+    expect(second.left?.pathname).toBe('/two');
+
+    await visitor.submit(await visitor.open('/logout'), {}, '/logout');
+    const fields = { email: EMAIL_OF_BOB, password: PASSWORD };
+    expect((await visitor.submit(await visitor.open('/login?to=account'), fields)).path).toBe('/account');
+    const own = await visitor.open(consent.path);
+    const first = await visitor.submit(own, { decision: 'allow' });
+    expect(first.left?.pathname).toBe('/one');
+    const end = await complete(await complete(first));
+    const code = end.left?.searchParams.get('code') ?? '';
+    const form = { ...redemption(code, VERIFIER, 'web'), client_secret: 'web-secret' };
+    const { sub, grant_id: grantId } = claimsOf((await t.post('/token', form)).body['access_token']);
+    const accounts = await t.store.listConnectedAccounts(String(grantId));
+    expect(accounts.map(({ backend, accountId }) => [backend, accountId])).toEqual([
+      ['/one', sub],
+      ['/two', sub],
+    ]);
+    expect(sub).not.toBe(ACCOUNT);
+  });
+
+  async function createBob(t: Scene): Promise<void> {
+    const invited = await t.server.accounts.add(EMAIL_OF_BOB);
+    const { pathname, search } = new URL('link' in invited ? invited.link : '');
+    const bob = t.newVisitor('203.0.113.5');
+    const form = await bob.open(`${pathname}${search}`);
+    await bob.submit(form, { password: PASSWORD, password_again: PASSWORD });
+  }
 });

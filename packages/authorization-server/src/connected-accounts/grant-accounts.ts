@@ -21,6 +21,8 @@ export function createGrantConnections(
     const connected =
       linkedGrantId === null || needed.length === 0 ? [] : await store.listConnectedAccounts(linkedGrantId);
     const areOwn = connected.every((account) => account.accountId === accountId);
+    // A session of another user may have begun in another tab, without a sign-in for this transaction.
+    if (!areOwn) await store.setTransactionAccount(record.id, accountId);
     const isLinked = withProviderTokens !== null || connected.length > 0;
     if (linkedGrantId === null || !isLinked || !areOwn) {
       return { grantId: newIdentifier('grant'), missing: needed };
