@@ -1,18 +1,15 @@
 /** The device authorization endpoint: starts an authorization that a user decides in a browser elsewhere (RFC 8628). */
 import { type ConnectionInfo, type HttpRequest, readFormBody, respondCorsJson } from '@portcullis/http';
 import {
-  checkAuthorizationRequest,
   DEVICE_CODE,
   type DeviceAuthorizationResponse,
   OAuthError,
-  type Parameters,
-  readParameters,
+  readRequestedScopes,
 } from '@portcullis/protocol';
 import type { AuthorizationContext } from '../authorization/page-context.ts';
 import { DEVICE_CODE_LIFETIME } from '../authorization/resolve-client.ts';
 import { resolveScopes } from '../authorization/resolve-scopes.ts';
 import type { AuthenticateClient } from '../clients/authenticate-client.ts';
-import type { AuthenticatedClient } from '../clients/verify-client-credentials.ts';
 import type { Route } from '../http/router.ts';
 import { createRateLimitCheck } from '../rate-limit/limiter.ts';
 import { siteOf } from '../rate-limit/policies.ts';
@@ -44,10 +41,16 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
         );
       }
       await checkRateLimit(siteOf(connection));
-      const wanted = checkDeviceRequest(context, client, form);
+      // As in an authorization request, so that the client learns of an error before its user.
+      const requested = { resources: form.all('resource'), scopes: readRequestedScopes(form.one('scope')) };
+      const { resource, scopes } = resolveScopes(options, client, requested);
       const deviceCode = newSecret();
-      const requestedFrom = connection.address ?? null;
-      const userCode = await save(deviceCode, { ...wanted, clientId: client.id, requestedFrom });
+      const userCode = await save(deviceCode, {
+        clientId: client.id,
+        resource: resource.resource,
+        scopes,
+        requestedFrom: connection.address ?? null,
+      });
       events({ type: 'device_authorization.started', clientId: client.id });
       const page = `${new URL(issuer).origin}/device`;
       const response: DeviceAuthorizationResponse = {
@@ -85,23 +88,4 @@ export function createDeviceEndpoint(context: AuthorizationContext, authenticate
       retryAfter: 60,
     });
   }
-}
-
-/** Every check of an authorization request is made here, so that the client learns of an error before its user. */
-function checkDeviceRequest(
-  { options }: Pick<AuthorizationContext, 'options'>,
-  client: AuthenticatedClient,
-  form: Parameters,
-): Pick<DeviceAuthorizationRecord, 'scopes' | 'resource'> {
-  const parameters = readParameters(
-    new URLSearchParams([
-      ['response_type', 'code'],
-      ['code_challenge', hashSecret('any')],
-      ['code_challenge_method', 'S256'],
-      ...form.all('resource').map((one): [string, string] => ['resource', one]),
-      ...form.all('scope').map((one): [string, string] => ['scope', one]),
-    ]),
-  );
-  const { resource, scopes } = resolveScopes(options, client, checkAuthorizationRequest(parameters));
-  return { resource: resource.resource, scopes };
 }
