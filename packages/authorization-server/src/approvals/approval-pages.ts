@@ -14,7 +14,7 @@ import { translate } from '../ui/translations.ts';
 import type { User } from '../users/sessions.ts';
 import { readUserClaims } from '../users/user-claims.ts';
 import { type CallToApprove, callPage, decidedPage, queuePage } from './approval-view.ts';
-import { APPROVALS_PATH, type CallApprovals, createCallApprovals } from './call-approvals.ts';
+import { APPROVALS_PATH, createCallApprovals } from './call-approvals.ts';
 import { decideApproval } from './decide.ts';
 import { type Approver, choicesOf, mayDecide, maySee } from './rules.ts';
 
@@ -160,12 +160,9 @@ async function describe(context: PageContext, approval: ApprovalRecord): Promise
   };
 }
 
-export interface ApprovalsFeature {
-  readonly calls: CallApprovals;
-  routes(pages: PageRouter): readonly Route[];
-}
+export type ApprovalsFeature = ReturnType<typeof createApprovals>;
 
 /** @param writeEvents stores the events so far */
-export function createApprovals(context: ServerContext, writeEvents: () => Promise<void>): ApprovalsFeature {
+export function createApprovals(context: ServerContext, writeEvents: () => Promise<void>) {
   return { calls: createCallApprovals({ ...context, writeEvents }), routes: createApprovalPages };
 }

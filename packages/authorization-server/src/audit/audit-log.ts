@@ -7,19 +7,7 @@ import type { AuditEventRecord, AuditStore } from '../store/index.ts';
 import type { AuditLevel, AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './events.ts';
 
 /** An audit log that writes events to the store in batches. */
-export interface AuditLog {
-  /** Records an event. It never throws and never blocks. */
-  readonly record: EventSink;
-  /** The same for an event of another component. */
-  recordOf<Event extends ComponentEvent>(
-    events: Omit<ComponentEvents<Event>, 'listener'>,
-    event: Event,
-  ): void;
-  /** Writes what was recorded so far, unless the store is unavailable. */
-  flush(): Promise<void>;
-  /** Writes the remaining events; gives up if the store is unavailable. */
-  close(): Promise<void>;
-}
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /** At most so many milliseconds until a batch is written, which a crash may lose. Usually it is written with the next commit. */
 const DELAY = 200;
@@ -66,7 +54,7 @@ export function createAuditLog(
   clock: () => number,
   level: AuditLevel = 'summary',
   report: EventSink = () => {},
-): AuditLog {
+) {
   const untrusted = createTokenBuckets(fixedRateLimits.untrustedEvents, clock);
   let queue: AuditEventRecord[] = [];
   let bulk: AuditEventRecord[] = [];
@@ -145,14 +133,18 @@ export function createAuditLog(
   }
 
   return {
+    /** Records an event. It never throws and never blocks. */
     record: recordEvent,
+    /** The same for an event of another component. */
     recordOf,
-    async flush() {
+    /** Writes what was recorded so far, unless the store is unavailable. */
+    async flush(): Promise<void> {
       const last = queue.at(-1);
       await pending;
       while (last !== undefined && queue.includes(last) && (await write()));
     },
-    async close() {
+    /** Writes the remaining events; gives up if the store is unavailable. */
+    async close(): Promise<void> {
       isClosed = true;
       await pending;
       while (queue.length + bulk.length > 0 && (await write()));
