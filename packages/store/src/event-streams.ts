@@ -12,10 +12,9 @@ const insert = columns.insertInto('event_streams');
 const SELECT = `SELECT ${columns.select()} FROM event_streams`;
 const byId = defineQuery(`${SELECT} WHERE id = ?`);
 const all = defineQuery(`${SELECT} ORDER BY id`);
-const save =
-  defineQuery(`UPDATE event_streams SET endpoint = ?, encrypted_authorization = ?, events_requested = ?, description = ?,
-  status = ?, reason = ?, removed_accounts = ?, cursor = ?, acknowledged = ?, verification_requested_at = ?, version = ?
-  WHERE id = ? AND version = ? RETURNING 1 AS one`);
+const save = defineQuery(
+  `UPDATE event_streams SET (${columns.names}) = (${columns.marks}) WHERE id = ? AND version = ? RETURNING 1 AS one`,
+);
 const liveGrants = defineQuery(
   'SELECT resources FROM grants WHERE account_id = ? AND created_at <= ? AND revoked_at IS NULL',
 );
@@ -31,16 +30,8 @@ export function createEventStreamStore(database: Database): EventStreamStore {
     createEventStream: (stream, limit) => database.transact(() => create(stream, limit), 'event_streams'),
     findEventStream: async (id) => columns.readFirst(await database.read(byId(id))),
     listEventStreams: async () => columns.readAll(await database.read(all())),
-    async saveEventStream(stream) {
-      const { endpoint, encryptedAuthorization, eventsRequested, description, status, reason } = stream;
-      const { removedAccounts, cursor, acknowledged, verificationRequestedAt, version, id } = stream;
-      const query = save(
-        ...[endpoint, encryptedAuthorization, JSON.stringify(eventsRequested), description, status, reason],
-        ...[JSON.stringify(removedAccounts), cursor, acknowledged, verificationRequestedAt, version],
-        ...[id, version - 1],
-      );
-      return database.changes(query);
-    },
+    saveEventStream: (stream) =>
+      database.changes(save(...columns.values(stream), stream.id, stream.version - 1)),
     removeEventStream: (id) => database.transact(() => remove(id), null),
     async listGrantedResources(accountId, at) {
       const rows = [

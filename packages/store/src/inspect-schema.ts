@@ -1,6 +1,6 @@
 /** Reports which migrations a database lacks, without changing it. */
 import { existsSync } from 'node:fs';
-import { type Steps, StoreError } from './database.ts';
+import { StoreError } from './database.ts';
 import { postgresDialect, sqliteDialect } from './schema/dialect.ts';
 import { pendingMigrations } from './schema/migrate.ts';
 import { type Migration, migrations } from './schema/migrations.ts';
@@ -44,19 +44,12 @@ async function inspectSqlite(location: string): Promise<readonly Migration[]> {
 }
 
 async function inspectPostgres(location: string): Promise<readonly Migration[]> {
-  const [{ Client }, { runStepsAsync }] = await Promise.all([
-    import('pg'),
-    import('./postgres/postgres-database.ts'),
-  ]);
+  const [{ Client }, { runOn }] = await Promise.all([import('pg'), import('./postgres/migrate-postgres.ts')]);
   const client = new Client({ connectionString: location, connectionTimeoutMillis: 5_000 });
   client.on('error', () => {});
   try {
     await client.connect();
-    const steps: Steps<readonly Migration[]> = pendingMigrations(postgresDialect);
-    return await runStepsAsync(
-      steps,
-      async ({ template, values }) => (await client.query(template.postgres, [...values])).rows,
-    );
+    return await runOn(client, pendingMigrations(postgresDialect));
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(`The PostgreSQL database cannot be opened: ${(error as Error).message}.`, {

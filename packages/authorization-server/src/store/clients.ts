@@ -23,7 +23,6 @@ export interface ClientRecord {
   readonly previousSecret: PreviousSecret | null;
   /** Base64url SHA-256 of the registration access token (RFC 7592); `null` when the client cannot manage its registration. */
   readonly managementHash: string | null;
-  /** Epoch seconds. */
   readonly createdAt: number;
   /** When it was last issued a token, as far as that was recorded; `null`: never. */
   readonly lastUsedAt: number | null;

@@ -27,15 +27,12 @@ export interface AuthorizationCodeRecord {
   readonly workspace: string | null;
   /** Base64url SHA-256 of what the consent page showed of the client: its redirect URI and metadata. */
   readonly consentDigest: string;
-  /** Epoch seconds. */
   readonly issuedAt: number;
-  /** Epoch seconds. */
   readonly expiresAt: number;
 }
 
 /** What a user allowed one client, from code redemption to revocation. Times in epoch seconds. */
 export interface GrantRecord {
-  /** Unique identifier. */
   readonly id: string;
   /** The client it was given to. */
   readonly clientId: string;
@@ -49,7 +46,6 @@ export interface GrantRecord {
   readonly workspace: string | null;
   /** As in its code: while the grant is live, the same request needs no second consent. */
   readonly consentDigest: string;
-  /** Epoch seconds. */
   readonly createdAt: number;
   /** Its absolute end, however often it is refreshed. */
   readonly expiresAt: number;

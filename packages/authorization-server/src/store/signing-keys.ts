@@ -10,7 +10,6 @@ export interface SigningKeyRecord {
   readonly publicJwk: string;
   /** The encrypted private key (PKCS #8). */
   readonly encryptedPrivateKey: Uint8Array;
-  /** Epoch seconds. */
   readonly createdAt: number;
   /** Published earlier, it signs from then on, until the next key does. */
   readonly signsFrom: number;

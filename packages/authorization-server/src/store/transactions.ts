@@ -4,7 +4,6 @@ import type { AuthorizationCodeRecord } from './grants.ts';
 
 /** A pending authorization request. Times in epoch seconds. */
 export interface AuthorizationTransactionRecord {
-  /** Unique identifier. */
   readonly id: string;
   /** Base64url SHA-256 of the cookie that binds the transaction to the browser that started it. */
   readonly browserHash: string;
@@ -36,9 +35,7 @@ export interface AuthorizationTransactionRecord {
   readonly identityProvider: string | null;
   /** The identifier of the future grant whose provider tokens this transaction stored; `null` until then. */
   readonly linkedGrantId: string | null;
-  /** Epoch seconds. */
   readonly createdAt: number;
-  /** Epoch seconds. */
   readonly expiresAt: number;
 }
 

@@ -7,7 +7,7 @@ import type {
 import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
-import { defineQuery, type Query } from '../sql.ts';
+import { defineQuery } from '../sql.ts';
 
 const SHARED = `grantId accountId encryptedTokens:bytes dataKeyId scopes:json expiresAt isRefreshable:boolean refreshFrom checkedAt version
   leaseHolder leaseUntil createdAt endedAt endReason dueAt revocationAttempts`;
@@ -26,29 +26,10 @@ interface TableDefinition<Key> {
 }
 
 /** The operations of a table; `Key` names one of its records. */
-export interface TokenTable<TokensRecord, Key> {
-  /** Of its `SELECT` statements. */
-  readonly columns: string;
-  readRows(rows: readonly unknown[]): readonly TokensRecord[];
-  insert(tokens: TokensRecord): Query;
-  save(tokens: TokensRecord): Promise<void>;
-  find(key: Key): Promise<TokensRecord | null>;
-  hasLive(): Promise<boolean>;
-  lease(key: Key, version: number, holder: string, now: number, until: number): Promise<boolean>;
-  /** Tokens that ended during a refresh keep the refreshed ones: those are the ones to revoke. */
-  saveRefreshed(key: Key, holder: string, tokens: RefreshedTokens): Promise<boolean>;
-  release(key: Key, holder: string, until: number | null): Promise<void>;
-  end(key: Key, version: number, reason: ProviderTokensEndReason, at: number): Query;
-  endOfRevokedGrants(since: number, at: number): Promise<number>;
-  claim(now: number, until: number, limit: number): Promise<readonly TokensRecord[]>;
-  postpone(key: Key, until: number): Promise<void>;
-  complete(key: Key, version: number): Promise<void>;
-}
-
 export function createTokenTable<Own, Key>(
   database: Database,
   { table, primaryKey, keyValues, own }: TableDefinition<Key>,
-): TokenTable<UpstreamTokens & Own, Key> {
+) {
   const records = defineRecordColumns<UpstreamTokens & Own>(`${SHARED} ${own}`);
   const columns = records.select();
   const insert = records.insertInto(table);
@@ -62,13 +43,14 @@ export function createTokenTable<Own, Key>(
   }
 
   return {
+    /** Of its `SELECT` statements. */
     columns,
     readRows: records.readAll,
     insert,
-    save: (tokens) => database.write(insert(tokens)),
-    find: async (key) => records.readFirst(await database.read(queries.find(...keyValues(key)))),
+    save: (tokens: UpstreamTokens & Own) => database.write(insert(tokens)),
+    find: async (key: Key) => records.readFirst(await database.read(queries.find(...keyValues(key)))),
     hasLive: async () => (await database.read(queries.hasLive())).length > 0,
-    lease: (key, version, holder, now, until) =>
+    lease: (key: Key, version: number, holder: string, now: number, until: number) =>
       database.changes(
         queries.lease(
           holder,
@@ -79,19 +61,24 @@ export function createTokenTable<Own, Key>(
           Math.max(until, now + LONGEST_PAUSE) + SKEW_TOLERANCE,
         ),
       ),
-    saveRefreshed(key, holder, { encryptedTokens, dataKeyId, scopes, ...times }) {
-      const { expiresAt, isRefreshable, refreshFrom, checkedAt } = times;
+    /** Tokens that ended during a refresh keep the refreshed ones: those are the ones to revoke. */
+    saveRefreshed(key: Key, holder: string, refreshed: RefreshedTokens) {
+      const { encryptedTokens, dataKeyId, scopes, expiresAt, isRefreshable, refreshFrom, checkedAt } =
+        refreshed;
       const tokens = [encryptedTokens, dataKeyId, JSON.stringify(scopes), expiresAt];
       const values = [...tokens, Number(isRefreshable), refreshFrom, checkedAt];
       return database.changes(queries.refresh(...values, ...keyValues(key), holder));
     },
-    release: (key, holder, until) => database.write(queries.release(until, ...keyValues(key), holder)),
-    end: (key, version, reason, at) => queries.end(at, reason, at, ...keyValues(key), version),
-    endOfRevokedGrants: async (since, at) =>
+    release: (key: Key, holder: string, until: number | null) =>
+      database.write(queries.release(until, ...keyValues(key), holder)),
+    end: (key: Key, version: number, reason: ProviderTokensEndReason, at: number) =>
+      queries.end(at, reason, at, ...keyValues(key), version),
+    endOfRevokedGrants: async (since: number, at: number) =>
       (await database.writeRows(queries.endOfRevokedGrants(at, at, since))).length,
-    claim: (now, until, limit) => database.transact(() => claim(now, until, limit), null),
-    postpone: (key, until) => database.write(queries.postpone(until, ...keyValues(key))),
-    complete: (key, version) => database.write(queries.complete(...keyValues(key), version)),
+    claim: (now: number, until: number, limit: number) =>
+      database.transact(() => claim(now, until, limit), null),
+    postpone: (key: Key, until: number) => database.write(queries.postpone(until, ...keyValues(key))),
+    complete: (key: Key, version: number) => database.write(queries.complete(...keyValues(key), version)),
   };
 }
 

@@ -42,7 +42,8 @@ export async function migratePostgres(
   }
 }
 
-function runOn<T>(client: Client, steps: Steps<T>): Promise<T> {
+/** Runs statements on one connection. */
+export function runOn<T>(client: Client, steps: Steps<T>): Promise<T> {
   return runStepsAsync(
     steps,
     async ({ template, values }) => (await client.query(template.postgres, [...values])).rows,

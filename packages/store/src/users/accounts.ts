@@ -43,8 +43,7 @@ function createAccountOperations(database: Database): AccountOperations {
       accountColumns.readFirst(await database.read(accountByEmail(emailKey))),
     findAccountsByVerifiedEmail: async (emailKey) =>
       accountColumns.readAll(await database.read(accountsByVerifiedEmail(emailKey))),
-    createAccount: (account, initialAccessToken) =>
-      database.transact(() => add(account, initialAccessToken), 'accounts'),
+    createAccount: (account, invitation) => database.transact(() => add(account, invitation), 'accounts'),
     listAccounts: async (after, limit) =>
       accountColumns.readAll(await database.read(accountsAfter(after, limit))),
     disableAccount: (id, at) => database.transact(() => decide(id, disableSteps(id, at)), 'accounts'),
@@ -79,11 +78,11 @@ function* changePassword(
   return true;
 }
 
-function* add(account: AccountRecord, initialAccessToken: AccountLinkRecord): Steps<boolean> {
+function* add(account: AccountRecord, invitation: AccountLinkRecord): Steps<boolean> {
   const others = yield sql`SELECT 1 AS one FROM accounts WHERE email_key = ${account.emailKey}`;
   if (others.length > 0) return false;
   yield insertAccount(account);
-  yield insertLink(initialAccessToken);
+  yield insertLink(invitation);
   return true;
 }
 
