@@ -52,7 +52,7 @@ const usable = defineQuery(`SELECT 1 AS one FROM approvals
   WHERE id = ? AND outcome = 'approved' AND (is_reusable = 1 OR consumed_at IS NULL) AND ${IS_LIVE}`);
 
 export function createApprovalStore(database: Database): ApprovalStore {
-  const read = async (query: Query) => columns.readAll(await database.read(query));
+  const read = (query: Query) => columns.findAll(database, query);
   /** The lists of approvers that include one of the groups: there are as many as rules. */
   const findGroupLists = async (groups: readonly string[]) => {
     const lists = await database.read<{ readonly approver_groups: string }>(

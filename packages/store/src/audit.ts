@@ -27,7 +27,7 @@ const eventsOfTransaction = defineQuery(
 );
 
 export function createAuditStore(database: Database): AuditStore {
-  const read = async (query: Query) => columns.readAll(await database.read(query));
+  const read = (query: Query) => columns.findAll(database, query);
   return {
     appendEvents: database.partitionsEvents
       ? createDailyAppend(database, createDailyInsert())

@@ -45,8 +45,7 @@ const MAX_PENDING = 8;
 
 export function createDefinitionPinStore(database: Database): DefinitionPinStore {
   return {
-    findPins: async ({ server, backend, kind }) =>
-      pinColumns.readAll(await database.read(pinsOf(server, backend, kind))),
+    findPins: ({ server, backend, kind }) => pinColumns.findAll(database, pinsOf(server, backend, kind)),
     async listPendingPins(limit) {
       const rows = await database.read<{ readonly approved_definition: string | null }>(pendingPins(limit));
       return rows.map((row) => ({

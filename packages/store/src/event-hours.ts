@@ -27,8 +27,8 @@ const count = defineQuery(`SELECT
 export function createEventHourStore(database: Database): EventHourStore {
   return {
     saveEventHour: (hour) => database.write(save(hour.at, JSON.stringify(hour.counts), hour.keys)),
-    listEventHours: async (from, before) => hours.readAll(await database.read(list(from, before))),
-    listEventHourKeys: async (from, before) => keys.readAll(await database.read(listKeys(from, before))),
+    listEventHours: (from, before) => hours.findAll(database, list(from, before)),
+    listEventHourKeys: (from, before) => keys.findAll(database, listKeys(from, before)),
     async countLive(now) {
       const [row] = await database.read<LiveCounts>(count(now, now));
       // PostgreSQL returns large integers as text. A grant that is revoked and has expired counts twice.

@@ -28,8 +28,8 @@ const CLOCKS = 2;
 export function createEventStreamStore(database: Database): EventStreamStore {
   return {
     createEventStream: (stream, limit) => database.transact(() => create(stream, limit), 'event_streams'),
-    findEventStream: async (id) => columns.readFirst(await database.read(byId(id))),
-    listEventStreams: async () => columns.readAll(await database.read(all())),
+    findEventStream: (id) => columns.findFirst(database, byId(id)),
+    listEventStreams: () => columns.findAll(database, all()),
     saveEventStream: (stream) =>
       database.changes(save(...columns.values(stream), stream.id, stream.version - 1)),
     removeEventStream: (id) => database.transact(() => remove(id), null),

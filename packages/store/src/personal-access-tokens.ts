@@ -16,7 +16,7 @@ const tokenOfGrant = defineQuery(`SELECT ${columns.select()} FROM personal_acces
 export function createPersonalAccessTokenStore(database: Database): PersonalAccessTokenStore {
   return {
     savePersonalAccessToken: (token, grant) => database.transact(() => save(token, grant), 'accounts'),
-    findPersonalAccessToken: async (grantId) => columns.readFirst(await database.read(tokenOfGrant(grantId))),
+    findPersonalAccessToken: (grantId) => columns.findFirst(database, tokenOfGrant(grantId)),
     recordPersonalAccessTokenUse: (grantId, at) =>
       database.write(sql`UPDATE grants SET last_used_at = ${at} WHERE id = ${grantId}`),
   };

@@ -61,36 +61,33 @@ const queriesOf = ({ by }: ProvisionedFilter) => lists[by] as (typeof lists)[str
 export function createProvisioningStore(database: Database): ProvisioningStore {
   return {
     saveProvisioningToken: (token) => database.write(insertToken(token)),
-    findProvisioningToken: async (hash, now) =>
-      tokenColumns.readFirst(await database.read(tokenByHash(hash, now))),
-    listProvisioningTokens: async (now) => tokenColumns.readAll(await database.read(liveTokens(now))),
+    findProvisioningToken: (hash, now) => tokenColumns.findFirst(database, tokenByHash(hash, now)),
+    listProvisioningTokens: (now) => tokenColumns.findAll(database, liveTokens(now)),
     revokeProvisioningToken: (id) =>
       database.changes(sql`DELETE FROM scim_tokens WHERE id = ${id} RETURNING 1 AS one`),
-    findProvisioned: async (identityProvider, kind, id) =>
-      columns.readFirst(await database.read(byId(id, identityProvider, kind))),
+    findProvisioned: (identityProvider, kind, id) =>
+      columns.findFirst(database, byId(id, identityProvider, kind)),
     async listProvisioned(identityProvider, kind, filter, { after, skip, limit }) {
       const found = [identityProvider, kind, ...valuesOf(filter), after, limit, skip];
-      return columns.readAll(await database.read(queriesOf(filter).page(...found)));
+      return columns.findAll(database, queriesOf(filter).page(...found));
     },
     async countProvisioned(identityProvider, kind, filter) {
       const query = queriesOf(filter).count(identityProvider, kind, ...valuesOf(filter));
       const [row] = await database.read<{ readonly count: number }>(query);
       return Number(row?.count ?? 0);
     },
-    listProvisionedMembers: async (groupId, limit) =>
-      membershipColumns.readAll(
-        await database.read(
-          sql`SELECT u.id, u.name FROM scim_keys k JOIN scim_resources u ON u.id = k.value
+    listProvisionedMembers: (groupId, limit) =>
+      membershipColumns.findAll(
+        database,
+        sql`SELECT u.id, u.name FROM scim_keys k JOIN scim_resources u ON u.id = k.value
           WHERE k.id = ${groupId} AND k.attribute = 'members' ORDER BY k.value LIMIT ${limit}`,
-        ),
       ),
-    listProvisionedGroups: async ({ id, identityProvider }) =>
-      membershipColumns.readAll(
-        await database.read(
-          sql`SELECT g.id, g.name FROM scim_keys k JOIN scim_resources g ON g.id = k.id
+    listProvisionedGroups: ({ id, identityProvider }) =>
+      membershipColumns.findAll(
+        database,
+        sql`SELECT g.id, g.name FROM scim_keys k JOIN scim_resources g ON g.id = k.id
           WHERE k.identity_provider = ${identityProvider} AND k.kind = 'Group' AND k.attribute = 'members' AND k.value = ${id}
           ORDER BY k.id`,
-        ),
       ),
     createProvisioned: (change) => database.transact(() => create(change), inOrder),
     changeProvisioned: (change) => database.transact(() => changeResource(change), inOrder),

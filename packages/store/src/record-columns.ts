@@ -1,4 +1,5 @@
 /** The columns of a record, declared once: the member `createdAt` is in the column `created_at`. */
+import type { Database } from './database.ts';
 import { readFrozenJson, readJson, readList } from './json.ts';
 import { defineTemplate, type Query, type Value } from './sql.ts';
 
@@ -26,6 +27,10 @@ export interface RecordColumns<Stored> {
   read(row: unknown): Stored;
   readFirst(rows: readonly unknown[]): Stored | null;
   readAll(rows: readonly unknown[]): readonly Stored[];
+  /** Runs a query that selects these columns. @returns the first record; `null`: none */
+  findFirst(database: Pick<Database, 'read'>, query: Query): Promise<Stored | null>;
+  /** The same. @returns all records */
+  findAll(database: Pick<Database, 'read'>, query: Query): Promise<readonly Stored[]>;
   /** For `INSERT`: the columns, a mark for each, and their values. */
   readonly names: string;
   readonly marks: string;
@@ -73,11 +78,15 @@ export function defineRecordColumns<Stored extends object>(
       const member = (stored as Readonly<Record<string, unknown>> | null)?.[name] ?? null;
       return kind === null || member === null ? (member as Value) : kind.write(member);
     });
+  const readFirst = ([row]: readonly unknown[]) => (row === undefined ? null : read(row));
+  const readAll = (rows: readonly unknown[]) => rows.map(read);
   return {
     select: (table = '') => columns.map(({ alias, column }) => `${table}${column} AS "${alias}"`).join(', '),
     read,
-    readFirst: ([row]) => (row === undefined ? null : read(row)),
-    readAll: (rows) => rows.map(read),
+    readFirst,
+    readAll,
+    findFirst: (database, query) => database.read(query).then(readFirst),
+    findAll: (database, query) => database.read(query).then(readAll),
     names,
     marks,
     values,

@@ -40,7 +40,7 @@ export function createWebhookStore(database: Database): WebhookStore {
       database.write(
         sql`UPDATE webhooks SET holder = NULL, leased_until = 0 WHERE name = ${name} AND holder = ${holder}`,
       ),
-    listWebhooks: async () => columns.readAll(await database.read(all())),
+    listWebhooks: () => columns.findAll(database, all()),
     rewindWebhook: (name, cursor) => database.changes(rewind(cursor, cursor, name)),
     setWebhookCursor: (name, cursor) => database.write(setCursor(cursor, name)),
   };

@@ -48,9 +48,7 @@ export function createConnectedAccountStore(database: Database): ConnectedAccoun
     saveEndedConnectedAccount: table.save,
     hasConnectedAccounts: table.hasLive,
     findConnectedAccount: table.find,
-    async listConnectedAccounts(grantId) {
-      return table.readRows(await database.read(accountsOfGrant(grantId)));
-    },
+    listConnectedAccounts: (grantId) => table.findAll(database, accountsOfGrant(grantId)),
     leaseConnectedAccount: table.lease,
     saveRefreshedConnectedAccount: table.saveRefreshed,
     releaseConnectedAccount: table.release,

@@ -25,7 +25,7 @@ export type AuthorizationCodeStore = Pick<GrantStore, 'findCode' | 'redeemCode' 
 
 export function createAuthorizationCodeStore(database: Database): AuthorizationCodeStore {
   return {
-    findCode: (hash) => database.read(codeByHash(hash)).then(foundColumns.readFirst),
+    findCode: (hash) => foundColumns.findFirst(database, codeByHash(hash)),
     redeemCode: (codeHash, grant, refreshToken, at) =>
       database.transact(() => redeem(codeHash, grant, refreshToken, at), {
         query: () => redeemAtOnce(grant.accountId, at, codeHash, ...valuesOf(grant, refreshToken)),

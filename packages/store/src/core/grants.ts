@@ -47,9 +47,8 @@ interface FoundRow {
 export function createGrantStore(database: Database): GrantStore {
   return {
     ...createAuthorizationCodeStore(database),
-    findNewestConsent: (...consent) =>
-      database.read(newestConsent(...consent)).then(consentColumns.readFirst),
-    listConsents: async (...consent) => consentColumns.readAll(await database.read(allConsents(...consent))),
+    findNewestConsent: (...consent) => consentColumns.findFirst(database, newestConsent(...consent)),
+    listConsents: (...consent) => consentColumns.findAll(database, allConsents(...consent)),
     ...createGrantLists(database),
     findGrant: (id) => database.read<FoundRow>(grantById(id)).then(readFound),
     rotateRefreshToken(grantId, currentHash, successor, from, bindTo = null) {
@@ -111,12 +110,10 @@ function createGrantLists(database: Database): GrantLists {
   return {
     async listGrants(accountId, now, after, limit) {
       const { clientId, createdAt, id } = after ?? { clientId: '', createdAt: 0, id: '' };
-      return grantColumns.readAll(
-        await database.read(grantsOfAccount(accountId, now, clientId, createdAt, id, limit)),
-      );
+      return grantColumns.findAll(database, grantsOfAccount(accountId, now, clientId, createdAt, id, limit));
     },
-    listGrantsOfClient: async (clientId, now, limit) =>
-      grantColumns.readAll(await database.read(grantsOfClient(clientId, now, limit))),
+    listGrantsOfClient: (clientId, now, limit) =>
+      grantColumns.findAll(database, grantsOfClient(clientId, now, limit)),
     hasClientGrants(accountId, clientId, count) {
       const rows = database.read(
         sql`SELECT 1 AS one FROM grants WHERE account_id = ${accountId} AND client_id = ${clientId} AND revoked_at IS NULL

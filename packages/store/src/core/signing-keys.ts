@@ -14,9 +14,7 @@ const allKeys = defineQuery(
 
 export function createSigningKeyStore(database: Database): SigningKeyStore {
   return {
-    async listSigningKeys() {
-      return columns.readAll(await database.read(allKeys()));
-    },
+    listSigningKeys: () => columns.findAll(database, allKeys()),
     addSigningKey: (key, after) => database.transact(() => add(key, after), 'signing_keys'),
     removeSigningKeys: (ids) => database.transact(() => remove(ids), 'signing_keys'),
     reencryptSigningKeys: (encrypted) => database.transact(() => reencrypt(encrypted), 'signing_keys'),

@@ -47,7 +47,7 @@ export function createTransactionStore(database: Database): TransactionStore {
       return new Map(rows.map(({ network, open }) => [network, open]));
     },
     async findTransaction(id, now) {
-      const row = columns.readFirst(await database.read(liveTransaction(id, now)));
+      const row = await columns.findFirst(database, liveTransaction(id, now));
       return row === null ? null : readTransaction(row);
     },
     setTransactionAccount: (id, accountId) =>

@@ -10,9 +10,7 @@ const allKeys = defineQuery(`SELECT ${columns.select()} FROM data_keys ORDER BY 
 
 export function createDataKeyStore(database: Database): DataKeyStore {
   return {
-    async listDataKeys() {
-      return columns.readAll(await database.read(allKeys()));
-    },
+    listDataKeys: () => columns.findAll(database, allKeys()),
     addDataKey: (key, after) => database.transact(() => add(key, after), 'data_keys'),
     reencryptDataKeys: (encrypted) => database.transact(() => reencrypt(encrypted), 'data_keys'),
     removeUnusedDataKeys: (before) => database.transact(() => removeUnused(before), 'data_keys'),

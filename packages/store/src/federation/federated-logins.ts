@@ -34,16 +34,15 @@ export function createFederationStore(database: Database): FederationStore {
         sql`UPDATE authorization_transactions SET identity_provider = ${identityProvider} WHERE id = ${id}`,
       ),
     saveFederatedLogin: (login) => database.transact(() => save(login), null),
-    findFederatedLogin: async (stateHash, now) =>
-      loginColumns.readFirst(await database.read(loginByState(stateHash, now))),
+    findFederatedLogin: (stateHash, now) => loginColumns.findFirst(database, loginByState(stateHash, now)),
     consumeFederatedLogin: (stateHash, now) =>
       database.changes(
         sql`DELETE FROM federated_logins WHERE state_hash = ${stateHash} AND expires_at > ${now} RETURNING 1 AS one`,
       ),
-    findLinkedIdentity: async (issuer, subject) =>
-      identityColumns.readFirst(await database.read(identityBySubject(issuer, subject))),
-    findLinkedIdentityByAccount: async (accountId) =>
-      identityColumns.readFirst(await database.read(identityByAccount(accountId))),
+    findLinkedIdentity: (issuer, subject) =>
+      identityColumns.findFirst(database, identityBySubject(issuer, subject)),
+    findLinkedIdentityByAccount: (accountId) =>
+      identityColumns.findFirst(database, identityByAccount(accountId)),
     linkIdentity: (identity, account) => database.transact(() => link(identity, account), 'accounts'),
   };
 }

@@ -51,9 +51,7 @@ export function createProviderTokensStore(database: Database): ProviderTokensSto
     saveEndedProviderTokens: table.save,
     hasProviderTokens: table.hasLive,
     findProviderTokens: table.find,
-    async listProviderTokens(accountId) {
-      return table.readRows(await database.read(tokensByAccount(accountId)));
-    },
+    listProviderTokens: (accountId) => table.findAll(database, tokensByAccount(accountId)),
     recordProviderTokensCheck: (grantId, at) =>
       database.write(
         sql`UPDATE provider_tokens SET checked_at = ${at}

@@ -45,10 +45,10 @@ export function createTokenTable<Own, Key>(
   return {
     /** Of its `SELECT` statements. */
     columns,
-    readRows: records.readAll,
+    findAll: records.findAll,
     insert,
     save: (tokens: UpstreamTokens & Own) => database.write(insert(tokens)),
-    find: async (key: Key) => records.readFirst(await database.read(queries.find(...keyValues(key)))),
+    find: (key: Key) => records.findFirst(database, queries.find(...keyValues(key))),
     hasLive: async () => (await database.read(queries.hasLive())).length > 0,
     lease: (key: Key, version: number, holder: string, now: number, until: number) =>
       database.changes(

@@ -26,8 +26,8 @@ export function createPasskeyStore(database: Database): PasskeyStore {
         () => changeInSession(sessionHash, passkey.accountId, () => add(passkey)),
         'accounts',
       ),
-    findPasskey: async (id) => columns.readFirst(await database.read(passkeyById(id))),
-    listPasskeys: async (accountId) => columns.readAll(await database.read(passkeysByAccount(accountId))),
+    findPasskey: (id) => columns.findFirst(database, passkeyById(id)),
+    listPasskeys: (accountId) => columns.findAll(database, passkeysByAccount(accountId)),
     recordPasskeyUse: (id, counter, at) =>
       database.changes(
         sql`UPDATE passkeys SET counter = ${counter}, last_used_at = ${at}

@@ -17,8 +17,8 @@ export function createMfaStore(database: Database): MfaStore {
 
 function createTotpStore(database: Database): TotpStore {
   return {
-    findTotpFactor: async (accountId) => columns.readFirst(await database.read(factorOfAccount(accountId))),
-    listTotpFactors: async (after, limit) => columns.readAll(await database.read(factorsAfter(after, limit))),
+    findTotpFactor: (accountId) => columns.findFirst(database, factorOfAccount(accountId)),
+    listTotpFactors: (after, limit) => columns.findAll(database, factorsAfter(after, limit)),
     reencryptTotpFactor: (accountId, from, to) =>
       database.changes(
         sql`UPDATE totp_factors SET encrypted_secret = ${to} WHERE account_id = ${accountId} AND encrypted_secret = ${from}

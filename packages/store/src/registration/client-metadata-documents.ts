@@ -29,8 +29,7 @@ export function createClientMetadataDocumentStore(database: Database): ClientMet
     findClientMetadataDocument: (url) =>
       database.readCached('client_metadata_documents', documentByUrl(url), readCopy),
     saveClientMetadataDocument: (copy) => database.write(upsert(copy)),
-    listClientMetadataDocuments: async (after, limit) =>
-      columns.readAll(await database.read(documentsAfter(after, limit))),
+    listClientMetadataDocuments: (after, limit) => columns.findAll(database, documentsAfter(after, limit)),
     saveClientMetadataDocumentVerification: (url, digest, verifiedAt) =>
       database.changes(
         sql`UPDATE client_metadata_documents SET verified_at = ${verifiedAt} WHERE url = ${url} AND digest = ${digest}

@@ -49,10 +49,9 @@ export function createRegistrationStore(database: Database): RegistrationStore {
       return new Map(rows.map(({ network, unused }) => [network, unused]));
     },
     saveInitialAccessToken: (token) => database.write(insertToken(token)),
-    findInitialAccessToken: async (hash, now) =>
-      tokenColumns.readFirst(await database.read(tokenByHash(hash, now))),
-    listInitialAccessTokens: async (after, limit, now) =>
-      tokenColumns.readAll(await database.read(tokensAfter(after, now, limit))),
+    findInitialAccessToken: (hash, now) => tokenColumns.findFirst(database, tokenByHash(hash, now)),
+    listInitialAccessTokens: (after, limit, now) =>
+      tokenColumns.findAll(database, tokensAfter(after, now, limit)),
     registerClientWithInitialAccessToken: (client, hash) =>
       database.transact(() => registerWithToken(client, hash), null),
     revokeInitialAccessToken: (id) => database.transact(() => revoke(id), null),

@@ -24,7 +24,7 @@ export type AccountLinkOperations = Pick<
 export function createAccountLinkOperations(database: Database): AccountLinkOperations {
   return {
     saveAccountLink: (link) => database.transact(() => replaceLink(link), 'accounts'),
-    findAccountLink: async (hash, now) => columns.readFirst(await database.read(linkByHash(hash, now))),
+    findAccountLink: (hash, now) => columns.findFirst(database, linkByHash(hash, now)),
     redeemAccountLink: (hash, chosen, at) =>
       database.transact(() => redeemLink(hash, chosen, at), 'accounts'),
   };

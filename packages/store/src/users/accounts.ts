@@ -38,14 +38,12 @@ type AccountOperations = Omit<
 
 function createAccountOperations(database: Database): AccountOperations {
   return {
-    findAccount: async (id) => accountColumns.readFirst(await database.read(accountById(id))),
-    findAccountByEmail: async (emailKey) =>
-      accountColumns.readFirst(await database.read(accountByEmail(emailKey))),
-    findAccountsByVerifiedEmail: async (emailKey) =>
-      accountColumns.readAll(await database.read(accountsByVerifiedEmail(emailKey))),
+    findAccount: (id) => accountColumns.findFirst(database, accountById(id)),
+    findAccountByEmail: (emailKey) => accountColumns.findFirst(database, accountByEmail(emailKey)),
+    findAccountsByVerifiedEmail: (emailKey) =>
+      accountColumns.findAll(database, accountsByVerifiedEmail(emailKey)),
     createAccount: (account, invitation) => database.transact(() => add(account, invitation), 'accounts'),
-    listAccounts: async (after, limit) =>
-      accountColumns.readAll(await database.read(accountsAfter(after, limit))),
+    listAccounts: (after, limit) => accountColumns.findAll(database, accountsAfter(after, limit)),
     disableAccount: (id, at) => database.transact(() => decide(id, disableSteps(id, at)), 'accounts'),
     enableAccount: (id) => database.transact(() => decide(id, enableSteps(id)), 'accounts'),
     setAccountRole: (id, role) =>

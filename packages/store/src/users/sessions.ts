@@ -45,8 +45,7 @@ export function createSessionOperations(database: Database): SessionOperations {
       const times = { createdAt: row.owner_created_at, disabledAt: null };
       return { session, account: { id: session.accountId, ...ownerColumns.read(row), ...times } };
     },
-    listSessions: async (accountId, now) =>
-      columns.readAll(await database.read(sessionsOfAccount(accountId, now))),
+    listSessions: (accountId, now) => columns.findAll(database, sessionsOfAccount(accountId, now)),
     endSession: (hash) => database.write(sql`DELETE FROM sessions WHERE hash = ${hash}`),
     async endSessions(accountId, except) {
       const ended = await database.writeRows(
