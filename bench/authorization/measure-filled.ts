@@ -342,7 +342,7 @@ async function measureOperation(deployment: Deployment): Promise<void> {
   await time('grants of an account', () => store.listGrants(account, now, null, 50));
   await time('unused clients by network', () => store.countUnusedClientsByNetwork());
   const revoked = await time('revoked access of an hour', () => store.listRevokedAccess(now - 3600, now));
-  console.log(`revoked access: ${revoked.grants.length} grants`);
+  console.log(`revoked access: ${revoked.allocations.length} status indexes`);
   await time('provider tokens of revoked grants', () =>
     store.endProviderTokensOfRevokedGrants(now - 600, now),
   );

@@ -8,7 +8,7 @@ import type { Database, Steps } from './database.ts';
 import { type Query, sql } from './sql.ts';
 
 interface RevokedRow {
-  readonly kind: 'allocated' | 'grant' | 'token' | 'index of grant' | 'index of client';
+  readonly kind: 'allocated' | 'token' | 'index of grant' | 'index of client';
   readonly id: string;
   readonly value: number | null;
 }
@@ -63,10 +63,6 @@ function* insert({ kind, id }: StatusIndexOwner, offered: number, at: number, un
 function revokedSince(since: number, now: number): Query {
   return sql`SELECT 'allocated' AS kind, '' AS id, allocated AS value FROM status_index_counter WHERE one = 1
     UNION ALL
-    SELECT 'grant', id, NULL FROM grants WHERE revoked_at >= ${since}
-    UNION ALL
-    SELECT 'grant', grant_id, NULL FROM provider_tokens WHERE ended_at >= ${since}
-    UNION ALL
     SELECT 'token', id, NULL FROM revoked_access_tokens WHERE expires_at > ${now}
     UNION ALL
     SELECT 'index of grant', i.owner_id, i.status_index FROM grants g
@@ -87,7 +83,6 @@ function readRevoked(rows: readonly RevokedRow[]): RevokedAccess {
     ofKind(`index of ${kind}`).map(({ id, value }) => ({ kind, id, index: value ?? 0 }));
   return {
     allocatedCount: ofKind('allocated')[0]?.value ?? 0,
-    grants: ofKind('grant').map(({ id }) => id),
     tokens: ofKind('token').map(({ id }) => id),
     allocations: [...indexesOf('grant'), ...indexesOf('client')],
   };

@@ -11,8 +11,6 @@ export interface StatusIndexOwner {
 export interface RevokedAccess {
   /** How many indexes were ever reserved. */
   readonly allocatedCount: number;
-  /** Identifiers of grants that were revoked, or whose provider tokens ended. */
-  readonly grants: readonly string[];
   /** The `jti` of access tokens that were revoked individually. */
   readonly tokens: readonly string[];
   /** Indexes allocated to grants and clients that have ended. */
@@ -39,6 +37,6 @@ export interface StatusListStore {
    * provider tokens would deny. Clients missing from the store count as ended: the caller excludes those it knows.
    */
   listRevokedAccess(since: number, now: number): Promise<RevokedAccess>;
-  /** Its `grants` alone: however many tokens were revoked individually, this costs what ended at or after `since`. */
+  /** Identifiers of grants that were revoked, or whose provider tokens ended, at or after `since`. */
   listRevokedGrants(since: number): Promise<readonly string[]>;
 }
