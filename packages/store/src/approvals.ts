@@ -58,10 +58,20 @@ export function createApprovalStore(database: Database): ApprovalStore {
     const lists = await database.read<{ readonly approver_groups: string }>(
       sql`SELECT DISTINCT approver_groups FROM approvals WHERE outcome IS NULL AND approver_groups IS NOT NULL`,
     );
-    const names = (list: string) => readJson<readonly string[]>(list);
     return lists
       .map((row) => row.approver_groups)
-      .filter((list) => names(list).some((group) => groups.includes(group)));
+      .filter((list) => readJson<readonly string[]>(list).some((group) => groups.includes(group)));
+  };
+  const listPending = async (filter: ApprovalFilter, now: number, limit: number) => {
+    if ('all' in filter) return read(allPending(now, now, limit));
+    if ('subject' in filter) return read(pendingOfSubject(filter.subject, now, now, limit));
+    const found = await Promise.all(
+      (await findGroupLists(filter.groups)).map((groups) => read(pendingOfGroups(groups, now, now, limit))),
+    );
+    return found
+      .flat()
+      .toSorted((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
+      .slice(0, limit);
   };
   return {
     requestApproval: (approval, limits) => database.transact(() => request(approval, limits), 'approvals'),
@@ -69,7 +79,7 @@ export function createApprovalStore(database: Database): ApprovalStore {
       return (await read(byCall(hashCall(call), now, now)))[0] ?? null;
     },
     findApproval: async (id, now) => (await read(byId(id, now, now)))[0] ?? null,
-    listPendingApprovals: (filter, now, limit) => listPending({ read, findGroupLists }, filter, now, limit),
+    listPendingApprovals: listPending,
     async countPendingApprovals(now, limit) {
       return (await database.read(countPending(now, now, limit))).length;
     },
@@ -107,28 +117,6 @@ function hashCall(call: ApprovedCall): string {
   const bound = [subject, clientId, grantId, server, backend, tool, argumentsHash, definition];
   const members = [...bound, rule, approverGroups, reusableFor];
   return createHash('sha256').update(JSON.stringify(members)).digest('base64url');
-}
-
-interface PendingReader {
-  read(query: Query): Promise<readonly ApprovalRecord[]>;
-  findGroupLists(groups: readonly string[]): Promise<readonly string[]>;
-}
-
-async function listPending(
-  { read, findGroupLists }: PendingReader,
-  filter: ApprovalFilter,
-  now: number,
-  limit: number,
-): Promise<readonly ApprovalRecord[]> {
-  if ('all' in filter) return read(allPending(now, now, limit));
-  if ('subject' in filter) return read(pendingOfSubject(filter.subject, now, now, limit));
-  const found = await Promise.all(
-    (await findGroupLists(filter.groups)).map((groups) => read(pendingOfGroups(groups, now, now, limit))),
-  );
-  return found
-    .flat()
-    .toSorted((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
-    .slice(0, limit);
 }
 
 function decideQuery(id: string, decision: ApprovalDecision, now: number): Query {

@@ -46,14 +46,7 @@ export async function decideApproval(
 const OPERATOR = 'operator';
 
 /** What events say about an approval. */
-export function factsOf(approval: ApprovalRecord): Pick<
-  ApprovalRecord,
-  'clientId' | 'server' | 'tool' | 'rule' | 'argumentsHash'
-> & {
-  readonly approvalId: string;
-  readonly accountId?: string;
-  readonly grantId?: string;
-} {
+export function factsOf(approval: ApprovalRecord) {
   const { id: approvalId, subject, clientId, grantId, server, tool, rule, argumentsHash } = approval;
   return {
     approvalId,

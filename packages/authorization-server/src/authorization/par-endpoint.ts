@@ -76,12 +76,12 @@ function pairsOf(
   client: AuthenticatedClient,
   parameters: Parameters,
   keyThumbprint: string | null,
-): readonly (readonly [string, string])[] {
+): [string, string][] {
   const names = AUTHORIZATION_PARAMETERS.filter((name) => !REPLACED.has(name));
   return [
     ['client_id', client.id],
-    ...names.flatMap((name) => parameters.all(name).map((value) => [name, value] as const)),
-    ...(keyThumbprint === null ? [] : [['dpop_jkt', keyThumbprint] as const]),
+    ...names.flatMap((name) => parameters.all(name).map((value): [string, string] => [name, value])),
+    ...(keyThumbprint === null ? [] : [['dpop_jkt', keyThumbprint] satisfies [string, string]]),
   ];
 }
 

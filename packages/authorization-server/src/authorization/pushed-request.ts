@@ -47,10 +47,8 @@ export function createPushedRequests({ store, clock, options, encryptor }: Serve
      * @param pairs names and values; `client_id` among them
      * @throws OAuthError `invalid_request` if they are too long
      */
-    write(clientId: string, pairs: readonly (readonly [string, string])[]): string {
-      const query = new URLSearchParams(
-        pairs.map(([name, value]): [string, string] => [name, value]),
-      ).toString();
+    write(clientId: string, pairs: [string, string][]): string {
+      const query = new URLSearchParams(pairs).toString();
       if (query.length > MAX_OCTETS) {
         const description = `The request is too long: its parameters may have ${MAX_OCTETS} octets together.`;
         throw new OAuthError('invalid_request', description, { status: 413 });

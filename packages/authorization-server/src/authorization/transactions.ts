@@ -135,11 +135,7 @@ export async function openTransaction(
 async function save(
   { store, transactionQuota }: PageContext,
   record: AuthorizationTransactionRecord,
-  {
-    user,
-    connection,
-    authorizationRequest: { state = '' },
-  }: Omit<CheckedRequest, 'client' | 'target' | 'identityProvider' | 'decision'>,
+  { user, connection, authorizationRequest: { state = '' } }: CheckedRequest,
 ): Promise<void> {
   const { clientId, redirectUri, acrValues = [] } = record;
   if (Buffer.byteLength([clientId, redirectUri, state, ...acrValues].join(' ')) > MAX_TRANSACTION_OCTETS) {
@@ -153,7 +149,7 @@ async function save(
 /** @param secret of the browser that the transaction is bound to; `null`: it ends within its request */
 function createRecord(
   { clock, options }: Pick<PageContext, 'clock' | 'options'>,
-  checked: Omit<CheckedRequest, 'identityProvider' | 'decision'>,
+  checked: CheckedRequest,
   secret: string | null,
 ): AuthorizationTransactionRecord {
   const { client, target, parameters, authorizationRequest, resource, scopes, user } = checked;

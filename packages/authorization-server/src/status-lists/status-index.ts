@@ -81,10 +81,7 @@ export function createAssignStatus(
 }
 
 /** Unused status indexes of this process, reserved in the store a block at a time. */
-function createIndexPool(store: ServerContext['store']): {
-  take(): Promise<number>;
-  giveBack(index: number): void;
-} {
+function createIndexPool(store: ServerContext['store']) {
   let free: number[] = [];
   let reserving: Promise<void> | null = null;
 
@@ -94,7 +91,7 @@ function createIndexPool(store: ServerContext['store']): {
   }
 
   return {
-    async take() {
+    async take(): Promise<number> {
       for (;;) {
         const index = free.pop();
         if (index !== undefined) return index;
@@ -104,7 +101,7 @@ function createIndexPool(store: ServerContext['store']): {
         await reserving;
       }
     },
-    giveBack: (index) => void free.push(index),
+    giveBack: (index: number) => void free.push(index),
   };
 }
 
