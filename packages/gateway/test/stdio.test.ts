@@ -419,6 +419,18 @@ describe('sessions of the message path', () => {
     expect((await post(answer)).status).toBe(400);
   });
 
+  it('are asked in a batch of many without a warning about listeners', async () => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => void warnings.push(warning);
+    process.on('warning', warn);
+    onTestFinished(() => void process.off('warning', warn));
+    const to = await start();
+    const { post } = await startSession(to, 'alice', '/mcp', { protocolVersion: '2025-03-26' });
+    const response = await post(Array.from({ length: 12 }, () => callOf('echo')));
+    expect((await response.text()).match(/"result"/g)).toHaveLength(12);
+    expect(warnings.map(({ message }) => message)).toEqual([]);
+  });
+
   it('are asked in batches only in revisions that have them, whatever the header says', async () => {
     const to = await start();
     const [old, current] = await Promise.all(

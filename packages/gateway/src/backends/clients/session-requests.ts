@@ -57,6 +57,8 @@ export async function servePost(
   session.responding.add(post.stream);
   try {
     if (!isBatch) return await exchange(post, only, true);
+    // Each request of a batch listens until its response.
+    post.request.outgoing.setMaxListeners(0);
     reply.open();
     await Promise.all(requests.map((message) => exchange(post, message, false)));
     currentReply(post).end(null);
