@@ -159,6 +159,22 @@ describe('a sequence as text and as SVG', () => {
     );
   });
 
+  it('shows each label whole, within the drawing', async () => {
+    const diagram = drawSequence(authorization);
+    const svg = String(await sequenceSvg(diagram));
+    const labels = [
+      ...svg.matchAll(
+        /class="(?:term|source)" font-size="(\d+)" x="([\d.]+)".*?text-anchor="(\w+)".*?>([^<]*)</g,
+      ),
+    ];
+    expect(labels).toHaveLength(2 * diagram.messages.length);
+    for (const [, size, x, anchor, text = ''] of labels) {
+      const width = text.length * Number(size) * 0.5;
+      const start = Number(x) - (anchor === 'middle' ? width / 2 : anchor === 'end' ? width : 0);
+      expect([text, start >= 0, start + width <= 960, text.includes('…')]).toEqual([text, true, true, false]);
+    }
+  });
+
   it('escapes what others chose, and keeps it on its line', async () => {
     const evil = '<script>alert(1)</script>"\n\u202e';
     const diagram = drawSequence([

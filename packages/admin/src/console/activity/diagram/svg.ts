@@ -36,15 +36,42 @@ function arrow(
   const isRight = x2 >= x1;
   const end = isRight ? x2 - 1 : x2 + 1;
   const tip = isRight ? end - 7 : end + 7;
-  const middle = isOwn ? x1 + 14 : (x1 + x2) / 2;
-  const anchor = isOwn ? 'start' : 'middle';
+  const below = [because || source, duration !== null && formatDuration(duration)]
+    .filter(Boolean)
+    .join(' · ');
   const label = [isRefused ? '✗' : '', term, about].filter((word) => word !== '').join(' ');
   return html`<g class="message${isRefused && ' refused'}"><title>${[label, source, because].filter((word) => word !== '').join(' · ')}</title>
 <text class="time" font-size="11" x="${LEFT - 8}" y="${top + 4}" text-anchor="end">+${formatDuration(at - first)}</text>
 ${isOwn ? html`<circle cx="${x1}" cy="${top}" r="4" fill="${color}"/>` : html`<line x1="${x1}" y1="${top}" x2="${end}" y2="${top}" stroke="${color}" stroke-width="1.5"/><path d="M${tip} ${top - 4}L${end} ${top}L${tip} ${top + 4}z" fill="${color}"/>`}
 ${duration !== null && html`<rect x="${x2 - 3}" y="${top}" width="6" height="${height}" rx="1" fill="${color}" fill-opacity="0.35"/>`}
-<text class="term" x="${middle}" y="${top - 6}" text-anchor="${anchor}" fill="${color}">${shorten(label, isOwn ? 40 : Math.abs(x2 - x1) / 6.4)}</text>
-<text class="source" font-size="11" x="${middle}" y="${top + 14}" text-anchor="${anchor}" fill="${color}" fill-opacity="0.75">${shorten([because || source, duration !== null && formatDuration(duration)].filter(Boolean).join(' · '), isOwn ? 44 : Math.abs(x2 - x1) / 5.6)}</text></g>`;
+${labelOf({ class: 'term', size: 13, y: top - 6 }, label, [x1, x2], color)}
+${labelOf({ class: 'source', size: 11, y: top + 14 }, below, [x1, x2], color)}</g>`;
+}
+
+interface TextLine {
+  readonly class: 'term' | 'source';
+  /** Pixels. */
+  readonly size: number;
+  readonly y: number;
+}
+
+/** A text in the middle of an arrow if it fits there; else from the end of the arrow that has more space beside it. */
+function labelOf(
+  { class: name, size, y }: TextLine,
+  words: string,
+  ends: readonly number[],
+  color: string,
+): Markup {
+  const [left, right] = [Math.min(...ends), Math.max(...ends)];
+  const width = [...words].length * size * 0.5;
+  const isStart = left + right < WIDTH + LEFT;
+  const [x, anchor, space] =
+    width <= right - left
+      ? [(left + right) / 2, 'middle', width]
+      : isStart
+        ? [left + 14, 'start', WIDTH - left - 14]
+        : [right - 14, 'end', right - 14 - LEFT];
+  return html`<text class="${name}" font-size="${size}" x="${x}" y="${y}" text-anchor="${anchor}" fill="${color}" fill-opacity="${name === 'term' ? 1 : 0.75}">${shorten(words, space / (size * 0.5))}</text>`;
 }
 
 /** @param width characters */
