@@ -190,6 +190,20 @@ describe('a merged server', () => {
     );
   });
 
+  it('refuses a tool by the name that its client used, which has the prefix', async () => {
+    const { open, calls } = await setUp();
+    const { ask } = await open();
+    const refused = await ask('tools/call', { name: 'fs__delete_file', arguments: {} });
+    expect([refused.status, refused.error.message]).toEqual([
+      403,
+      'The tool "fs__delete_file" is not available to you here.',
+    ]);
+    const unknown = await ask('tools/call', { name: 'fs__nothing', arguments: {} });
+    expect(unknown.result).toMatchObject({ content: [{ text: 'Unknown tool: fs__nothing' }] });
+    expect(calls()).toBe(0);
+    expect((await ask('tools/call', { name: 'fs__read_file', arguments: {} })).status).toBe(200);
+  });
+
   it('refuses names of no part, and requests that no part can be found for', async () => {
     const { open, calls } = await setUp();
     const { ask } = await open();

@@ -136,7 +136,9 @@ function findPart(parts: MergedParts, message: ScannedMessage): PartMessages {
   const part = found && parts.get(found.prefix);
   if (found === null || part === null || part === undefined)
     throw message.tool === null ? unknownName(message) : unknownTool(message);
-  return [[part, withTarget(message, found.name)]];
+  const { tool, prompt, resource } = message;
+  const written = tool ?? prompt ?? resource ?? '';
+  return [[part, { ...withTarget(message, found.name), mergedName: written }]];
 }
 
 /** @see MCP 2025-11-25 and 2026-07-28, resources and prompts, error handling */

@@ -21,6 +21,8 @@ export interface ScannedMessage extends McpOperation {
   readonly id: string | null;
   /** Empty for a response. */
   readonly method: string;
+  /** The name that the client wrote, where it is that of a merged server. */
+  readonly mergedName?: string;
   /** Resources of a `subscriptions/listen`. */
   readonly subscriptions: readonly string[];
   /** `params.arguments`. */

@@ -261,7 +261,7 @@ function argumentsForbidden(message: ScannedMessage, because: Explanation): Mess
 }
 
 function refused(
-  { tool, prompt, resource, method, id }: ScannedMessage,
+  { mergedName, tool, prompt, resource, method, id }: ScannedMessage,
   predicate: string,
   decision: RefusalDecision,
   because: Explanation | null,
@@ -269,7 +269,7 @@ function refused(
   const what =
     [tool === null ? null : 'tool', prompt && 'prompt', resource && 'resource'].find((one) => one) ??
     'method';
-  const name = tool ?? prompt ?? resource ?? method;
+  const name = mergedName ?? tool ?? prompt ?? resource ?? method;
   const text = `The ${what} ${JSON.stringify(name)} ${predicate}.`;
   return new MessageError('forbidden', text, { status: 403, id, decision, because });
 }
@@ -290,8 +290,8 @@ function unknownMethod({ method, id, protocolVersion }: ScannedMessage, because:
  * JSON-RPC error. @see MCP 2026-07-28, server/tools, error handling
  */
 export function unknownTool(message: ScannedMessage): MessageError {
-  const { tool, id, protocolVersion } = message;
-  const text = `Unknown tool: ${tool}`;
+  const { mergedName, tool, id, protocolVersion } = message;
+  const text = `Unknown tool: ${mergedName ?? tool}`;
   const result = protocolVersion === null ? failedCall(message, text) : null;
   return new MessageError('invalidParams', text, { status: 200, id, result });
 }
