@@ -85,7 +85,7 @@ export const CATALOGUE_LIFETIME = 60_000;
 export const CATALOGUE_REFRESH_AT = 0.75;
 /** Lists of a backend that stay in the cache, one for each credential; at most twice as many do. */
 export const MAX_CATALOGUE_ENTRIES = 1000;
-/** Lists read concurrently, of all backends. */
+/** Lists of a backend that are read concurrently: one that does not answer delays no list of another. */
 export const CATALOGUE_READS_AT_ONCE = 8;
 /** Milliseconds until approvals by another process take effect. */
 export const PINS_LIFETIME = 2000;

@@ -6,7 +6,7 @@ import type { HealthListener } from './addresses/addresses.ts';
 import type { DecisionPoint } from './authzen/decision-point.ts';
 import { createExternalPolicy } from './authzen/external-policy.ts';
 import type { ProcessLog } from './backends/stdio/process.ts';
-import { createCatalogue, createSemaphore, type RunInTurn } from './catalogue/catalogue.ts';
+import { createCatalogue } from './catalogue/catalogue.ts';
 import { createListTools } from './catalogue/list-tools.ts';
 import { createPinBoard, type PinBoard } from './catalogue/pins.ts';
 import type { CredentialSource } from './credentials/credential-source.ts';
@@ -17,7 +17,7 @@ import {
   createOpenRequests,
   createServerSlots,
 } from './http/slots.ts';
-import { CATALOGUE_READS_AT_ONCE, PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
+import { PROBE_INTERVAL, PROBES_AT_ONCE } from './limits.ts';
 import { createMergedBackend, createMergedControl } from './merged/merged-server.ts';
 import { createMessagePath, type MessagePathOptions, type ServerPath } from './message-path.ts';
 import type { RunningBackend, ServedServer } from './served-server.ts';
@@ -73,8 +73,6 @@ type Services = Omit<ServerPathOptions, 'edit' | 'mayReport' | 'slots' | 'onTool
   readonly pins: PinBoard | null;
   readonly servers: readonly GatewayServer[];
   readonly control: ControlServices;
-  /** Lists of tools are read in turn. */
-  readonly turn: RunInTurn;
   readonly events: ServingOptions['events'];
 };
 
@@ -105,9 +103,8 @@ function createServices(options: ServingOptions): Services {
   const onHealth = createHealthEvents(events);
   const external = decisionPoint === null ? null : createExternalPolicy(decisionPoint);
   const control = { compile: conditions, external };
-  const turn = createSemaphore(CATALOGUE_READS_AT_ONCE);
   // Without the other options: a gateway must not retain the one before it.
-  return { servers, events, credentials, sealer, commonHeaders, control, turn, pins, probes, log, onHealth };
+  return { servers, events, credentials, sealer, commonHeaders, control, pins, probes, log, onHealth };
 }
 
 function serveOne(
@@ -127,7 +124,7 @@ function startBackend(
   definition: BackendDefinition,
   services: Services,
 ): RunningBackend {
-  const { credentials, pins, events, turn } = services;
+  const { credentials, pins, events } = services;
   const server = { ...written };
   const slots = createServerSlots(server);
   const path = createServerPath(server, definition, {
@@ -147,7 +144,6 @@ function startBackend(
           list: createListTools(path.listSessions),
           pins,
           now: () => performance.now(),
-          turn,
           onChange: (changes) => {
             for (const { tool, state } of changes)
               events({ type: 'tool.changed', server: server.path, tool, change: state });

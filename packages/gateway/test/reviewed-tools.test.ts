@@ -244,3 +244,39 @@ describe('while the backend cannot list its tools', () => {
     expect(await statusOf('alice_desktop_mcp.read', 'write_file')).toBe(503);
   });
 });
+
+it('a call is decided while eight other backends do not list their tools', async () => {
+  const start = (lists: boolean) =>
+    startBackend(({ body }, response) => {
+      const { id, method } = JSON.parse(body || '{}');
+      if (id === undefined) return void response.writeHead(202).end();
+      if (method === 'initialize') {
+        const serverInfo = { name: 'x', version: '1' };
+        const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo };
+        return json(response, { jsonrpc: '2.0', id, result });
+      }
+      if (method !== 'tools/list') return json(response, { jsonrpc: '2.0', id, result: { content: [] } });
+      if (lists) json(response, { jsonrpc: '2.0', id, result: { tools: [read] } });
+    });
+  const [silent, other, store] = await Promise.all([start(false), start(true), openEmptyStore()]);
+  const paths = Array.from({ length: 8 }, (_, index) => `/silent${index}`);
+  const servers = [
+    ...paths.map((path) => ({ path, name: path, backend: { url: silent.url } })),
+    { path: '/mcp', name: 'Files', backend: { url: other.url } },
+  ];
+  const gateway = await startGateway(servers, { pins: store });
+  closing.push(
+    () => store.close(),
+    () => other.close(),
+    () => silent.close(),
+    () => gateway.close(),
+  );
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file' } };
+  const clients = new AbortController();
+  const waiting = paths.map((path) => gateway.send('alice', { path, message, signal: clients.signal }));
+  const count = () => silent.received.filter(({ body }) => body.includes('tools/list')).length;
+  await expect.poll(count).toBe(8);
+  expect((await gateway.send('alice', { message })).status).toBe(200);
+  clients.abort();
+  for (const { status } of await Promise.allSettled(waiting)) expect(status).toBe('rejected');
+});

@@ -1,7 +1,12 @@
 /** The catalogue of a server: the tools that its backend offers to a credential, cached, and which of their definitions are approved by their pins. */
 import type { ToolAnnotations } from '@portcullis/policy';
 import { createLruCache, type ListedDefinition } from '@portcullis/protocol';
-import { CATALOGUE_LIFETIME, CATALOGUE_REFRESH_AT, MAX_CATALOGUE_ENTRIES } from '../limits.ts';
+import {
+  CATALOGUE_LIFETIME,
+  CATALOGUE_READS_AT_ONCE,
+  CATALOGUE_REFRESH_AT,
+  MAX_CATALOGUE_ENTRIES,
+} from '../limits.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { ListTools } from './list-tools.ts';
@@ -30,8 +35,6 @@ interface CatalogueOptions {
   readonly onChange: (changes: readonly ToolChange[]) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** Bounds the lists that are read at once. */
-  readonly turn: RunInTurn;
 }
 
 /** A definition in a list. */
@@ -96,7 +99,8 @@ export function createCatalogue(options: CatalogueOptions) {
 
 /** The gateway's own lists, by credential. */
 function createListCache(options: CatalogueOptions) {
-  const { now, turn } = options;
+  const { now } = options;
+  const turn = createSemaphore(CATALOGUE_READS_AT_ONCE);
   let current = createLists();
 
   /** Reads a list from the backend; one reading at a time for each credential. A list that changes meanwhile is not cached. */
@@ -218,11 +222,8 @@ function cataloguedTool(tools: readonly ListedTool[], pins: Pins): CataloguedToo
   return { state, hints: commonHints(tools.map(({ hints }) => hints)) };
 }
 
-/** Runs a job when a slot is free. */
-export type RunInTurn = <T>(job: () => Promise<T>) => Promise<T>;
-
 /** Runs a limited number of jobs concurrently; the others are queued. */
-export function createSemaphore(slots: number): RunInTurn {
+function createSemaphore(slots: number): <T>(job: () => Promise<T>) => Promise<T> {
   let free = slots;
   const waiting: (() => void)[] = [];
   return async (job) => {

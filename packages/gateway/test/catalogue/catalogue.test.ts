@@ -7,7 +7,7 @@ import type { DefinitionPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
-import { createCatalogue, createSemaphore } from '../../src/catalogue/catalogue.ts';
+import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import { createPinBoard, type ToolChange } from '../../src/catalogue/pins.ts';
 import { canonicalJson, type ToolDefinition } from '../../src/catalogue/tool-definition.ts';
 import { scanBody } from '../../src/messages/body-scanner.ts';
@@ -68,12 +68,10 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
       () => clock.ms,
       () => 1000,
     );
-  const turn = createSemaphore(4);
   const catalogueOf = (pinStore: DefinitionPinStore = store) =>
     createCatalogue({
       pins: pins(pinStore),
       now: () => clock.ms,
-      turn,
       onChange: (changed) => changes.push(...changed),
       async list(_request, revisions) {
         backend.lists += 1;
@@ -302,16 +300,12 @@ describe('the catalogue', () => {
     await expect(call('read')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   });
 
-  it('lists each backend once for many calls, and few backends at once', async () => {
-    const { catalogueOf, backend, requestOf } = setUp([tool('read')]);
-    const ofBackends = Array.from({ length: 60 }, (_, index) => ({
-      catalogue: catalogueOf(),
-      request: requestOf(`/files${index}`),
-    }));
+  it('lists a backend once for many calls of a credential, and for few credentials at once', async () => {
+    const { catalogue, backend, requestOf } = setUp([tool('read')]);
+    const keys = Array.from({ length: 60 }, (_, index) => `key${index}`);
     expect(backend.lists).toBe(0);
-    const calls = [...ofBackends, ...ofBackends, ...ofBackends];
-    await Promise.all(calls.map(({ catalogue, request }) => catalogue.tools(request, '')));
-    expect(backend).toMatchObject({ lists: 60, most: 4 });
+    await Promise.all([...keys, ...keys, ...keys].map((key) => catalogue.tools(requestOf(), key)));
+    expect(backend).toMatchObject({ lists: 60, most: 8 });
   });
 
   it('shares no list between credentials', async () => {
