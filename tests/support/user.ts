@@ -53,7 +53,10 @@ export function createUser(account: Account, send: Fetch = fetch, elsewhere?: Pr
         const response = await visit(request);
         const location = response.headers.get('location');
         if (location === null) {
-          request = answer(await response.text(), response.status, request.url, answers, elsewhere);
+          const page = await response.text();
+          const back = returnLink(page);
+          if (back !== null && !places.includes(back.origin)) return back;
+          request = answer(page, response.status, request.url, answers, elsewhere);
         } else {
           const next = new URL(location, request.url);
           if (!places.includes(next.origin)) return next;
@@ -133,6 +136,12 @@ function answer(
   );
   if (consent !== undefined) return submit(consent, url, { decision });
   throw new Error(`${status} without a question: ${textOf(page)}`);
+}
+
+/** The link by which a page about an error returns to an app that is not verified. */
+function returnLink(page: string): URL | null {
+  const [, href = ''] = /<a class="button" href="([^"]*)">/.exec(page) ?? [];
+  return URL.parse(href.replaceAll('&amp;', '&'));
 }
 
 function submit(form: Form, url: string, answers: Readonly<Record<string, string>>): Request {
