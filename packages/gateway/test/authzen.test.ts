@@ -456,6 +456,10 @@ describe('the options', () => {
       { url: 'https://a.example', credentials: { as: 'none', clientId: 'x' } },
       'policy.authzen.credentials.clientId: has no meaning with `as: none`',
     ],
+    [
+      { url: 'https://a.example', credentials: { as: 'token', value: 'x' } },
+      'policy.authzen.credentials.as: must be one of none, header, application',
+    ],
   ])('%j are refused', (authzen, issue) => {
     const report = createOptionReport();
     defineDecisionPoint(readOption(policySchema(), { authzen }, ['policy'], report), report);

@@ -114,6 +114,8 @@ const MEMBERS: MembersOf<PointCredentials['as'], Exclude<keyof CredentialOptions
 
 function defineCredentials(options: CredentialOptions, report: OptionReport): PointCredentials {
   const { as, ...given } = options;
+  // An unknown kind is reported where it is read.
+  if (MEMBERS[as] === undefined) return { as: 'none' };
   checkMembers(options, MEMBERS[as], ['policy', 'authzen', 'credentials'], report);
   const { name = 'authorization', value = '', scopes = [] } = given;
   const { tokenEndpoint = '', clientId = '', clientSecret = '' } = given;
