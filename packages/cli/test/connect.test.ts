@@ -106,7 +106,7 @@ describe('with a real server', () => {
       params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info },
     };
     const { code, output, errors } = await computer.runProcess(['connect', server.resource, '--no-browser'], {
-      input: `${JSON.stringify(initialize)}\nnonsense\n`,
+      input: `${JSON.stringify(initialize)}\n`,
     });
     const answers = output
       .trim()
@@ -119,7 +119,7 @@ describe('with a real server', () => {
         error: { code: -32000, message: expect.stringContaining('npm run -s portcullis -- login') },
       },
     ]);
-    expect(errors).toContain('is not an MCP message');
+    expect(errors).toContain('no browser is opened here');
     expect([code, computer.opened().length]).toEqual([0, 0]);
   });
 });
@@ -441,6 +441,47 @@ describe('with a scripted server', () => {
     );
     await bridge.ended;
     expect(all[0]?.body).toContain(`"arguments":${given}`);
+  });
+
+  it('passes messages that contain line separators of Unicode on as they are', async () => {
+    const { url, all } = await script(({ message }, response) =>
+      response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id: message['id'], result: {} })),
+    );
+    const bridge = startBridge(url);
+    const call = (id: number, text: string) =>
+      JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'save', text } });
+    // Without a line break at the end, and with one of Windows.
+    bridge.input.end(`${call(1, 'one\u2028two')}\r\n${call(2, 'one\u2029two\u0085three')}`);
+    await bridge.ended;
+    expect(
+      all
+        .map(({ message }) => message['params'])
+        .toSorted((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other))),
+    ).toEqual([
+      { name: 'save', text: 'one\u2028two' },
+      { name: 'save', text: 'one\u2029two\u0085three' },
+    ]);
+    expect(bridge.errors).toEqual([]);
+  });
+
+  it('responds with a JSON-RPC error to a line that is not a message, and goes on', async () => {
+    const { url, all } = await script(({ message }, response) =>
+      response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id: message['id'], result: {} })),
+    );
+    const bridge = startBridge(url);
+    bridge.input.end('{"jsonrpc":\n\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n[]\n[1]\n');
+    await bridge.ended;
+    const output = String(bridge.output.read()).trim().split('\n');
+    const reason = 'A line on standard input is not an MCP message.';
+    const refusal = { jsonrpc: '2.0', id: null, error: { code: -32_700, message: reason } };
+    expect(output.map((line) => JSON.parse(line))).toEqual([
+      refusal,
+      refusal,
+      refusal,
+      { jsonrpc: '2.0', id: 2, result: {} },
+    ]);
+    expect(bridge.errors).toEqual([reason, reason, reason]);
+    expect(all.map(({ message }) => message['method'])).toEqual(['ping']);
   });
 
   it('responds with a JSON-RPC error naming the status when the server fails', async () => {

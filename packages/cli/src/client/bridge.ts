@@ -1,8 +1,14 @@
 /** Bridges stdio to Streamable HTTP: passes MCP messages unchanged between a stdio-only host and a remote server. */
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import type { Fetch } from '@portcullis/client';
-import { isRequest, type Message, parseExactly, readMessage } from '@portcullis/http';
+import {
+  errorCodes,
+  errorResponse,
+  isRequest,
+  type Message,
+  parseExactly,
+  readMessage,
+} from '@portcullis/http';
 import { createReconnectingTransport } from './transport/reconnecting-transport.ts';
 
 export interface BridgeOptions {
@@ -23,26 +29,27 @@ export interface BridgeOptions {
 /** Runs until the input ends, the output fails, or the signal aborts. */
 export async function bridge(options: BridgeOptions): Promise<void> {
   const { input, output, tell, signal, observe = () => undefined } = options;
+  const receive = (message: Message): void => void output.write(`${JSON.stringify(message)}\n`);
   const transport = createReconnectingTransport({
     ...options,
-    receive: (message) => void output.write(`${JSON.stringify(message)}\n`),
+    receive,
     complain: (error) => tell(error instanceof Error ? error.message : 'The request to the server failed.'),
   });
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
-  const stop = (): void => lines.close();
+  const ended = new AbortController();
+  const stop = (): void => ended.abort();
   signal.addEventListener('abort', stop);
   output.on('error', stop);
   /** Preserves message order without waiting for responses. */
   let before: Promise<unknown> = Promise.resolve();
   const pending = new Set<Promise<void>>();
 
-  lines.on('line', (line) => {
+  await readLines(input, ended.signal, (line) => {
     if (line.trim() === '') return;
-    const messages = readMessages(line);
-    if (messages.length === 0) return tell('Ignored a line on standard input that is not an MCP message.');
-    for (const message of messages) before = before.then(() => pass(message));
+    for (const message of readMessages(line)) {
+      if (message !== null) before = before.then(() => pass(message));
+      else refuse();
+    }
   });
-  await once(lines, 'close');
   // A host that closes the input still receives responses to its requests, for a limited time.
   if (!signal.aborted && output.writable) await Promise.race([finish(), timeUp(), once(signal, 'abort')]);
   await transport.close();
@@ -59,6 +66,13 @@ export async function bridge(options: BridgeOptions): Promise<void> {
     return undefined;
   }
 
+  /** The request that the line may have been gets no other response. */
+  function refuse(): void {
+    const reason = 'A line on standard input is not an MCP message.';
+    receive(errorResponse(null, errorCodes.parseError, reason));
+    tell(reason);
+  }
+
   async function finish(): Promise<void> {
     await before;
     await Promise.all(pending);
@@ -72,11 +86,33 @@ function timeUp(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, RESPONSE_GRACE).unref());
 }
 
-function readMessages(line: string): readonly Message[] {
+/** Lines end at `\n` alone: JSON may contain U+2028 and U+2029, where `readline` would split. Resolves at the end of the input. */
+async function readLines(
+  input: NodeJS.ReadableStream,
+  signal: AbortSignal,
+  receive: (line: string) => void,
+): Promise<void> {
+  let line = '';
+  const add = (text: string): void => {
+    const [first = '', ...others] = text.split('\n');
+    line += first;
+    for (const next of others) {
+      receive(line);
+      line = next;
+    }
+  };
+  input.setEncoding('utf8').on('data', add);
+  await once(input, 'end', { signal }).catch(() => undefined);
+  input.off('data', add).pause();
+  receive(line);
+}
+
+/** `null` for what is no message. */
+function readMessages(line: string): readonly (Message | null)[] {
   try {
     const json = parseExactly(line);
-    return (Array.isArray(json) ? json : [json]).map(readMessage).filter((message) => message !== null);
+    return Array.isArray(json) && json.length > 0 ? json.map(readMessage) : [readMessage(json)];
   } catch {
-    return [];
+    return [null];
   }
 }
