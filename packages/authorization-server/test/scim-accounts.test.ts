@@ -1,6 +1,6 @@
 /** What provisioning by SCIM does to accounts: sign-in, deactivation, removal, and what it must not touch. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createAccountAdministration, type IdentityProviderOptions } from '../src/index.ts';
 import { startAssertionIssuer } from './assertion-issuer.ts';
 import {
@@ -162,6 +162,30 @@ describe('deactivation by SCIM', () => {
     expect(await errorOf()).toBe('access_denied');
     expect((await service.send('DELETE', `/Users/${id}`)).status).toBe(204);
     expect(await accounts.find('ada@third.example')).toEqual(disabled);
+    expect(await errorOf()).toBe('access_denied');
+  });
+
+  it.each([
+    ['deactivation', 'changeProvisioned'],
+    ['removal', 'removeProvisioned'],
+  ] as const)('or removal does not undo what an operator decides during it: %s', async (what, method) => {
+    const { t, service, logIn, errorOf } = await setScene();
+    const id = await service.addUser('ada@third.example', { externalId: 'ada' });
+    await logIn();
+    const accounts = accountsOf(t);
+    const accountId = (await accounts.find('ada@third.example'))?.id ?? '';
+    const disable = vi.fn(() => accounts.disable(accountId));
+    const original: (...given: never[]) => Promise<unknown> = t.store[method];
+    vi.spyOn(t.store, method).mockImplementationOnce(async (...given: unknown[]) => {
+      await disable();
+      return (await original(...(given as never[]))) as never;
+    });
+    if (what === 'removal') expect((await service.send('DELETE', `/Users/${id}`)).status).toBe(204);
+    else
+      for (const operation of [deactivate, activate])
+        expect((await service.patch(`/Users/${id}`, operation)).status).toBe(200);
+    expect(disable).toHaveResolvedWith(true);
+    expect((await accounts.find(accountId))?.disabledAt).toEqual(expect.any(Number));
     expect(await errorOf()).toBe('access_denied');
   });
 

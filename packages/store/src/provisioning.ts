@@ -107,7 +107,9 @@ type Outcome = ProvisionedResource | ProvisioningConflict;
 
 function* create(change: ProvisioningChange): Steps<Outcome> {
   const accountId = yield* availableAccount(change.resource);
-  const disablesAccount = accountId !== null && change.account === 'disable';
+  // An operator may have disabled it since the change was planned.
+  const enabled = yield sql`SELECT 1 AS one FROM accounts WHERE id = ${accountId} AND disabled_at IS NULL`;
+  const disablesAccount = change.account === 'disable' && enabled.length > 0;
   const resource = { ...change.resource, accountId, disabledAccount: disablesAccount };
   const conflict = yield* findConflict(change);
   if (conflict !== null) return conflict;

@@ -175,9 +175,41 @@ export function describeProvisioning(store: StoreOfTest): void {
           await change({ ...ada, version: version + 1 }, { isActive: true }, { account: 'enable' }),
         ).toEqual({ conflict: 'version' });
       }
-      expect(await store().disableAccount(accountId, NOW)).toBe(true);
-      expect(await read()).toMatchObject({ version: 5 });
       expect(await store().findProvisioned('acme', 'User', other.id)).toEqual(other);
+    });
+
+    it('refuses a deactivation or removal that was planned before an operator disabled or enabled the account', async () => {
+      const { accountId } = (await createGrant(store())).grant;
+      const ada = await create('ada', { accountId });
+      for (const [version, decide] of [
+        [1, () => store().disableAccount(accountId, NOW)],
+        [2, () => store().enableAccount(accountId)],
+      ] as const) {
+        expect(await decide()).toBe(true);
+        const planned = { ...ada, version };
+        const before = [await store().findAccount(accountId), { ...ada, version: version + 1 }];
+        expect(
+          await change(planned, { isActive: false, disabledAccount: true }, { account: 'disable' }),
+        ).toEqual({ conflict: 'version' });
+        expect(await store().removeProvisioned(planned, true, NOW)).toBe(false);
+        const after = await store().findProvisioned('acme', 'User', ada.id);
+        expect([await store().findAccount(accountId), after]).toEqual(before);
+      }
+      expect(await store().removeProvisioned({ ...ada, version: 3 }, true, NOW)).toBe(true);
+    });
+
+    it('creates an inactive user that disabled its account only if that was enabled until then', async () => {
+      const [{ grant }, { grant: another }] = [await createGrant(store()), await createGrant(store())];
+      await store().disableAccount(another.accountId, NOW);
+      for (const [accountId, disabledAccount] of [
+        [grant.accountId, true],
+        [another.accountId, false],
+      ] as const) {
+        const user = await create(accountId, { accountId, isActive: false }, { account: 'disable' });
+        expect(user).toMatchObject({ accountId, disabledAccount });
+        expect(await store().findProvisioned('acme', 'User', user.id)).toEqual(user);
+        expect((await store().findAccount(accountId))?.disabledAt).toBe(NOW);
+      }
     });
 
     it('gives one active user the account that signs in', async () => {

@@ -117,7 +117,8 @@ export interface UserStore {
   listAccounts(after: string, limit: number): Promise<readonly AccountRecord[]>;
   /**
    * Disables an account. Atomic: also deletes its sessions and links, revokes its grants and invalidates its codes. Idempotent.
-   * Sets `disabledAccount` of its provisioned users to `false`, as a new version: reactivation must not undo it.
+   * Sets `disabledAccount` of its provisioned users to `false`, always as a new version: what a provisioning service does at the same
+   * time must not undo it.
    * @returns `false` when there is no such account
    */
   disableAccount(id: string, at: number): Promise<boolean>;

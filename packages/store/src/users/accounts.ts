@@ -84,9 +84,9 @@ function* add(account: AccountRecord, invitation: AccountLinkRecord): Steps<bool
   return true;
 }
 
-/** An operator's decision: a reactivation or removal by a provisioning service that read the user before it conflicts with the version. */
+/** An operator's decision: a deactivation, reactivation or removal by a provisioning service that read the user before it conflicts with the version. */
 function* decide(id: string, steps: Steps<boolean>): Steps<boolean> {
-  yield sql`UPDATE scim_resources SET disabled_account = 0, version = version + 1 WHERE account_id = ${id} AND disabled_account = 1`;
+  yield sql`UPDATE scim_resources SET disabled_account = 0, version = version + 1 WHERE account_id = ${id}`;
   return yield* steps;
 }
 
