@@ -244,6 +244,8 @@ it('names the origin of the authorization endpoint where a server without resour
   const { errors } = await computer.run(['tools', world.serverUrl]);
   expect(errors).toContain(`Signing in at ${world.as.origin}, because there is no session yet.`);
   expect(errors).not.toContain(`Signing in at ${world.server.origin}`);
+  const requested = await computer.run(['login', world.serverUrl]);
+  expect(requested.errors).toContain(`Signing in at ${world.as.origin}.\n`);
 });
 
 it('[X-NEG-1] call --application declares its extension in the capabilities of every request, and other commands do not', async () => {

@@ -3,7 +3,7 @@ import type { ClientEvent, SignInReason } from '@portcullis/client';
 import { cleanLine } from '../terminal/clean.ts';
 import type { Activity } from '../terminal/terminal.ts';
 
-/** Why a sign-in starts that the user did not request. */
+/** Why a sign-in starts; `null`: the user requested it. */
 const SIGN_IN_REASONS: Readonly<Record<SignInReason, string | null>> = {
   no_tokens: 'there is no session yet',
   tokens_rejected: 'the server no longer accepts the token',
@@ -18,7 +18,8 @@ export function noticeFor(event: ClientEvent): string | null {
   switch (event.type) {
     case 'sign_in.started': {
       const reason = SIGN_IN_REASONS[event.reason];
-      return reason === null ? null : `Signing in at ${cleanLine(event.location)}, because ${reason}.`;
+      // The URL to open can be a short one on this computer, which does not show where it leads.
+      return `Signing in at ${cleanLine(event.location)}${reason === null ? '' : `, because ${reason}`}.`;
     }
     case 'client.registration_discarded':
       return `Registering the client again at ${cleanLine(event.issuer)}: ${cleanLine(event.reason)}`;
