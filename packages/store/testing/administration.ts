@@ -75,8 +75,15 @@ export function describeAdministration(store: StoreOfTest): void {
       const code = await issueSampleCode(store(), newCode({ accountId: account.id }));
 
       expect(await store().disableAccount(account.id, NOW + 1)).toBe(true);
-      expect(await store().disableAccount(account.id, NOW + 2)).toBe(true);
-      expect(await store().findAccount(account.id)).toEqual({ ...account, disabledAt: NOW + 1 });
+      // A later time each time: an operator who takes one back finds the other.
+      for (const [at, disabledAt] of [
+        [NOW + 1, NOW + 2],
+        [NOW, NOW + 3],
+        [NOW + 9, NOW + 9],
+      ] as const) {
+        expect(await store().disableAccount(account.id, at)).toBe(true);
+        expect(await store().findAccount(account.id)).toEqual({ ...account, disabledAt });
+      }
       const nothingLeft = async () => {
         expect(await store().findSession(session.hash, NOW + 2)).toBeNull();
         expect(await store().findAccountLink(link.hash, NOW + 2)).toBeNull();

@@ -102,13 +102,26 @@ describe('a change that can be taken back', () => {
       const before = await consoleState(t);
       const refused = await visitor.post(undo?.path ?? '', undo?.fields ?? {});
       expect([refused.status, refused.html]).toEqual([409, expect.stringContaining('nothing was undone')]);
-      expect(undoIn((await visitor.open(await change(disable()))).html)).toBeNull();
       expect(await consoleState(t)).toEqual(before);
+      expect(undoIn((await visitor.open(await change(disable()))).html)).toBeNull();
       await change(enable());
       const next = undoIn((await visitor.open(await change(disable()))).html);
       expect((await visitor.post(next?.path ?? '', next?.fields ?? {})).status).toBe(303);
     },
   );
+
+  it.each([
+    ['user', () => `/admin/users/${thing.userId}/disable`],
+    ['app', () => `/admin/app/disable?id=${thing.clientId}`],
+  ])('enables no %s that another operator has disabled as well', async (_what, disable) => {
+    const undo = undoIn((await visitor.open(await change(disable()))).html);
+    const other = await visitConsole(t);
+    expect((await other.post(disable(), { reason: 'incident' })).status).toBe(303);
+    const before = await consoleState(t);
+    const refused = await visitor.post(undo?.path ?? '', undo?.fields ?? {});
+    expect([refused.status, refused.html]).toEqual([409, expect.stringContaining('nothing was undone')]);
+    expect(await consoleState(t)).toEqual(before);
+  });
 
   it('is offered neither to a viewer, nor in another session, nor with another address, nor later', async () => {
     const address = await change(`/admin/users/${thing.userId}/role`, { role: 'operator' });

@@ -67,7 +67,8 @@ export interface ClientStore {
   /** Records that a client was issued a token, and its new expiry. Does nothing when it is gone. */
   recordClientUse(id: string, at: number, expiresAt: number | null): Promise<void>;
   /**
-   * Disables a client. Atomic: its grants are revoked, its codes, open transactions and device authorizations deleted. Idempotent.
+   * Disables a client. Atomic: its grants are revoked, its codes, open transactions and device authorizations deleted.
+   * A disabled one is disabled as of later, at least by a second, so that no two disablings share a time.
    * @returns `false` when there is no such client
    */
   disableClient(id: string, at: number): Promise<boolean>;

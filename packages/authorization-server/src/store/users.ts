@@ -116,7 +116,8 @@ export interface UserStore {
   /** A page of accounts, ordered by e-mail key, after the key `after`. */
   listAccounts(after: string, limit: number): Promise<readonly AccountRecord[]>;
   /**
-   * Disables an account. Atomic: also deletes its sessions and links, revokes its grants and invalidates its codes. Idempotent.
+   * Disables an account. Atomic: also deletes its sessions and links, revokes its grants and invalidates its codes.
+   * A disabled one is disabled as of later, at least by a second, so that no two disablings share a time.
    * Sets `disabledAccount` of its provisioned users to `false`, always as a new version: what a provisioning service does at the same
    * time must not undo it.
    * @returns `false` when there is no such account

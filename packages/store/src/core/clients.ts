@@ -93,7 +93,8 @@ function* remove(id: string, at: number): Steps<boolean> {
 
 function* disable(id: string, at: number): Steps<boolean> {
   const disabled =
-    yield sql`UPDATE clients SET disabled_at = COALESCE(disabled_at, ${at}) WHERE id = ${id} RETURNING 1 AS one`;
+    yield sql`UPDATE clients SET disabled_at = CASE WHEN disabled_at >= ${at} THEN disabled_at + 1 ELSE ${at} END
+      WHERE id = ${id} RETURNING 1 AS one`;
   if (disabled.length === 0) return false;
   yield* revokeAll(id, at);
   return true;

@@ -93,7 +93,7 @@ function* decide(id: string, steps: Steps<boolean>): Steps<boolean> {
 /** Waits for a concurrent code redemption, or makes it find its code used: see `revokeAllOfAccount`. */
 export function* disableSteps(id: string, at: number): Steps<boolean> {
   const found = yield sql`SELECT 1 AS one FROM accounts WHERE id = ${id}`;
-  yield sql`UPDATE accounts SET disabled_at = ${at} WHERE id = ${id} AND disabled_at IS NULL`;
+  yield sql`UPDATE accounts SET disabled_at = CASE WHEN disabled_at >= ${at} THEN disabled_at + 1 ELSE ${at} END WHERE id = ${id}`;
   yield sql`DELETE FROM sessions WHERE account_id = ${id}`;
   yield sql`DELETE FROM account_links WHERE account_id = ${id}`;
   yield* revokeAllOfAccount(id, at);
