@@ -1,6 +1,8 @@
 /** A server without resource metadata whose authorization server is at another origin: which server is the token for? */
 import { describe, expect, it } from 'vitest';
-import { codeOf, createWorld, type World, type WorldSettings } from './support/world.ts';
+import { type ClientOptions, createMemoryStore } from '../src/index.ts';
+import type { Party } from './support/stub-server.ts';
+import { codeOf, createWorld, openParty, refusal, type World, type WorldSettings } from './support/world.ts';
 
 const ASM = 'GET /.well-known/oauth-authorization-server';
 
@@ -84,7 +86,7 @@ describe('endpoints of a server without resource metadata on another origin', ()
   it('T106 get another resource, or none, where resourceIndicators says so', async () => {
     for (const wanted of ['https://resource.example', null]) {
       const world = await worldElsewhere();
-      const resourceIndicators = { [world.server.origin]: wanted };
+      const resourceIndicators = { [world.as.origin]: wanted };
       await world.client({ resourceIndicators }).fetch(world.serverUrl);
       expect(world.user.opened[0]?.searchParams.get('resource')).toBe(wanted);
     }
@@ -123,10 +125,119 @@ describe('endpoints of a server without resource metadata on another origin', ()
         : await worldElsewhere();
       await world.client().fetch(world.serverUrl);
       expect(world.events.find(({ type }) => type === 'sign_in.started')).toMatchObject({
-        issuer: world.server.origin,
+        issuer: world.as.origin,
         location: world.as.origin,
       });
       expect(world.user.opened[0]?.searchParams.has('resource')).toBe(!oneOrigin);
     },
   );
+});
+
+/** The user has signed in; then the server names the endpoints of another origin. */
+async function movedWorld(options: Partial<ClientOptions> = {}) {
+  const world = await createWorld({ resourceMetadata: false });
+  nameEndpoints(world, world.as);
+  world.as.on('POST /revoke', { body: {} });
+  const store = createMemoryStore();
+  const limits = { retryDelays: [], cooldown: 0 };
+  const client = world.client({ store, limits, ...options });
+  await client.signIn();
+  const next = await createWorld({ resourceMetadata: false });
+  return { world, store, client, next: next.as, move: () => nameEndpoints(world, next.as) };
+}
+
+function nameEndpoints({ server }: World, { origin }: Party): void {
+  server.on(ASM, {
+    body: {
+      issuer: origin,
+      authorization_endpoint: `${origin}/authorize`,
+      token_endpoint: `${origin}/token`,
+      registration_endpoint: `${origin}/register`,
+      revocation_endpoint: `${origin}/revoke`,
+      token_endpoint_auth_methods_supported: ['client_secret_post'],
+    },
+  });
+}
+
+describe('a server without resource metadata that names the endpoints of another origin later', () => {
+  it('[C-BIND-33] T107 gets neither tokens nor the registration revoked there on sign-out', async () => {
+    const { client, next, move } = await movedWorld();
+    move();
+    expect(await client.signOut()).toBe('forgotten');
+    expect(next.log).toEqual([]);
+  });
+
+  it('has the tokens revoked on sign-out while it names the same origin', async () => {
+    const { world, client } = await movedWorld();
+    expect(await client.signOut()).toBe('revoked');
+    expect(world.as.asked('/revoke')).toHaveLength(2);
+  });
+
+  it('[C-BIND-33] T107 gets no sign-in there that the user did not start', async () => {
+    const { world, store, client, next, move } = await movedWorld();
+    const before = await store.list(client.server);
+    move();
+    world.tokens.clear();
+    world.as.on('POST /token', refusal('invalid_request'));
+    await expect(client.fetch(world.serverUrl)).rejects.toThrow(
+      `publishes no protected resource metadata, but its authorization server was ${world.as.origin}`,
+    );
+    expect(next.log).toEqual([]);
+    expect(await store.list(client.server)).toEqual(before);
+    expect(world.user.opened).toHaveLength(1);
+  });
+
+  it('[C-BIND-33] T107 has a sign-in of the user there register a client of its own', async () => {
+    const { world, client, next, move } = await movedWorld();
+    const [first] = world.as.asked('/token');
+    move();
+    expect((await client.signIn()).issuer).toBe(next.origin);
+    expect(next.asked('/register')).toHaveLength(1);
+    const [second] = next.asked('/token');
+    for (const name of ['client_id', 'client_secret'])
+      expect(second?.form.get(name)).not.toBe(first?.form.get(name));
+  });
+
+  it.each(['user', 'application'] as const)(
+    '[C-BIND-33] T107 gets the secret of a configured client in no sign-in there: %s',
+    async (kind) => {
+      const preregistered = [{ clientId: 'ci', clientSecret: 'configured' }];
+      const options = { grant: { kind }, registration: { preregistered } };
+      const { world, store, client, next, move } = await movedWorld(options);
+      const before = await store.list(client.server);
+      move();
+      expect(await codeOf(client.signIn())).toBe('registration_issuer_mismatch');
+      world.advance(590_000);
+      world.as.on('POST /token', refusal('invalid_request'));
+      if (kind === 'application')
+        expect(await codeOf(client.fetch(world.serverUrl))).toBe('metadata_missing');
+      expect(next.log).toEqual([]);
+      expect(await store.list(client.server)).toEqual(before);
+    },
+  );
+
+  it('[C-BIND-33] T107 gets the secret of a client configured for the origin of its endpoints there only', async () => {
+    const world = await createWorld({ resourceMetadata: false });
+    nameEndpoints(world, world.as);
+    const preregistered = [{ issuer: world.as.origin, clientId: 'ci', clientSecret: 'configured' }];
+    const client = world.client({ grant: { kind: 'application' }, registration: { preregistered } });
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    const next = await openParty();
+    nameEndpoints(world, next);
+    expect(await codeOf(client.signIn())).toBe('registration_issuer_mismatch');
+    expect(next.log).toEqual([]);
+  });
+
+  it('may move from its own origin in an automatic sign-in, which registers a client there', async () => {
+    const world = await createWorld({ resourceMetadata: false, oneOrigin: true });
+    const client = world.client();
+    await client.fetch(world.serverUrl);
+    const next = await createWorld();
+    nameEndpoints(world, next.as);
+    world.tokens.clear();
+    world.refreshTokens.clear();
+    expect((await client.fetch(world.serverUrl)).status).toBe(401);
+    expect(next.as.asked('/register')).toHaveLength(1);
+    expect((await client.session())?.issuer).toBe(next.as.origin);
+  });
 });

@@ -5,7 +5,7 @@ import type { Decision } from './report.ts';
 
 /** @param refusals origin → statuses of its metadata locations without a document */
 export function explainDiscovery(
-  { profile, issuer, resource, resourceMetadata, endpoints }: DiscoveryResult,
+  { profile, server, issuer, resource, resourceMetadata, endpoints }: DiscoveryResult,
   isPinned: boolean,
   refusals: ReadonlyMap<string, readonly string[]>,
 ): readonly Decision[] {
@@ -14,7 +14,11 @@ export function explainDiscovery(
   const revision = isOld
     ? 'there is no protected resource metadata, so the oldest revision applies, at the server’s own origin'
     : 'the server publishes protected resource metadata, so the newest revision applies';
-  const ownIssuer = `the server is its own authorization server; ${endpoints === 'metadata' ? 'its metadata names the endpoints' : 'it has no metadata, so the default paths apply'}`;
+  const atOwnOrigin = `the server is its own authorization server; ${endpoints === 'metadata' ? 'its metadata names the endpoints' : 'it has no metadata, so the default paths apply'}`;
+  const isElsewhere = issuer !== new URL(server).origin;
+  const ownIssuer = isElsewhere
+    ? 'the origin of the endpoints that the server’s own metadata names'
+    : atOwnOrigin;
   const namedIssuer =
     listed.length === 1
       ? 'the only one in the metadata'

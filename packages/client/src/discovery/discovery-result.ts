@@ -10,7 +10,7 @@ import {
 } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ServerChallenge } from './challenge.ts';
-import { hasForeignEndpoint, validateEndpointOrigins } from './endpoints.ts';
+import { endpointIssuer, hasForeignEndpoint, validateEndpointOrigins } from './endpoints.ts';
 import { requireNotAnnounced } from './resource-metadata.ts';
 
 /** Everything known about how a server is authorized. */
@@ -24,7 +24,10 @@ export interface DiscoveryResult {
    * none.
    */
   readonly resource: string | null;
-  /** The identifier by which the authorization server was found: credentials are stored under it. */
+  /**
+   * The identifier of the authorization server: credentials are stored under it. Where the revision does not check the
+   * metadata's issuer, it is the origin of the endpoints.
+   */
   readonly issuer: string;
   /** The authorization server metadata, or default endpoints. @see RFC 8414 §2 */
   readonly metadata: AuthorizationServerMetadata;
@@ -85,24 +88,26 @@ export function selectProfile(
 
 /**
  * Combines what is known about one authorization server.
+ * @param discovered the identifier by which it was found
  * @param metadata its metadata; `null`: there is none at any location. Only the oldest revision falls back to default paths.
  * @throws ClientError `metadata_missing` or `endpoint_refused`
  * @see RFC 8414 §2, RFC 8707 §2
  */
 export function buildDiscoveryResult(
   { profile: selected, server, challenge, resourceMetadata }: ProfileSelection,
-  issuer: string,
+  discovered: string,
   metadata: AuthorizationServerMetadata | null,
   { trustedOrigins = [], resourceIndicators = {} }: DiscoveryExceptions = {},
 ): DiscoveryResult {
-  const profile = profileForEndpoints(selected, issuer, metadata);
+  const profile = profileForEndpoints(selected, discovered, metadata);
+  const issuer = metadata === null ? discovered : endpointIssuer(metadata, discovered, profile);
   const published = profile.resourceIndicator === 'send' ? (resourceMetadata?.resource ?? server) : null;
   const resource = Object.hasOwn(resourceIndicators, issuer)
     ? (resourceIndicators[issuer] ?? null)
     : published;
   const known = { profile, server, resource, issuer, resourceMetadata, challenge };
   if (metadata !== null) {
-    validateEndpointOrigins(metadata, issuer, profile, trustedOrigins);
+    validateEndpointOrigins(metadata, discovered, profile, trustedOrigins);
     return { ...known, metadata, endpoints: 'metadata' };
   }
   if (resourceMetadata !== null || profile.endpointFallback === 'none') {

@@ -49,8 +49,20 @@ export function validateEndpointOrigins(
 }
 
 function expectedOrigin(metadata: AuthorizationServerMetadata, issuer: string, profile: Profile): string {
-  if (profile.metadataIssuer === 'exact') return new URL(issuer).origin;
-  return new URL(metadata.token_endpoint ?? metadata.authorization_endpoint ?? issuer).origin;
+  return new URL(endpointIssuer(metadata, issuer, profile)).origin;
+}
+
+/**
+ * The issuer that registrations, secrets and tokens belong to: the discovered one, or the origin of the endpoints where the
+ * revision does not check that the metadata is the issuer's. So metadata that names other endpoints names another issuer.
+ */
+export function endpointIssuer(
+  metadata: AuthorizationServerMetadata,
+  discovered: string,
+  profile: Profile,
+): string {
+  if (profile.metadataIssuer === 'exact') return discovered;
+  return new URL(metadata.token_endpoint ?? metadata.authorization_endpoint ?? discovered).origin;
 }
 
 /** Whether an endpoint is at another origin than the issuer. */

@@ -1,5 +1,5 @@
 /** Discovery for the server of a client: provokes its challenge, discovers from it, and prefers issuers it already knows. */
-import { beforeAbort } from '@portcullis/protocol';
+import { authorizationBaseUrl, beforeAbort } from '@portcullis/protocol';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { ClientEvent } from '../events.ts';
 import type { CredentialStore } from '../storage/credential-store.ts';
@@ -87,12 +87,15 @@ async function checkFallback(
   if (resourceMetadata !== null || profile !== null) return;
   const records = await store.list(server, account);
   if (records.some(({ key, tokens }) => key.issuer === issuer && tokens !== null)) return;
-  const other = records.find(({ key }) => key.issuer !== issuer);
+  // Credentials of the server's own origin are its own already.
+  const other = records.find(
+    ({ key }) => key.issuer !== issuer && key.issuer !== authorizationBaseUrl(server),
+  );
   if (other === undefined) return;
   throw new ClientError(
     'metadata_missing',
-    `${server} no longer publishes protected resource metadata, but its authorization server was ` +
-      `${sanitizeText(other.key.issuer)}. Nothing was sent to ${issuer} instead, and stored credentials are kept. ` +
+    `${server} publishes no protected resource metadata, but its authorization server was ` +
+      `${sanitizeText(other.key.issuer)}. Nothing was sent to ${sanitizeText(issuer)} instead, and stored credentials are kept. ` +
       'If this change is intended, sign in again.',
   );
 }
