@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
 import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createUser } from '../../../tests/support/user.ts';
-import { createWorld } from '../../client/test/support/world.ts';
+import { createWorld, type World } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main, withoutProgress } from './support/command.ts';
 import { mcpResult } from './support/mcp-results.ts';
 
@@ -258,34 +258,50 @@ it('login --no-browser exits with 3 when its input ends', async () => {
   expect(errors).toContain('portcullis: There was no input.');
 });
 
+/** A world that offers device authorization. */
+async function deviceWorld(page: (world: World) => string): Promise<World> {
+  const world = await createWorld();
+  const { as } = world;
+  as.on('GET /.well-known/oauth-authorization-server', {
+    body: {
+      issuer: as.origin,
+      token_endpoint: `${as.origin}/token`,
+      registration_endpoint: `${as.origin}/register`,
+      device_authorization_endpoint: `${as.origin}/device`,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+    },
+  });
+  as.on('POST /device', {
+    body: {
+      device_code: 'kept-secret',
+      user_code: 'WDJB-MJHT\x1b[2J',
+      verification_uri: page(world),
+      expires_in: 600,
+      interval: 0,
+    },
+  });
+  return world;
+}
+
 describe('with a scripted server', () => {
   it('login --device shows a code and waits for the sign-in on the other device', async () => {
-    const world = await createWorld();
+    const world = await deviceWorld(({ as }) => `${as.origin}/activate`);
     const { as } = world;
-    as.on('GET /.well-known/oauth-authorization-server', {
-      body: {
-        issuer: as.origin,
-        token_endpoint: `${as.origin}/token`,
-        registration_endpoint: `${as.origin}/register`,
-        device_authorization_endpoint: `${as.origin}/device`,
-        response_types_supported: ['code'],
-        code_challenge_methods_supported: ['S256'],
-      },
-    });
-    as.on('POST /device', {
-      body: {
-        device_code: 'kept-secret',
-        user_code: 'WDJB-MJHT\x1b[2J',
-        verification_uri: `${as.origin}/activate`,
-        expires_in: 600,
-        interval: 0,
-      },
-    });
     const { code, output, errors } = await run(['login', world.serverUrl, '--device', '--json']);
     expect(code).toBe(0);
     expect(errors).toContain(`Open ${as.origin}/activate on any device and enter WDJB-MJHT`);
+    expect(errors).not.toContain('This page is not at');
     expect(JSON.parse(output)).toMatchObject({ server: world.serverUrl, scheme: 'Bearer' });
     expect(output + errors).not.toMatch(/kept-secret|\p{Cc}\[|at-/u);
+  });
+
+  it('login --device says that the page for the code is not at the authorization server', async () => {
+    const world = await deviceWorld(() => 'https://login.example.com/activate');
+    const { code, errors } = await run(['login', world.serverUrl, '--device']);
+    expect(code).toBe(0);
+    expect(errors).toContain('Open https://login.example.com/activate on any device and enter WDJB-MJHT');
+    expect(errors).toContain(`This page is not at ${world.issuer}. Continue only if you expect that`);
   });
 
   it('login --device reports a server without device authorization, and registers no client', async () => {

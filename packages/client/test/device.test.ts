@@ -63,6 +63,7 @@ describe('a code for another device', () => {
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
     expect(shown).toEqual([
       {
+        location: world.issuer,
         userCode: 'WDJB-MJHT',
         verificationUri: 'https://as.example/device',
         verificationUriComplete: null,

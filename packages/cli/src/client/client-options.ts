@@ -186,10 +186,19 @@ export async function openBrowser(url: string, environment: ProcessContext['envi
 }
 
 async function showCode(prompt: DevicePrompt, terminal: Terminal): Promise<void> {
-  const { userCode, verificationUri, verificationUriComplete, expiresIn } = prompt;
+  const { location, userCode, verificationUri, verificationUriComplete, expiresIn } = prompt;
+  const direct = verificationUriComplete ?? verificationUri;
   terminal.tell(`Open ${verificationUri} on any device and enter ${userCode}`);
   if (verificationUriComplete !== null) terminal.tell(`Or open ${verificationUriComplete}`);
-  const picture = await drawQrCode(verificationUriComplete ?? verificationUri, terminal.pictureColumns);
+  // A server could show the page of another with a code that it requested there for itself. Pages of some providers are elsewhere.
+  const isElsewhere = [verificationUri, direct].some(
+    (url) => new URL(url).origin !== new URL(location).origin,
+  );
+  const picture = isElsewhere ? null : await drawQrCode(direct, terminal.pictureColumns);
+  if (isElsewhere)
+    terminal.tell(
+      `This page is not at ${cleanLine(location)}. Continue only if you expect that: the code could give someone else access to your account there.`,
+    );
   if (picture !== null) terminal.tell(picture);
   terminal.during(`Waiting for the sign-in (up to ${Math.ceil(expiresIn / 60)} minutes)`);
 }

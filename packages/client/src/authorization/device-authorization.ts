@@ -1,6 +1,6 @@
 /** Device authorization: the user enters a short code on another device while the client polls the token endpoint. */
 import { DEVICE_CODE, grantForm, jsonMembers, readSecureUrl } from '@portcullis/protocol';
-import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import { type DiscoveryResult, signInLocation } from '../discovery/discovery-result.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { Tokens } from '../storage/credentials.ts';
 import {
@@ -13,7 +13,7 @@ import type { DeviceGrant, DevicePrompt } from './grant-settings.ts';
 import { type GrantInput, grantTokenRequest } from './machine-grants.ts';
 
 /** Response of the device authorization endpoint. @see RFC 8628 §3.2 */
-interface DeviceAuthorization extends DevicePrompt {
+interface DeviceAuthorization extends Omit<DevicePrompt, 'location'> {
   /** Secret: the tokens are requested with it. */
   readonly deviceCode: string;
   /** Seconds between two polls. */
@@ -29,7 +29,8 @@ export async function requestDeviceTokens(
   const request = deviceAuthorizationRequest(input);
   const authorization = readDeviceAuthorization(await requestJson(context, request));
   const { userCode, verificationUri, verificationUriComplete, expiresIn } = authorization;
-  await grant.show({ userCode, verificationUri, verificationUriComplete, expiresIn });
+  const location = signInLocation(input.discovery);
+  await grant.show({ location, userCode, verificationUri, verificationUriComplete, expiresIn });
   return poll(context, deviceCodeTokenRequest(input, authorization), authorization);
 }
 

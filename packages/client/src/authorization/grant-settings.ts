@@ -39,6 +39,11 @@ export interface EnterpriseGrant {
 
 /** What is shown to a user who signs in on another device. */
 export interface DevicePrompt {
+  /**
+   * The authorization server: its issuer, or the origin that a server without resource metadata names. A page at another origin
+   * can be that of another authorization server, with a code of an attacker; that of some providers is, too.
+   */
+  readonly location: string;
   /** To be entered on the verification page. */
   readonly userCode: string;
   /** https, or http on a loopback address. */
