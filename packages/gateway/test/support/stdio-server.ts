@@ -21,7 +21,7 @@ const tools = {
   meta: (_, id, _token, meta) => text(id, JSON.stringify(meta)),
   hang: () => console.error('hanging'),
   wait: ({ seconds }, id) => setTimeout(() => text(id, 'waited'), seconds * 1000),
-  block: () => { for (;;); },
+  block: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   crash: () => process.exit(3),
   garbage: (_, id) => { process.stdout.write('not JSON\n{"also": "no message"}\n'); text(id, 'after garbage'); },
   huge: () => process.stdout.write('x'.repeat(20_000_000)),
