@@ -29,13 +29,10 @@ export async function listClientConnections(
   limit: number,
 ): Promise<{ readonly connections: readonly ListedConnection[]; readonly isMore: boolean }> {
   const grants = await store.listGrantsOfClient(id, clock(), limit + 1);
-  const wanted = new Set(grants.slice(0, limit).map((grant) => grant.id));
-  const accounts = [...new Set(grants.map(({ accountId }) => accountId))];
-  const listed = await Promise.all(accounts.map(async (account) => (await connections.list(account)) ?? []));
+  const found = await Promise.all(grants.slice(0, limit).map((grant) => connections.find(grant.id)));
   return {
-    connections: listed
-      .flat()
-      .filter((one) => wanted.has(one.id))
+    connections: found
+      .filter((one) => one !== null)
       .toSorted((one, other) => other.lastUsedAt - one.lastUsedAt),
     isMore: grants.length > limit,
   };

@@ -16,12 +16,7 @@ export async function listUserGrants(
 
 /** @throws OperationError also for one that has ended */
 export async function showGrant(admin: Administration, id: string): Promise<ListedConnection> {
-  const accountId = (await admin.store.findGrant(id))?.grant.accountId;
-  const all = accountId === undefined ? null : await admin.connections.list(accountId);
-  return found(
-    all?.find((one) => one.id === id),
-    `connection ${id}, or it has ended`,
-  );
+  return found(await admin.connections.find(id), `connection ${id}, or it has ended`);
 }
 
 /** The accounts that a user has connected at backends for a grant. */

@@ -26,6 +26,8 @@ export interface ConnectionAdministration {
    * @returns `null` for an unknown account
    */
   list(account: string): Promise<readonly ListedConnection[] | null>;
+  /** A connection by its grant. @returns `null` for an unknown one, and one that has ended */
+  find(grantId: string): Promise<ListedConnection | null>;
   /**
    * Revokes one grant of an account with all its tokens, or all its grants (`null`). A running server then revokes the
    * provider tokens.
@@ -46,7 +48,21 @@ export function createConnectionAdministration(context: StoreContext): Connectio
         store.listProviderTokens(account.id),
       ]);
       const providerTokensOf = new Map(providerTokens.map((tokens) => [tokens.grantId, tokens]));
-      return grants.map((grant) => describeConnection(grant, account, providerTokensOf.get(grant.id)));
+      return grants.map((grant) =>
+        describeConnection(grant, account, providerTokensOf.get(grant.id) ?? null),
+      );
+    },
+    async find(grantId) {
+      const grant = (await store.findGrant(grantId))?.grant;
+      if (grant === undefined || grant.revokedAt !== null || grant.expiresAt <= clock()) return null;
+      const [account, providerTokens] = await Promise.all([
+        store.findAccount(grant.accountId),
+        store.findProviderTokens(grantId),
+      ]);
+      return (
+        account &&
+        describeConnection(grant, account, providerTokens?.endedAt === null ? providerTokens : null)
+      );
     },
     async end(named, grantId) {
       const account = await findNamedAccount(store, named);
@@ -86,13 +102,13 @@ export async function listAllGrants(
 function describeConnection(
   { id, clientId, scopes, resources, workspace, createdAt, expiresAt, lastUsedAt }: GrantRecord,
   account: AccountRecord,
-  providerTokens: ProviderTokensRecord | undefined,
+  providerTokens: ProviderTokensRecord | null,
 ): ListedConnection {
   const about = { id, clientId, scopes, resources, workspace, createdAt, expiresAt, lastUsedAt };
   return {
     ...about,
     account: { id: account.id, email: account.email },
-    providerTokens: providerTokens === undefined ? null : describeProviderTokens(providerTokens),
+    providerTokens: providerTokens && describeProviderTokens(providerTokens),
   };
 }
 
