@@ -81,12 +81,22 @@ export function parseProvider(text: string): string {
   );
 }
 
-/** Providers at which everyone in the world has an account, or can get one. */
-const WORLDWIDE: readonly string[] = ['google', 'github', 'https://accounts.google.com'];
+/** Providers at which everyone in the world has an account, or can get one: those that the server warns of. */
+const WORLDWIDE: readonly string[] = [
+  'google',
+  'github',
+  'https://accounts.google.com',
+  'https://appleid.apple.com',
+  'https://gitlab.com',
+  'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
+  'https://slack.com',
+];
 
-/** Whether the operator has to say who may sign in. */
-export function isWorldwide(provider: string): boolean {
-  return WORLDWIDE.includes(provider);
+/** Whether the operator has to say who may sign in. @param parameter the tenant of `microsoft-entra` */
+export function isWorldwide(provider: string, parameter: string | undefined): boolean {
+  return WORLDWIDE.includes(
+    provider === 'microsoft-entra' ? `https://login.microsoftonline.com/${parameter}/v2.0` : provider,
+  );
 }
 
 /** Domains in which everyone can get an address. */
@@ -110,6 +120,10 @@ export function parseAllowed(provider: string, text: string): Readonly<Record<st
     if (are(/^[a-z\d](?:-?[a-z\d]){0,38}$/i)) return { claims: { login: items } };
     throw new AnswerError('name GitHub users, or their numeric IDs, separated by commas; or type anyone');
   }
+  if (provider === 'microsoft-entra')
+    throw new AnswerError(
+      'Entra says of no address that it is verified: type anyone, then limit users by subjects or claims (docs/identity-providers.md#who-may-sign-in)',
+    );
   const open = items.find((item) => PUBLIC_DOMAINS.includes(item.toLowerCase()));
   if (open !== undefined)
     throw new AnswerError(`everyone can get an address in ${open}: name addresses, or type anyone`);

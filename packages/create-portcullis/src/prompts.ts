@@ -147,7 +147,7 @@ async function askProvider(provider: string, isLimited: boolean, ask: Ask): Prom
     isSecret: true,
     parse: parseWord,
   });
-  const allowedUsers = isLimited || isWorldwide(provider) ? await askWho(provider, ask) : null;
+  const allowedUsers = isLimited || isWorldwide(provider, parameter) ? await askWho(provider, ask) : null;
   return { kind: 'provider', provider, parameter, clientId, clientSecret, allowedUsers };
 }
 

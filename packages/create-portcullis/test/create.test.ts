@@ -194,6 +194,22 @@ describe('npm create portcullis', () => {
       args: [...GOOGLE],
       said: 'no answer: give it with --allow',
     },
+    ...[
+      ['https://gitlab.com'],
+      ['https://appleid.apple.com'],
+      ['https://slack.com'],
+      ['https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0'],
+      ['microsoft-entra', '--tenant', '9188040d-6c67-4c5b-b112-36a304b66dad'],
+    ].map((provider) => ({
+      description: `no word about who may sign in with ${provider.join(' ')}`,
+      args: [...GOOGLE, '--sign-in', ...provider],
+      said: 'no answer: give it with --allow',
+    })),
+    {
+      description: 'an address at Entra, which verifies none',
+      args: [...GOOGLE, '--sign-in', 'microsoft-entra', '--tenant', 'abc', '--allow', 'ada@example.org'],
+      said: '--allow: Entra says of no address that it is verified',
+    },
     {
       description: 'a domain in which everyone can get an address',
       args: [...GOOGLE, '--allow', 'Gmail.com'],
