@@ -476,6 +476,34 @@ describe('issuer binding of a client', () => {
     expect(await store.list(world.serverUrl)).toEqual(before);
   });
 
+  it('[C-BIND-33 C-MULTI-31] T107 stays after another client signed in at the same issuer', async () => {
+    const world = await createWorld();
+    const other = await createWorld();
+    const store = createMemoryStore();
+    const clientOf = (clientId?: string) => {
+      const preregistered =
+        clientId === undefined ? [] : [{ clientId, clientSecret: `secret of ${clientId}` }];
+      return world.client({ store, registration: { preregistered } });
+    };
+    for (const clientId of ['mine', 'yours', undefined]) await clientOf(clientId).signIn();
+    // The same client again, at the same issuer.
+    await clientOf('mine').signIn();
+    await clientOf().signIn();
+    world.server.on('GET /.well-known/oauth-protected-resource/mcp', {
+      body: { resource: world.serverUrl, authorization_servers: [other.issuer] },
+    });
+    const before = await store.list(world.serverUrl);
+    for (const clientId of ['mine', 'yours'])
+      expect(await codeOf(clientOf(clientId).signIn())).toBe('registration_issuer_mismatch');
+    expect(other.as.asked('/token')).toEqual([]);
+    expect(await store.list(world.serverUrl)).toEqual(before);
+    // A client that was used at no other issuer.
+    await clientOf('new').signIn();
+    expect(other.as.asked('/token')).toHaveLength(1);
+    await clientOf().signIn();
+    expect(await codeOf(clientOf('mine').signIn())).toBe('registration_issuer_mismatch');
+  });
+
   it('[C-BIND-34] uses the same metadata document at every issuer', async () => {
     const metadata = { client_id_metadata_document_supported: true };
     for (const world of [await createWorld({ metadata }), await createWorld({ metadata })]) {

@@ -123,9 +123,22 @@ function saveRegistration(
 ): Promise<void> {
   const stored =
     registration.method === 'preregistered' ? { ...registration, clientSecret: null } : registration;
-  return withLockedRecord(store, key, (record) =>
-    store.save({ ...(record ?? { key, tokens: null, since: null }), registration: stored }),
-  );
+  return withLockedRecord(store, key, (record) => {
+    const replacedClients = (record === null ? [] : configuredClientsOf(record)).filter(
+      (clientId) => stored.method !== 'preregistered' || clientId !== stored.clientId,
+    );
+    return store.save({
+      ...(record ?? { key, tokens: null, since: null }),
+      registration: stored,
+      ...(replacedClients.length > 0 && { replacedClients }),
+    });
+  });
+}
+
+/** The identifiers of the configured clients that were used at the issuer of a record. */
+function configuredClientsOf({ registration, replacedClients = [] }: CredentialRecord): readonly string[] {
+  if (registration?.method !== 'preregistered') return replacedClients;
+  return [...new Set([...replacedClients, registration.clientId])];
 }
 
 /**
@@ -142,9 +155,7 @@ async function checkIssuerBinding(
   // A store of an earlier version lists nothing without an account.
   const ofAccount = await store.list(discovery.server, account);
   const issuers = [...ofAccount, ...(await store.list(discovery.server))]
-    .filter(
-      ({ registration }) => registration?.method === 'preregistered' && registration.clientId === clientId,
-    )
+    .filter((record) => configuredClientsOf(record).includes(clientId))
     .map(({ key }) => key.issuer);
   if (issuers.length === 0 || issuers.includes(discovery.issuer)) return;
   throw new ClientError(

@@ -112,6 +112,8 @@ export interface CredentialRecord {
   readonly key: CredentialKey;
   /** Dynamic registrations and those typed in by a user; configured clients stay in the configuration. */
   readonly registration: Registration | null;
+  /** Identifiers of configured clients that were used at this issuer before `registration` replaced them. */
+  readonly replacedClients?: readonly string[];
   /** The tokens of the session; `null`: there is none. */
   readonly tokens: Tokens | null;
   /** Epoch milliseconds at which the session began; `null` without a session. */

@@ -72,9 +72,12 @@ export function createStoredTokens(settings: ClientSettings) {
   async function save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
     const replaced = await withRecord(key, async (record) => {
       const credentialFingerprint = await fingerprintCredential(tokens, settings, key.issuer);
-      const registration = record?.registration ?? null;
-      const saved = { key, registration, tokens, since: clock() };
-      await store.save({ ...saved, ...(credentialFingerprint !== undefined && { credentialFingerprint }) });
+      const { registration, replacedClients } = record ?? { registration: null };
+      await store.save({
+        ...{ key, registration, tokens, since: clock() },
+        ...(replacedClients !== undefined && { replacedClients }),
+        ...(credentialFingerprint !== undefined && { credentialFingerprint }),
+      });
       latest = { key, tokens };
       ended = false;
       return record;
