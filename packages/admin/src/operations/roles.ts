@@ -23,12 +23,13 @@ export function createFindRole(
     if (isHolder(operators)) return 'operator';
     return isHolder(viewers) ? 'viewer' : null;
   };
+  const hasGroups = [operators, viewers].some(({ groups = [] }) => groups.length > 0);
   const { claims } = createAccountReading(store);
   return async ({ accountId, clientId }) => {
     if (accountId === null) return roleBy(({ clients = [] }) => clients.includes(clientId));
     const [account, { groups: memberships = [] }] = await Promise.all([
       store.findAccount(accountId),
-      claims(accountId),
+      hasGroups ? claims(accountId) : { groups: [] },
     ]);
     if (account === null || account.disabledAt !== null) return null;
     const byGroup = roleBy(({ groups = [] }) => groups.some((group) => memberships.includes(group)));

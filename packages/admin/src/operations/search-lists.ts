@@ -8,6 +8,8 @@ export interface FoundPage<T> {
 
 /** Items of one query of a search. */
 const BATCH = 500;
+/** Items that are matched at once, before the time is looked at. */
+const CHUNK = 50;
 /** Milliseconds that one request may search; what it has found by then is a page. */
 const PATIENCE = 100;
 
@@ -27,14 +29,17 @@ export async function searchList<T>(
   const items: T[] = [];
   for (let key = after; ; ) {
     const page = await list(key, batch);
-    for (const item of page) {
-      if (matches !== null && !(await matches(item))) continue;
-      if (items.length === limit) return { items, next: keyOf(items[limit - 1] ?? item) };
-      items.push(item);
+    for (let read = 0; read < page.length; read += CHUNK) {
+      const chunk = page.slice(read, read + CHUNK);
+      const areMatches = await Promise.all(chunk.map((item) => matches === null || matches(item)));
+      for (const item of chunk.filter((_item, index) => areMatches[index])) {
+        if (items.length === limit) return { items, next: keyOf(items[limit - 1] ?? item) };
+        items.push(item);
+      }
+      key = keyOf(chunk.at(-1) as T);
+      const isLast = page.length < batch && read + CHUNK >= page.length;
+      if (!isLast && performance.now() > until) return { items, next: key };
     }
-    const last = page.at(-1);
-    if (page.length < batch || last === undefined) return { items, next: null };
-    key = keyOf(last);
-    if (performance.now() > until) return { items, next: key };
+    if (page.length < batch) return { items, next: null };
   }
 }

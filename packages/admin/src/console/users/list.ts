@@ -54,6 +54,7 @@ async function roleOf(
   { findRole }: Administration,
   { id, role }: ListedAccount,
 ): Promise<AccountRole | null> {
+  if (role === 'operator') return role;
   return (await findRole({ accountId: id, clientId: '' })) ?? role;
 }
 
