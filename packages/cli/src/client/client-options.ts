@@ -174,8 +174,10 @@ function pasteInstructions(redirectUri: string): string {
  * @returns false when no browser could be started; the user can still open the printed URL
  */
 export async function openBrowser(url: string, environment: ProcessContext['environment']): Promise<boolean> {
-  // The browser needs no settings of this command, such as a client secret.
-  const inherited = Object.entries(environment).filter(([name]) => !name.startsWith('PORTCULLIS_'));
+  // The browser needs no settings of this command, such as a client secret. On Windows their names have any case.
+  const inherited = Object.entries(environment).filter(
+    ([name]) => !name.toUpperCase().startsWith('PORTCULLIS_'),
+  );
   try {
     await createSystemBrowser({ environment: Object.fromEntries(inherited) }).open(url);
     return true;

@@ -35,7 +35,8 @@ async function listTools(request: McpRequest): Promise<readonly unknown[]> {
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const result = await request('tools/list', cursor === undefined ? {} : { cursor });
     if (!isObject(result) || !Array.isArray(result['tools'])) break;
-    tools.push(...result['tools']);
+    // Not as arguments of one call: their number is limited, and that of a server's tools is not.
+    for (const tool of result['tools']) tools.push(tool);
     cursor = result['nextCursor'];
     if (typeof cursor !== 'string' || cursor === '') break;
   }

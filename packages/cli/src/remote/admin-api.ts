@@ -56,7 +56,7 @@ export function createAdminApi({ fetch }: Client, api: string, reason: unknown) 
     for (let page: Page = first; page.next !== null; ) {
       const following = await sendOne({ ...request, query: { ...query, cursor: page.next } });
       if (!isPage(following)) break;
-      items.push(...following.items);
+      for (const item of following.items) items.push(item);
       page = following;
     }
     return items;
