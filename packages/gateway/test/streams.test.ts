@@ -264,6 +264,35 @@ it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r\n', '\r\n\n', '\n\r', '\r\r\n'])(
   },
 );
 
+// `\r\n` was one line end or two, so that each line doubled the time.
+it.each([
+  ['passes', 24, `data: {"jsonrpc":"2.0","id":1,"result":{"a":"${'x'.repeat(5000)}"}}`, 'ended'],
+  ['breaks off without data', 20, `x: ${'x'.repeat(5000)}`, 'failed'],
+])('a long event after many comment lines %s in linear time', (_how, count, line, outcome) => {
+  const events: string[] = [];
+  let passed = '';
+  const body = new EditedBody({
+    ...{ name: 'Files', isStream: true, limit: 1000 },
+    edit: { apply: (message) => message, mayPassLong: () => true, mayBeCached: false },
+    expected: () => ({ ids: new Set(['1']), isBatch: false }),
+    listener: {
+      report: (event) => {
+        events.push(event.kind);
+        if (event.kind === 'bytes') passed += event.bytes.toString();
+      },
+    },
+  });
+  const text = `${':\r\n'.repeat(count)}${line}`;
+  const cost = costHere(() => {
+    body.write(Buffer.from(text));
+    body.write(Buffer.from('\r\n\r\n'));
+    body.end();
+  });
+  expect(cost).toBeLessThan(500);
+  expect(events.at(-1)).toBe(outcome);
+  expect(passed).toBe(outcome === 'ended' ? `${text}\r\n\r\n` : '');
+});
+
 it('a document with a byte order mark is edited, as clients ignore it', async () => {
   expect(await messagesIn('\ufeff{"taskId":1}', false)).toEqual([{ taskId: 1 }]);
 });

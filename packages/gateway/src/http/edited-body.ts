@@ -245,7 +245,7 @@ function afterEmptyLine(bytes: Buffer, at: number): number {
 
 /** An event up to the method of its message. */
 const BEGINNING =
-  /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"[^"]*"|\d+)\s*,\s*)*"method"\s*:\s*"([^"\\]*)"/;
+  /^(?:(?!data).*(?:\r\n|\n|\r(?!\n)))*data:? ?\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:"[^"]*"|\d+)\s*,\s*)*"method"\s*:\s*"([^"\\]*)"/;
 
 function methodOf(event: Buffer): string | null {
   return BEGINNING.exec(event.toString('latin1', 0, EVENT_BEGINNING))?.[1] ?? null;

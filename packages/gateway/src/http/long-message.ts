@@ -6,7 +6,7 @@ import type { createLongWatch } from '../messages/check-responses.ts';
 export type LongMessage = (bytes: Buffer, isLast: boolean) => Buffer;
 
 /** What precedes the data of an event. */
-const BEFORE_DATA = /^(?:(?!data).*(?:\r\n|\n|\r))*data:? ?/;
+const BEFORE_DATA = /^(?:(?!data).*(?:\r\n|\n|\r(?!\n)))*data:? ?/;
 
 /** Bytes that are retained until more has been inspected: no spelling of `"public"` is longer. */
 const LONGEST_SCOPE = '"'.length * 2 + '\\u0070'.length * 'public'.length;
