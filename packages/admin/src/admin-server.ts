@@ -41,9 +41,9 @@ const METADATA = '/.well-known/oauth-protected-resource';
 /** Creates the admin API of an installation. */
 export function createAdminServer(options: AdminServerOptions): AdminServer {
   const { settings, sources, version, createGuard } = options;
-  const { issuer, store } = sources;
+  const { issuer } = sources;
   const admin = createAdministration(sources);
-  const authorize = createAuthorizeCaller(store, admin.findRole, settings);
+  const authorize = createAuthorizeCaller(sources, admin.findRole, settings);
   const handleApi = createApi(admin, endpoints);
   const showConsole = createConsole(admin, options.pages, settings.secondFactor);
   const document = createOpenApi(endpoints, issuer, version);

@@ -1,4 +1,5 @@
 /** Whom an access token lets administer: the user or client, the second factor, and the role as known now. */
+import { isIP } from 'node:net';
 import { PERSONAL_ACCESS_TOKEN_CLIENT } from '@portcullis/authorization-server';
 import { impliedScopes, OAuthError, satisfiesAcr, TWO_FACTORS } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
@@ -11,15 +12,16 @@ import { ADMIN_READ, ADMIN_WRITE, type AdminOptions } from './settings.ts';
 export type AuthorizeCaller = (principal: Principal) => Promise<AuthorizedCaller>;
 
 export function createAuthorizeCaller(
-  store: AdminSources['store'],
+  { issuer, store }: Pick<AdminSources, 'issuer' | 'store'>,
   findRole: FindRole,
   { secondFactor }: Pick<AdminOptions, 'secondFactor'>,
 ): AuthorizeCaller {
+  const hasPasskeys = isIP(new URL(issuer).hostname.replace(/^\[|\]$/g, '')) === 0;
   return authorize;
 
   async function authorize(principal: Principal): Promise<AuthorizedCaller> {
     const operator = operatorOf(principal);
-    if (secondFactor && operator.accountId !== null && !(await hasTwoFactors(store, principal)))
+    if (secondFactor && operator.accountId !== null && !(await hasTwoFactors(store, hasPasskeys, principal)))
       throw new OAuthError(
         'insufficient_user_authentication',
         'Administration needs a sign-in with two factors: set one up on the account page, and sign in again.',
@@ -59,14 +61,19 @@ function operatorOf({ subject, clientId, grantId }: Principal): Operator {
 /**
  * A personal access token has no sign-in: its account needs a second factor that is as old as the token, since a newer one says nothing
  * about who created the token.
+ * @param hasPasskeys whether passkeys can be used: at an IP address they cannot, and nothing asks for one before a token is created
  */
 async function hasTwoFactors(
   store: AdminSources['store'],
+  hasPasskeys: boolean,
   { claims: { acr, iat }, clientId, subject }: Principal,
 ): Promise<boolean> {
   if (typeof acr === 'string') return satisfiesAcr(acr, [TWO_FACTORS]);
   if (clientId !== PERSONAL_ACCESS_TOKEN_CLIENT) return false;
-  const [totp, passkeys] = await Promise.all([store.findTotpFactor(subject), store.listPasskeys(subject)]);
+  const [totp, passkeys] = await Promise.all([
+    store.findTotpFactor(subject),
+    hasPasskeys ? store.listPasskeys(subject) : [],
+  ]);
   const factors = totp === null ? passkeys : [totp, ...passkeys];
   return factors.some(({ createdAt }) => createdAt <= Number(iat));
 }
