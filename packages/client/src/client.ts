@@ -78,7 +78,8 @@ export interface Client {
    * @param redirectedTo the complete redirect URL, or its query
    * @param binding as passed to `begin`
    * @throws ClientError `response_rejected`, `authorization_denied`, `authorization_failed`, `token_refused`,
-   * `token_response_invalid`, or `configuration_invalid` when the grant has no user
+   * `token_response_invalid`, or `configuration_invalid` when the grant has no user or the client of the first step is no longer
+   * configured
    * @see RFC 6749 §4.1.3, RFC 9207 §2.4
    */
   complete(redirectedTo: string | URLSearchParams, binding?: string): Promise<Session>;

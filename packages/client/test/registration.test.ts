@@ -1,6 +1,12 @@
 /** Registration: order of the methods, dynamic registration, deleted clients, and issuer binding. */
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore, type ManualRegistration, type RegistrationSettings } from '../src/index.ts';
+import {
+  type CredentialStore,
+  createMemoryStore,
+  type ManualRegistration,
+  type PendingAuthorization,
+  type RegistrationSettings,
+} from '../src/index.ts';
 import { codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
 
 const DOCUMENT = 'https://app.example/client.json';
@@ -522,6 +528,52 @@ describe('issuer binding of a client', () => {
     world.advance(590_000);
     await client.fetch(world.serverUrl);
     expect(world.as.asked('/token')[1]?.headers.get('authorization')).toBe(`Basic ${btoa('mine:canary')}`);
+  });
+
+  it('[C-STORE-1] does not copy a configured secret into a pending sign-in', async () => {
+    const world = await createWorld();
+    const memory = createMemoryStore();
+    const saved: PendingAuthorization[] = [];
+    const store: CredentialStore = {
+      ...memory,
+      async savePending(pending) {
+        saved.push(pending);
+        await memory.savePending(pending);
+      },
+    };
+    const { issuer } = world;
+    const registration = { preregistered: [{ issuer, clientId: 'mine', clientSecret: 'canary' }] };
+    const client = world.client({ store, registration });
+    const begin = async () => {
+      const page = await fetch(await client.begin({ redirectUri: world.user.redirectUri }), {
+        redirect: 'manual',
+      });
+      return page.headers.get('location') ?? '';
+    };
+    await client.complete(await begin());
+    expect(saved).toMatchObject([{ registration: { clientId: 'mine', clientSecret: null } }]);
+    expect(JSON.stringify(saved)).not.toContain('canary');
+    expect(world.as.asked('/token')[0]?.headers.get('authorization')).toBe(`Basic ${btoa('mine:canary')}`);
+
+    const before = await store.list(world.serverUrl);
+    const redirected = await begin();
+    expect(await codeOf(world.client({ store }).complete(redirected))).toBe('configuration_invalid');
+    expect(world.as.asked('/token')).toHaveLength(1);
+    expect(await store.list(world.serverUrl)).toEqual(before);
+  });
+
+  it('[C-BIND-33] sends each issuer its own secret of clients with the same identifier', async () => {
+    const world = await createWorld();
+    const preregistered = ['https://as.example', world.issuer].map((issuer) => {
+      return { issuer, clientId: 'mine', clientSecret: `secret for ${issuer}` };
+    });
+    const client = world.client({ registration: { preregistered } });
+    await client.fetch(world.serverUrl);
+    world.advance(590_000);
+    await client.fetch(world.serverUrl);
+    const own = `Basic ${btoa(`mine:${encodeURIComponent(`secret for ${world.issuer}`).replaceAll('%20', '+')}`)}`;
+    const sent = world.as.asked('/token').map(({ headers }) => headers.get('authorization'));
+    expect(sent).toEqual([own, own]);
   });
 });
 

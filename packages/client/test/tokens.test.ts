@@ -463,6 +463,20 @@ describe('signing out', () => {
     expect([await client.session(), await client.accessToken()]).toEqual([null, null]);
   });
 
+  it.each([
+    { kind: 'a public client', clientSecret: undefined, outcome: 'revoked', requests: 2 },
+    { kind: 'a client with a secret', clientSecret: 'secret', outcome: 'forgotten', requests: 0 },
+  ])('signing out without the configuration of $kind ends with: $outcome', async (given) => {
+    const world = await revokingWorld();
+    const store = createMemoryStore();
+    const { clientSecret } = given;
+    const preregistered = [{ clientId: 'app', ...(clientSecret !== undefined && { clientSecret }) }];
+    await world.client({ store, registration: { preregistered } }).signIn();
+    expect(await world.client({ store }).signOut()).toBe(given.outcome);
+    expect(world.as.asked('/revoke')).toHaveLength(given.requests);
+    expect(await store.list(world.serverUrl)).toMatchObject([{ tokens: null }]);
+  });
+
   it('signing out deletes a token that has expired by itself, and asks no server', async () => {
     const { world, client } = await signedIn({ refresh: false });
     world.advance(600_001);

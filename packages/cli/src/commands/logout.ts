@@ -18,7 +18,7 @@ export function defineLogout(program: Command, processContext: ProcessContext): 
     .command('logout')
     .summary('end a session')
     .description(
-      'Ends a session: revokes its tokens where the authorization server supports that, and deletes them.\n' +
+      'Ends a session: revokes its tokens where the authorization server supports that, and deletes them. A session of a client with a secret is revoked only with its --client-id and --client-secret-file.\n' +
         'Ends your own session, or with --application and --client-id that of the application; its tokens are revoked if its secret is given too.',
     )
     .argument('<server-url>', 'URL of the protected server');

@@ -1,7 +1,7 @@
 /** The authorization code grant: request, browser, redirect, code and tokens, at once or in two steps (begin and complete). */
 import type { AuthenticationRequirement, Scopes } from '@portcullis/protocol';
 import type { DiscoveryResult } from '../discovery/discovery-result.ts';
-import { ClientError } from '../errors.ts';
+import { ClientError, sanitizeText } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
 import type { CredentialStore } from '../storage/credential-store.ts';
 import type { PendingAuthorization, Registration, Tokens } from '../storage/credentials.ts';
@@ -28,6 +28,10 @@ export interface RegistrationSource {
     redirectUris: readonly string[],
     scopes?: Scopes,
   ): Promise<Registration>;
+  /** A registration as it is stored: without the secret of a configured client. */
+  withoutSecret(registration: Registration): Registration;
+  /** A stored registration with the secret of the configuration; `null`: the client is no longer configured for the issuer. */
+  withSecret(stored: Registration, issuer: string): Registration | null;
 }
 
 /** What a sign-in requests. */
@@ -122,7 +126,7 @@ export function createCodeGrant(
       random,
     });
     const opened = await pushRequest(context, url, { discovery, registration, dpopKey });
-    await store.savePending(pending);
+    await store.savePending({ ...pending, registration: registrations.withoutSecret(registration) });
     return { url: opened, state: pending.state };
   }
 
@@ -149,7 +153,15 @@ export function createCodeGrant(
     redirectedTo: string | URLSearchParams,
   ): Promise<Tokens> {
     const code = validateAuthorizationResponse(readRedirectQuery(redirectedTo), pending);
-    return requestTokens(context, codeTokenRequest(pending, code));
+    const registration = registrations.withSecret(pending.registration, pending.issuer);
+    if (registration === null) {
+      const { clientId } = pending.registration;
+      throw new ClientError(
+        'configuration_invalid',
+        `The client ${clientId} that began this sign-in is no longer configured for ${sanitizeText(pending.issuer)}.`,
+      );
+    }
+    return requestTokens(context, codeTokenRequest({ ...pending, registration }, code));
   }
 }
 

@@ -49,24 +49,20 @@ export interface RegistrationSettings {
   readonly ask?: (request: ManualRegistration) => Promise<RegistrationReply | null>;
 }
 
-/** The configured client with that identifier. */
-export function configuredClient(
-  { preregistered = [] }: RegistrationSettings,
-  clientId: string,
-): PreregisteredClient | null {
-  return preregistered.find((client) => client.clientId === clientId) ?? null;
-}
-
-/** The configured client for an issuer. */
+/** The configured client for an issuer; with an identifier, the one that has it. */
 export function configuredClientAt(
   { preregistered = [] }: RegistrationSettings,
   issuer: string,
+  clientId?: string,
 ): PreregisteredClient | null {
-  return preregistered.find((client) => client.issuer === undefined || client.issuer === issuer) ?? null;
+  const isWanted = (client: PreregisteredClient): boolean =>
+    (client.issuer === undefined || client.issuer === issuer) &&
+    (clientId === undefined || client.clientId === clientId);
+  return preregistered.find(isWanted) ?? null;
 }
 
 /** The signing key of a configured client; `null` when it has none. */
 export function signingKeyFor(settings: RegistrationSettings, clientId: string): ClientSigningKey | null {
   if (clientId === settings.metadataDocumentUrl) return settings.metadataDocumentKey ?? null;
-  return configuredClient(settings, clientId)?.signingKey ?? null;
+  return settings.preregistered?.find((client) => client.clientId === clientId)?.signingKey ?? null;
 }

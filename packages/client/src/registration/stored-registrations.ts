@@ -9,7 +9,7 @@ import type { CredentialKey, CredentialRecord, Registration, Tokens } from '../s
 import type { Transport } from '../transport.ts';
 import { type CredentialOwner, credentialKeyFor } from './credential-owner.ts';
 import { findPreregistered, register } from './register.ts';
-import { configuredClient, type RegistrationSettings } from './registration.ts';
+import { configuredClientAt, type RegistrationSettings } from './registration.ts';
 import { probeRegistration } from './registration-status.ts';
 
 export interface StoredRegistrations extends RegistrationSource {
@@ -60,15 +60,21 @@ export function createStoredRegistrations(
       return registration;
     },
 
-    forTokens({ registration }, { clientId }) {
+    forTokens({ key, registration }, { clientId }) {
       if (registration === null || registration.clientId !== clientId) return null;
-      if (registration.method !== 'preregistered') return registration;
-      const configured = configuredClient(settings, clientId);
-      return configured === null ? null : { ...registration, clientSecret: configured.clientSecret ?? null };
+      return withSecret(registration, key.issuer);
     },
 
+    withSecret,
+    withoutSecret,
     discard,
   };
+
+  function withSecret(stored: Registration, issuer: string): Registration | null {
+    if (stored.method !== 'preregistered' || stored.authentication === 'none') return stored;
+    const configured = configuredClientAt(settings, issuer, stored.clientId);
+    return configured === null ? null : { ...stored, clientSecret: configured.clientSecret ?? null };
+  }
 
   function discard(key: CredentialKey, reason: string, unknownClientId?: string): Promise<boolean> {
     return withLockedRecord(store, key, async (record) => {
@@ -116,13 +122,16 @@ export function createStoredRegistrations(
 }
 
 /** The secret of a configured client stays in the configuration. */
+function withoutSecret(registration: Registration): Registration {
+  return registration.method === 'preregistered' ? { ...registration, clientSecret: null } : registration;
+}
+
 function saveRegistration(
   store: CredentialStore,
   key: CredentialKey,
   registration: Registration,
 ): Promise<void> {
-  const stored =
-    registration.method === 'preregistered' ? { ...registration, clientSecret: null } : registration;
+  const stored = withoutSecret(registration);
   return withLockedRecord(store, key, (record) => {
     const replacedClients = (record === null ? [] : configuredClientsOf(record)).filter(
       (clientId) => stored.method !== 'preregistered' || clientId !== stored.clientId,
@@ -151,7 +160,7 @@ async function checkIssuerBinding(
   discovery: DiscoveryResult,
   clientId: string,
 ): Promise<void> {
-  if (configuredClient(settings, clientId)?.issuer !== undefined) return;
+  if (configuredClientAt(settings, discovery.issuer, clientId)?.issuer !== undefined) return;
   // A store of an earlier version lists nothing without an account.
   const ofAccount = await store.list(discovery.server, account);
   const issuers = [...ofAccount, ...(await store.list(discovery.server))]
