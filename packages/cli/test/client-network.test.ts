@@ -187,6 +187,40 @@ describe('a proxy', () => {
     expect([ended.code, ended.errors]).toEqual([5, expect.stringContaining('private network')]);
     expect(proxy.carried).toEqual([]);
   });
+
+  it('T103 the SSRF guard checks the addresses of hosts that are reached without the proxy', async () => {
+    const asked: string[] = [];
+    const host = `rebind.example.com:${await listenSecurely(asked)}`;
+    const world = await createWorld({ resource: { authorization_servers: [`https://${host}`] } });
+    const proxy = await startProxy();
+    const patch = `import dns from 'node:dns';
+      import { syncBuiltinESMExports } from 'node:module';
+      dns.promises.lookup = async () => [{ address: '127.0.0.1', family: 4 }];
+      dns.lookup = (_name, options, done) =>
+        options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4);
+      syncBuiltinESMExports();`;
+    const login = (environment: Readonly<Record<string, string>>) =>
+      computer.runProcess(['login', world.serverUrl], {
+        environment: {
+          NODE_TLS_REJECT_UNAUTHORIZED: '0',
+          NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(patch)}`,
+          ...environment,
+        },
+      });
+    for (const direct of [
+      { HTTPS_PROXY: proxy.url, NO_PROXY: '*' },
+      { HTTPS_PROXY: proxy.url, NO_PROXY: 'example.com, .example.com' },
+      { HTTP_PROXY: proxy.url },
+    ]) {
+      const { code, errors } = await login(direct);
+      expect([code, errors]).toEqual([5, expect.stringContaining('resolves to a private network')]);
+    }
+    expect([asked, proxy.carried]).toEqual([[], []]);
+    // A proxy resolves names itself.
+    await login({ HTTPS_PROXY: proxy.url, NO_PROXY: 'elsewhere.example' });
+    expect(asked).toContain('/.well-known/oauth-authorization-server');
+    expect(new Set(proxy.carried)).toEqual(new Set([host]));
+  });
 });
 
 describe('a certificate of an unknown authority', () => {

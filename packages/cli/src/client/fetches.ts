@@ -13,23 +13,23 @@ const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY'];
 /** http is allowed for these hosts because it does not leave this computer: no proxy may read it. */
 const LOOPBACK = 'localhost,127.0.0.1,[::1]';
 
-/** Configures the proxy of the environment for this process. Returns whether there is one. */
-function useProxy(environment: Environment): boolean {
-  const named = PROXY_VARIABLES.some(
-    (name) => (environment[name] ?? environment[name.toLowerCase()] ?? '') !== '',
-  );
-  const direct = environment['no_proxy'] || environment['NO_PROXY'] || '';
+/** Configures the proxies of the environment for this process. Returns the one for https; `null` if there is none. */
+function useProxy(environment: Environment): { readonly url: string; readonly bypass: string[] } | null {
+  const read = (name: string) => environment[name.toLowerCase()] || environment[name] || '';
+  const direct = read('NO_PROXY');
   // Node reads `*` as every host only when it is the whole list.
   const bypass = direct === '*' ? direct : `${direct},${LOOPBACK}`;
   try {
-    if (named) setGlobalProxyFromEnv({ ...environment, no_proxy: bypass, NO_PROXY: bypass });
+    if (PROXY_VARIABLES.some((name) => read(name) !== ''))
+      setGlobalProxyFromEnv({ ...environment, no_proxy: bypass, NO_PROXY: bypass });
   } catch {
     // The message of the error is the URL, which can contain a password.
     throw new SettingsError([
       'HTTPS_PROXY and HTTP_PROXY must be http or https URLs, such as http://proxy.internal:3128',
     ]);
   }
-  return named;
+  const url = read('HTTPS_PROXY');
+  return url === '' ? null : { url, bypass: bypass.split(',').filter((host) => host !== '') };
 }
 
 interface FetchTargets {
@@ -44,12 +44,13 @@ export function createFetches(
 ): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'mapFetchError'>> {
   const { environment, ...bounds } = targets;
   const fetch = withExplainedErrors((input, init) => globalThis.fetch(input, init));
+  const proxy = useProxy(environment);
   const { timeout, maxBytes } = defaultClientLimits;
   const oauthFetch = createGuardedFetch({
     ...bounds,
     timeout,
     maxBytes,
-    ...(useProxy(environment) && { proxyFetch: fetch }),
+    ...(proxy !== null && { proxy }),
   });
   return { fetch, oauthFetch: withExplainedErrors(oauthFetch), mapFetchError: toClientError };
 }

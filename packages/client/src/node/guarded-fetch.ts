@@ -1,5 +1,5 @@
 /** SSRF guard for requests to OAuth endpoints in Node: URLs from servers are checked before anything connects to them. */
-import { checkOutboundUrl, createOutboundFetch, OutboundError } from '@portcullis/http/outbound';
+import { createOutboundFetch, type EgressProxy, OutboundError } from '@portcullis/http/outbound';
 import { isLoopbackHost } from '@portcullis/protocol';
 import { ClientError } from '../errors.ts';
 import type { Fetch } from '../transport.ts';
@@ -13,8 +13,8 @@ export interface GuardedFetchOptions {
   /** Milliseconds. */
   readonly timeout: number;
   readonly maxBytes: number;
-  /** Sends the requests through a proxy. It resolves host names itself, so URLs are checked as they are written. */
-  readonly proxyFetch?: Fetch;
+  /** Sends https requests through a proxy. It resolves host names itself, so their URLs are checked as they are written. */
+  readonly proxy?: Omit<EgressProxy, 'mayResolve'>;
 }
 
 /**
@@ -22,18 +22,15 @@ export interface GuardedFetchOptions {
  * networks only where they are named.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
-  const { serverUrl, trustedOrigins, timeout, maxBytes, proxyFetch } = options;
+  const { serverUrl, trustedOrigins, timeout, maxBytes, proxy } = options;
   const server = URL.parse(serverUrl);
-  const policy = {
+  return createOutboundFetch({
     allowLoopback: server !== null && isLoopbackHost(server.hostname),
     allowedPrivateOrigins: [...(server === null ? [] : [server.origin]), ...trustedOrigins],
-  };
-  if (proxyFetch === undefined) return createOutboundFetch({ ...policy, timeout, maxBytes });
-  return async (input, init) => {
-    const destination = checkOutboundUrl(input instanceof Request ? input.url : String(input), policy);
-    if (destination.kind !== 'blocked') return proxyFetch(input, init);
-    throw new OutboundError('address', `The address may not be contacted: ${destination.reason}.`);
-  };
+    timeout,
+    maxBytes,
+    ...(proxy !== undefined && { proxy: { ...proxy, mayResolve: () => true } }),
+  });
 }
 
 /**
