@@ -190,7 +190,7 @@ export const SESSION_IDLE: number = 30 * 60_000;
 export const SESSION_SWEEP = 60_000;
 /** Remembered deletions of sessions, which must not reopen. The oldest are evicted first. */
 export const MAX_DELETED_SESSIONS = 10_000;
-/** Characters of the parameters of `initialize`, which the session ID contains. */
+/** Characters of the parameters of `initialize`, which the session ID contains, or of what a stateless request states instead. */
 export const MAX_INITIALIZE = 4000;
 /** Milliseconds for a client to resume the response to a request whose connection broke, and for which its events are retained at least. */
 export const RESUME_GRACE = 10_000;

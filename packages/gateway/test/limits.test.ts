@@ -2,8 +2,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createCallRate } from '../src/http/slots.ts';
-import { answerAll, startBackend, type TestBackend } from './support/backend.ts';
-import { callOf, INITIALIZE, startSession, subscription } from './support/client.ts';
+import { answerAll, json, startBackend, type TestBackend } from './support/backend.ts';
+import { callOf, INITIALIZE, sendStateless, startSession, subscription } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 
@@ -412,4 +412,24 @@ it('requests at once are limited for stdio servers as well; those that wait are 
   expect(await refused.text()).toContain('Tiny is busy');
   expect(await (await waiting).text()).toContain('did not answer');
   expect(await call('echo', { text: 'again' })).toBe('again');
+});
+
+it('capabilities of stateless clients are as long as those of sessions at most: longer ones open no session', async () => {
+  const initialized = { protocolVersion: '2025-11-25', serverInfo: { name: 's', version: '1' } };
+  const { backend, gateway } = await behind(({ body }, response) => {
+    const { id, method } = JSON.parse(body || '{}');
+    const error = { code: -32_601, message: 'Unknown' };
+    const result = { ...initialized, capabilities: { tools: {} }, tools: [] };
+    json(response, { jsonrpc: '2.0', id, ...(method === 'server/discover' ? { error } : { result }) });
+  });
+  const list = (length: number) =>
+    sendStateless(gateway, 'alice', 'tools/list', {
+      _meta: { 'io.modelcontextprotocol/clientCapabilities': { experimental: { own: 'x'.repeat(length) } } },
+    });
+  const opened = () => backend.received.filter(({ body }) => body.includes('xxx'));
+  const refused = await list(4000);
+  expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: -32_602 } }]);
+  expect(opened()).toEqual([]);
+  expect((await list(3000)).status).toBe(200);
+  expect(opened()).toHaveLength(1);
 });

@@ -13,6 +13,7 @@ import {
   withMeta,
 } from '@portcullis/http';
 import {
+  MAX_INITIALIZE,
   MAX_SESSIONS,
   MAX_SHARED_SESSIONS_OF_USER,
   SHARED_SESSION_IDLE,
@@ -206,6 +207,11 @@ function checkStateless(message: RequestMessage): Message | null {
       supported: [STATELESS],
       requested: version,
     });
+  }
+  // A shared session retains them until it is idle.
+  if (JSON.stringify(initializeParamsOf(message)).length > MAX_INITIALIZE) {
+    const text = `The client's capabilities and clientInfo in _meta are longer than ${MAX_INITIALIZE} characters.`;
+    return errorResponse(message.id, errorCodes.invalidParams, text);
   }
   const level = parameter(message, '_meta', metaKeys.logLevel);
   return level === undefined || LOG_LEVELS.includes(level) ? null : unknownLogLevel(message.id, level);
