@@ -1,7 +1,7 @@
 /** `portcullis up` and `protect` in the process of the test: a process for each of these commands would cost half a second. */
 import { vi } from 'vitest';
 import { run } from '../../packages/cli/src/program.ts';
-import { createContext } from '../../packages/cli/test/support/in-process.ts';
+import { createContext, EXIT } from '../../packages/cli/test/support/in-process.ts';
 
 export interface ServedCommand {
   /** Origin and issuer. */
@@ -10,9 +10,6 @@ export interface ServedCommand {
   /** @returns the exit code */
   stop(): Promise<number | null>;
 }
-
-/** What the error of `process.exit` in a worker of Vitest says. */
-const EXIT = /process\.exit unexpectedly called with "(\d+)"/;
 
 const READY = /^ready (\S+)$/m;
 

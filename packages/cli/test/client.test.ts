@@ -1,20 +1,22 @@
 /** The client commands login, logout, sessions, token, tools and call against a real server, with a user who signs in. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { owner, type Portcullis, startPortcullis } from '../../../tests/support/portcullis.ts';
+import { owner } from '../../../tests/support/portcullis.ts';
+import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld, type World } from '../../client/test/support/world.ts';
 import { type Computer, createComputer, main, withoutProgress } from './support/command.ts';
 import { mcpResult } from './support/mcp-results.ts';
 
-let server: Portcullis;
+let server: PortcullisHere;
 let computer: Computer;
 
 beforeAll(async () => {
-  server = await startPortcullis({
+  server = await startPortcullisHere({
     clients: [
       {
         client_id: 'report',
@@ -564,30 +566,33 @@ describe('T146 client secrets', () => {
 // `script` of Linux runs a program in a pseudo-terminal.
 const pseudoTerminal = '/usr/bin/script';
 describe.skipIf(!existsSync(pseudoTerminal) || process.platform !== 'linux')('on a terminal', () => {
-  function onTerminal(words: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
+  function onTerminal(
+    words: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
     const line = [process.execPath, ...sourceFlags(), main, ...words].map((word) => `'${word}'`).join(' ');
-    const { stdout } = spawnSync(pseudoTerminal, ['-qec', line, '/dev/null'], {
+    const { stdout } = spawn(pseudoTerminal, ['-qec', line, '/dev/null'], {
       cwd: computer.folder,
       env: { ...computer.environment, TERM: 'xterm', ...environment },
-      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
     });
-    return stdout;
+    return text(stdout);
   }
 
   it('T146 token prints no token to a terminal without --show', async () => {
     await run(['login', server.resource, '--account', 'screen']);
     const words = ['token', server.resource, '--account', 'screen'];
-    const refused = onTerminal(words);
+    const refused = await onTerminal(words);
     expect(refused).toContain('Refused to print a token to a terminal');
     expect(refused).not.toMatch(/eyJ/);
-    expect(onTerminal([...words, '--show'])).toMatch(/^eyJ/);
+    expect(await onTerminal([...words, '--show'])).toMatch(/^eyJ/);
   });
 
   it('tools uses colors on a terminal, unless NO_COLOR is set', async () => {
     await run(['login', server.resource, '--account', 'colours']);
     const words = ['tools', server.resource, '--account', 'colours'];
-    expect(onTerminal(words)).toContain('\x1b[1mwhoami\x1b[22m');
-    expect(onTerminal(words, { NO_COLOR: '1' })).not.toContain('\x1b[1m');
+    expect(await onTerminal(words)).toContain('\x1b[1mwhoami\x1b[22m');
+    expect(await onTerminal(words, { NO_COLOR: '1' })).not.toContain('\x1b[1m');
   });
 });
 

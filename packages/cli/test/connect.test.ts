@@ -105,7 +105,7 @@ describe('with a real server', () => {
       method: 'initialize',
       params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info },
     };
-    const { code, output, errors } = await computer.runProcess(['connect', server.resource, '--no-browser'], {
+    const { code, output, errors } = await computer.run(['connect', server.resource, '--no-browser'], {
       input: `${JSON.stringify(initialize)}\n`,
     });
     const answers = output
@@ -176,10 +176,7 @@ describe('the name that a command registers', () => {
     '%s %j is that of the host that it serves and of the computer',
     async (command, options, input, expected) => {
       const world = await createWorld();
-      const { run, runProcess } = newComputer(followRedirects);
-      // The bridge exits its process.
-      const start = command === 'connect' ? runProcess : run;
-      await start([command, world.serverUrl, ...options], { input });
+      await newComputer(followRedirects).run([command, world.serverUrl, ...options], { input });
       expect(JSON.parse(world.as.asked('/register')[0]?.body ?? '{}')).toMatchObject({
         client_name: expected,
       });
@@ -197,7 +194,7 @@ it('connect --no-browser advises no command with a scope that would act on a she
       'www-authenticate': 'Bearer error="insufficient_scope", scope="x;touch$IFSy --whole-origin"',
     },
   });
-  const { output } = await computer.runProcess(['connect', world.serverUrl, '--no-browser'], {
+  const { output } = await computer.run(['connect', world.serverUrl, '--no-browser'], {
     input: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n',
   });
   const { message } = JSON.parse(output).error;
@@ -214,7 +211,7 @@ it('connect --no-browser names the scopes that the session lacks, and the sign-i
     status: 403,
     headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="notes:write"' },
   });
-  const { output } = await computer.runProcess(['connect', world.serverUrl, '--no-browser'], {
+  const { output } = await computer.run(['connect', world.serverUrl, '--no-browser'], {
     input: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n',
   });
   const { message } = JSON.parse(output).error;
@@ -487,7 +484,7 @@ describe('with a scripted server', () => {
   it('responds with a JSON-RPC error naming the status when the server fails', async () => {
     const { url } = await script((_seen, response) => response.writeHead(500).end('<h1>down</h1>'));
     const computer = newComputer();
-    const { output, errors } = await computer.runProcess(['connect', url], {
+    const { output, errors } = await computer.run(['connect', url], {
       input: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n',
     });
     expect(JSON.parse(output)).toEqual({

@@ -12,11 +12,32 @@ interface RunContext {
   readonly input?: string | undefined;
 }
 
+/** What a command writes that calls `process.exit`, which throws in a worker of Vitest. */
+export const EXIT: RegExp = /^portcullis: process\.exit unexpectedly called with "(\d+)".*\n/m;
+
 /** Runs a command to its end, without a terminal. */
 export async function runHere(args: readonly string[], given: RunContext): Promise<Ended> {
   const { processContext, written } = createContext(given);
+  const removeListeners = followStopSignals();
   const code = await run(args, processContext);
-  return { code: code ?? 0, ...written };
+  const [, exit] = EXIT.exec(written.errors) ?? [];
+  if (exit === undefined) return { code: code ?? 0, ...written };
+  removeListeners();
+  return { code: Number(exit), output: written.output, errors: written.errors.replace(EXIT, '') };
+}
+
+/** @returns a function that removes the listeners added meanwhile: a command that exits its process adds them for the rest of it */
+function followStopSignals(): () => void {
+  const added = (['SIGINT', 'SIGTERM'] as const).map((signal) => {
+    const before = process.listeners(signal);
+    return () => {
+      for (const listener of process.listeners(signal))
+        if (!before.includes(listener)) process.off(signal, listener);
+    };
+  });
+  return () => {
+    for (const remove of added) remove();
+  };
 }
 
 /** The process context of a command that runs here, and what it has written so far. */
