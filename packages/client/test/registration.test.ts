@@ -7,7 +7,7 @@ import {
   type PendingAuthorization,
   type RegistrationSettings,
 } from '../src/index.ts';
-import { codeOf, createWorld, openParty, type World, type WorldSettings } from './support/world.ts';
+import { codeOf, createWorld, openParty, refusal, type World, type WorldSettings } from './support/world.ts';
 
 const DOCUMENT = 'https://app.example/client.json';
 
@@ -391,6 +391,66 @@ describe('a client that the authorization server has deleted', () => {
     world.advance(3_600_000);
     await client.begin({ redirectUri: world.user.redirectUri });
     expect(pages()).toBe(2);
+  });
+
+  describe('by an authorization server that requires pushed requests', () => {
+    /** The clients that it knows are those that it registered; the authorization endpoint refuses all other requests. */
+    async function pushingWorld() {
+      const world = await createWorld();
+      const { as, issuer } = world;
+      as.on('GET /.well-known/oauth-authorization-server', {
+        body: {
+          issuer,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `${issuer}/token`,
+          registration_endpoint: `${issuer}/register`,
+          pushed_authorization_request_endpoint: `${issuer}/par`,
+          require_pushed_authorization_requests: true,
+          code_challenge_methods_supported: ['S256'],
+          token_endpoint_auth_methods_supported: ['none'],
+        },
+      });
+      const clients = new Set<string | null>();
+      as.on('POST /register', () => {
+        const id = `client-${as.asked('/register').length}`;
+        clients.add(id);
+        return { status: 201, body: { client_id: id } };
+      });
+      as.on('POST /par', ({ form }) =>
+        clients.has(form.get('client_id'))
+          ? { status: 201, body: { request_uri: `urn:pushed:${form.get('state')}`, expires_in: 60 } }
+          : refusal('invalid_client', 401),
+      );
+      as.on('GET /authorize', ({ query }) => {
+        const state = query.get('request_uri')?.replace('urn:pushed:', '');
+        if (state === undefined) return { status: 400, body: 'Only pushed requests are accepted.' };
+        const location = new URL(world.user.redirectUri);
+        for (const [name, value] of Object.entries({ code: 'code', state, iss: issuer }))
+          location.searchParams.set(name, value);
+        return { status: 302, headers: { location: location.href } };
+      });
+      as.on('POST /token', () => ({ body: { access_token: world.issue(''), token_type: 'Bearer' } }));
+      const client = world.client();
+      await client.signIn();
+      world.advance(2 * 3_600_000);
+      const deleteClients = () => clients.clear();
+      return { world, client, deleteClients, registrations: () => as.asked('/register').length };
+    }
+
+    it('is not registered again while the server knows it', async () => {
+      const { client, registrations } = await pushingWorld();
+      await client.signIn();
+      await client.begin({ redirectUri: 'http://127.0.0.1:49152/callback' });
+      expect(registrations()).toBe(1);
+    });
+
+    it.each(['signIn', 'begin'] as const)('is registered again by %s once it is deleted', async (how) => {
+      const { world, client, deleteClients, registrations } = await pushingWorld();
+      deleteClients();
+      const { redirectUri } = world.user;
+      await (how === 'signIn' ? client.signIn() : client.begin({ redirectUri }));
+      expect(registrations()).toBe(2);
+    });
   });
 
   it('does not check a pre-registered client or a metadata document', async () => {

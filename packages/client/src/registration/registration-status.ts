@@ -37,7 +37,9 @@ export async function probeRegistration(
   try {
     const read = readRegistrationRequest(input.registration);
     const status = read === null ? 'unknown' : readStatus(await sendRequest(quick, read));
-    if (status !== 'unknown') return status;
+    // An endpoint that requires pushed requests refuses the probe of any client.
+    if (status !== 'unknown' || input.discovery.metadata.require_pushed_authorization_requests === true)
+      return status;
     const { url } = await authorizationRequest(input);
     return authorizationPageStatus(await sendRequest(quick, getRequest(url, { accept: 'text/html' })));
   } catch (error) {

@@ -10,7 +10,7 @@ import type { Transport } from '../transport.ts';
 import { type CredentialOwner, credentialKeyFor } from './credential-owner.ts';
 import { findPreregistered, register } from './register.ts';
 import { configuredClientAt, type RegistrationSettings } from './registration.ts';
-import { probeRegistration } from './registration-status.ts';
+import { isUnknownClientError, probeRegistration } from './registration-status.ts';
 
 export interface StoredRegistrations extends RegistrationSource {
   /** The registration that tokens were issued to, with its secret; `null` when it is no longer known. */
@@ -20,6 +20,8 @@ export interface StoredRegistrations extends RegistrationSource {
    * replaced without the user.
    */
   discard(key: CredentialKey, reason: string, clientId?: string): Promise<boolean>;
+  /** Sends requests that register as needed. A registration that the issuer no longer knows is replaced once. */
+  replaceUnknown<T>(discovery: DiscoveryResult, send: () => Promise<T>): Promise<T>;
 }
 
 /** Milliseconds: a client that obtained tokens within this time is not probed. */
@@ -68,6 +70,16 @@ export function createStoredRegistrations(
     withSecret,
     withoutSecret,
     discard,
+
+    async replaceUnknown(discovery, send) {
+      try {
+        return await send();
+      } catch (error) {
+        const isUnknown = isUnknownClientError(error);
+        if (!isUnknown || !(await discard(keyFor(discovery), error.message))) throw error;
+        return send();
+      }
+    },
   };
 
   function withSecret(stored: Registration, issuer: string): Registration | null {

@@ -29,12 +29,14 @@ interface TwoStepServices {
 
 /** First step: the URL for the browser. @throws ClientError */
 export async function beginSignIn(
-  { discovery, source, codeGrant }: TwoStepServices,
+  { discovery, source, codeGrant, registrations }: TwoStepServices,
   { redirectUri, binding, prompt }: BeginOptions,
 ): Promise<string> {
   const prepared = await source.prepare(await discovery.requestChallenge(), source.planFirst, 'user');
   if (prepared === null) throw new TypeError('A first request is always planned.');
-  return codeGrant.begin({ ...prepared, prompt: prompt ?? null }, redirectUri, binding ?? null);
+  return registrations.replaceUnknown(prepared.discovery, () =>
+    codeGrant.begin({ ...prepared, prompt: prompt ?? null }, redirectUri, binding ?? null),
+  );
 }
 
 /**

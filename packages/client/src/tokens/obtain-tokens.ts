@@ -90,7 +90,7 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
     const key = credentialKeyFor(settings, issuer);
     // The sign-in may replace the registration; replaced tokens belong to the previous one.
     const before = await store.find(key);
-    const tokens = await source.obtain(key, prepared, prompt);
+    const tokens = await source.obtain(prepared, prompt);
     const replaced = await stored.save(key, tokens);
     failure = null;
     if (replaced !== null && !isMachineGrant(grant)) {

@@ -8,10 +8,9 @@ import type { DiscoveryResult } from '../discovery/discovery-result.ts';
 import type { ServerDiscovery } from '../discovery/server-discovery.ts';
 import { createDpopKey, DPOP_ALGORITHM } from '../dpop.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
-import { isUnknownClientError } from '../registration/registration-status.ts';
 import type { StoredRegistrations } from '../registration/stored-registrations.ts';
 import type { ClientSettings } from '../settings.ts';
-import type { CredentialKey, Tokens } from '../storage/credentials.ts';
+import type { Tokens } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 
 /** Plans the scopes to request, once the server is discovered; `null`: request nothing. */
@@ -68,15 +67,9 @@ export function createTokenSource(
     },
     prefersBearer: (): boolean => prefersBearer,
 
-    /** Requests tokens. A registration that the server no longer knows is replaced once. */
-    async obtain(key: CredentialKey, prepared: PreparedRequest, prompt: string | null): Promise<Tokens> {
-      try {
-        return await requestByGrant(prepared, prompt);
-      } catch (error) {
-        if (!isUnknownClientError(error) || !(await registrations.discard(key, error.message))) throw error;
-        return requestByGrant(prepared, prompt);
-      }
-    },
+    /** Requests tokens. */
+    obtain: (prepared: PreparedRequest, prompt: string | null): Promise<Tokens> =>
+      registrations.replaceUnknown(prepared.discovery, () => requestByGrant(prepared, prompt)),
   };
 
   async function requestByGrant(prepared: PreparedRequest, prompt: string | null): Promise<Tokens> {
