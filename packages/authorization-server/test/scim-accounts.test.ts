@@ -1,6 +1,7 @@
 /** What provisioning by SCIM does to accounts: sign-in, deactivation, removal, and what it must not touch. */
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import { describe, expect, it, vi } from 'vitest';
+import { newFederatedAccount } from '../src/federation/linked-users.ts';
 import { createAccountAdministration, type IdentityProviderOptions } from '../src/index.ts';
 import { startAssertionIssuer } from './assertion-issuer.ts';
 import {
@@ -12,7 +13,7 @@ import {
   signOutAtProvider,
   startFiles,
 } from './federation-scene.ts';
-import { connectService } from './scim-scene.ts';
+import { connectService, setScimScene } from './scim-scene.ts';
 import { basic, CLIENTS, claimsOf, ISSUER, NOTES, RESOURCES, startServer } from './server-under-test.ts';
 import { requestOf } from './visitor.ts';
 
@@ -187,6 +188,40 @@ describe('deactivation by SCIM', () => {
     expect(disable).toHaveResolvedWith(true);
     expect((await accounts.find(accountId))?.disabledAt).toEqual(expect.any(Number));
     expect(await errorOf()).toBe('access_denied');
+  });
+
+  it('by connections that share an issuer is undone by the last of their reactivations', async () => {
+    const [acme, globex] = ['acme', 'globex'].map((id) => ({
+      ...{ id, name: id, clientId: 'portcullis', scopes: ['openid', 'email'], scim: {} },
+      kind: { issuer: 'https://shared.example' },
+    }));
+    if (acme === undefined || globex === undefined) throw new Error('no providers');
+    const t = await setScimScene({ identityProviders: [acme, globex] });
+    const email = 'ada@third.example';
+    const account = newFederatedAccount(acme.kind.issuer, 'ada', email, t.clock.now);
+    await t.store.linkIdentity({ ...acme.kind, subject: 'ada', accountId: account.id }, account);
+    await t.store.saveProfile(account.id, { email, name: null, groups: [] });
+    const [one, other] = [
+      { service: t.service, path: `/Users/${await t.service.addUser(email, { externalId: 'ada' })}` },
+      { service: t.other, path: `/Users/${await t.other.addUser(email, { externalId: 'ada' })}` },
+    ];
+    const isDisabled = async () => (await t.store.findAccount(account.id))?.disabledAt !== null;
+    for (const [first, last] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      t.events.length = 0;
+      for (const { service, path } of [one, other]) await service.patch(path, deactivate);
+      const response = await first.service.patch(first.path, activate);
+      expect([response.body['active'], await isDisabled()]).toEqual([true, true]);
+      // Nor is it enabled by a repetition.
+      await first.service.patch(first.path, activate);
+      expect(await isDisabled()).toBe(true);
+      await last.service.patch(last.path, activate);
+      expect(await isDisabled()).toBe(false);
+      const types = t.events.map(({ type }) => type).filter((type) => type.startsWith('account.'));
+      expect(types).toEqual(['account.disabled', 'account.enabled']);
+    }
   });
 
   it('stays when a whole representation leaves out active', async () => {

@@ -107,15 +107,16 @@ type Outcome = ProvisionedResource | ProvisioningConflict;
 
 function* create(change: ProvisioningChange): Steps<Outcome> {
   const accountId = yield* availableAccount(change.resource);
-  // An operator may have disabled it since the change was planned.
-  const enabled = yield sql`SELECT 1 AS one FROM accounts WHERE id = ${accountId} AND disabled_at IS NULL`;
-  const disablesAccount = change.account === 'disable' && enabled.length > 0;
-  const resource = { ...change.resource, accountId, disabledAccount: disablesAccount };
+  const resource = {
+    ...change.resource,
+    accountId,
+    disabledAccount: yield* isDisabledBy(change, accountId),
+  };
   const conflict = yield* findConflict(change);
   if (conflict !== null) return conflict;
   yield insertResource(resource);
   yield* insertKeys(change);
-  if (accountId !== null) yield* applyToAccount(accountId, change);
+  if (accountId !== null) yield* applyToAccount(accountId, { ...change, resource });
   return resource;
 }
 
@@ -125,20 +126,41 @@ function* changeResource(change: ProvisioningChange): Steps<Outcome> {
   if (conflict !== null) return conflict;
   const { id, version, name, modifiedAt } = resource;
   const accountId = yield* availableAccount(resource);
+  const disabledAccount = yield* isDisabledBy(change, accountId);
   const changed =
     yield sql`UPDATE scim_resources SET name = ${name}, attributes = ${JSON.stringify(resource.attributes)},
-      is_active = ${Number(resource.isActive)}, account_id = ${accountId}, disabled_account = ${Number(resource.disabledAccount)},
+      is_active = ${Number(resource.isActive)}, account_id = ${accountId}, disabled_account = ${Number(disabledAccount)},
       version = ${version}, modified_at = ${modifiedAt} WHERE id = ${id} AND version = ${version - 1} RETURNING 1 AS one`;
   if (changed.length === 0) return { conflict: 'version' };
   yield sql`DELETE FROM scim_keys WHERE id = ${id} AND attribute <> 'members'`;
   yield* insertKeys(change);
-  if (accountId !== null) yield* applyToAccount(accountId, change);
-  return { ...resource, accountId };
+  const after = { ...resource, accountId, disabledAccount };
+  if (accountId !== null) yield* applyToAccount(accountId, { ...change, resource: after });
+  return after;
+}
+
+/**
+ * Whether deactivation disables the account: of this user, or of another one that the account is of a connection that shares the
+ * issuer. Then the last of their reactivations enables it.
+ */
+function* isDisabledBy({ account, resource }: ProvisioningChange, accountId: string | null): Steps<boolean> {
+  if (accountId === null) return false;
+  const others =
+    (yield sql`SELECT is_active FROM scim_resources WHERE account_id = ${accountId} AND id <> ${resource.id} AND disabled_account = 1`) as readonly {
+      readonly is_active: number;
+    }[];
+  if (resource.isActive) return account === 'enable' && others.some((other) => other.is_active === 0);
+  if (others.length > 0 || account !== 'disable') return others.length > 0 || resource.disabledAccount;
+  // An operator may have disabled it since the change was planned.
+  const enabled = yield sql`SELECT 1 AS one FROM accounts WHERE id = ${accountId} AND disabled_at IS NULL`;
+  return enabled.length > 0;
 }
 
 function* applyToAccount(accountId: string, { account, resource }: ProvisioningChange): Steps<void> {
   if (account === 'disable') yield* disableSteps(accountId, resource.modifiedAt);
-  if (account === 'enable') yield* enableSteps(accountId);
+  if (account !== 'enable' || resource.disabledAccount) return;
+  yield sql`UPDATE scim_resources SET disabled_account = 0, version = version + 1 WHERE account_id = ${accountId} AND id <> ${resource.id}`;
+  yield* enableSteps(accountId);
 }
 
 /** The account, unless it is another user's. */

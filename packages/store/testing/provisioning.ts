@@ -163,8 +163,8 @@ export function describeProvisioning(store: StoreOfTest): void {
       const read = () => store().findProvisioned('acme', 'User', ada.id);
       const deactivation = { isActive: false, disabledAccount: true };
       for (const [version, decide] of [
-        [1, () => store().disableAccount(accountId, NOW)],
-        [3, () => store().enableAccount(accountId)],
+        [1, () => store().enableAccount(accountId)],
+        [3, () => store().disableAccount(accountId, NOW)],
       ] as const) {
         await change({ ...ada, version }, deactivation, { account: 'disable' });
         expect(await read()).toMatchObject({ disabledAccount: true, version: version + 1 });
@@ -196,6 +196,42 @@ export function describeProvisioning(store: StoreOfTest): void {
         expect([await store().findAccount(accountId), after]).toEqual(before);
       }
       expect(await store().removeProvisioned({ ...ada, version: 3 }, true, NOW)).toBe(true);
+    });
+
+    it('enables an account of users of several connections with the last reactivation, whichever it is', async () => {
+      for (const order of [
+        ['acme', 'globex'],
+        ['globex', 'acme'],
+      ]) {
+        const { accountId } = (await createGrant(store())).grant;
+        const users = new Map<string, ProvisionedResource>();
+        for (const identityProvider of order)
+          users.set(identityProvider, await create(accountId, { accountId, identityProvider }));
+        const isDisabled = async () => (await store().findAccount(accountId))?.disabledAt !== null;
+        const set = async (of: string, isActive: boolean, account: ProvisioningChange['account']) => {
+          const [known] = [users.get(of)];
+          const before = known && (await store().findProvisioned(of, 'User', known.id));
+          if (!before) throw new Error(of);
+          const planned = account === 'disable' || (before.disabledAccount && !isActive);
+          const after = await change(before, { isActive, disabledAccount: planned }, { account });
+          return 'conflict' in after ? after.conflict : [after.disabledAccount, await isDisabled()];
+        };
+        expect(await set('acme', false, 'disable')).toEqual([true, true]);
+        expect(await set('globex', false, 'none')).toEqual([true, true]);
+        const [first = '', last = ''] = order;
+        expect(await set(first, true, 'enable')).toEqual([true, true]);
+        expect(await set(last, true, 'enable')).toEqual([false, false]);
+        const left = await Promise.all(
+          [...users].map(([of, { id }]) => store().findProvisioned(of, 'User', id)),
+        );
+        expect(left.map((user) => user?.disabledAccount)).toEqual([false, false]);
+        // What an operator decides stays.
+        expect(await set(first, false, 'disable')).toEqual([true, true]);
+        await store().disableAccount(accountId, NOW);
+        expect(await set(last, false, 'none')).toEqual([false, true]);
+        expect(await set(last, true, 'none')).toEqual([false, true]);
+        expect(await set(first, true, 'none')).toEqual([false, true]);
+      }
     });
 
     it('creates an inactive user that disabled its account only if that was enabled until then', async () => {

@@ -261,9 +261,10 @@ function recordAccount(
   { events }: ScimContext,
   identityProvider: string,
   account: ProvisioningChange['account'],
-  { accountId }: ProvisionedResource,
+  { accountId, disabledAccount }: ProvisionedResource,
 ): void {
-  if (accountId === null || account === 'none') return;
+  // Another connection, or an operator, may have decided otherwise.
+  if (accountId === null || account === 'none' || disabledAccount !== (account === 'disable')) return;
   events({
     type: account === 'disable' ? 'account.disabled' : 'account.enabled',
     accountId,

@@ -15,7 +15,10 @@ export interface ProvisionedResource {
   readonly isActive: boolean;
   /** The account of a user; `null` until the first sign-in. */
   readonly accountId: string | null;
-  /** Whether deactivation disabled the account, so that reactivation enables it: an operator's decision stays. */
+  /**
+   * Whether deactivation disabled the account, of this user or of another one of the account, so that reactivation enables it: the last
+   * of them. An operator's decision stays.
+   */
   readonly disabledAccount: boolean;
   /** Incremented by each change. */
   readonly version: number;
@@ -95,7 +98,8 @@ export interface ProvisioningStore {
   createProvisioned(creation: ProvisioningChange): Promise<ProvisionedResource | ProvisioningConflict>;
   /**
    * Changes a resource whose stored version precedes that of the change. Atomic, with what happens to the account: disabling it ends
-   * what `disableAccount` ends.
+   * what `disableAccount` ends; it is enabled only where no other user of the account is deactivated.
+   * @returns `disabledAccount` as it is now
    */
   changeProvisioned(change: ProvisioningChange): Promise<ProvisionedResource | ProvisioningConflict>;
   /**
