@@ -277,6 +277,14 @@ describe('a process that misbehaves', () => {
     expect(JSON.stringify(to.events)).toContain('not JSON');
   });
 
+  it('ignores messages that nest too deep to be written again, and shows them in the log', async () => {
+    const to = await start();
+    const { call } = await startSession(to, 'alice');
+    expect(await call('deep')).toBe('after deep messages');
+    const ignored = to.events.filter(({ line }) => String(line).includes('no message: {'));
+    expect(ignored).toHaveLength(3);
+  });
+
   it('kills a process that sends a message above the limit', async () => {
     const to = await start({}, { frame: 64 * 1024 });
     const { call } = await startSession(to, 'alice');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isMembers, parseExactly, readMessage, toDouble } from '../src/index.ts';
+import { isMembers, parseExactly, parseMessage, readMessage, toDouble } from '../src/index.ts';
 
 describe('parseExactly', () => {
   it.each([
@@ -91,4 +91,26 @@ describe('readMessage', () => {
       expect(read(written)).toBeUndefined();
     },
   );
+});
+
+describe('parseMessage', () => {
+  const parse = (levels: number, data = '1') => {
+    const arrays = levels - 1;
+    const params = '['.repeat(arrays) + ']'.repeat(arrays);
+    return parseMessage(`{"jsonrpc":"2.0","method":"a","data":${data},"params":${params}}`);
+  };
+
+  it('reads a message that nests 256 levels deep, and none deeper', () => {
+    expect(parse(256)).toMatchObject({ method: 'a' });
+    expect(parse(257)).toBeNull();
+  });
+
+  it('counts no brackets of texts, and none that are closed', () => {
+    const texts = [`"${'[{\\"'.repeat(300)}"`, `[${'[{}],'.repeat(300)}1]`];
+    for (const text of texts) expect(parse(2, text)).toMatchObject({ method: 'a' });
+  });
+
+  it('counts the brackets behind a text with escapes', () => {
+    expect(parse(257, String.raw`"a\\\"\\"`)).toBeNull();
+  });
 });

@@ -24,6 +24,7 @@ const tools = {
   block: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   crash: () => process.exit(3),
   garbage: (_, id) => { process.stdout.write('not JSON\n{"also": "no message"}\n'); text(id, 'after garbage'); },
+  deep: (_, id) => { const data = '['.repeat(6000) + ']'.repeat(6000); for (const head of ['"method":"notifications/message","params":{"level":"error","data":', '"method":"notifications/progress","params":{"progressToken":1,"progress":1,"data":', '"id":"deep","method":"elicitation/create","params":{"message":']) process.stdout.write('{"jsonrpc":"2.0",' + head + data + '}}\n'); text(id, 'after deep messages'); },
   huge: () => process.stdout.write('x'.repeat(20_000_000)),
   memory: (_, id) => { globalThis.kept = Buffer.alloc(400 * 1024 * 1024, 1); text(id, 'kept'); },
   child: (_, id) => { const { pid } = require('node:child_process').spawn('sleep', ['1000'], { stdio: 'ignore' }); text(id, pid); },

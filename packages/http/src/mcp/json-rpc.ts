@@ -1,5 +1,5 @@
 /** JSON-RPC messages, parsed only as far as routing requires: unknown members are preserved. */
-import { isNumberText, parseExactly, toDouble } from './parse-exactly.ts';
+import { isNumberText, nestsDeeper, parseExactly, toDouble } from './parse-exactly.ts';
 
 /** Identifier of a JSON-RPC request; its response has the same. @see JSON-RPC 2.0 §4 */
 export type MessageId = string | number;
@@ -43,10 +43,16 @@ export function readMessage(value: unknown): Message | null {
   return (id === written ? read : { ...read, id }) as JsonFields & Message;
 }
 
-/** `null` for text that is not JSON, or not a message. Numbers of its parameters and result stay as they are written. */
+/** Levels of arrays and objects in a message. */
+const MAX_DEPTH = 256;
+
+/**
+ * `null` for text that is not JSON, or not a message, or nests more than 256 levels deep. Numbers of its parameters and result stay as
+ * they are written.
+ */
 export function parseMessage(text: string): Message | null {
   try {
-    return readMessage(parseExactly(text));
+    return nestsDeeper(text, MAX_DEPTH) ? null : readMessage(parseExactly(text));
   } catch {
     return null;
   }

@@ -60,6 +60,26 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
+const QUOTE = 0x22;
+/** `[` and `]` differ from `{` and `}` in this bit. */
+const BRACE_BIT = 0x20;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/** Whether arrays and objects are nested in more levels: `JSON.stringify` fails for thousands. */
+export function nestsDeeper(text: string, levels: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    const brace = code | BRACE_BIT;
+    if (brace === OPENING_BRACE) depth += 1;
+    else if (brace === CLOSING_BRACE) depth -= 1;
+    if (depth > levels) return true;
+    at = code === QUOTE ? endOfString(text, at) : at + 1;
+  }
+  return false;
+}
+
 /** Puts the numbers of the list where their placeholders are. */
 function withNumbers(parsed: unknown, numbers: readonly (number | NumberText)[]): unknown {
   const root = [parsed];

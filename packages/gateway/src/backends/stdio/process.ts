@@ -2,7 +2,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import { parseMessage, type TransportReceiver } from '@portcullis/http';
+import { type Message, parseMessage, type TransportReceiver } from '@portcullis/http';
 import {
   MAX_INVALID_LINES,
   MAX_LAST_ERROR,
@@ -69,10 +69,20 @@ export function startProcess({ name, definition, frame, log }: ProcessOptions, r
 
   function receive(line: string): void {
     const message = parseMessage(line);
-    if (message !== null) return void receiver.accept(message, null);
+    if (message !== null) return void accept(message);
     invalidLines += 1;
     if (invalidLines <= MAX_LOG_LINES) log(name, `on standard output, no message: ${clean(line)}`);
     if (invalidLines === MAX_INVALID_LINES) kill('writes something other than messages to standard output');
+  }
+
+  /** An error here would end this process: nothing else catches it. */
+  function accept(message: Message): void {
+    try {
+      receiver.accept(message, null);
+    } catch (error) {
+      log(name, `on standard output, a message that cannot be forwarded: ${clean(String(error))}`);
+      kill('sent a message that cannot be forwarded');
+    }
   }
 
   async function send(message: unknown): Promise<void> {
