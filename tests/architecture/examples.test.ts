@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { bundleFlags } from '../support/source-flags.ts';
 
 const EXAMPLE = /^ \* @example\n \* ```ts\n((?: \*.*\n)*?) \* ```$/gm;
 
@@ -34,7 +35,7 @@ describe('the examples in docstrings', () => {
   });
 
   it.each(examples)('run: $path', async ({ code }) => {
-    const flags = ['--conditions=portcullis-source', '--no-warnings', '--input-type=module-typescript'];
+    const flags = [...bundleFlags(), '--no-warnings', '--input-type=module-typescript'];
     const { stdout } = await promisify(execFile)(process.execPath, [...flags, '--eval', code]);
     expect(expectedOutput(code)).not.toEqual([]);
     expect(stdout.trimEnd().split('\n')).toEqual(expectedOutput(code));

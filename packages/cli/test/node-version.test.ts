@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { createAuthorizationServer } from '@portcullis/authorization-server';
 import { openStore } from '@portcullis/store';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { bundleFlags } from '../../../tests/support/source-flags.ts';
 import { main } from './support/command.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -15,7 +16,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 /** Runs the command on this Node, which reports another version. */
 function runAs(version: string) {
   const pretend = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
-  const args = ['--conditions=portcullis-source', '--import', pretend, main, '--version'];
+  const args = [...bundleFlags(), '--import', pretend, main, '--version'];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   return { status, stdout, stderr };
 }
