@@ -188,7 +188,7 @@ describe('run files', () => {
   });
 
   it('several servers: the command names them and changes nothing', async () => {
-    const [one, other] = await Promise.all([startPortcullis(), startPortcullis()]);
+    const [one, other] = await Promise.all([startPortcullisHere(), startPortcullis()]);
     const [name = ''] = readdirSync(runFolder(other));
     writeFileSync(join(runFolder(one), name), readFileSync(join(runFolder(other), name)), { mode: 0o600 });
     const environment = { XDG_CONFIG_HOME: one.configHome };

@@ -3,7 +3,6 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startPortcullis } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { runHere } from './support/in-process.ts';
 
@@ -90,7 +89,7 @@ describe('beside a running server', () => {
 
 describe('a lost master key', () => {
   it('a lost master key keeps the server from starting until `keys discard --yes` removes the keys it encrypted', async () => {
-    const portcullis = await startPortcullis();
+    const portcullis = await startPortcullisHere();
     const keyFile = portcullis.database.replace('portcullis.db', 'portcullis.key');
     const location = ['--database', portcullis.database, '--key-file', keyFile];
     const before = JSON.parse((await run(folder, 'list', '--json', ...location)).output);
