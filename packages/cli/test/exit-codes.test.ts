@@ -16,6 +16,7 @@ const user = {
 const cancelled = new ClientError('cancelled', 'The sign-in was not completed.');
 const unusable = new ClientError('store_unusable', 'The credentials cannot be stored in /x/y.');
 const unregistered = new ClientError('registration_needed', 'Register a client.');
+const mismatch = new ClientError('registration_issuer_mismatch', 'The client was used with another issuer.');
 const invalidScope = new ClientError('authorization_failed', 'No.', { oauthError: 'invalid_scope' });
 
 it.each([
@@ -27,6 +28,8 @@ it.each([
   [unregistered, ['call', 'https://mcp.example', '--client-id=a'], []],
   [unusable, ['login', 'https://mcp.example'], ['--credentials']],
   [unusable, ['login', 'https://mcp.example', '--credentials', 'a.db'], []],
+  [mismatch, ['login', 'https://mcp.example'], ['--credentials']],
+  [mismatch, ['login', 'https://mcp.example', '--credentials=a.db'], []],
 ] as const)('the hint for %s after %j advises %j', (error, args, options) => {
   expect(hintFor(error, args).match(/--[\w-]+/g) ?? []).toEqual(options);
 });

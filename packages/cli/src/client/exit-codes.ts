@@ -155,6 +155,8 @@ export function hintFor(error: unknown, args: readonly string[]): string {
     return 'Then run it again with --client-id <id>, and with --client-secret-file <file> if it has a secret. If the redirect URI needs a port, choose one with --port <port>';
   if (error.code === 'store_unusable')
     return isGiven('--credentials') ? '' : 'Name another file with --credentials or PORTCULLIS_CREDENTIALS';
+  if (error.code === 'registration_issuer_mismatch')
+    return `If this client is registered there too, sign in again with ${isGiven('--credentials') ? 'another credential file' : '--credentials and a new file'}`;
   if (error.code !== 'cancelled' || isGiven('--device')) return '';
   const device = 'with --device if the authorization server offers device authorization';
   return isGiven('--no-browser')
