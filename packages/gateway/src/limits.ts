@@ -87,6 +87,10 @@ export const CATALOGUE_REFRESH_AT = 0.75;
 export const MAX_CATALOGUE_ENTRIES = 1000;
 /** Lists of a backend that are read concurrently: one that does not answer delays no list of another. */
 export const CATALOGUE_READS_AT_ONCE = 8;
+/** Of these, for one user with all clients: the lists of their account may hang. */
+export const CATALOGUE_READS_OF_USER = 2;
+/** Milliseconds for the pages of one list. */
+export const CATALOGUE_READ_TIMEOUT = 30_000;
 /** Milliseconds until approvals by another process take effect. */
 export const PINS_LIFETIME = 2000;
 /** Tools of one server whose pins are stored. Further tools remain unapproved and hidden. */

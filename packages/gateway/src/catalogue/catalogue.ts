@@ -1,13 +1,15 @@
 /** The catalogue of a server: the tools that its backend offers to a credential, cached, and which of their definitions are approved by their pins. */
 import type { ToolAnnotations } from '@portcullis/policy';
 import { createLruCache, type ListedDefinition } from '@portcullis/protocol';
+import { createGauge } from '../http/slots.ts';
 import {
   CATALOGUE_LIFETIME,
   CATALOGUE_READS_AT_ONCE,
+  CATALOGUE_READS_OF_USER,
   CATALOGUE_REFRESH_AT,
   MAX_CATALOGUE_ENTRIES,
 } from '../limits.ts';
-import type { OwnedRequest } from '../servers/request.ts';
+import { type OwnedRequest, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { ListTools } from './list-tools.ts';
 import type { PinBoard, Pins, ToolChange, ToolState } from './pins.ts';
@@ -100,7 +102,7 @@ export function createCatalogue(options: CatalogueOptions) {
 /** The gateway's own lists, by credential. */
 function createListCache(options: CatalogueOptions) {
   const { now } = options;
-  const turn = createSemaphore(CATALOGUE_READS_AT_ONCE);
+  const turn = createSemaphore(CATALOGUE_READS_AT_ONCE, CATALOGUE_READS_OF_USER);
   let current = createLists();
 
   /** Reads a list from the backend; one reading at a time for each credential. A list that changes meanwhile is not cached. */
@@ -108,7 +110,7 @@ function createListCache(options: CatalogueOptions) {
     const { known, loading } = current;
     const running = loading.get(credentialKey);
     if (running !== undefined) return running;
-    const result = turn(() => readEntry(options, request))
+    const result = turn(userKey(request.owner), () => readEntry(options, request))
       .then((entry) => {
         known.set(credentialKey, entry);
         return entry;
@@ -222,19 +224,30 @@ function cataloguedTool(tools: readonly ListedTool[], pins: Pins): CataloguedToo
   return { state, hints: commonHints(tools.map(({ hints }) => hints)) };
 }
 
-/** Runs a limited number of jobs concurrently; the others are queued. */
-function createSemaphore(slots: number): <T>(job: () => Promise<T>) => Promise<T> {
-  let free = slots;
-  const waiting: (() => void)[] = [];
-  return async (job) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+/** Runs a limited number of jobs concurrently, and of each key; the others are queued. */
+function createSemaphore(slots: number, ofKey: number) {
+  const taken = createGauge(() => ofKey);
+  const waiting: { readonly key: string; readonly start: (release: () => void) => void }[] = [];
+
+  const take = (key: string): (() => void) | null => (taken.total < slots ? taken.take(key) : null);
+
+  function startNext(): void {
+    for (const [index, { key, start }] of waiting.entries()) {
+      const release = take(key);
+      if (release === null) continue;
+      waiting.splice(index, 1);
+      start(release);
+      return;
+    }
+  }
+
+  return async <T>(key: string, job: () => Promise<T>): Promise<T> => {
+    const release = take(key) ?? (await new Promise<() => void>((start) => waiting.push({ key, start })));
     try {
       return await job();
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
+      release();
+      startNext();
     }
   };
 }

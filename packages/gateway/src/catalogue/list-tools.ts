@@ -1,9 +1,17 @@
 /** Lists the tools of a backend for the catalogue, in sessions of the user's owner that declare every capability. */
 
-import { errorCodes, errorResponse, isMembers, isRequest, type Message } from '@portcullis/http';
+import {
+  errorCodes,
+  errorResponse,
+  isMembers,
+  isRequest,
+  type Message,
+  type RequestMessage,
+} from '@portcullis/http';
 import { BackendError, type BackendSession, type InitializeParams } from '../backends/backend.ts';
 import { isLastPage, listPages } from '../backends/list-pages.ts';
 import { GATEWAY_CLIENT } from '../backends/revisions.ts';
+import { CATALOGUE_READ_TIMEOUT } from '../limits.ts';
 import type { OwnedRequest } from '../servers/request.ts';
 import { readToolDefinition, type ToolDefinition } from './tool-definition.ts';
 
@@ -87,11 +95,14 @@ async function refuseRequest(session: BackendSession, message: Message): Promise
 
 async function listAll(session: BackendSession, name: string): Promise<readonly ToolDefinition[]> {
   const tools: ToolDefinition[] = [];
-  const { signal } = new AbortController();
-  for await (const { result, error } of listPages(
-    (page) => session.request(page, { signal }),
-    'tools/list',
-  )) {
+  const signal = AbortSignal.timeout(CATALOGUE_READ_TIMEOUT);
+  const send = (page: RequestMessage) =>
+    session.request(page, { signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+      const text = `${name} did not list its tools within ${CATALOGUE_READ_TIMEOUT / 1000} seconds.`;
+      throw new BackendError('timeout', text);
+    });
+  for await (const { result, error } of listPages(send, 'tools/list')) {
     if (isMembers(error) && error['code'] === errorCodes.methodNotFound) return [];
     if (!isMembers(result) || !Array.isArray(result['tools']))
       throw new BackendError(

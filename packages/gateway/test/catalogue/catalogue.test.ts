@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmptyStore } from '../../../../tests/support/migrated-store.ts';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import { createPinBoard, type ToolChange } from '../../src/catalogue/pins.ts';
@@ -38,6 +38,8 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
     atOnce: 0,
     most: 0,
     fails: false,
+    /** By user. */
+    hangs: new Map<string, Promise<void>>(),
   };
   const clock = { ms: 0 };
   const changes: ToolChange[] = [];
@@ -56,9 +58,10 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
     unknownMethods: 'pass',
     toolChallenges: [],
   };
-  const requestOf = (path = '/files') =>
+  const requestOf = (subject = 'alice') =>
     ({
-      server: { ...server, path },
+      server,
+      owner: { issuer: 'https://as.example', subject },
       principal: { clientId: 'app', scopes: ['use'], groups: [], claims: {} },
       incoming: { headers: {} },
     }) as unknown as GatewayRequest;
@@ -73,12 +76,12 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
       pins: pins(pinStore),
       now: () => clock.ms,
       onChange: (changed) => changes.push(...changed),
-      async list(_request, revisions) {
+      async list({ owner }, revisions) {
         backend.lists += 1;
         backend.atOnce += 1;
         backend.most = Math.max(backend.most, backend.atOnce);
         const listed = backend.tools;
-        await new Promise((resolve) => setImmediate(resolve));
+        await (backend.hangs.get(owner.subject) ?? new Promise((resolve) => setImmediate(resolve)));
         backend.atOnce -= 1;
         if (backend.fails) throw new Error('down');
         return revisions === 'every' ? [listed, backend.older] : [listed];
@@ -304,8 +307,23 @@ describe('the catalogue', () => {
     const { catalogue, backend, requestOf } = setUp([tool('read')]);
     const keys = Array.from({ length: 60 }, (_, index) => `key${index}`);
     expect(backend.lists).toBe(0);
-    await Promise.all([...keys, ...keys, ...keys].map((key) => catalogue.tools(requestOf(), key)));
+    const reads = [...keys, ...keys, ...keys].map((key) => catalogue.tools(requestOf(`user of ${key}`), key));
+    await Promise.all(reads);
     expect(backend).toMatchObject({ lists: 60, most: 8 });
+  });
+
+  it('reads the list of another user while those of all clients of one user hang', async () => {
+    const { catalogue, backend, requestOf } = setUp([tool('read')]);
+    const hangs = Promise.withResolvers<void>();
+    backend.hangs.set('mallory', hangs.promise);
+    const clients = Array.from({ length: 8 }, (_, index) => `client${index}`);
+    const hanging = clients.map((key) => catalogue.tools(requestOf('mallory'), key));
+    await vi.waitFor(() => expect(backend.lists).toBe(2));
+    expect((await catalogue.tools(requestOf('alice'), 'alice')).has('read')).toBe(true);
+    expect(backend.lists).toBe(3);
+    hangs.resolve();
+    await Promise.all(hanging);
+    expect(backend).toMatchObject({ lists: 9, most: 3 });
   });
 
   it('shares no list between credentials', async () => {

@@ -1,0 +1,27 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import type { BackendSession, Call } from '../../src/backends/backend.ts';
+import { createListTools } from '../../src/catalogue/list-tools.ts';
+import type { OwnedRequest } from '../../src/servers/request.ts';
+
+it('stops reading a list of tools that the backend does not send, and says so', async () => {
+  const limit = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
+  onTestFinished(() => timeout.mockRestore());
+  const sent: string[] = [];
+  const session = {
+    request({ method }: { readonly method: string }, { signal }: Call) {
+      sent.push(method);
+      return new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('cancelled')));
+      });
+    },
+  } as unknown as BackendSession;
+  const list = createListTools(async () => [async () => ({ session, isOwn: false })]);
+  const listed = list({ server: { name: 'Files' } } as unknown as OwnedRequest, 'newest');
+  await vi.waitFor(() => expect(sent).toEqual(['tools/list']));
+  limit.abort();
+  await expect(listed).rejects.toMatchObject({
+    failure: 'timeout',
+    message: 'Files did not list its tools within 30 seconds.',
+  });
+});
