@@ -105,6 +105,25 @@ describe('token exchange for another protected resource', () => {
     );
   });
 
+  it.each([`${FILES}/`, FILES.replace('https://mcp.example', 'HTTPS://MCP.Example:443')])(
+    '[AS-RES-63] a token exchange names the resource as every other request may: %s',
+    async (spelling) => {
+      const t = await setScene();
+      const { body } = await t.exchange(t.token, spelling, { audience: FILES });
+      expect(claimsOf(body['access_token'])['aud']).toBe(FILES);
+      const before = t.snapshot();
+      const refused = await t.exchange(t.token, `${spelling}s`);
+      expect([refused.status, refused.body]).toEqual([
+        400,
+        expect.objectContaining({
+          error: 'invalid_target',
+          error_description: 'Unknown resource or identity provider.',
+        }),
+      ]);
+      expect(t.snapshot()).toBe(before);
+    },
+  );
+
   it('the exchanged token ends with the grant of its user', async () => {
     const t = await setScene();
     const { body } = await t.exchange(t.token, FILES);

@@ -123,6 +123,15 @@ describe('an ID-JAG of an identity provider', () => {
     );
   });
 
+  it.each([`${NOTES}/`, [NOTES, `${NOTES}/`], NOTES.replace('https:', 'HTTPS:')])(
+    '[X-EMA-17 AS-RES-63] an ID-JAG names its resource as every request may: %j',
+    async (resource) => {
+      const t = await setScene();
+      const { body } = await t.redeem(await t.idp.idJag({ resource }));
+      expect([body['resource'], claimsOf(body['access_token'])['aud']]).toEqual([NOTES, NOTES]);
+    },
+  );
+
   it('[X-EMA-16 X-EMA-17] an ID-JAG whose times have fractions of seconds is accepted once', async () => {
     const t = await setScene();
     const assertion = await t.idp.idJag({ iat: NOW - 0.5, exp: NOW + 100.5 });

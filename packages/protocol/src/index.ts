@@ -189,7 +189,13 @@ export {
   type RedirectTarget,
   validateRedirectUri,
 } from './redirect-uri.ts';
-export { canonicalResource, coversResource, findResource, resourceOfServer } from './resource.ts';
+export {
+  canonicalResource,
+  coversResource,
+  findResource,
+  matchResource,
+  resourceOfServer,
+} from './resource.ts';
 export {
   formatScopes,
   impliedScopes,

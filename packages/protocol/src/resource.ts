@@ -35,18 +35,23 @@ export function findResource(
   requested: string,
   unknown = 'This authorization server does not protect that resource.',
 ): string {
-  if (configured.includes(requested)) return requested;
-  const canonical = canonicalResource(requested);
-  if (canonical === null) {
+  const found = matchResource(configured, requested);
+  if (found !== null) return found;
+  if (canonicalResource(requested) === null) {
     throw new OAuthError('invalid_target', 'The resource must be an absolute https URI without a fragment.');
   }
+  throw new OAuthError('invalid_target', unknown);
+}
+
+/** Returns the configured resource that a text names, as `findResource` compares them; `null` if it names none. */
+export function matchResource(configured: readonly string[], named: string): string | null {
+  if (configured.includes(named)) return named;
+  const canonical = canonicalResource(named);
+  if (canonical === null) return null;
   const found =
     configured.find((resource) => resource === canonical) ??
     configured.find((resource) => withoutSlash(resource) === withoutSlash(canonical));
-  if (found === undefined) {
-    throw new OAuthError('invalid_target', unknown);
-  }
-  return found;
+  return found ?? null;
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   type Actor,
   impliedScopes,
   JWT_BEARER,
+  matchResource,
   OAuthError,
   readJwtBearerRequest,
   readScopes,
@@ -201,10 +202,9 @@ function grantedResources(
   const served = [...resources.keys()];
   if (named === undefined) return served;
   const names: readonly unknown[] = Array.isArray(named) ? named : [named];
-  const granted = served.filter((resource) => names.includes(resource));
-  if (granted.length === 0 || granted.length < new Set(names).size)
-    throw invalidAssertion('it is for another resource');
-  return granted;
+  const found = names.map((name) => (typeof name === 'string' ? matchResource(served, name) : null));
+  if (found.length === 0 || found.includes(null)) throw invalidAssertion('it is for another resource');
+  return served.filter((resource) => found.includes(resource));
 }
 
 /** jose is loaded with the first assertion: most servers see none. */

@@ -3,9 +3,11 @@ import {
   type AccessTokenClaims,
   formatScopes,
   isCodeChallenge,
+  matchResource,
   OAuthError,
   readTokenExchangeRequest,
   TOKEN_TYPES,
+  type TokenExchangeRequest,
   type TokenExchangeResponse,
   tokenExchangeResponse,
 } from '@portcullis/protocol';
@@ -32,7 +34,7 @@ export function createTokenExchangeGrant(services: GrantServices): GrantHandler 
   return async (client, form, _connection, proof) => {
     if (form.one('requested_token_type') === TOKEN_TYPES.idJag) return issueIdJag(client, form, proof);
     const own = ownResources(client);
-    const request = readTokenExchangeRequest(form);
+    const request = withConfiguredResources(readTokenExchangeRequest(form));
     const claims = checkSubjectToken(request.subjectToken, own);
     const isOwn = request.targets.some((target) => resources.has(target));
     const identityProvider = isOwn ? null : chooseIdentityProvider(identityProviders, request.targets);
@@ -46,6 +48,12 @@ export function createTokenExchangeGrant(services: GrantServices): GrantHandler 
     }).catch(rejectEndedGrant);
     return tokenResponse(token, clock());
   };
+
+  /** A target that names a resource of this server becomes its canonical URI. @see RFC 8707 §2 */
+  function withConfiguredResources(request: TokenExchangeRequest): TokenExchangeRequest {
+    const served = [...resources.keys()];
+    return { ...request, targets: request.targets.map((target) => matchResource(served, target) ?? target) };
+  }
 
   /** The resources that this client represents. A client id alone proves nothing, so the client must have authenticated. */
   function ownResources(client: AuthenticatedClient): readonly string[] {
@@ -93,7 +101,8 @@ function chooseIdentityProvider(
     targets.map((name) => {
       const byIssuer = [...identityProviders.values()].find(({ provider }) => provider.issuer === name);
       const named = identityProviders.get(name) ?? byIssuer;
-      if (named === undefined) throw new OAuthError('invalid_target', 'Unknown identity provider.');
+      if (named === undefined)
+        throw new OAuthError('invalid_target', 'Unknown resource or identity provider.');
       return named;
     }),
   );
