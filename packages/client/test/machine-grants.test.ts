@@ -10,7 +10,7 @@ import {
   jwtVerify,
 } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { type ClientOptions, readSigningKey } from '../src/index.ts';
+import { type ClientOptions, createMemoryStore, readSigningKey } from '../src/index.ts';
 import { createFailingStore } from './support/failing-store.ts';
 import type { Asked } from './support/stub-server.ts';
 import {
@@ -559,6 +559,46 @@ describe('DPoP-bound tokens', () => {
     world.as.on('POST /token', () => ({ body: { access_token: world.issue(''), token_type: 'Bearer' } }));
     expect(await (await world.client().fetch(world.serverUrl)).text()).toBe('Bearer');
     expect(calls(world)[1]?.headers.has('dpop')).toBe(false);
+  });
+
+  it.each<[string, Partial<ClientOptions>]>([
+    ['a user', {}],
+    ['an application', application],
+  ])(
+    '[X-DPOP-1] sends no bearer token of %s where the server requires bound ones',
+    async (_whose, options) => {
+      const world = await boundWorld({}, { resource: { dpop_bound_access_tokens_required: true } });
+      const issue = (token_type: string) =>
+        world.as.on('POST /token', () => ({ body: { access_token: world.issue(''), token_type } }));
+      issue('Bearer');
+      const store = createMemoryStore();
+      const client = world.client({ ...options, store });
+      expect(await codeOf(client.fetch(world.serverUrl))).toBe('token_response_invalid');
+      expect(calls(world).filter(({ headers }) => headers.has('authorization'))).toEqual([]);
+      expect((await store.list(client.server, 'default')).filter(({ tokens }) => tokens !== null)).toEqual(
+        [],
+      );
+      issue('DPoP');
+      expect(await (await world.client(options).fetch(world.serverUrl)).text()).toBe('DPoP');
+    },
+  );
+
+  it('[X-DPOP-1] keeps a bound session bound: a refresh that returns a bearer token is refused', async () => {
+    const world = await boundWorld();
+    const store = createMemoryStore();
+    const client = world.client({ store });
+    await client.fetch(world.serverUrl);
+    const before = await store.list(client.server, 'default');
+    world.as.on('POST /token', () => ({
+      body: { access_token: world.issue(''), token_type: 'Bearer', refresh_token: 'rt-2' },
+    }));
+    world.advance(590_000);
+    expect(await (await client.fetch(world.serverUrl)).text()).toBe('DPoP');
+    world.advance(3_600_000);
+    await expect(client.fetch(world.serverUrl)).rejects.toMatchObject({ code: 'token_response_invalid' });
+    expect(await store.list(client.server, 'default')).toEqual(before);
+    world.as.on('POST /token', () => ({ body: { access_token: world.issue(''), token_type: 'DPoP' } }));
+    expect(await (await client.fetch(world.serverUrl)).text()).toBe('DPoP');
   });
 
   it('sends nothing where the server requires bound tokens and its authorization server does not offer them', async () => {

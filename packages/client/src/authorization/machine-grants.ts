@@ -7,7 +7,7 @@ import {
   TOKEN_EXCHANGE,
   TOKEN_TYPES,
 } from '@portcullis/protocol';
-import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import { type DiscoveryResult, requiresDpop } from '../discovery/discovery-result.ts';
 import { requireTokenEndpoint } from '../discovery/endpoints.ts';
 import { ClientError } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
@@ -137,7 +137,13 @@ export function grantTokenRequest(input: GrantInput, form: URLSearchParams): Tok
   const { issuer, resource } = discovery;
   const endpoint = requireTokenEndpoint(discovery);
   checkAssertionAudience(discovery, registration);
-  const expected = { requestedScopes: scopes, resource, refreshToken: null, scopes: null };
+  const expected = {
+    requestedScopes: scopes,
+    resource,
+    refreshToken: null,
+    scopes: null,
+    requiresDpop: dpopKey !== null && requiresDpop(discovery),
+  };
   return { endpoint, issuer, registration, form, dpopKey, expected };
 }
 

@@ -8,7 +8,7 @@ import {
   readSecureUrl,
   type Scopes,
 } from '@portcullis/protocol';
-import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import { type DiscoveryResult, requiresDpop } from '../discovery/discovery-result.ts';
 import { requireTokenEndpoint } from '../discovery/endpoints.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
 import type { PrivateEcJwk } from '../signing-key.ts';
@@ -107,6 +107,7 @@ export async function authorizationRequest(input: AuthorizationRequestInput): Pr
     resource,
     scopes,
     dpopKey: input.dpopKey ?? null,
+    ...(input.dpopKey && requiresDpop(discovery) && { requiresDpop: true }),
     binding: input.binding ?? null,
     expiresAt: (input.now ?? Date.now()) + SIGN_IN_TIMEOUT,
   };

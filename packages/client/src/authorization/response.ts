@@ -108,13 +108,13 @@ function authorizationError(error: string, description: string): ClientError {
  * @see RFC 6749 §4.1.3, RFC 7636 §4.5
  */
 export function codeTokenRequest(pending: PendingAuthorization, code: string): TokenRequest {
-  const { codeVerifier, redirectUri, resource, scopes } = pending;
+  const { codeVerifier, redirectUri, resource, scopes, requiresDpop = false } = pending;
   return {
     endpoint: pending.tokenEndpoint,
     issuer: pending.issuer,
     registration: pending.registration,
     form: authorizationCodeForm({ code, codeVerifier, redirectUri, resource }),
     dpopKey: pending.dpopKey,
-    expected: { requestedScopes: scopes, resource, refreshToken: null, scopes: null },
+    expected: { requestedScopes: scopes, resource, refreshToken: null, scopes: null, requiresDpop },
   };
 }

@@ -142,3 +142,8 @@ export function signInLocation({ metadata, issuer, profile }: DiscoveryResult): 
   if (profile.metadataIssuer === 'exact') return issuer;
   return new URL(metadata.authorization_endpoint ?? metadata.token_endpoint ?? issuer).origin;
 }
+
+/** Whether the protected server accepts DPoP-bound tokens only. @see RFC 9728 §2 */
+export function requiresDpop({ resourceMetadata }: Pick<DiscoveryResult, 'resourceMetadata'>): boolean {
+  return resourceMetadata?.dpop_bound_access_tokens_required === true;
+}

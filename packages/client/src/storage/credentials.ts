@@ -80,6 +80,8 @@ export interface PendingAuthorization {
   readonly scopes: Scopes;
   /** The key to bind the token to; `null`: a bearer token. @see RFC 9449 §5 */
   readonly dpopKey: PrivateEcJwk | null;
+  /** Whether a bearer token is refused: the protected server accepts bound tokens only. @see RFC 9728 §2 */
+  readonly requiresDpop?: boolean;
   /** What the response must be presented with on a host with several users, for example the session of the user. */
   readonly binding: string | null;
   /** Epoch milliseconds; a later response is rejected. */

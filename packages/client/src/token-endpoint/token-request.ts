@@ -17,7 +17,7 @@ export interface TokenRequest extends EndpointRequest {
   /** What the response is validated against. */
   readonly expected: Pick<
     TokenResponseContext,
-    'requestedScopes' | 'resource' | 'refreshToken' | 'scopes' | 'statedResource'
+    'requestedScopes' | 'resource' | 'refreshToken' | 'scopes' | 'statedResource' | 'requiresDpop'
   >;
 }
 
@@ -42,7 +42,7 @@ export function refreshTokenRequest(
   registration: Registration,
   asBearer = false,
 ): TokenRequest {
-  const { refreshToken, resource, requestedScopes, scopes, tokenEndpoint, dpopKey } = tokens;
+  const { refreshToken, resource, requestedScopes, scopes, scheme, tokenEndpoint, dpopKey } = tokens;
   if (refreshToken === null) {
     throw new ClientError('sign_in_needed', 'There is no refresh token: the user has to sign in.');
   }
@@ -54,7 +54,13 @@ export function refreshTokenRequest(
     registration,
     form,
     dpopKey,
-    expected: { requestedScopes, resource, refreshToken, scopes },
+    expected: {
+      requestedScopes,
+      resource,
+      refreshToken,
+      scopes,
+      requiresDpop: scheme === 'DPoP' && !asBearer,
+    },
   };
 }
 

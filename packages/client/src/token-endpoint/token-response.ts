@@ -15,6 +15,8 @@ export interface TokenResponseContext {
   readonly tokenEndpoint: string;
   readonly clientId: string;
   readonly dpopKey: PrivateEcJwk | null;
+  /** Whether a bearer token is refused: the protected server accepts bound tokens only, or the session is bound. */
+  readonly requiresDpop?: boolean;
   /** The refresh token that was used: it stays valid when the response has none. */
   readonly refreshToken: string | null;
   /** Scopes before a refresh; `null` for a first grant. */
@@ -28,7 +30,7 @@ const HEADER_SAFE = /^[\x21-\x7e]+$/;
  * Validates a successful response of the token endpoint. The client MUST NOT use an access token if it does not
  * understand the token type.
  * @throws ClientError `token_response_invalid`
- * @see RFC 6749 §5.1 and §7.1, OAuth 2.1 draft 13 §3.2.3
+ * @see RFC 6749 §5.1 and §7.1, OAuth 2.1 draft 13 §3.2.3, RFC 9449 §5
  */
 export function readTokens(json: unknown, context: TokenResponseContext): Tokens {
   const reading = readTokenResponse(json);
@@ -39,6 +41,9 @@ export function readTokens(json: unknown, context: TokenResponseContext): Tokens
   if (scheme === null) throw invalid('has an unknown token type');
   if (scheme === 'DPoP' && context.dpopKey === null)
     throw invalid('binds the token to a key although no DPoP proof was sent');
+  // A client that requires the protection MUST discard the response. RFC 9449 §5
+  if (scheme !== 'DPoP' && context.requiresDpop === true)
+    throw invalid('has a bearer token where one that is bound to the DPoP key is required');
   checkStatedResource(json, context);
   const { now, requestedScopes, resource, tokenEndpoint, clientId } = context;
   return {

@@ -4,7 +4,7 @@ import { requestDeviceTokens, requireDeviceEndpoint } from '../authorization/dev
 import { requestMachineTokens } from '../authorization/machine-grants.ts';
 import { planScopes, type ScopePlan } from '../authorization/scope-plan.ts';
 import type { ServerChallenge } from '../discovery/challenge.ts';
-import type { DiscoveryResult } from '../discovery/discovery-result.ts';
+import { type DiscoveryResult, requiresDpop } from '../discovery/discovery-result.ts';
 import type { ServerDiscovery } from '../discovery/server-discovery.ts';
 import { createDpopKey, DPOP_ALGORITHM } from '../dpop.ts';
 import { ClientError, sanitizeText } from '../errors.ts';
@@ -86,11 +86,12 @@ export function createTokenSource(
    * only.
    * @see RFC 9449 §5.1 and §7.1, RFC 9728 §2
    */
-  function usesDpop({ challenge, resourceMetadata, metadata, issuer, server }: DiscoveryResult): boolean {
+  function usesDpop(discovery: DiscoveryResult): boolean {
+    const { challenge, resourceMetadata, metadata, issuer, server } = discovery;
     const supports = (document: DpopMetadata | null): boolean =>
       document?.dpop_signing_alg_values_supported?.includes(DPOP_ALGORITHM) === true;
     if (dpop === 'never') return false;
-    const isRequired = resourceMetadata?.dpop_bound_access_tokens_required === true;
+    const isRequired = requiresDpop(discovery);
     if (!supports(metadata)) {
       if (!isRequired) return false;
       throw new ClientError(
