@@ -1,5 +1,6 @@
 /** The SCIM endpoint: requests of RFC 7644, their refusals, and the border between two connections. */
-import { describe, expect, it } from 'vitest';
+import { temporarilyUnavailable } from '@portcullis/protocol';
+import { describe, expect, it, vi } from 'vitest';
 import { createProvisioningTokenAdministration } from '../src/index.ts';
 import { createScimSemaphore } from '../src/scim/semaphore.ts';
 import { BULK, GROUP, PATCH, SEARCH, setScimScene, USER } from './scim-scene.ts';
@@ -602,6 +603,39 @@ describe('bulk requests', () => {
     expect(
       (await service.send('POST', '/Bulk', bulk(circular, user('bob', 'b')))).body['Operations'],
     ).toMatchObject([{ status: '409' }, { status: '201' }]);
+  });
+
+  it('[SCIM-BULK-3] end with an outage, and report it after what was performed before', async () => {
+    const { service, store } = await setScimScene();
+    const user = (userName: string) => ({
+      ...{ method: 'POST', path: '/Users', bulkId: userName, data: { schemas: [USER], userName } },
+    });
+    const create = store.createProvisioned;
+    const failing = vi.spyOn(store, 'createProvisioned');
+    failing.mockImplementationOnce(create).mockRejectedValueOnce(temporarilyUnavailable('an outage'));
+    const request = bulk(user('ada'), user('bob'), user('eve'));
+    const { status, body } = await service.send('POST', '/Bulk', request);
+    expect([status, body['Operations']]).toEqual([
+      200,
+      [
+        expect.objectContaining({ bulkId: 'ada', status: '201' }),
+        {
+          method: 'POST',
+          bulkId: 'bob',
+          status: '503',
+          response: expect.objectContaining({ status: '503' }),
+        },
+      ],
+    ]);
+    failing.mockRejectedValueOnce(temporarilyUnavailable('an outage'));
+    const refused = await service.send('POST', '/Bulk', bulk(user('bob'), user('eve')));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+    const statuses = (await service.send('POST', '/Bulk', request)).body['Operations'];
+    expect((statuses as readonly { status: string }[]).map(({ status }) => status)).toEqual([
+      '409',
+      '201',
+      '201',
+    ]);
   });
 
   it.each<[string, object, number]>([

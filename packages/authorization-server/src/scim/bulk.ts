@@ -1,4 +1,5 @@
 /** Bulk requests: several operations in one, whose new resources refer to each other by `bulkId`. @see RFC 7644 §3.7 */
+import { OAuthError } from '@portcullis/protocol';
 import { asObject, checkSchemas } from './representation.ts';
 import { handleScimRequest, type ScimOutcome, type ScimService } from './requests.ts';
 import { ScimError, scimErrorDocument } from './scim-error.ts';
@@ -19,6 +20,8 @@ interface BulkOperation {
 
 interface BulkResult {
   readonly isError: boolean;
+  /** Whether nothing more is performed. */
+  readonly isLast?: boolean;
   readonly document: object;
 }
 
@@ -86,9 +89,9 @@ async function performAll(
     const operation = ready ?? pending[0];
     if (operation === undefined) break;
     pending = pending.filter((one) => one !== operation);
-    const result = await performOne(service, operation, created);
+    const result = await performOne(service, operation, created, results.size > 0);
     results.set(operation, result);
-    if (done().filter(({ isError }) => isError).length >= mostErrors) break;
+    if (result.isLast === true || done().filter(({ isError }) => isError).length >= mostErrors) break;
   }
   return done();
 }
@@ -115,10 +118,15 @@ function replaceReferences(value: unknown, replace: (bulkId: string) => string):
   );
 }
 
+/**
+ * @param isLater whether others were performed before: then an outage is a result, so that the response reports those
+ * @throws OAuthError `temporarily_unavailable` for an outage at the first
+ */
 async function performOne(
   service: ScimService,
   { method, bulkId, path, version, data }: BulkOperation,
   created: Map<string, string>,
+  isLater: boolean,
 ): Promise<BulkResult> {
   const named = { method, ...(bulkId !== null && { bulkId }) };
   const resolve = (reference: string) => {
@@ -149,12 +157,20 @@ async function performOne(
       document: { ...named, ...describe(outcome, `${service.base}${segments.join('/')}`) },
     };
   } catch (error) {
-    if (!(error instanceof ScimError)) throw error;
-    const { status, scimType, detail } = error;
+    const outage = isLater ? readOutage(error) : null;
+    const refusal = error instanceof ScimError ? error : outage;
+    if (refusal === null) throw error;
+    const { status, scimType, detail } = refusal;
     const response = scimErrorDocument({ status, scimType, detail });
     const location = method === 'POST' ? {} : { location: `${service.base}${path}` };
-    return { isError: true, document: { ...named, ...location, status: String(status), response } };
+    const document = { ...named, ...location, status: String(status), response };
+    return { isError: true, isLast: outage !== null, document };
   }
+}
+
+function readOutage(error: unknown): ScimError | null {
+  if (!(error instanceof OAuthError) || error.code !== 'temporarily_unavailable') return null;
+  return new ScimError(503, null, error.description);
 }
 
 function describe({ status, headers }: ScimOutcome, path: string): object {
