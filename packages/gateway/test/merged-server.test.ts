@@ -14,6 +14,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
+const OVER_STDIO = { command: TINY };
+
 /** Every scope of both parts. */
 const ALICE = 'alice_inspector_files.read_files.write_tiny.read_tiny.write';
 const READER = 'bob_inspector_files.read_tiny.read';
@@ -24,8 +26,23 @@ const tools = [
   { name: 'delete_file', description: 'Deletes' },
 ];
 
-/** `/all` merges a server over HTTP, whose tool `delete_file` is never allowed, and one over stdio. */
-async function setUp(rules: Partial<GatewayServerOptions> = {}) {
+/** A server over HTTP with a tool that nothing calls: it costs less than a process. */
+async function startSmall() {
+  const backend = await startBackend(({ method: verb, body }, response) => {
+    if (verb !== 'POST') return void response.writeHead(405).end();
+    const { id, method, params } = JSON.parse(body || '{}');
+    if (id === undefined) return void response.writeHead(202).end();
+    const info = { capabilities: { tools: {} }, serverInfo: { name: 'tiny', version: '1' } };
+    const initialized = { protocolVersion: params?.protocolVersion, ...info };
+    const result = method === 'initialize' ? initialized : { tools: [{ name: 'echo' }], resources: [] };
+    json(response, { jsonrpc: '2.0', id, result });
+  });
+  closing.push(backend.close);
+  return { url: backend.url };
+}
+
+/** `/all` merges a server over HTTP, whose tool `delete_file` is never allowed, and another, by default over HTTP as well. */
+async function setUp(rules: Partial<GatewayServerOptions> = {}, tiny?: typeof OVER_STDIO) {
   const state = { tools, isDown: false, hasStreams: false, streams: [] as ServerResponse[] };
   const resultOf = (method: string, { name, uri }: { readonly name?: string; readonly uri?: string }) => {
     if (method === 'initialize')
@@ -66,7 +83,7 @@ async function setUp(rules: Partial<GatewayServerOptions> = {}) {
         tools: { delete_file: false },
         ...rules,
       },
-      { path: '/tiny', name: 'Tiny', backend: { command: TINY } },
+      { path: '/tiny', name: 'Tiny', backend: tiny ?? (await startSmall()) },
       { path: '/all', name: 'All', merges: { fs: '/files', tiny: '/tiny' } },
     ],
     { pins: store },
@@ -105,7 +122,7 @@ async function setUp(rules: Partial<GatewayServerOptions> = {}) {
 
 describe('a merged server', () => {
   it('lists and calls the tools of its parts under their prefixes', async () => {
-    const { open } = await setUp();
+    const { open } = await setUp({}, OVER_STDIO);
     const { toolNames, call, ask } = await open();
     const names = await toolNames();
     expect(names).toEqual(expect.arrayContaining(['fs__read_file', 'fs__write_file', 'tiny__echo']));
@@ -401,7 +418,7 @@ describe('a merged server', () => {
   });
 
   it('leaves out a part that is down, and names it when it is called', async () => {
-    const { open, state } = await setUp();
+    const { open, state } = await setUp({}, OVER_STDIO);
     const { ask, toolNames, call } = await open();
     state.isDown = true;
     const names = await toolNames();
@@ -413,7 +430,7 @@ describe('a merged server', () => {
   });
 
   it('passes questions of a part to the client, and its answer back', async () => {
-    const { gateway, open } = await setUp();
+    const { gateway, open } = await setUp({}, OVER_STDIO);
     const { session, post } = await open();
     const called = post({
       jsonrpc: '2.0',
@@ -472,13 +489,16 @@ describe('a merged server', () => {
 
     /** A session whose part reports to a stream that another token has opened. @returns what the stream has */
     async function report(opener: string, reader: string, isStateless = false) {
-      const { open, state, backend, gateway } = await setUp({
-        scopes: { 'files:read': 'Read', 'files:write': 'Write' },
-        tools: { '*': ['files:read'] },
-        // Without review, the gateway opens no sessions of its own.
-        review: 'auto',
-        methods: { 'subscriptions/listen': ['files:write'] },
-      });
+      const { open, state, backend, gateway } = await setUp(
+        {
+          scopes: { 'files:read': 'Read', 'files:write': 'Write' },
+          tools: { '*': ['files:read'] },
+          // Without review, the gateway opens no sessions of its own.
+          review: 'auto',
+          methods: { 'subscriptions/listen': ['files:write'] },
+        },
+        OVER_STDIO,
+      );
       state.hasStreams = true;
       const statelessly = (user: string, method: string, params = {}) =>
         sendStateless(gateway, user, method, params, '/all');
