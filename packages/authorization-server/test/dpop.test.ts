@@ -148,6 +148,8 @@ describe('a proof', () => {
     ['that is too old', { claims: { iat: 1_800_000_000 - 301 } }],
     ['from the future', { claims: { iat: 1_800_000_000 + 301 } }],
     ['without a time', { claims: { iat: undefined } }],
+    ['whose lifetime is over', { claims: { exp: 1_800_000_000 - 30 } }],
+    ['whose lifetime has not begun', { claims: { nbf: 1_800_000_000 + 31 } }],
     ['without an identifier', { claims: { jti: undefined } }],
     ['with an identifier that is a number', { claims: { jti: 7 } }],
     ['of another type', { header: { typ: 'jwt' } }],

@@ -115,6 +115,9 @@ describe('a token that is bound to a key', () => {
     ['the internal host', async (token) => [await makeProof(token, { htu: 'https://internal.example/mcp' })]],
     ['no target', async (token) => [await makeProof(token, { htu: undefined })]],
     ['no time', async (token) => [await makeProof(token, { iat: undefined })]],
+    ['a lifetime that is over', async (token) => [await makeProof(token, { exp: NOW - 30 })]],
+    ['a lifetime that has not begun', async (token) => [await makeProof(token, { nbf: NOW + 31 })]],
+    ['a lifetime as text', async (token) => [await makeProof(token, { exp: String(NOW + 60) })]],
     ['no identifier', async (token) => [await makeProof(token, { jti: undefined })]],
     ['a huge identifier', async (token) => [await makeProof(token, { jti: 'x'.repeat(600) })]],
     ['no hash of the token', async (token) => [await makeProof(token, { ath: undefined })]],
@@ -154,6 +157,15 @@ describe('a token that is bound to a key', () => {
   ])('[X-DPOP-7] responds to a proof whose time is off by %i seconds with %i', async (seconds, status) => {
     const token = await boundToken();
     expect((await serve()(token, [await makeProof(token, { iat: NOW + seconds })])).status).toBe(status);
+  });
+
+  it('[X-DPOP-7] accepts a proof within its own lifetime, also if clocks differ a little', async () => {
+    const token = await boundToken();
+    const proofs = [
+      await makeProof(token, { exp: NOW + 60, nbf: NOW }),
+      await makeProof(token, { exp: NOW - 29, nbf: NOW + 30 }),
+    ];
+    for (const proof of proofs) expect((await serve()(token, [proof])).status).toBe(200);
   });
 
   it('[X-DPOP-10] rejects a replayed proof in any process that shares the replay store', async () => {

@@ -59,6 +59,9 @@ const LONGEST_ID = 512;
 /** Seconds by which the time of a proof may differ, by default. */
 export const PROOF_WINDOW = 300;
 
+/** Seconds by which the client's clock may differ where a proof has a lifetime of its own. */
+const CLOCK_TOLERANCE = 30;
+
 /** Allowed signature algorithms by default. */
 export const PROOF_ALGORITHMS: readonly JwsAlgorithm[] = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256'];
 
@@ -79,6 +82,7 @@ export function createProofVerifier(
     checkRequest(proof.payload, expected);
     if (typeof iat !== 'number' || Math.abs(iat - expected.now) > window)
       throw invalidProof('iat is missing or too far off');
+    checkLifetime(proof.payload, expected.now);
     if (typeof jti !== 'string' || jti === '' || jti.length > LONGEST_ID)
       throw invalidProof('jti is missing or too long');
     if (expected.token !== null && ath !== (await platform.hash(expected.token)))
@@ -118,6 +122,14 @@ function checkRequest(
 ): void {
   if (htm !== method) throw invalidProof('htm is not the method of the request');
   if (!isSameUrl(htu, url)) throw invalidProof('htu is not the URL of the request');
+}
+
+/** A JWT MUST NOT be accepted after `exp` or before `nbf`, which proofs need not have. @see RFC 7519 §4.1.4 and §4.1.5 */
+function checkLifetime({ exp, nbf }: Readonly<Record<string, unknown>>, now: number): void {
+  if (exp !== undefined && !(typeof exp === 'number' && now < exp + CLOCK_TOLERANCE))
+    throw invalidProof('exp is in the past');
+  if (nbf !== undefined && !(typeof nbf === 'number' && nbf - CLOCK_TOLERANCE <= now))
+    throw invalidProof('nbf is in the future');
 }
 
 interface DpopProof {
