@@ -401,6 +401,33 @@ describe('outages', () => {
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
   });
 
+  const page = { body: '<!doctype html><title>Welcome</title>', headers: { 'content-type': 'text/html' } };
+
+  it('[C-META-21] tries the next metadata URL where a web application has a page for every path', async () => {
+    const world = await createWorld({ serverMetadata: false });
+    world.as.on(`GET ${ASM}`, page);
+    world.as.on(`GET ${OIDC}`, page);
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_invalid');
+    expectNothingBegun(world);
+    describeServer(world, OIDC, { issuer: 'https://other.example' });
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('issuer_mismatch');
+    expectNothingBegun(world);
+    describeServer(world, OIDC, {});
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+  });
+
+  it('[C-PRM-24] a page in place of resource metadata leads to the root, and is no reason for the oldest revision', async () => {
+    const world = await createWorld({ ...own, serverMetadata: true });
+    world.server.on(`GET ${PRM}/mcp`, page);
+    world.server.on(`GET ${PRM}`, page);
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('metadata_invalid');
+    expectNothingBegun(world);
+    world.server.on(`GET ${PRM}`, {
+      body: { resource: world.serverUrl, authorization_servers: [world.issuer] },
+    });
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+  });
+
   it('[C-META-61] reports a closed connection and invalid JSON as errors', async () => {
     const world = await createWorld(own);
     world.server.on(`GET ${ASM}`, () => null);

@@ -44,11 +44,16 @@ export async function fetchFirstDocument(
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
       failure ??= error;
-      if (!isForbiddenByCors(error) && error.status !== 502) break;
+      if (!mayBeElsewhere(error)) break;
     }
   }
   if (failure !== null) throw failure;
   return null;
+}
+
+/** A web application with a page for every path has one at a well-known location as well, and a gateway its 502. */
+function mayBeElsewhere(error: ClientError): boolean {
+  return isForbiddenByCors(error) || error.status === 502 || error.code === 'metadata_invalid';
 }
 
 /** In a browser, a server whose CORS policy does not allow the header looks unreachable. */
