@@ -38,12 +38,14 @@ describe('signing in to the console', () => {
     }
   });
 
-  it('the account page links it to accounts with a role, and to no others', async () => {
+  it('the account page links it to users with a role, of the account or of a group, and to no others', async () => {
     const link = '<a href="/admin">Administer this installation</a>';
-    const accountOf = async (role: 'operator' | null) =>
-      (await visitWith(t, await signIn(t, TWO_FACTORS_USED, { role })).open('/account')).html;
-    expect(await accountOf('operator')).toContain(link);
-    expect(await accountOf(null)).not.toContain(link);
+    const accountOf = async (holder: Parameters<typeof signIn>[2]) =>
+      (await visitWith(t, await signIn(t, TWO_FACTORS_USED, holder)).open('/account')).html;
+    expect(await accountOf({ role: 'operator' })).toContain(link);
+    expect(await accountOf({ role: null, groups: ['platform'] })).toContain(link);
+    expect(await accountOf({ role: null, groups: ['editors'] })).not.toContain(link);
+    expect(await accountOf({ role: null })).not.toContain(link);
   });
 
   it('a browser returns to the page that it opened before it signed in, once', async () => {

@@ -4,12 +4,32 @@ import type { Route } from '../http/router.ts';
 import { hasLocalLogin, type LocalLogin } from '../login/local-login.ts';
 import { accountPaths } from '../ui/account-tabs.ts';
 import { respondPage, respondRedirect } from '../ui/respond-page.ts';
+import { findScopeLimit } from '../users/scope-limits.ts';
+import type { User } from '../users/sessions.ts';
 import { createAccountRoutes } from './account-routes.ts';
 import { accountNoticePath, accountPage, type LoginSettings, readAccountNotice } from './overview-view.ts';
 
-/** The admin MCP server is beside the console: its tokens are issued here. */
-function hasConsole({ issuer, resources }: PageContext['options']): boolean {
-  return resources.has(new URL(`${accountPaths.console}/mcp`, issuer).href);
+/**
+ * Whether the user administers this installation, by a role of the account or of a group. The admin MCP server is beside the console:
+ * who may be granted its scopes is decided here.
+ */
+async function administers({ options, store }: PageContext, { account }: User): Promise<boolean> {
+  const admin = options.resources.get(new URL(`${accountPaths.console}/mcp`, options.issuer).href);
+  if (admin === undefined || !Object.hasOwn(options.decideScopesOf, admin.resource)) return false;
+  if (account.role !== null) return true;
+  const scopes = Object.keys(admin.scopes);
+  try {
+    const limit = await findScopeLimit(
+      { store, options },
+      admin,
+      { clientId: '', accountId: account.id },
+      scopes,
+    );
+    return limit.grantable(scopes).length > 0;
+  } catch {
+    // A decision point that does not respond must not take the account page along.
+    return false;
+  }
 }
 
 export function createAccountOverviewRoutes(
@@ -35,7 +55,7 @@ export function createAccountOverviewRoutes(
       browsers.sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent));
       const page = accountPage(context.layout, {
         email: user.account.email,
-        administers: user.account.role !== null && hasConsole(context.options),
+        administers: await administers(context, user),
         sessions: browsers,
         login: (await hasLocalLogin(context, user)) ? await describeSignIn(user.account.id) : null,
         now: clock(),
