@@ -25,7 +25,7 @@ const receiverSchema = lazy(() =>
     ),
     resources: optional(
       list(text('the URL of a resource')),
-      'resources of the receiver: it gets events about users with a grant for one of them',
+      'resources of the receiver: it gets events about users with a grant for one of them; as grants end with their account, it learns that a user is disabled, not that the user is enabled or removed later',
       'events about all users',
     ),
     subjects: z
