@@ -103,7 +103,7 @@ function createDispatch(
     const messages = readBodyMessages(body);
     const { incoming, outgoing, owner } = request;
     const isStream = messages.some(({ method }) => method === 'subscriptions/listen');
-    outgoing.once('close', isStream ? slots.takeStream(owner) : slots.takeRequest(owner));
+    const release = isStream ? slots.takeStream(owner) : slots.takeRequest(owner);
     onShutdown(outgoing, () => {
       if (!outgoing.headersSent || outgoing.writableEnded) return;
       const ids = messages.filter(isRequest).map(({ id }) => JSON.stringify(id));
@@ -112,7 +112,10 @@ function createDispatch(
     const isStateless =
       incoming.headers['mcp-protocol-version'] === STATELESS ||
       messages.some((message) => statelessVersion(message) !== null);
-    return (isStateless ? stateless : sessions).post(request, messages, Array.isArray(body));
+    // A call may last longer than its client's connection, which may still be open when the call is over.
+    return (isStateless ? stateless : sessions)
+      .post(request, messages, Array.isArray(body))
+      .finally(() => void (outgoing.closed ? release() : outgoing.once('close', release)));
   }
 
   return async (request, body) => {

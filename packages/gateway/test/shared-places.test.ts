@@ -1,8 +1,9 @@
 /** Requests at once are counted by backend, whatever path they take to it. */
 import { afterEach, expect, it } from 'vitest';
 import { json, startBackend } from './support/backend.ts';
-import { callOf, sendStateless, startSession } from './support/client.ts';
+import { callOf, INITIALIZE, sendStateless, startSession } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -90,4 +91,21 @@ it('calls of another revision take the same places', async () => {
   for (const answer of hanging) answer();
   for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
   expect((await direct('a')).status).toBe(200);
+});
+
+it('a call takes its place until it is over, also after its client has gone, who may resume it', async () => {
+  const limits = { concurrency: 2, callsPerMinute: false as const };
+  const gateway = await startGateway([{ path: '/mcp', name: 'Tiny', backend: { command: TINY }, limits }]);
+  open.push(gateway);
+  const { session, post } = await startSession(gateway, 'alice');
+  const client = new AbortController();
+  const streamed = await post({ ...callOf('ask'), id: 7 }, client.signal);
+  await streamed.body?.getReader().read();
+  const connections = gateway.countConnections();
+  client.abort();
+  await expect.poll(() => gateway.countConnections()).toBeLessThan(connections);
+  expect((await post(callOf('pid'))).status).toBe(429);
+  const headers = { 'mcp-session-id': session };
+  expect((await gateway.send('alice', { method: 'DELETE', headers })).status).toBe(200);
+  await expect.poll(async () => (await gateway.send('alice', { message: INITIALIZE })).status).toBe(200);
 });
