@@ -51,6 +51,7 @@ describe('the client credentials grant', () => {
     ['a scope', { scope: 'notes:write' }, NOTES, 'notes:write'],
     ['another resource, all of it by default', { resource: FILES }, FILES, 'files:read'],
     ['both', { resource: FILES, scope: 'files:read' }, FILES, 'files:read'],
+    ['scopes that it does not know', { scope: 'openid notes:read files:read' }, NOTES, 'notes:read'],
   ])('[AS-JWT-63 AS-TOK-66] an application may request %s', async (_what, wanted, audience, scope) => {
     const { post } = await startServer(scoped('notes:read notes:write files:read'));
     const { status, body } = await post('/token', { ...GRANT, ...wanted }, NIGHTLY);
@@ -70,6 +71,12 @@ describe('the client credentials grant', () => {
 
   it.each([
     ['an unknown scope', {}, { scope: 'admin' }, 'invalid_scope'],
+    [
+      'an unknown scope beside one that it has not registered',
+      scoped('notes:read'),
+      { scope: 'openid notes:write' },
+      'invalid_scope',
+    ],
     ['a scope of another resource', {}, { scope: 'files:read' }, 'invalid_scope'],
     ['a scope that it has not registered', scoped('notes:read'), { scope: 'notes:write' }, 'invalid_scope'],
     [

@@ -50,7 +50,9 @@ export async function downscope(
     const isLimited = (scope: string) => missingScopes([scope], defined, definition.hierarchy).length === 0;
     throw new OAuthError(
       'invalid_scope',
-      'Request scopes of that resource that were granted, or leave out scope.',
+      recipient.accountId === null
+        ? 'Request scopes of that resource that the client registered, or leave out scope.'
+        : 'Request scopes of that resource that were granted, or leave out scope.',
       explainRefusal(limit, missing.filter(isLimited)),
     );
   }
