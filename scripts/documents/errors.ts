@@ -24,7 +24,10 @@ const OAUTH: Readonly<Record<OAuthErrorCode, readonly [when: string, action: str
     'a scope is unknown for the resource, or exceeds what was granted',
     'request scopes of `scopes_supported`',
   ],
-  access_denied: ['the user declined, or may not use this server', 'ask the user'],
+  access_denied: [
+    'the user declined, or may not use this server; 400 at the token endpoint, where devices poll',
+    'ask the user',
+  ],
   unsupported_response_type: ['another `response_type` than `code`', 'send `response_type=code`'],
   server_error: ['an error of this server', 'look for `request.failed` in the audit log'],
   temporarily_unavailable: [
@@ -82,7 +85,10 @@ const OAUTH: Readonly<Record<OAuthErrorCode, readonly [when: string, action: str
     'never sent by this server; the client library accepts it from others',
     'no action',
   ],
-  login_required: ['`prompt=none`, and no user is signed in', 'repeat without `prompt=none`'],
+  login_required: [
+    '`prompt=none`, and no user is signed in, or not as the request requires',
+    'repeat without `prompt=none`',
+  ],
   consent_required: ['`prompt=none`, and the user has not consented', 'repeat without `prompt=none`'],
   interaction_required: [
     'never sent by this server; the client library accepts it from others',

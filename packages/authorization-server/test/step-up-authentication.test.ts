@@ -95,6 +95,20 @@ describe('max_age', () => {
     expect(await open(t, { max_age: '60', prompt: 'none' })).toBe('login_required');
   });
 
+  it.each([{ max_age: '60' }, { acr_values: '2fa' }])(
+    'with prompt=none, the error for a session that does not meet %j does not deny the session',
+    async (parameters) => {
+      const t = await setScene();
+      await decide(t.visitor, requestOf());
+      t.clock.now += 300;
+      const { left } = await t.visitor.open(requestOf({ ...parameters, prompt: 'none' }));
+      expect(Object.fromEntries(left?.searchParams ?? [])).toMatchObject({
+        error: 'login_required',
+        error_description: 'The user has to sign in: send the request without prompt=none.',
+      });
+    },
+  );
+
   it.each(['-1', 'soon', '1.5'])('rejects a max_age that is no number of seconds: %s', async (max_age) => {
     const t = await setScene();
     expect(await open(t, { max_age })).toBe('invalid_request');

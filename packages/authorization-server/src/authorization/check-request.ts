@@ -60,7 +60,7 @@ export function checkPromptNone(
 ): void {
   if (!prompt.has('none') || decision !== null) return;
   throw user === null
-    ? new OAuthError('login_required', 'No user is signed in: send the request without prompt=none.')
+    ? new OAuthError('login_required', 'The user has to sign in: send the request without prompt=none.')
     : new OAuthError('consent_required', 'The user has to consent: send the request without prompt=none.');
 }
 

@@ -49,7 +49,7 @@ export const clientPolicyOptions = {
       description:
         'private-use URI schemes that redirect URIs may have, such as `myapp`; `false` allows none at all',
       defaultText: 'only the redirect URIs of well-known hosts',
-      note: 'The redirect URIs of Cursor, Warp, Cline and Raycast are allowed unless this is `false`; VS Code, Claude, ChatGPT, Windsurf and Zed use https or loopback. A redirect URI that is not allowed is dropped from a registration as long as another remains; the response lists it in `dropped_redirect_uris`, the event `client.registered` in `droppedRedirectUris`.',
+      note: 'The redirect URIs of Cursor, Warp, Cline and Raycast are allowed unless this is `false`; VS Code, Claude, ChatGPT, Windsurf and Zed use https or loopback. A redirect URI of another private-use scheme is dropped from a registration as long as another URI remains: the response lists it in `dropped_redirect_uris`, the event `client.registered` in `droppedRedirectUris`. A malformed or dangerous one refuses the registration.',
     },
   ),
 };
