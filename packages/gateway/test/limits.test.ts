@@ -1,7 +1,10 @@
 /** Limits and timeouts: who is refused, who is not, and what reaches the backend. */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { loadConditions } from '@portcullis/policy';
 import { afterEach, describe, expect, it } from 'vitest';
+import { costOf } from '../../../tests/support/cost.ts';
 import { createCallRate } from '../src/http/slots.ts';
+import type { GatewayServerOptions } from '../src/options.ts';
 import { answerAll, json, startBackend, type TestBackend } from './support/backend.ts';
 import { callOf, INITIALIZE, sendStateless, startSession, subscription } from './support/client.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
@@ -155,6 +158,54 @@ describe('the URIs of a body', () => {
     expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: -32_602 } }]);
     expect(backend.received).toEqual([]);
     expect((await gateway.send('alice', { message: messageOf(32) })).status).toBe(200);
+  });
+});
+
+describe('a name of 120,000 marks that Unicode normalization reorders', () => {
+  const marks = '\u0315\u0300'.repeat(60_000);
+  const name = `a${marks}`;
+  const when = { when: 'call.arguments.a != "b"' };
+
+  async function withRules(tools: GatewayServerOptions['tools']): Promise<TestGateway> {
+    const backend = await started(
+      startBackend(({ body }, response) => {
+        const { id, method } = JSON.parse(body);
+        const resources = [{ name: 'a', uri: `x:${name}` }];
+        json(response, { jsonrpc: '2.0', id, result: method === 'resources/list' ? { resources } : {} });
+      }),
+    );
+    const options = { conditions: await loadConditions() };
+    return started(startGateway([{ path: '/mcp', backend: { url: backend.url }, tools }], options));
+  }
+
+  it.each<[string, object, GatewayServerOptions['tools']]>([
+    ['a tool', { method: 'tools/call', params: { name } }, { 'read_*': [], '*': [] }],
+    ['a prompt', { method: 'prompts/get', params: { name } }, {}],
+    ['a method', { method: name, params: {} }, {}],
+    ['a resource', { method: 'resources/read', params: { uri: `x:${marks.slice(0, 65_000)}` } }, {}],
+    ['a resource of a list', { method: 'resources/list' }, {}],
+    [
+      'an argument',
+      { method: 'tools/call', params: { name: 'x', arguments: { a: 'c', [name]: 1 } } },
+      { x: when },
+    ],
+  ])('takes linear time as the name of %s', async (_what, message, tools) => {
+    const gateway = await withRules(tools);
+    const cost = await costOf(async () => {
+      const response = await gateway.send('alice', { message: { jsonrpc: '2.0', id: 1, ...message } });
+      expect([response.status, await response.json()]).toMatchObject([200, { id: 1 }]);
+    });
+    // Several seconds, where it was quadratic.
+    expect(cost).toBeLessThan(1000);
+  });
+
+  it('takes linear time for a client without a token, where there is a public tool', async () => {
+    const gateway = await withRules({ info: { public: true } });
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } };
+    const cost = await costOf(async () => {
+      expect((await gateway.send(null, { message })).status).toBe(401);
+    });
+    expect(cost).toBeLessThan(1000);
   });
 });
 

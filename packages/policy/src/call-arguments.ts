@@ -1,5 +1,5 @@
 /** The arguments of a call as conditions read them: only JSON that every parser reads in the same way. */
-import { readStrictJson } from '@portcullis/protocol';
+import { readStrictJson, toNfkc } from '@portcullis/protocol';
 
 /** The arguments of a call, parsed when a condition reads them. */
 export interface CallArguments {
@@ -95,5 +95,5 @@ function measure(value: unknown, names: Map<string, Set<string>>): number {
 
 /** A name as parsers that ignore case compare it. */
 export function foldName(name: string): string {
-  return name.normalize('NFKC').toUpperCase().toLowerCase();
+  return toNfkc(name).toUpperCase().toLowerCase();
 }

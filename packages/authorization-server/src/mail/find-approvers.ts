@@ -1,4 +1,5 @@
 /** The users who decide about a call by a group, wherever they have it from. */
+import { toNfkc } from '@portcullis/protocol';
 import { mayDecide } from '../approvals/rules.ts';
 import type { AuthorizationStore } from '../store/index.ts';
 import { readUserClaims } from '../users/user-claims.ts';
@@ -52,7 +53,7 @@ async function* provisionedMembers(
   name: string,
 ): AsyncGenerator<string> {
   // Names are found without case, as in filters.
-  const value = name.normalize('NFKC').toLowerCase();
+  const value = toNfkc(name).toLowerCase();
   const filter = { by: 'key', key: { attribute: 'displayName', value } } as const;
   const page = { after: '', skip: 0, limit: MAX_GROUPS };
   for (const group of await store.listProvisioned(identityProvider, 'Group', filter, page)) {

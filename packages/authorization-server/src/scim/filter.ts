@@ -1,4 +1,5 @@
 /** SCIM filters: parsed within bounds, and evaluated on the attributes of a resource. @see RFC 7644 §3.4.2.2 */
+import { toNfkc } from '@portcullis/protocol';
 import {
   type Attribute,
   type AttributePath,
@@ -217,7 +218,7 @@ function valuesOf(resource: Members, attribute: Attribute | null): readonly unkn
 
 /** Values of attributes whose case does not matter are folded alike everywhere: in keys, and in filters. */
 export function foldCase(value: string): string {
-  return value.normalize('NFKC').toLowerCase();
+  return toNfkc(value).toLowerCase();
 }
 
 /** PostgreSQL stores no NUL character, and no half of a surrogate pair. */

@@ -1,4 +1,5 @@
 /** The methods that a backend may know, and those that it may take for one of them. */
+import { toNfkc } from '@portcullis/protocol';
 
 /** The methods of all revisions of MCP that a client may send. */
 const METHODS: ReadonlySet<string> = new Set([
@@ -43,8 +44,7 @@ export function resemblesKnownMethod(method: string): boolean {
 }
 
 function fold(method: string): string {
-  return method
-    .normalize('NFKC')
+  return toNfkc(method)
     .toLowerCase()
     .replace(/[^a-z]/g, '');
 }

@@ -1,5 +1,6 @@
 /** The readings of a name and of a resource's URI: a backend may take any of them for it, so that each has to be allowed. */
 import type { AccessRequest } from '@portcullis/policy';
+import { toNfkc } from '@portcullis/protocol';
 import { MAX_DECODINGS } from '../limits.ts';
 import { withTarget } from '../servers/merged-names.ts';
 
@@ -26,7 +27,7 @@ export function nameReadings(name: string): readonly string[] {
  * @see UAX #15
  */
 function nameVariants(name: string): readonly string[] {
-  return [...new Set([name, name.normalize('NFKC').replace(/[\p{Cc}\p{Cf}\s]/gu, '')])];
+  return [...new Set([name, toNfkc(name).replace(/[\p{Cc}\p{Cf}\s]/gu, '')])];
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Federated users: who a user is at an identity provider, and whether they may sign in. */
 
 import { isMembers } from '@portcullis/http';
+import { toNfkc } from '@portcullis/protocol';
 import type { UserProfile } from '../../store/index.ts';
 import { claimGroups, claimText } from '../../users/user-claims.ts';
 import { IdentityProviderError } from './error.ts';
@@ -117,7 +118,7 @@ export function readProfile(
 
 /** SQLite compares without case in ASCII only. */
 function foldBeyondAscii(email: string | null): string | null {
-  return email === null || /^\p{ASCII}*$/u.test(email) ? email : email.normalize('NFKC').toLowerCase();
+  return email === null || /^\p{ASCII}*$/u.test(email) ? email : toNfkc(email).toLowerCase();
 }
 
 /** Whether a user satisfies `allowedUsers`: all of its conditions must hold. */
