@@ -168,4 +168,23 @@ describe('acr_values', () => {
     expect(textOf(sight)).toContain('phish.example');
     expect(await open(t, { client_id, redirect_uri })).toBe('/consent');
   });
+
+  it('the page about unmet acr_values tells the user how to add a second factor, and not the developer of the app', async () => {
+    const t = await setScene();
+    const redirect_uri = 'https://app.example/cb';
+    const client_id = await t.registerClient({ redirect_uris: [redirect_uri], client_name: 'Pay' });
+    const signIn = async (acr_values: string) => {
+      const visitor = t.newVisitor();
+      const login = await visitor.open(requestOf({ client_id, redirect_uri, acr_values }));
+      return visitor.submit(login, { email: EMAIL, password: PASSWORD });
+    };
+    const sight = await signIn('2fa');
+    expect([sight.status, sight.left]).toEqual([400, null]);
+    expect(textOf(sight)).toContain('You can fix this');
+    expect(textOf(sight)).toContain('Pay needs a sign-in with two factors: with a passkey');
+    expect(textOf(sight)).not.toContain('developer');
+    expect(sight.html).toContain('<a href="/account">');
+    // No factor of a user meets this one.
+    expect(textOf(await signIn('urn:example:gold'))).toContain('developer: No sign-in here is of a class');
+  });
 });

@@ -112,3 +112,11 @@ export function unmetAuthentication(
       : `No sign-in here is of a class that acr_values names: there are ${ONE_FACTOR} and ${TWO_FACTORS}.`,
   );
 }
+
+/** Whether a second factor, which the user can add here, would meet the request. */
+export function isSecondFactorMissing(
+  { acrValues = [] }: Pick<AuthorizationTransactionRecord, 'acrValues'>,
+  authentication: UserAuthentication | null,
+): boolean {
+  return acrValues.includes(TWO_FACTORS) && authentication?.methods.includes('fed') !== true;
+}

@@ -1,7 +1,7 @@
 /** The consent endpoint: GET shows exactly what will be granted, and only a POST with its CSRF token decides. */
 import { type HttpRequest, type HttpResponse, queryOf, readFormBody } from '@portcullis/http';
-import { type OAuthError, type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
-import { unmetAuthentication } from '../authorization/check-request.ts';
+import { type Parameters, type RedirectTarget, readParameters } from '@portcullis/protocol';
+import { isSecondFactorMissing, unmetAuthentication } from '../authorization/check-request.ts';
 import { continueTransaction, nothingGrantable } from '../authorization/continue-transaction.ts';
 import { rejectRequest } from '../authorization/error-response.ts';
 import { denyConsent } from '../authorization/issue-code.ts';
@@ -51,13 +51,16 @@ export function createConsentRoutes(pages: PageRouter<ConsentOptions>): readonly
       const { record, authentication, identityProvider } = transaction;
       const unmet =
         identityProvider === null ? unmetAuthentication(context.options, record, authentication) : null;
-      const reject = (error: OAuthError, user: User | null) =>
-        rejectRequest(context, { ...transaction, isSilent: false }, user, error);
-      if (unmet !== null) return reject(unmet, transaction.user);
+      const rejected = { ...transaction, isSilent: false };
+      if (unmet !== null) {
+        const needsFactor = isSecondFactorMissing(record, authentication);
+        return rejectRequest(context, rejected, transaction.user, unmet, needsFactor);
+      }
       const pending = await loadPendingConsent(context, transaction, parameters);
       const { user, consentRequest } = pending;
       if (isNothingGrantable(transaction, consentRequest)) {
-        return reject(await nothingGrantable(context, transaction, user?.account.id ?? null), user);
+        const error = await nothingGrantable(context, transaction, user?.account.id ?? null);
+        return rejectRequest(context, rejected, user, error);
       }
       return show(context, pending);
     }),

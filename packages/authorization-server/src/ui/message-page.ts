@@ -13,7 +13,7 @@ export interface MessagePage {
   /** Who has to act on an error. */
   readonly actor?: ErrorActor;
   /** What happened and who can fix it. */
-  readonly sentences: readonly string[];
+  readonly sentences: readonly (string | Markup)[];
   /** A link: only to this server or to a validated redirect target (no open redirect). */
   readonly action?: { readonly label: string; readonly href: string; readonly target?: string };
   /** For the app's developer; must not contain secrets. */
