@@ -243,6 +243,37 @@ describe('step-up', () => {
     expect(requested(world)).toEqual(['read', 'write']);
   });
 
+  it('opens the browser ten times in ten minutes at most for a server that requires another scope each time', async () => {
+    const { world, client } = await demanding((round) => `s${round}`);
+    const call = () => client.fetch(world.serverUrl, { method: 'POST', body: 'call' });
+    // Two for each call; the first sign-in was another one.
+    for (let calls = 0; calls < 4; calls += 1) expect((await call()).status).toBe(403);
+    expect(await codeOf(call())).toBe('sign_in_needed');
+    const before = await client.session();
+    world.advance(60_000);
+    expect(await codeOf(call())).toBe('sign_in_needed');
+    expect(world.user.opened).toHaveLength(10);
+    expect(await client.session()).toEqual(before);
+    world.advance(600_000);
+    expect((await call()).status).toBe(403);
+    expect(world.user.opened).toHaveLength(12);
+  });
+
+  it('opens the browser ten times in ten minutes at most for a server that accepts no token twice, unless the user requests a sign-in', async () => {
+    const world = await createWorld({ refresh: false });
+    const client = world.client();
+    const call = async () => {
+      world.tokens.clear();
+      return client.fetch(world.serverUrl);
+    };
+    for (let calls = 0; calls < 10; calls += 1) expect((await call()).status).toBe(200);
+    expect(await codeOf(call())).toBe('sign_in_needed');
+    expect(world.user.opened).toHaveLength(10);
+    await client.signIn();
+    expect((await call()).status).toBe(200);
+    expect(world.user.opened).toHaveLength(12);
+  });
+
   it('does not step up in the first two revisions', async () => {
     const { world } = await demanding(() => 'write');
     const client = world.client({ revision: '2025-06-18' });

@@ -1,4 +1,4 @@
-/** Obtains tokens once at a time: single flight within a process, a lock among processes, and a cooldown after a failure. */
+/** Obtains tokens once at a time: single flight within a process, a lock among processes, a cooldown after a failure, and a limit of automatic sign-ins. */
 import { isMachineGrant } from '../authorization/grant-settings.ts';
 import type { ServerChallenge } from '../discovery/challenge.ts';
 import { signInLocation } from '../discovery/discovery-result.ts';
@@ -32,12 +32,22 @@ export interface ObtainTokensServices {
 /** Milliseconds after which waiting for the sign-in lock is reported. */
 const WAITING_NOTICE_DELAY = 500;
 
+/**
+ * Sign-ins that the user did not request, within `AUTOMATIC_WINDOW`. A server that accepts no token for long, or requires another
+ * scope each time, could open the browser without end: its messages make a host send requests.
+ */
+const MAX_AUTOMATIC = 10;
+/** Milliseconds. */
+const AUTOMATIC_WINDOW = 600_000;
+
 /** Creates the requests for tokens of a client. */
 export function createObtainTokens(settings: ClientSettings, services: ObtainTokensServices) {
   const { store, server, account, clock, limits, grant, emit } = settings;
   const { stored, source, revocation } = services;
   let inFlight: Promise<Tokens | null> | null = null;
   let failure: { readonly error: ClientError; readonly until: number } | null = null;
+  /** When the latest automatic sign-ins started. */
+  let automatic: readonly number[] = [];
 
   return {
     /** Joins the request in progress, and rethrows a recent failure. Resolves to `null` when a request would gain nothing. */
@@ -48,9 +58,10 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
       });
       return inFlight;
     },
-    /** Ends the cooldown after a failure: the host requested tokens, or has them. */
+    /** Ends the cooldown after a failure, and the limit: the host requested tokens, or has them. */
     forgetFailure(): void {
       failure = null;
+      automatic = [];
     },
   };
 
@@ -71,6 +82,16 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
     }
   }
 
+  /** @throws ClientError `sign_in_needed` */
+  function checkAutomatic(): void {
+    automatic = automatic.filter((startedAt) => clock() - startedAt < AUTOMATIC_WINDOW);
+    if (automatic.length < MAX_AUTOMATIC) return;
+    throw new ClientError(
+      'sign_in_needed',
+      `${server} required ${MAX_AUTOMATIC} sign-ins within ten minutes, so no other one starts automatically. Sign in again yourself if you trust this server.`,
+    );
+  }
+
   async function lockAndReport(name: string): Promise<Unlock> {
     const notice = setTimeout(() => emit({ type: 'sign_in.waiting', server, account }), WAITING_NOTICE_DELAY);
     try {
@@ -81,6 +102,8 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
   }
 
   async function obtainAndSave({ reason, challenge, plan, prompt }: TokenDemand): Promise<Tokens | null> {
+    const isAutomatic = reason !== 'requested' && !isMachineGrant(grant);
+    if (isAutomatic) checkAutomatic();
     const prepared = await source.prepare(challenge, plan, reason === 'requested' ? 'user' : 'client');
     if (prepared === null) return null;
     const { issuer } = prepared.discovery;
@@ -90,6 +113,7 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
     const key = credentialKeyFor(settings, issuer);
     // The sign-in may replace the registration; replaced tokens belong to the previous one.
     const before = await store.find(key);
+    if (isAutomatic) automatic = [...automatic, clock()];
     const tokens = await source.obtain(prepared, prompt);
     const replaced = await stored.save(key, tokens);
     failure = null;
