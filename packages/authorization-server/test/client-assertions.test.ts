@@ -411,8 +411,11 @@ describe('only the registered authentication method', () => {
   });
 
   it('rejects an assertion by another algorithm than the registered one', async () => {
-    const t = await start({ token_endpoint_auth_signing_alg: 'ES384' });
+    const registered = await makePair('ES384', 'registered');
+    const jwks = { keys: [pair.jwk, registered.jwk] };
+    const t = await start({ jwks, token_endpoint_auth_signing_alg: 'ES384' });
     await expectRefused(t, formOf(await assertionOf()));
+    await expectProven(t, formOf(await assertionOf({}, {}, registered)));
     await expectProven(await start({ token_endpoint_auth_signing_alg: 'ES256' }));
   });
 

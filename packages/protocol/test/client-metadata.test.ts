@@ -37,6 +37,23 @@ describe('readClientMetadata completes', () => {
     });
   });
 
+  it.each([
+    {
+      token_endpoint_auth_method: 'private_key_jwt',
+      token_endpoint_auth_signing_alg: 'ES256',
+      jwks: { keys: [{ kty: 'RSA', n: 'x', e: 'AQAB' }, publicKey] },
+    },
+    {
+      token_endpoint_auth_method: 'private_key_jwt',
+      token_endpoint_auth_signing_alg: 'RS256',
+      jwks_uri: 'https://c.example/keys',
+    },
+    { require_signed_request_object: true, jwks: { keys: [publicKey] } },
+    { require_signed_request_object: false },
+  ])('readClientMetadata accepts a client with keys for what it signs: %j', (given) => {
+    expect(read({ ...sound, ...given }, operator)).toMatchObject(given);
+  });
+
   const cases: readonly { description: string; given: Readonly<Record<string, unknown>>; expect: object }[] =
     [
       {
@@ -328,6 +345,27 @@ describe('invalid_client_metadata', () => {
       description: 'T041 readClientMetadata rejects private_key_jwt without keys',
       given: { token_endpoint_auth_method: 'private_key_jwt' },
       policy: operator,
+    },
+    {
+      description: 'readClientMetadata rejects private_key_jwt without a key for its algorithm',
+      given: {
+        token_endpoint_auth_method: 'private_key_jwt',
+        token_endpoint_auth_signing_alg: 'RS256',
+        jwks: { keys: [publicKey] },
+      },
+      policy: operator,
+    },
+    {
+      description: 'readClientMetadata rejects required request objects without keys',
+      given: { require_signed_request_object: true },
+    },
+    {
+      description: 'readClientMetadata rejects required request objects without a key for their algorithm',
+      given: {
+        require_signed_request_object: true,
+        request_object_signing_alg: 'ES384',
+        jwks: { keys: [publicKey] },
+      },
     },
     {
       description: '[AS-DCR-65] T041 readClientMetadata rejects an authentication method that is not offered',

@@ -16,7 +16,7 @@ import {
 } from '../parsing/json-document.ts';
 import { type RedirectPolicy, strictRedirectPolicy, validateRedirectUri } from '../redirect-uri.ts';
 import { formatScopes, readRequestedScopes } from '../scopes.ts';
-import { type ClientKeySet, checkClientKeys, clientKeySetSchema } from './client-keys.ts';
+import { type ClientKeySet, type ClientKeyUse, checkClientKeys, clientKeySetSchema } from './client-keys.ts';
 
 /** Client authentication methods by their registered names. @see RFC 6749 §2.3, RFC 7523 §2.2 */
 export type ClientAuthenticationMethod =
@@ -167,7 +167,7 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
   const method = checkMethod(requested, grantTypes, policy);
   checkClientKeys(requested, {
     allowPrivateHosts: policy.allowPrivateHosts ?? false,
-    required: method === 'private_key_jwt',
+    uses: keyUses(requested, grantTypes, method),
   });
   const { application_type: declared, scope: wanted, workload_identity: workload, ...described } = requested;
   const scope = checkScope(wanted);
@@ -182,6 +182,24 @@ export function readClientMetadata(json: unknown, policy: RegistrationPolicy): C
     ...(policy.allowWorkloadIdentity === true &&
       workload !== undefined && { workload_identity: checkWorkload(workload) }),
   };
+}
+
+/** What the client signs, so that it needs keys. */
+function keyUses(
+  requested: Requested,
+  grantTypes: readonly string[],
+  method: ClientAuthenticationMethod,
+): readonly ClientKeyUse[] {
+  const isSigned =
+    requested.require_signed_request_object === true && grantTypes.includes('authorization_code');
+  return [
+    ...(method === 'private_key_jwt'
+      ? [{ name: method, algorithm: requested.token_endpoint_auth_signing_alg }]
+      : []),
+    ...(isSigned
+      ? [{ name: 'require_signed_request_object', algorithm: requested.request_object_signing_alg }]
+      : []),
+  ];
 }
 
 function checkWorkload(workload: unknown): WorkloadIdentity {
