@@ -51,7 +51,7 @@ export interface ResourceOptions {
 export interface StreamOptions {
   /**
    * Seconds after the token's expiry at which a stream ends that responds to a method other than GET, since it may
-   * still deliver a result; 300 by default. A stream opened by GET ends with its token.
+   * still deliver a result; 300 by default. A stream opened by GET, or by `subscriptions/listen`, ends with its token.
    */
   readonly grace?: number;
   /** Seconds between checks of the token of an open stream; 10 by default. */

@@ -24,7 +24,7 @@ export function protect(guard: Guard, handler: ProtectedHandler): (request: Requ
     try {
       const { principal, headers } = decision;
       const response = await handler(request, principal);
-      return endStreamWithToken(guard, principal, request.method, withMissingHeaders(response, headers));
+      return endStreamWithToken(guard, principal, request, withMissingHeaders(response, headers));
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       return toWebResponse(guard.errorResponse(error, requestInfo), request.method);

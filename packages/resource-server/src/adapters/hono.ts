@@ -111,11 +111,11 @@ function watchStream(
   { guard, attend }: { readonly guard: Guard; readonly attend: WatchResponse | null },
   principal: Principal,
   context: HonoContext,
-  { method, principal: earlier }: RequestInfo,
+  { principal: earlier }: RequestInfo,
 ): Finish | null {
   if (attend === null || earlier !== undefined) return null;
   const outgoing = outgoingOf(context);
-  if (outgoing === null) return (response) => endStreamWithToken(guard, principal, method, response);
+  if (outgoing === null) return (response) => endStreamWithToken(guard, principal, context.req.raw, response);
   attend(principal, outgoing);
   return null;
 }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Guard } from '../guard.ts';
 import type { Principal } from '../principal.ts';
-import { isEventStream, type StreamWatch } from '../streams/stream-watch.ts';
+import { isEventStream, type StreamWatch, watchedMethod } from '../streams/stream-watch.ts';
 
 /** Watches the response to an authorized request, in case it becomes an event stream. */
 export type WatchResponse = (principal: Principal, response: ServerResponse) => void;
@@ -72,7 +72,8 @@ function createResponseWatcher(watch: StreamWatch): WatchResponse {
 
 function watchIfStream(watch: StreamWatch, { principal, response }: OpenResponse): void {
   if (!isEventStream(contentTypeOf(response))) return;
-  const stop = watch(principal, response.req.method ?? 'GET', () => endStream(response));
+  const { method = 'GET', headers } = response.req;
+  const stop = watch(principal, watchedMethod(method, headers['mcp-method']), () => endStream(response));
   response.on('close', stop);
 }
 

@@ -1,18 +1,19 @@
 /** Ends event streams in standard responses with the token that authorized them. */
 import type { Guard } from '../guard.ts';
 import type { Principal } from '../principal.ts';
-import { isEventStream } from '../streams/stream-watch.ts';
+import { isEventStream, watchedMethod } from '../streams/stream-watch.ts';
 
 /** Returns the response; an event stream is wrapped so that it ends with its token. */
 export function endStreamWithToken(
   { watchStream }: Guard,
   principal: Principal,
-  method: string,
+  request: Request,
   response: Response,
 ): Response {
   if (watchStream === null || !isEventStream(response.headers.get('content-type'))) return response;
   const { body } = response;
   if (body === null) return response;
+  const method = watchedMethod(request.method, request.headers.get('mcp-method'));
   return new Response(
     endableStream(body, (end) => watchStream(principal, method, end)),
     response,

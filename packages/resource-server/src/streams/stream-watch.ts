@@ -103,6 +103,14 @@ interface WatchedStream {
   timer: ReturnType<typeof setTimeout> | null;
 }
 
+/**
+ * The method by which a watch treats the stream that responds to a request: a subscription carries no response to a call, as a stream
+ * that GET opens. @see MCP 2026-07-28, subscriptions
+ */
+export function watchedMethod(method: string, mcpMethod: unknown): string {
+  return mcpMethod === 'subscriptions/listen' ? 'GET' : method;
+}
+
 /** Whether a content type is that of server-sent events. */
 export function isEventStream(type: unknown): boolean {
   return typeof type === 'string' && /^\s*text\/event-stream\s*(?:;|$)/i.test(type);

@@ -34,9 +34,15 @@ export function describeStreams(stage: Stage): void {
     });
   }
 
-  const open = async ({ send }: Started, method: string, claims = {}): Promise<Promise<Received>[]> => {
+  const open = async (
+    { send }: Started,
+    method: string,
+    claims = {},
+    ...fields: readonly [string, string][]
+  ): Promise<Promise<Received>[]> => {
     const before = handled;
-    const response = send({ method, ...bearer(await stage.issuer.token({ exp: NOW + 100, ...claims })) });
+    const token = await stage.issuer.token({ exp: NOW + 100, ...claims });
+    const response = send({ method, ...bearer(token, ...fields) });
     // The clock may move only once the token was accepted.
     await expect.poll(() => handled).toBe(before + 1);
     await expectOpen(response);
@@ -67,6 +73,17 @@ export function describeStreams(stage: Stage): void {
       await expectOpen(...opened);
       now = NOW + 165;
       expect((await Promise.all(opened)).map(({ text }) => text)).toEqual([EVENT]);
+    });
+
+    it('ends a subscription with its token, without the grace period of a response to a call', async () => {
+      const started = await serveStreams({ every, grace: 60 });
+      const opened = await open(started, 'POST', {}, ['mcp-method', 'subscriptions/listen']);
+      const call = await open(started, 'POST', {}, ['mcp-method', 'tools/call']);
+      now = NOW + 104;
+      await expectOpen(...opened);
+      now = NOW + 105;
+      expect((await Promise.all(opened)).map(({ text }) => text)).toEqual([EVENT]);
+      await expectOpen(...call);
     });
 
     it.each(['GET', 'POST'])(
