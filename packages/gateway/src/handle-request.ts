@@ -394,7 +394,8 @@ export class RequestHandling {
       known.kind === 'whole' ? tracedBody(known, span) : known.kind === 'streamed' ? known.upload : null;
     const [name, edit] = [this.#name(known), this.#editOf(known, credential)];
     const namesVersion = scanned?.messages.some(({ protocolVersion }) => protocolVersion !== null) === true;
-    const forwarding = { credential, body, namesVersion, name, edit, expected: this.#expected };
+    const values = scanned?.values ?? 0;
+    const forwarding = { credential, body, values, namesVersion, name, edit, expected: this.#expected };
     const forward = () => this.#served.path.forward(this.#request, forwarding);
     this.#awaitEnd(span === null ? forward() : inBackendSpan(span, forward));
   }

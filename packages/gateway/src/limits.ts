@@ -35,6 +35,10 @@ export const LINGERING_CLOSE = 2000;
 export const BODY_MEMORY_OF_USER: number = 64 * 1024 * 1024;
 /** The same for all users of a server together. */
 export const BODY_MEMORY_OF_ALL: number = 8 * BODY_MEMORY_OF_USER;
+/** Values of a body that is parsed: objects, arrays and what is in them. Those that only pass through have no limit. */
+export const MAX_MESSAGE_VALUES = 100_000;
+/** Bytes of memory that a parsed value takes, besides its text. */
+export const VALUE_MEMORY = 128;
 /** Bytes of a streamed body that are retained for a retry, and bytes of white space buffered between its members. */
 export const MAX_RETAINED_BODY: number = 1024 * 1024;
 

@@ -1,5 +1,6 @@
 /** The message path: exchanges whole messages between clients of both protocol generations and any kind of backend. */
 
+import type { ServerResponse } from 'node:http';
 import { isRequest, type Message, parseExactly, readMessage, statelessVersion } from '@portcullis/http';
 import { onShutdown } from '@portcullis/http/node';
 import { type BackendSessions, createBackendSessions } from './backend-sessions.ts';
@@ -19,7 +20,8 @@ import { endStreamAtShutdown, invalidRequest, sessionNotFound, unavailable } fro
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { Forwarding, PassThrough, PassThroughOptions } from './http/pass-through.ts';
 import type { ServerSlots } from './http/slots.ts';
-import type { GatewayRequest } from './servers/request.ts';
+import { MAX_MESSAGE_VALUES, SHORT_BODY, VALUE_MEMORY } from './limits.ts';
+import type { GatewayRequest, Owner } from './servers/request.ts';
 import type { GatewayServer } from './servers/server.ts';
 
 /** Options of `createMessagePath`. */
@@ -41,6 +43,30 @@ export interface ServerPath
   offersTasks(): boolean;
 }
 
+/**
+ * Reserves the memory of a parsed body, which is a multiple of its length.
+ * @returns a release function @throws GatewayError 413 for too many values, else as `ServerSlots.takeMemory`
+ */
+function takeParsed(
+  { name }: GatewayServer,
+  { takeMemory }: ServerSlots,
+  owner: Owner,
+  values: number,
+): () => void {
+  if (values > MAX_MESSAGE_VALUES)
+    throw invalidRequest(
+      413,
+      `The body must not have more than ${MAX_MESSAGE_VALUES} values (objects, arrays and what is in them) for ${name}: send less in one request.`,
+    );
+  const memory = values * VALUE_MEMORY;
+  return memory > SHORT_BODY ? takeMemory(owner, memory) : () => undefined;
+}
+
+function releaseAtClose(outgoing: ServerResponse, release: () => void): void {
+  if (outgoing.closed) release();
+  else outgoing.once('close', release);
+}
+
 /** Creates the message path of a server. */
 export function createMessagePath(
   server: GatewayServer,
@@ -58,13 +84,14 @@ export function createMessagePath(
   return {
     // Bodies are always buffered.
     takeUpload: () => null,
-    async forward(request, { body }) {
+    async forward(request, { body, values }) {
       const sentAt = performance.now();
       const { outgoing, incoming } = request;
       // The client has disappeared already: its slot would never be released.
       if (outgoing.destroyed) return { kind: 'cancelled', backendMs: 0, responseBytes: 0 };
       for (let at = 0; at + 1 < commonHeaders.length; at += 2)
         outgoing.setHeader(commonHeaders[at] ?? '', commonHeaders[at + 1] ?? '');
+      const release = takeParsed(server, slots, request.owner, values);
       try {
         // Rules and approvers have decided about the numbers as they are written.
         const message = body === null ? null : parseExactly(body.toString());
@@ -74,6 +101,8 @@ export function createMessagePath(
         return { kind: isCancelled ? 'cancelled' : 'answered', backendMs, responseBytes };
       } catch (error) {
         throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
+      } finally {
+        releaseAtClose(outgoing, release);
       }
     },
     checkHandles({ incoming, owner }) {
@@ -115,7 +144,7 @@ function createDispatch(
     // A call may last longer than its client's connection, which may still be open when the call is over.
     return (isStateless ? stateless : sessions)
       .post(request, messages, Array.isArray(body))
-      .finally(() => void (outgoing.closed ? release() : outgoing.once('close', release)));
+      .finally(() => releaseAtClose(outgoing, release));
   }
 
   return async (request, body) => {

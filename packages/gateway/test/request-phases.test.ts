@@ -17,7 +17,7 @@ import {
 const body = {} as RequestBody;
 const upload = {} as StreamedBody;
 const bytes = Buffer.from('{}');
-const scanned: ScannedBody = { isBatch: false, messages: [], length: 2 };
+const scanned: ScannedBody = { isBatch: false, messages: [], length: 2, values: 1 };
 const credential = noCredential;
 const retry = { isDeclined: false, body: bytes, state: '{}' };
 const whole: Whole = { kind: 'whole', scanned, bytes, sent: bytes, retry };

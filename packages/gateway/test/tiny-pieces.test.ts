@@ -28,7 +28,7 @@ function receiveBody(onLong: (body: RequestBody, incoming: PassThrough) => void)
     else if (event.kind === 'long') onLong(body, incoming);
     else expect.unreachable(String(event.error));
   };
-  const scanned = { isBatch: false, messages: [], length: 0 };
+  const scanned = { isBatch: false, messages: [], length: 0, values: 1 };
   const scanner = { push: () => undefined, peek: () => scanned, end: () => scanned };
   const body = new RequestBody(incoming as unknown as IncomingMessage, {
     ...{ limit: MIB, scanner, report },
@@ -52,7 +52,7 @@ it('a body that is held takes memory for its bytes, however small its pieces are
 });
 
 it('a body that passes keeps what may be sent again without its pieces', async () => {
-  const scanned = { isBatch: false, messages: [], length: 0 };
+  const scanned = { isBatch: false, messages: [], length: 0, values: 1 };
   const streamed = Promise.withResolvers<StreamedBody>();
   const { incoming } = receiveBody((body, source) => {
     const upload = new StreamedBody({

@@ -22,6 +22,8 @@ export interface Forwarding {
   readonly credential: BackendCredential;
   /** `null` for GET and DELETE. */
   readonly body: Buffer | StreamedBody | null;
+  /** Values of the body, as far as it has arrived. */
+  readonly values: number;
   /** Whether the body names its revision, as requests of the stateless one do. */
   readonly namesVersion: boolean;
   /** The value of the header `Mcp-Name`; `null`: there is none. */

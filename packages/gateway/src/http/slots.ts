@@ -6,9 +6,11 @@ import {
   BODY_MEMORY_OF_ALL,
   BODY_MEMORY_OF_USER,
   MAX_CALL_BUCKETS,
+  MAX_MESSAGE_VALUES,
   MAX_NEW_TOOLS,
   MAX_TOOL_NAME,
   SLOT_SHARE,
+  VALUE_MEMORY,
 } from '../limits.ts';
 import { type Owner, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
@@ -37,14 +39,14 @@ export function createServerSlots(server: Pick<GatewayServer, 'name' | 'limits'>
 }
 
 /**
- * Reserves memory for a long body that is buffered.
+ * Reserves memory for a long body that is buffered, or for the values of one that is parsed.
  * @returns a release function @throws GatewayError 503 when none is free, 429 when the user has their share
  */
 function createBodyMemory(server: Pick<GatewayServer, 'name' | 'limits'>) {
-  const taken = createGauge(() => Math.max(server.limits.body, BODY_MEMORY_OF_USER));
+  const taken = createGauge(() => Math.max(bodyMemory(server), BODY_MEMORY_OF_USER));
   return (owner: Owner, bytes: number): (() => void) => {
-    const { name, limits } = server;
-    const all = Math.max(limits.body, BODY_MEMORY_OF_ALL);
+    const { name } = server;
+    const all = Math.max(bodyMemory(server), BODY_MEMORY_OF_ALL);
     if (taken.total + bytes > all) throw unavailable(`${name} is busy: too many long bodies at once.`, 1);
     const release = taken.take(userKey(owner), bytes);
     if (release === null)
@@ -54,6 +56,11 @@ function createBodyMemory(server: Pick<GatewayServer, 'name' | 'limits'>) {
       );
     return release;
   };
+}
+
+/** Of one body, also parsed. */
+function bodyMemory({ limits }: Pick<GatewayServer, 'limits'>): number {
+  return limits.body + MAX_MESSAGE_VALUES * VALUE_MEMORY;
 }
 
 function createRequestSlots(server: Pick<GatewayServer, 'name' | 'limits'>): TakeSlot {

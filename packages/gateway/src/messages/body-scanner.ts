@@ -28,13 +28,13 @@ export function createBodyScanner(): BodyScanner {
     peek() {
       const root = scanner.peek();
       if (root === null) return null;
-      if (knownAt !== scanner.changes) known = readOpenBody(root, scanner.length);
+      if (knownAt !== scanner.changes) known = readOpenBody(root, scanner);
       knownAt = scanner.changes;
       return known;
     },
     end() {
       try {
-        return readBody(scanner.end(), scanner.length);
+        return readBody(scanner.end(), scanner);
       } catch (error) {
         throw unreadable(error);
       }
@@ -49,19 +49,23 @@ export function scanBody(body: Uint8Array): ScannedBody {
   return scanner.end();
 }
 
-function readBody(root: ReturnType<JsonScanner['end']>, length: number): ScannedBody {
+type Size = Pick<JsonScanner, 'length' | 'values'>;
+
+function readBody(root: ReturnType<JsonScanner['end']>, { length, values }: Size): ScannedBody {
   if (root?.type === 'object')
-    return checkUris({ isBatch: false, messages: [readScannedMessage(root)], length });
+    return checkUris({ isBatch: false, messages: [readScannedMessage(root)], length, values });
   if (root?.type !== 'array' || root.elements.length === 0)
     throw new MessageError('invalidRequest', 'The body must be a JSON-RPC message, or a batch of them.');
   const messages = root.elements.map(readScannedMessage);
   checkIds(messages);
-  return checkUris({ isBatch: true, messages, length });
+  return checkUris({ isBatch: true, messages, length, values });
 }
 
-function readOpenBody(root: JsonNode, length: number): ScannedBody | null {
+function readOpenBody(root: JsonNode, { length, values }: Size): ScannedBody | null {
   const message = root.type === 'object' ? readOpenMessage(root) : null;
-  return message === null || hasLongUris([message]) ? null : { isBatch: false, messages: [message], length };
+  return message === null || hasLongUris([message])
+    ? null
+    : { isBatch: false, messages: [message], length, values };
 }
 
 /** Responses to equal ids could not be told apart. */

@@ -49,6 +49,7 @@ export class JsonScanner {
   #state = VALUE;
   /** Offset of the chunk. */
   #base = 0;
+  #values = 0;
   #start = 0;
   #isName = false;
   #isRetained = false;
@@ -77,6 +78,11 @@ export class JsonScanner {
   /** The length of the document so far. */
   get length(): number {
     return this.#base;
+  }
+
+  /** Values so far: objects, arrays and what is in them. */
+  get values(): number {
+    return this.#values;
   }
 
   /** Grows whenever more is known of what the shape asks for. */
@@ -166,6 +172,7 @@ export class JsonScanner {
   }
 
   #startValue(byte: number, at: number): void {
+    this.#values += 1;
     const shape = this.#projection.wanted(this.#kinds.length);
     if (byte === 0x7b || byte === 0x5b) {
       this.#open(byte === 0x7b ? 'object' : 'array', shape, at);

@@ -57,6 +57,8 @@ export interface ScannedBody {
   readonly messages: readonly ScannedMessage[];
   /** Bytes. */
   readonly length: number;
+  /** Objects, arrays and what is in them: parsed, each takes memory. */
+  readonly values: number;
 }
 
 /** Scans a body while it arrives. */

@@ -12,6 +12,7 @@ export const STREAM: DecidedBody = {
   isBatch: false,
   messages: [{ ...WITHOUT_TARGET, kind: 'request', id: null, method: LISTEN, at: 0 }],
   length: 0,
+  values: 0,
   bytes: Buffer.alloc(0),
 };
 

@@ -14,10 +14,13 @@ import {
 } from '@portcullis/http';
 import type { Principal } from '@portcullis/resource-server';
 import {
+  BODY_MEMORY_OF_ALL,
+  BODY_MEMORY_OF_USER,
   INPUT_PATIENCE,
   MAX_WAITING_CALLS,
   MAX_WAITING_CALLS_OF_USER,
   SERVER_REQUEST_DELAY,
+  VALUE_MEMORY,
 } from '../../limits.ts';
 import { type Owner, ownerKey, userKey } from '../../servers/request.ts';
 import { BackendError, type BackendSession } from '../backend.ts';
@@ -54,6 +57,8 @@ interface WaitingCall {
   send: ((message: Message) => void) | null;
   wake: () => void;
   timer: NodeJS.Timeout | undefined;
+  /** Bytes that it takes while it waits; 0 before. */
+  memory: number;
 }
 
 export function createWaitingCalls() {
@@ -106,8 +111,14 @@ export function createWaitingCalls() {
   }
 
   function retain(call: WaitingCall, id: string): void {
-    const own = [...calls.values()].filter(({ user }) => user === call.user);
-    const isFull = calls.size >= MAX_WAITING_CALLS || own.length >= MAX_WAITING_CALLS_OF_USER;
+    if (call.memory === 0) call.memory = memoryOf(call.message);
+    const all = [...calls.values()].filter((one) => one !== call);
+    const own = all.filter(({ user }) => user === call.user);
+    const isFull =
+      all.length >= MAX_WAITING_CALLS ||
+      own.length >= MAX_WAITING_CALLS_OF_USER ||
+      !hasMemory(own, call, BODY_MEMORY_OF_USER) ||
+      !hasMemory(all, call, BODY_MEMORY_OF_ALL);
     if (!calls.has(id) && isFull) {
       call.controller.abort();
       throw new BackendError('overloaded', 'Too many calls wait for input.');
@@ -118,6 +129,18 @@ export function createWaitingCalls() {
       call.controller.abort();
     }, INPUT_PATIENCE).unref();
   }
+}
+
+/** The first one has it, however long it is. */
+function hasMemory(others: readonly WaitingCall[], { memory }: WaitingCall, limit: number): boolean {
+  return others.length === 0 || others.reduce((sum, one) => sum + one.memory, memory) <= limit;
+}
+
+/** Bytes, approximately. */
+function memoryOf(value: unknown): number {
+  if (typeof value === 'string') return VALUE_MEMORY + value.length;
+  if (typeof value !== 'object' || value === null) return VALUE_MEMORY;
+  return Object.values(value).reduce<number>((sum, one) => sum + memoryOf(one), VALUE_MEMORY);
 }
 
 function start({ owner, network, principal, session, message, capabilities }: WaitingExchange): WaitingCall {
@@ -133,6 +156,7 @@ function start({ owner, network, principal, session, message, capabilities }: Wa
     send: null,
     wake: () => undefined,
     timer: undefined,
+    memory: 0,
   };
   const finish = (outcome: Message | Error): void => {
     call.outcome = outcome;
