@@ -20,6 +20,14 @@ afterAll(() => t.stop());
 
 const MFA = ['pwd', 'otp', 'mfa'];
 
+/** The reason that the latest event of a type has. */
+async function latestReason(type: string): Promise<unknown> {
+  const latest = () =>
+    t.onStore(async (store) => (await store.listLatestEvents(100)).findLast((event) => event.type === type));
+  await expect.poll(latest).toBeDefined();
+  return (await latest())?.details['reason'];
+}
+
 describe('access to the admin API', () => {
   it('an operator lists the accounts, and a request without a token is challenged', async () => {
     const listed = await call(t, await t.machineToken('ops'), 'GET /users');
@@ -116,6 +124,7 @@ describe('access to the admin API', () => {
       'if-match': shown.headers.get('etag') ?? '',
     });
     expect(ended.status).toBe(200);
+    expect(await latestReason('grant.revoked')).toBe('operator');
     expect((await call(t, operator, `DELETE /grants/${id}`)).status).toBe(404);
     expect((await call(t, token, 'GET /users')).status).toBe(401);
   });
@@ -186,6 +195,7 @@ describe('access to the admin API', () => {
     expect((await fetch(String(created.body['link']))).status).toBe(200);
     expect((await call(t, other, factors)).status).toBe(200);
     expect(await factorOf()).toBeNull();
+    expect(await latestReason('second_factor.disabled')).toBe('operator');
   });
 
   it('a token ends what it may do when its user loses the role', async () => {

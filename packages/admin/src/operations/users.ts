@@ -203,10 +203,10 @@ export async function resetSecondFactor(request: AdminRequest, named: string): P
   checkOtherUser(request, before.id);
   const { store } = admin;
   if (await store.removeTotpFactor(before.id))
-    admin.events({ type: 'second_factor.disabled', accountId: before.id });
+    admin.events({ type: 'second_factor.disabled', accountId: before.id, reason: 'operator' });
   for (const { id } of await store.listPasskeys(before.id))
     if (await store.removePasskey(before.id, id))
-      admin.events({ type: 'passkey.removed', accountId: before.id, passkeyId: id });
+      admin.events({ type: 'passkey.removed', accountId: before.id, passkeyId: id, reason: 'operator' });
   const after = await showUser(admin, before.id);
   recordChange(request, 'users.reset_second_factor', before.id, {
     before: before.secondFactors,

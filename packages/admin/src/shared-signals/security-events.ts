@@ -43,10 +43,13 @@ const revoked = (initiator: 'admin' | 'user' | 'policy', text: string): Describe
   details: because(initiator, text),
 });
 
+const isByOperator = ({ details }: AuditEventRecord) => details['reason'] === 'operator';
+
 const changed =
   (credential: string, change: 'create' | 'update' | 'revoke' | 'delete', text: string): Rule =>
-  () => {
-    const details = { credential_type: credential, change_type: change, ...because('user', text) };
+  (event) => {
+    const initiator = isByOperator(event) ? 'admin' : 'user';
+    const details = { credential_type: credential, change_type: change, ...because(initiator, text) };
     return [{ type: CREDENTIAL_CHANGE, details }];
   };
 
@@ -54,9 +57,9 @@ const PASSWORD_RESET = changed('password', 'update', 'A reset link replaced the 
 
 /** An account that ends takes its sessions along: receivers of CAEP alone need to learn of those. */
 const RULES: Readonly<Record<string, Rule>> = {
-  'grant.revoked': ({ details }) => [
-    details['identityProvider'] === undefined
-      ? revoked('user', 'The connection was ended.')
+  'grant.revoked': (event) => [
+    event.details['identityProvider'] === undefined
+      ? revoked(isByOperator(event) ? 'admin' : 'user', 'The connection was ended.')
       : revoked('policy', 'The identity provider ended the access of the user.'),
   ],
   'token.revoked': () => [revoked('user', 'The app revoked its refresh token.')],

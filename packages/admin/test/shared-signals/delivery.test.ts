@@ -31,6 +31,7 @@ const ofGrant = (sub: string, id: string) => ({
 describe('a security event', () => {
   it.each<[string, Json, readonly string[], Json]>([
     ['grant.revoked', { count: 2 }, [REVOKED], { initiating_entity: 'user' }],
+    ['grant.revoked', { count: 2, reason: 'operator' }, [REVOKED], { initiating_entity: 'admin' }],
     ['grant.revoked', { count: 2, identityProvider: 'acme' }, [REVOKED], { initiating_entity: 'policy' }],
     ['account.disabled', {}, [`${RISC}account-disabled`, REVOKED], {}],
     ['account.enabled', {}, [`${RISC}account-enabled`], {}],
@@ -50,14 +51,21 @@ describe('a security event', () => {
       { credential_type: 'app', change_type: 'update' },
     ],
     ['second_factor.enabled', {}, [CHANGED], { credential_type: 'app', change_type: 'create' }],
-    ['second_factor.disabled', {}, [CHANGED], { credential_type: 'app', change_type: 'delete' }],
+    ['second_factor.disabled', {}, [CHANGED], { credential_type: 'app', initiating_entity: 'user' }],
+    [
+      'second_factor.disabled',
+      { reason: 'operator' },
+      [CHANGED],
+      { change_type: 'delete', initiating_entity: 'admin' },
+    ],
     [
       'passkey.added',
       { passkeyId: 'p' },
       [CHANGED],
       { credential_type: 'fido2-roaming', change_type: 'create' },
     ],
-    ['passkey.removed', { passkeyId: 'p' }, [CHANGED], { change_type: 'delete' }],
+    ['passkey.removed', { passkeyId: 'p' }, [CHANGED], { change_type: 'delete', initiating_entity: 'user' }],
+    ['passkey.removed', { passkeyId: 'p', reason: 'operator' }, [CHANGED], { initiating_entity: 'admin' }],
     ['session.ended', { count: 1 }, [], {}],
     ['login.succeeded', {}, [], {}],
   ])('is what %s %j of a user is', async (type, details, expected, members) => {

@@ -237,19 +237,16 @@ export type AuthorizationEvent = EventContext &
         readonly identityProvider?: string;
       }
     | { readonly type: 'password.changed' }
-    | {
-        readonly type:
-          | 'second_factor.enabled'
-          | 'second_factor.disabled'
-          | 'second_factor.recovery_codes_renewed';
-      }
-    | { readonly type: 'passkey.added' | 'passkey.removed'; readonly passkeyId: string }
+    | { readonly type: 'second_factor.enabled' | 'second_factor.recovery_codes_renewed' }
+    | { readonly type: 'second_factor.disabled'; readonly reason?: 'operator' }
+    | { readonly type: 'passkey.added'; readonly passkeyId: string }
+    | { readonly type: 'passkey.removed'; readonly passkeyId: string; readonly reason?: 'operator' }
     | { readonly type: 'passkey.clone_detected' }
     | {
         readonly type: 'grant.revoked' | 'session.ended';
         readonly count: number;
-        /** The user has too many grants for this client, or reported by mail that it was someone else. */
-        readonly reason?: 'surplus' | 'reported';
+        /** The user has too many grants for this client, or reported by mail that it was someone else; or an operator ended them. */
+        readonly reason?: 'surplus' | 'reported' | 'operator';
         /** The identity provider that reported a logout. */
         readonly identityProvider?: string;
       }

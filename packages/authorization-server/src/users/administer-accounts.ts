@@ -151,7 +151,7 @@ export function createAccountAdministration(context: AccountAdministrationContex
 
   const endGrants = async (accountId: string) => {
     const count = await store.revokeAccountGrants(accountId, null, clock());
-    if (count > 0) events({ type: 'grant.revoked', accountId, count });
+    if (count > 0) events({ type: 'grant.revoked', accountId, count, reason: 'operator' });
   };
   return {
     async add(email, isInvited = false) {

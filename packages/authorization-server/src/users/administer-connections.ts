@@ -74,6 +74,7 @@ export function createConnectionAdministration(context: StoreContext): Connectio
           type: 'grant.revoked',
           accountId: account.id,
           count,
+          reason: 'operator',
           ...(grantId !== null && { grantId }),
         });
       }
