@@ -340,6 +340,21 @@ describe('authorization server metadata', () => {
     },
   );
 
+  it.each([
+    [{ require_signed_request_object: true }, 'signed authorization requests only'],
+    [{ require_pushed_authorization_requests: true }, 'no pushed_authorization_request_endpoint'],
+  ])('does not start a sign-in that the metadata rules out: %j', async (metadata, message) => {
+    const world = await createWorld({ metadata });
+    await expect(world.client().fetch(world.serverUrl)).rejects.toMatchObject({
+      code: 'metadata_invalid',
+      message: expect.stringContaining(message),
+    });
+    expectNothingBegun(world);
+    const not = Object.fromEntries(Object.keys(metadata).map((name) => [name, false]));
+    const other = await createWorld({ metadata: not });
+    expect((await other.client().fetch(other.serverUrl)).status).toBe(200);
+  });
+
   it('[C-PKCE-23] T111 rejects an OpenID document without PKCE support', async () => {
     const world = await createWorld({ serverMetadata: false });
     describeServer(world, OIDC, { code_challenge_methods_supported: undefined });

@@ -9,7 +9,7 @@ import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts
 import { requestTokens } from '../token-endpoint/token-request.ts';
 import { pushRequest } from './pushed-request.ts';
 import type { Browser, ReceivedRedirect, Receiver } from './receiver.ts';
-import { authorizationRequest, requirePkceSupport } from './request.ts';
+import { authorizationRequest, requireRequestSupport } from './request.ts';
 import {
   codeTokenRequest,
   readRedirectQuery,
@@ -77,7 +77,7 @@ export function createCodeGrant(
           'The user has to sign in, and this client has no browser to do so.',
         );
       }
-      requirePkceSupport(input.discovery);
+      requireRequestSupport(input.discovery);
       const listener = await receiver.listen(await registrations.registeredUris(input.discovery));
       try {
         const { url, state } = await start(input, listener.redirectUri, null);
@@ -96,7 +96,7 @@ export function createCodeGrant(
 
     /** First step: the URL for the browser. */
     async begin(input: SignInInput, redirectUri: string, binding: string | null): Promise<string> {
-      requirePkceSupport(input.discovery);
+      requireRequestSupport(input.discovery);
       return (await start(input, redirectUri, binding)).url;
     },
 

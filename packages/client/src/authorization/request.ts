@@ -56,11 +56,33 @@ export interface StartedAuthorization {
 }
 
 /**
+ * Rejects an authorization server that cannot serve the requests of this client, before a client is registered or a browser opens.
+ * @throws ClientError `pkce_unsupported` or `metadata_invalid`
+ * @see RFC 9101 §10.5, RFC 9126 §5
+ */
+export function requireRequestSupport(discovery: DiscoveryResult): void {
+  requirePkceSupport(discovery);
+  const { metadata, issuer } = discovery;
+  if (metadata.require_signed_request_object === true) {
+    throw new ClientError(
+      'metadata_invalid',
+      `${sanitizeText(issuer)} accepts signed authorization requests only (require_signed_request_object), and this client sends none.`,
+    );
+  }
+  const { pushed_authorization_request_endpoint: endpoint } = metadata;
+  if (metadata.require_pushed_authorization_requests === true && endpoint === undefined) {
+    throw new ClientError(
+      'metadata_invalid',
+      `${sanitizeText(issuer)} requires pushed authorization requests, but has no pushed_authorization_request_endpoint.`,
+    );
+  }
+}
+
+/**
  * Rejects an authorization server that does not announce PKCE where the revision requires it.
  * If code_challenge_methods_supported is absent, clients MUST refuse to proceed.
- * @throws ClientError `pkce_unsupported`
  */
-export function requirePkceSupport({ profile, metadata, issuer }: DiscoveryResult): void {
+function requirePkceSupport({ profile, metadata, issuer }: DiscoveryResult): void {
   if (profile.pkceSupport === 'assume') return;
   if (metadata.code_challenge_methods_supported?.includes(CODE_CHALLENGE_METHOD) === true) return;
   throw new ClientError(
@@ -77,7 +99,7 @@ export function requirePkceSupport({ profile, metadata, issuer }: DiscoveryResul
  */
 export async function authorizationRequest(input: AuthorizationRequestInput): Promise<StartedAuthorization> {
   const { discovery, registration, redirectUri, scopes = [], random = randomBytes } = input;
-  requirePkceSupport(discovery);
+  requireRequestSupport(discovery);
   const endpoint = requireAuthorizationEndpoint(discovery);
   const codeVerifier = base64url(random(32));
   const state = base64url(random(32));

@@ -40,6 +40,8 @@ const schema = z.object({
   dpop_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   request_parameter_supported: z.exactOptional(z.boolean()),
   request_uri_parameter_supported: z.exactOptional(z.boolean()),
+  /** @see RFC 9101 §10.5 */
+  require_signed_request_object: z.exactOptional(z.boolean()),
   request_object_signing_alg_values_supported: z.exactOptional(stringArraySchema),
   acr_values_supported: z.exactOptional(stringArraySchema),
   status_list_aggregation_endpoint: z.exactOptional(endpointUrlSchema),
