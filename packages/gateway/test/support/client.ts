@@ -62,6 +62,18 @@ export function callOf(name: string, input: Json = {}, meta?: Json): Json {
   };
 }
 
+/** The text of an event stream, up to what matches. */
+export async function readUntil(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  pattern: RegExp,
+): Promise<string> {
+  for (let text = ''; ; ) {
+    const { value, done } = await reader.read();
+    text += new TextDecoder().decode(value);
+    if (done || pattern.test(text)) return text;
+  }
+}
+
 /** The last message of a response. */
 export async function lastMessage(response: Response): Promise<Json> {
   const text = await response.text();

@@ -29,6 +29,14 @@ interface RetainedEvent {
   readonly at: number;
 }
 
+/** In the id of an event: its stream responds to requests. Known also when the event is no longer retained. */
+const RESPONSE = 'r';
+
+/** Whether an id has the form of an event whose stream responds to requests. */
+export function namesResponse(id: string): boolean {
+  return id.includes(`.${RESPONSE}`);
+}
+
 export type EventMemory = ReturnType<typeof createEventMemory>;
 
 /** Counts the characters that are retained for all sessions of each user. */
@@ -74,7 +82,7 @@ export function createEventLog(user: string, memory: EventMemory) {
     /** Retains a message of a stream. The oldest are dropped first, so that what follows an event is complete. @returns its event id */
     add(stream: ClientStream, message: Message | null): string {
       last += 1;
-      const id = `${prefix}.${last}`;
+      const id = `${prefix}.${stream.isStandalone ? '' : RESPONSE}${last}`;
       const event = { id, stream, message, size: JSON.stringify(message).length, at: performance.now() };
       const isFull = () => retained.length >= MAX_EVENTS || size + event.size > MAX_EVENT_CHARACTERS;
       while (retained.length > 0 && isFull()) dropOldest();

@@ -14,7 +14,7 @@ import { MessageHandles, readOperation } from '../../sessions/message-handles.ts
 import type { Sealer } from '../../sessions/sealer.ts';
 import type { InitializeParams } from '../backend.ts';
 import { FIRST_WITH_PRIMED_STREAMS, LAST_WITH_SESSIONS, WITH_SESSIONS } from '../revisions.ts';
-import type { ClientStream, StreamEvents } from './events.ts';
+import { type ClientStream, namesResponse, type StreamEvents } from './events.ts';
 import { isOver, type LiveSession } from './live-session.ts';
 import { createReply, endWithError, filterReply, type Reply } from './reply.ts';
 import { type EditResponse, type MayReport, servePost } from './session-requests.ts';
@@ -46,8 +46,13 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
     async get(request: GatewayRequest): Promise<void> {
       const session = table.find(request);
       if (session === null) return;
-      const lastId = request.incoming.headers['last-event-id'];
-      if (typeof lastId === 'string') return resume(request, session, lastId);
+      const lastId = String(request.incoming.headers['last-event-id'] ?? '');
+      const missed = session.events.after(lastId);
+      // A stream that ends once more would be resumed for ever.
+      const goesOn = missed !== null && (missed.messages.length > 0 || !isOver(session, missed.stream));
+      if (goesOn) return follow(request, session, missed);
+      if (missed !== null || namesResponse(lastId)) return refuseStream(request);
+      // An event that is no longer retained: the client gets what follows.
       follow(request, session, { stream: { isStandalone: true }, messages: [] });
       // Notifications reach the stream only while there is a session at the backend.
       await session.connect().catch(() => undefined);
@@ -82,17 +87,6 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
   }
 
   /** Sends the messages that the client has missed, and continues their stream. */
-  function resume(request: GatewayRequest, session: LiveSession, lastId: string): void {
-    const missed = session.events.after(lastId);
-    if (missed === null) refuse(request, 404, 'The event of Last-Event-ID is no longer buffered here.');
-    // A stream that ends once more would be resumed for ever. @see MCP 2025-11-25, Streamable HTTP: an event stream, or else 405
-    else if (missed.messages.length === 0 && isOver(session, missed.stream))
-      refuse(request, 405, 'This stream has ended, and all its messages were sent.', errorCodes.unavailable, {
-        allow: 'POST, GET, DELETE',
-      });
-    else follow(request, session, missed);
-  }
-
   function follow(request: GatewayRequest, session: LiveSession, { stream, messages }: StreamEvents): void {
     const reply = replyOf(request, session, stream, []);
     reply.open();
@@ -101,6 +95,12 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
     if (isOver(session, stream)) reply.end(null);
     else request.outgoing.once('close', session.attach(stream, reply));
   }
+}
+
+/** Refuses to resume a response. @see MCP 2025-11-25, Streamable HTTP: an event stream, or else 405; 404 would end the session */
+function refuseStream(request: GatewayRequest): void {
+  const text = 'This stream has ended, or its messages are no longer buffered here.';
+  refuse(request, 405, text, errorCodes.unavailable, { allow: 'POST, GET, DELETE' });
 }
 
 /** The backend must not wait for the response to a request that its client does not receive. @returns `false` */
