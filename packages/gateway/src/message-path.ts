@@ -165,5 +165,11 @@ function readBodyMessages(body: unknown): readonly Message[] {
       400,
       'The body is not a JSON-RPC message with a string or a safe integer as its id.',
     );
-  return messages;
+  return messages.map(withoutNull);
+}
+
+/** Some clients write `null` for no parameters; many servers drop such a message, and never respond. */
+function withoutNull(message: Message): Message {
+  const { params, ...others } = message;
+  return params === null ? others : message;
 }

@@ -358,6 +358,20 @@ describe('a merged server', () => {
       expect(received).toEqual({ a: [expect.stringContaining('"name":"x"')], b: [] });
     });
 
+    it.each([
+      ['a tool', 'tools/call', { name: 'nope' }],
+      ['a prompt', 'prompts/get', { name: 'nope' }],
+      ['a resource', 'resources/read', { uri: 'nope:x' }],
+    ])(
+      'refuses an unknown name of %s without an id with 400, not with a response',
+      async (_, method, params) => {
+        const { post } = await openTwo();
+        const refused = await post({ jsonrpc: '2.0', method, params });
+        expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('with an id')]);
+        expect((await post({ jsonrpc: '2.0', id: 5, method, params })).status).toBe(200);
+      },
+    );
+
     it('sends progress to the part that has asked alone, and other notifications to no part', async () => {
       const { received, ask, notify } = await openTwo();
       const progress = (progressToken: number) => ({

@@ -262,6 +262,12 @@ describe('a process that misbehaves', () => {
     expect(await call('echo', { text: 'back' })).toBe('back');
   });
 
+  it('that drops parameters of null responds: they are omitted', async () => {
+    const { post } = await startSession(await start(), 'alice');
+    const response = await post({ jsonrpc: '2.0', id: 1, method: 'ping', params: null });
+    expect(await lastMessage(response)).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+  });
+
   it('ignores garbage on standard output, and shows it in the log', async () => {
     const to = await start();
     const { call } = await startSession(to, 'alice');

@@ -67,11 +67,12 @@ export function createMergedControl(
     /** Also refuses names without a member, and without a token what concerns no public operation. */
     checkRules(sender, body) {
       for (const message of body.messages) {
+        // Before its name is looked up: a notification gets no response. @see JSON-RPC 2.0 §4.1
+        if (message.kind === 'notification' && namesTarget(message))
+          throw new MessageError('invalidRequest', `${message.method} is a request: send it with an id.`);
         const found = findParts(parts, message);
         if (found.length === 0 && isAnonymous(sender.principal))
           checkForbidden(policy, { ...body, messages: [message] }, sender);
-        if (found.length > 0 && message.kind === 'notification')
-          throw new MessageError('invalidRequest', `${message.method} is a request: send it with an id.`);
         for (const [part, own] of found) part.control.checkRules(sender, { ...body, messages: [own] });
       }
     },
@@ -129,6 +130,10 @@ function findParts(parts: MergedParts, message: ScannedMessage): PartMessages {
     findPart(parts, { ...message, subscriptions: [], resource: uri }),
   );
   return (tool ?? prompt ?? resource) === null ? uris : [...uris, ...findPart(parts, message)];
+}
+
+function namesTarget({ tool, prompt, resource, subscriptions }: ScannedMessage): boolean {
+  return (tool ?? prompt ?? resource) !== null || subscriptions.length > 0;
 }
 
 function findPart(parts: MergedParts, message: ScannedMessage): PartMessages {

@@ -126,6 +126,9 @@ function readCall(node: JsonNode, method: JsonNode, id: string | null): ScannedM
   const params = readParameters(node, id);
   const found = params ?? NO_PARAMETERS;
   if (found.variants.size > 0) for (const name of OF_EVERY_METHOD) rejectVariant(found, name, id);
+  const meta = found.members.get('_meta');
+  // Many servers drop a message that they cannot read, and never respond.
+  if (meta !== undefined && meta.type !== 'object') throw invalidParameter('_meta', 'an object', id);
   const { tool, prompt, resource } = readOperationTarget(method.text, parametersOf(found, id));
   const { traceparent, tracestate, metaAt } = readTrace(params);
   // Without spreads, which cost as much as the rest.

@@ -59,6 +59,8 @@ const methods = {
 };
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const message = JSON.parse(line);
+  // As the official SDKs do with what is no JSON-RPC message.
+  if (message.params === null) return;
   if (message.method === undefined) { waiting.get(message.id)?.(message); return; }
   if (message.method === 'notifications/cancelled') (globalThis.cancelledIds ??= []).push(message.params.requestId);
   if (message.id === undefined) return;
