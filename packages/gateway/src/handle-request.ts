@@ -14,12 +14,13 @@ import { CACHEABLE, notInStateless, REMOVED, STATELESS } from './backends/revisi
 import { checkNamesSession, checkStream } from './bodiless-requests.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
-import { invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
+import { type GatewayError, invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import {
   checkHeaderAgreement,
   checkProtocolVersion,
   checkRequestFields,
+  isCompressed,
   isPlainJson,
   removeConnectionOptions,
 } from './http/headers.ts';
@@ -101,6 +102,12 @@ function ignoreSession(headers: IncomingHttpHeaders): void {
   for (const name of ['mcp-session-id', 'last-event-id']) if (name in headers) delete headers[name];
 }
 
+/** @see RFC 9110 §12.5.3: only an unsupported content coding is responded to with `Accept-Encoding` */
+function unsupportedType(headers: IncomingHttpHeaders): GatewayError {
+  const text = 'Send the body as application/json in UTF-8, not compressed.';
+  return invalidRequest(415, text, isCompressed(headers) ? ['accept-encoding', 'identity'] : []);
+}
+
 export class RequestHandling {
   readonly #services: HandlingServices;
   readonly #served: ServedServer;
@@ -144,8 +151,7 @@ export class RequestHandling {
         this.#on({ kind: 'bodiless' });
         return;
       }
-      if (!isPlainJson(incoming.headers))
-        throw invalidRequest(415, 'Send the body as application/json in UTF-8, not compressed.');
+      if (!isPlainJson(incoming.headers)) throw unsupportedType(incoming.headers);
       const body = new RequestBody(incoming, {
         limit: server.limits.body,
         scanner: createBodyScanner(),

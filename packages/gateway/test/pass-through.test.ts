@@ -190,9 +190,19 @@ it.each([
   'Application/JSON; charset="UTF-8"',
   'application/json;foo=bar',
   'application/json; foo=bar; charset=utf-8',
+  'application/json;',
+  'application/json; a="b;c"; charset=utf-8',
 ])('a body of the type %s is accepted', async (type) => {
   const { gateway } = await behind(answerAll);
   expect((await gateway.send('alice', { headers: { 'content-type': type } })).status).toBe(200);
+});
+
+it('a compressed body gets the content coding to use, and one of another type does not', async () => {
+  const { gateway } = await behind(answerAll);
+  const accepted = async (headers: Record<string, string>) =>
+    (await gateway.send('alice', { headers })).headers.get('accept-encoding');
+  expect(await accepted({ 'content-encoding': 'gzip' })).toBe('identity');
+  expect(await accepted({ 'content-type': 'text/plain' })).toBeNull();
 });
 
 it.each(['GET', 'DELETE'])('a %s of revision 2026-07-28 gets 405 with POST alone', async (method) => {

@@ -116,22 +116,22 @@ export function contentTypeOf(headers: IncomingHttpHeaders): string | undefined 
   return typeof first === 'string' ? first : undefined;
 }
 
-/** Whether a response is compressed although that was not requested: its lists and events could not be read. */
+/** Whether a body is compressed: neither the JSON of a request nor the lists and events of a response could be read. */
 export function isCompressed(headers: IncomingHttpHeaders): boolean {
   const encoding = headers['content-encoding'];
   return encoding !== undefined && !/^\s*identity\s*$/i.test(encoding);
 }
 
-/** The parameter that it has is none of JSON, and any other has no meaning. @see RFC 8259 §11 */
+/**
+ * The parameter that it has is none of JSON, and any other has no meaning. Some parsers find `charset` inside a quoted value.
+ * @see RFC 8259 §11, RFC 9110 §5.6.6
+ */
 const JSON_TYPE =
-  /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-?8|"utf-?8")|(?!charset)[\w!#$%&'*+.^`|~-]+=[\w!#$%&'*+.^`|~-]+)\s*)*$/i;
+  /^application\/json\s*(?:;\s*(?:(?:charset\s*=\s*(?:utf-?8|"utf-?8")|(?!charset)[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:(?!charset)[^"\\])*"))\s*)?)*$/i;
 
 /** Whether a request body is JSON in UTF-8, as servers of MCP read it. Others might decode it differently than the gateway. */
 export function isPlainJson(headers: IncomingHttpHeaders): boolean {
-  const encoding = headers['content-encoding'];
-  return (
-    JSON_TYPE.test(headers['content-type'] ?? '') && (encoding === undefined || /^identity$/i.test(encoding))
-  );
+  return JSON_TYPE.test(headers['content-type'] ?? '') && !isCompressed(headers);
 }
 
 export function isStreamType(type: unknown): boolean {

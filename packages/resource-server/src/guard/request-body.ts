@@ -17,14 +17,14 @@ export function checkAnnouncedLength(length: string | null | undefined, limit: n
 /**
  * Rejects a body that applications may read differently: some decode any charset that a request names, and
  * decompress.
- * @throws OAuthError `invalid_request`
+ * @throws OAuthError `invalid_request` 415
  */
 export function checkPlainEncoding(
   type: string | null | undefined,
   encoding: string | null | undefined,
 ): void {
   const isUtf8 = !/charset/i.test(type ?? '') || CHARSET_UTF8.test(type ?? '');
-  if (!isUtf8 || !/^(?:identity)?$/i.test(encoding ?? '')) throw unreadableBody();
+  if (!isUtf8 || !/^(?:identity)?$/i.test(encoding ?? '')) throw unreadableBody(415);
 }
 
 /** A single charset parameter, UTF-8. */
@@ -59,12 +59,10 @@ export function parseBody(body: unknown): unknown {
   }
 }
 
-function unreadableBody(): OAuthError {
+function unreadableBody(status = 400): OAuthError {
   return new OAuthError(
     'invalid_request',
     'The body must be JSON in UTF-8, not compressed, without repeated members, with at most 10,000 members and 100,000 values.',
-    {
-      reason: 'body could not be read as JSON',
-    },
+    { status, reason: 'body could not be read as JSON' },
   );
 }
