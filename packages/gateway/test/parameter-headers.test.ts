@@ -100,6 +100,8 @@ describe('a header that repeats an argument', () => {
     ['5.0', 5],
     ['-5.00', -5],
     ['05', 5],
+    ['5e0', 5],
+    ['0.5E+1', 5],
   ])('may write the integer %s in another form', async (header, amount) => {
     const { call, reached } = await start();
     expect((await call({ amount }, { 'mcp-param-amount': header })).status).toBe(200);

@@ -51,9 +51,9 @@ export function findWrongHeader(
   return undefined;
 }
 
-const DECIMAL = /^-?\d+(?:\.\d+)?$/;
+const DECIMAL = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-/** Integers are compared as numbers: `42.0` repeats `42`. @see MCP 2026-07-28, Streamable HTTP, server validation */
+/** Integers are compared as numbers: `42.0` and `4.2e1` repeat `42`. @see MCP 2026-07-28, Streamable HTTP, server validation */
 function repeats(header: string | null, value: string | number | boolean): boolean {
   if (header === String(value)) return true;
   return Number.isSafeInteger(value) && header !== null && DECIMAL.test(header) && Number(header) === value;
