@@ -30,7 +30,12 @@ export const messageShape: JsonShape = shapeOf({
       taskId: text,
       requestState: text,
       arguments: {},
-      notifications: shapeOf({ resourceSubscriptions: { elements: text } }),
+      notifications: shapeOf({
+        resourceSubscriptions: { elements: text },
+        toolsListChanged: text,
+        promptsListChanged: text,
+        resourcesListChanged: text,
+      }),
       _meta: shapeOf({
         [VERSION]: text,
         [CAPABILITIES]: {},
@@ -208,6 +213,12 @@ function readSubscriptions(params: JsonNode, id: string | null): readonly string
   rejectVariant(params, 'notifications', id);
   const filter = params.members.get('notifications');
   if (filter === undefined) return [];
+  if (filter.type !== 'object') throw invalidParameter('notifications', 'an object', id);
+  for (const name of ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged']) {
+    const list = filter.members.get(name);
+    if (list !== undefined && (list.type !== 'scalar' || !/^(?:true|false)$/.test(list.text)))
+      throw invalidParameter(name, 'true or false', id);
+  }
   rejectVariant(filter, 'resourceSubscriptions', id);
   const uris = filter.members.get('resourceSubscriptions');
   if (uris === undefined) return [];

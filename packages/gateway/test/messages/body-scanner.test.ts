@@ -28,6 +28,9 @@ function errorOf(run: () => unknown): MessageError {
 const call = (name: string, more = '') =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":{"a":[1,{"name":"x"}]}${more}}}`;
 
+const listen = (filter: string) =>
+  `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":${filter}}}`;
+
 const named = [
   { method: 'tools/call', params: { name: 'delete_file' }, expect: { tool: 'delete_file' } },
   { method: 'prompts/get', params: { name: 'greet' }, expect: { prompt: 'greet' } },
@@ -46,7 +49,13 @@ const named = [
   },
   {
     method: 'subscriptions/listen',
-    params: { notifications: { resourceSubscriptions: ['file:///a', 'file:///b'] } },
+    params: {
+      notifications: {
+        toolsListChanged: true,
+        resourcesListChanged: false,
+        resourceSubscriptions: ['file:///a', 'file:///b'],
+      },
+    },
     expect: { subscriptions: ['file:///a', 'file:///b'] },
   },
   { method: 'tools/list', params: { name: 'ignored' }, expect: { tool: null } },
@@ -192,6 +201,9 @@ describe('scanBody', () => {
     ['a _meta that is null', call('a', ',"_meta":null')],
     ['a _meta that is a list', call('a', ',"_meta":[]')],
     ['a _meta that is a string', call('a', ',"_meta":"x"')],
+    ['a filter of subscriptions that is null', listen('null')],
+    ['a list of subscriptions that is a string', listen('{"toolsListChanged":"yes"}')],
+    ['a list of subscriptions that is a number', listen('{"promptsListChanged":1}')],
     ['a name that is no string', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["a"]}}'],
     ['no name', '{"jsonrpc":"2.0","id":1,"method":"tools/call"}'],
     ['a method that is no string', '{"jsonrpc":"2.0","id":1,"method":["tools/list"]}'],
