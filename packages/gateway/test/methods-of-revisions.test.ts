@@ -136,3 +136,13 @@ it('a method that no revision has is unknown where it is refused, and reaches th
   expect(await codeOf(await other.post(message))).toEqual([200, undefined]);
   expect(sent('vendor/wipe')).toHaveLength(1);
 });
+
+it('a session has no method whose name is no header value, at a backend of revision 2026-07-28', async () => {
+  const { url } = await startHttp(true);
+  const { gateway, codeOf } = await start({ path: '/mcp', backend: { url } });
+  const { post } = await startSession(gateway, 'alice');
+  const ask = async (method: string) => codeOf(await post({ jsonrpc: '2.0', id: 1, method }));
+  for (const method of ['x/😀', 'ü/x', 'a\nb', 'a\u0000b', ' a'])
+    expect([method, await ask(method)]).toEqual([method, [200, -32_601]]);
+  expect(await ask('x/own method')).toEqual([200, undefined]);
+});

@@ -91,6 +91,9 @@ const OPTIONAL: Readonly<Record<string, (capabilities: JsonFields) => boolean>> 
   'resources/unsubscribe': (capabilities) => hasCapability(capabilities, 'resources', 'subscribe'),
 };
 
+/** A method without it has no `Mcp-Method`, and so none in the stateless revision. @see RFC 9110 §5.5 */
+const FIELD_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
+
 /** Responds to requests that exist only in sessions, and to those that do not exist there. */
 function respondLocally(
   { id, method, params }: RequestMessage,
@@ -99,7 +102,7 @@ function respondLocally(
 ): Message | null {
   const parameters = isMembers(params) ? params : {};
   const { uri, level } = parameters;
-  if (ADDED.has(method) || OPTIONAL[method]?.(capabilities) === false)
+  if (ADDED.has(method) || OPTIONAL[method]?.(capabilities) === false || !FIELD_VALUE.test(method))
     return errorResponse(id, errorCodes.methodNotFound, `This server does not know ${method}.`);
   if (method === 'logging/setLevel') {
     if (!LOG_LEVELS.includes(level)) return unknownLogLevel(id, level);
