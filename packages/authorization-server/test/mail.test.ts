@@ -238,7 +238,9 @@ describe('a forgotten password', () => {
       '/login?to=account&news=reset',
       expect.stringContaining('Your new password is saved. Sign in with it and with a code'),
     ]);
-    expect(t.events).toMatchObject([{ type: 'account.link_used', purpose }]);
+    // Also a late invitation replaces the password of an account in use.
+    expect(t.events).toMatchObject([{ type: 'account.link_used', purpose: 'reset' }]);
+    expect(noticePathOf(t, 'account.link_used')).toContain('/notice?');
     expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual([]);
     const login = await holder.open('/login?to=account');
     expect(textOf(login)).not.toContain('is saved');
@@ -251,7 +253,9 @@ describe('a forgotten password', () => {
     expect((await holder.submit(asked, { code }, '/login/code')).path).toBe('/account');
     const without = await setMailScene();
     const offered = await without.visitor.open(await accountLinkPathOf(without, purpose));
+    without.events.length = 0;
     expect((await without.visitor.submit(offered, CHOSEN)).path).toBe(next);
+    expect(without.events[0]).toMatchObject({ type: 'account.link_used', purpose });
   });
 
   it('names an administrator where no mail is sent, and has no other page', async () => {

@@ -101,6 +101,12 @@ export function createAccountLinkRoutes(
           action: { label: layout.text('sign-in.submit'), href: loginPath('account') },
         });
 
+  /** An invitation that is mailed late replaces what its user has chosen meanwhile: that is a reset, with its notice. */
+  const isInUse = async (accountId: string) =>
+    (await factors.isEnabled(accountId)) ||
+    (await store.listSessions(accountId, clock())).length > 0 ||
+    (await store.listGrants(accountId, clock(), null, 1)).length > 0;
+
   const use = async (
     { context, request, connection, link }: LinkUse,
     chosen: { readonly passwordHash: string; readonly passkey: PasskeyRecord | null },
@@ -110,14 +116,15 @@ export function createAccountLinkRoutes(
     const redeemed = { ...chosen, keepsSecondFactor: isMailedLink(token) };
     const known = await store.listPasskeys(accountId);
     const losesCodes = !redeemed.keepsSecondFactor && (await factors.isEnabled(accountId));
+    const purpose = known.length > 0 || (await isInUse(accountId)) ? 'reset' : record.purpose;
     // Point of no return: the link is used, and all other credentials are removed.
     if (!(await store.redeemAccountLink(record.hash, redeemed, clock()))) {
       return showUsed(context, record.purpose);
     }
-    events({ type: 'account.link_used', accountId, purpose: record.purpose });
+    events({ type: 'account.link_used', accountId, purpose });
     if (losesCodes) events({ type: 'second_factor.disabled', accountId });
     for (const { id } of known) events({ type: 'passkey.removed', accountId, passkeyId: id });
-    if (record.purpose === 'reset' && chosen.passkey !== null)
+    if (purpose === 'reset' && chosen.passkey !== null)
       events({ type: 'passkey.added', accountId, passkeyId: chosen.passkey.id });
     if (await needsCode(link)) return respondRedirect(`${loginPath('account')}&news=reset`);
     const changed = { ...account, passwordHash: chosen.passwordHash };
