@@ -16,7 +16,12 @@ import { openSession } from './backends/clients/session-table.ts';
 import { createStatelessClients, type StatelessClients } from './backends/clients/stateless-clients.ts';
 import { withClientHeaders } from './backends/http/backend-fetch.ts';
 import { STATELESS } from './backends/revisions.ts';
-import { endStreamAtShutdown, invalidRequest, sessionNotFound, unavailable } from './http/error-response.ts';
+import {
+  endStreamAtShutdown,
+  failureOfBackend,
+  invalidRequest,
+  sessionNotFound,
+} from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import type { Forwarding, PassThrough, PassThroughOptions } from './http/pass-through.ts';
 import type { ServerSlots } from './http/slots.ts';
@@ -100,7 +105,7 @@ export function createMessagePath(
         const { bytes: responseBytes, isCancelled } = sentIn(outgoing);
         return { kind: isCancelled ? 'cancelled' : 'answered', backendMs, responseBytes };
       } catch (error) {
-        throw error instanceof BackendError ? unavailable(error.message, error.retryAfter, error) : error;
+        throw error instanceof BackendError ? failureOfBackend(error) : error;
       } finally {
         releaseAtClose(outgoing, release);
       }

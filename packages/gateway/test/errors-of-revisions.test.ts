@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { json, startBackend } from './support/backend.ts';
-import { sendStateless, startSession } from './support/client.ts';
+import { lastMessage, sendStateless, startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
 
 /** A server of 2025-11-25 whose calls fail with the error in their arguments, unless its user has opened the URL. */
@@ -156,4 +156,51 @@ it('a client of 2026-07-28 receives the progress of a call, and no notification 
   const { post } = await startSession(gateway, 'alice');
   const inSession = await post({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: { ...input, _meta } });
   expect(await received(inSession)).toEqual([elicited.method, status.method, progress.method]);
+});
+
+describe('an HTTP error of a backend, where the gateway translates', () => {
+  /** A server that responds to calls with the HTTP status in their arguments. */
+  async function startFailing(isStateless: boolean) {
+    const backend = await startBackend(({ method: verb, body }, response) => {
+      if (verb !== 'POST') return void response.writeHead(405).end();
+      const { id, method, params } = JSON.parse(body || '{}');
+      if (method === (isStateless ? 'initialize' : 'server/discover'))
+        return void response.writeHead(400).end();
+      if (id === undefined) return void response.writeHead(202).end();
+      if (method === 'tools/call') return void response.writeHead(params.arguments.status).end();
+      const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+      const result = isStateless
+        ? discovered
+        : {
+            protocolVersion: '2025-11-25',
+            capabilities: { tools: {} },
+            serverInfo: { name: 'x', version: '1' },
+          };
+      json(response, { jsonrpc: '2.0', id, result: method === 'tools/list' ? { tools: [] } : result });
+    });
+    onTestFinished(() => backend.close());
+    const gateway = await startGateway([{ path: '/mcp', backend: { url: backend.url }, review: 'auto' }]);
+    onTestFinished(() => gateway.close());
+    return gateway;
+  }
+
+  it.each([
+    ['a session', true],
+    ['a client of revision 2026-07-28', false],
+  ])('is a 502 without Retry-After for %s if it is permanent', async (_client, isStateless) => {
+    const gateway = await startFailing(isStateless);
+    const { post } = await startSession(gateway, 'alice');
+    const call = async (status: number) => {
+      const params = { name: 'pay', arguments: { status } };
+      const response = isStateless
+        ? await post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+        : await sendStateless(gateway, 'alice', 'tools/call', params);
+      const { error } = await lastMessage(response);
+      expect(error).toMatchObject({ code: -32_000, message: expect.stringContaining(String(status)) });
+      return [response.status, response.headers.get('retry-after')];
+    };
+    for (const status of [400, 413, 422, 431])
+      expect([status, await call(status)]).toEqual([status, [502, null]]);
+    for (const status of [408, 429, 503]) expect([status, await call(status)]).toEqual([status, [503, '5']]);
+  });
 });

@@ -103,12 +103,17 @@ export type BackendFailure =
 export class BackendError extends Error {
   override readonly name = 'BackendError';
   readonly failure: BackendFailure;
-  /** Seconds after which another attempt may succeed. */
-  readonly retryAfter: number;
+  /** Seconds after which another attempt may succeed; `null`: the same request will fail again. */
+  readonly retryAfter: number | null;
   /** HTTP status of its response; `null` without one, or over another transport. */
   readonly status: number | null;
 
-  constructor(failure: BackendFailure, message: string, retryAfter = 5, status: number | null = null) {
+  constructor(
+    failure: BackendFailure,
+    message: string,
+    retryAfter: number | null = 5,
+    status: number | null = null,
+  ) {
     super(message);
     this.failure = failure;
     this.retryAfter = retryAfter;

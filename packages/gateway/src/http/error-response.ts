@@ -75,6 +75,12 @@ export function badGateway(message: string): GatewayError {
   return new GatewayError(502, 'internal', message);
 }
 
+/** The error for a backend that did not respond. */
+export function failureOfBackend(error: BackendError): GatewayError {
+  const { message, retryAfter } = error;
+  return retryAfter === null ? badGateway(message) : unavailable(message, retryAfter, error);
+}
+
 /** Too many calls. @param retryAfter seconds */
 export function tooManyCalls(message: string, retryAfter: number): GatewayError {
   return new GatewayError(429, 'internal', message, { headers: retryHeader(retryAfter) });
@@ -155,7 +161,7 @@ function toGatewayError(error: unknown): GatewayError {
     const { status, code, message, headers } = error;
     return new GatewayError(status, code, message, { headers });
   }
-  if (error instanceof BackendError) return unavailable(error.message, error.retryAfter);
+  if (error instanceof BackendError) return failureOfBackend(error);
   if (error instanceof UserActionRequired)
     return new GatewayError(403, 'urlElicitationRequired', error.message, { details: error.elicitations() });
   return unavailable('Something went wrong here. Try again later.', 5);

@@ -150,7 +150,8 @@ export function endWithError(reply: Reply, id: MessageId | null, error: unknown)
   if (error.failure === 'not_pending')
     return void reply.end(errorResponse(id, errorCodes.invalidRequest, error.message), 400);
   const message = errorResponse(id, errorCodes.unavailable, error.message);
-  reply.end(message, 503, { 'retry-after': String(error.retryAfter) });
+  if (error.retryAfter === null) reply.end(message, 502);
+  else reply.end(message, 503, { 'retry-after': String(error.retryAfter) });
 }
 
 function keepAlive(outgoing: ServerResponse): void {

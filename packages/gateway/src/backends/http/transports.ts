@@ -53,12 +53,16 @@ function ownOptions({ name, receiver, ...options }: BackendTransportOptions): Ht
   };
 }
 
+/** Statuses below 500 that another attempt, or another session, may avoid. */
+const PASSING: ReadonlySet<number> = new Set([404, 408, 425, 429]);
+
 /** The reason why a response is not a message. */
 export function failureOfResponse(name: string, { status, headers }: Response): BackendError {
   const failure = status === 401 || status === 403 ? 'challenged' : 'unavailable';
   const seconds = Number(headers.get('retry-after') ?? 5);
+  const retryAfter = status < 500 && !PASSING.has(status) ? null : Number.isFinite(seconds) ? seconds : 5;
   const isRedirect = status >= 300 && status < 400;
   const reason = isRedirect ? `a redirect (${status}), which is not followed` : `HTTP status ${status}`;
   const text = `${name} answered with ${reason}.`;
-  return new BackendError(failure, text, Number.isFinite(seconds) ? seconds : 5, status);
+  return new BackendError(failure, text, retryAfter, status);
 }
