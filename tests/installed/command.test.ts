@@ -1,5 +1,5 @@
 /** The command as it is installed from a registry: by name, in an empty folder, with nothing but Node and npm. */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { machineClient, requestMachineToken } from '../support/machine-client.ts';
@@ -87,6 +87,25 @@ describe.skipIf(missing)('the installed command', () => {
     const metadata = await fetch(`${running.found}/.well-known/oauth-authorization-server`);
     expect(await metadata.json()).toMatchObject({ issuer: running.found });
     expect(await readdir(folder)).toEqual(['data']);
+  });
+
+  it('`connect --help` names the installed program, and npx only for one that is not installed', async () => {
+    const launchOf = async (words: readonly string[], folder: string) => {
+      const { output } = await runProgram(project, [...words, 'connect', '--help'], { folder });
+      return JSON.parse(output.slice(output.indexOf('\n{'))).mcpServers.example;
+    };
+    const url = 'https://mcp.example.com/mcp';
+    const program = join(project.folder, 'node_modules/@portcullis/cli/bin.js');
+    expect(await launchOf(['npx', 'portcullis'], project.folder)).toEqual({
+      command: process.execPath,
+      args: [await realpath(program), 'connect', url],
+    });
+    const folder = join(project.folder, '../uninstalled');
+    await mkdir(folder);
+    expect(await launchOf(['npx', '--yes', '@portcullis/cli'], folder)).toEqual({
+      command: 'npx',
+      args: ['-y', '@portcullis/cli', 'connect', url],
+    });
   });
 
   it('`npm create portcullis` in an empty folder asks, writes and starts', async () => {

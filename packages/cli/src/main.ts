@@ -14,6 +14,9 @@ const args = process.argv.slice(process.argv[2] === process.execPath ? 3 : 2);
 // Before anything else is loaded: V8 rejects cached code that was compiled with other options.
 if (LASTING.includes(args[0])) limitMemoryGrowth(process.env, process.execArgv);
 
+/** Where npx, pnpm, Yarn and Bun keep a program that is not installed: it can be removed at any time. */
+const DOWNLOADED = /[\\/](?:_npx|dlx(?:-\d+)?|bunx-[^\\/]+)[\\/]/;
+
 const isSource = import.meta.url.endsWith('.ts');
 
 const processContext: ProcessContext = {
@@ -57,11 +60,16 @@ function fail(stream: NodeJS.WriteStream, error: Error): never {
 /** How users and programs start the command: npm's own output would break stdio. */
 function invocation(): Pick<ProcessContext, 'command' | 'launch'> {
   if (isSea()) return { command: 'portcullis', launch: [process.execPath] };
-  // By the name of the package, which is ours in every folder: `npx portcullis` downloads another where this one is not installed.
-  if (!isSource) return { command: 'npx @portcullis/cli', launch: ['npx', '-y', '@portcullis/cli'] };
   const program = fileURLToPath(new URL('../bin.js', import.meta.url));
+  if (isSource)
+    return {
+      command: 'npm run -s portcullis --',
+      launch: [process.execPath, '--conditions=portcullis-source', program],
+    };
   return {
-    command: 'npm run -s portcullis --',
-    launch: [process.execPath, '--conditions=portcullis-source', program],
+    // By the name of the package, which is ours in every folder: `npx portcullis` downloads another where this one is not installed.
+    command: 'npx @portcullis/cli',
+    // A host may start it in a folder of others, whose `.npmrc` names the registry of npx.
+    launch: DOWNLOADED.test(program) ? ['npx', '-y', '@portcullis/cli'] : [process.execPath, program],
   };
 }
