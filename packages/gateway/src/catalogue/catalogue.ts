@@ -46,6 +46,8 @@ interface ListedTool extends ListedDefinition {
 
 /** The gateway's own list. */
 interface Entry {
+  /** The lists that it is one of. */
+  readonly of: Lists;
   readonly lists: readonly (readonly ListedTool[])[];
   readonly at: number;
   view: { readonly version: number; readonly catalogue: ToolCatalogue } | null;
@@ -99,20 +101,26 @@ export function createCatalogue(options: CatalogueOptions) {
   };
 }
 
+/** Of all backends: one has few credentials, another those of many users. */
+const known = createLruCache<Entry>({ entries: MAX_CATALOGUE_ENTRIES });
+
 /** The gateway's own lists, by credential. */
 function createListCache(options: CatalogueOptions) {
   const { now } = options;
   const turn = createSemaphore(CATALOGUE_READS_AT_ONCE, CATALOGUE_READS_OF_USER);
   let current = createLists();
 
+  const keyOf = ({ server }: OwnedRequest, credentialKey: string) => `${server.resource} ${credentialKey}`;
+
   /** Reads a list from the backend; one reading at a time for each credential. A list that changes meanwhile is not cached. */
   function load(request: OwnedRequest, credentialKey: string): Promise<Entry> {
-    const { known, loading } = current;
+    const lists = current;
+    const { loading } = lists;
     const running = loading.get(credentialKey);
     if (running !== undefined) return running;
-    const result = turn(userKey(request.owner), () => readEntry(options, request))
+    const result = turn(userKey(request.owner), () => readEntry(options, request, lists))
       .then((entry) => {
-        known.set(credentialKey, entry);
+        if (lists === current) known.set(keyOf(request, credentialKey), entry);
         return entry;
       })
       .finally(() => loading.delete(credentialKey));
@@ -124,8 +132,8 @@ function createListCache(options: CatalogueOptions) {
     load,
     /** Immediately when cached; renewed in the background before its lifetime ends. */
     find(request: OwnedRequest, credentialKey: string): Entry | Promise<Entry> {
-      const entry = current.known.get(credentialKey);
-      const age = entry === undefined ? Number.POSITIVE_INFINITY : now() - entry.at;
+      const entry = known.get(keyOf(request, credentialKey));
+      const age = entry?.of === current ? now() - entry.at : Number.POSITIVE_INFINITY;
       if (entry === undefined || age >= CATALOGUE_LIFETIME) return load(request, credentialKey);
       if (age >= CATALOGUE_LIFETIME * CATALOGUE_REFRESH_AT) load(request, credentialKey).catch(() => {});
       return entry;
@@ -136,20 +144,20 @@ function createListCache(options: CatalogueOptions) {
   };
 }
 
+/** Those of one backend since they last changed. */
+type Lists = ReturnType<typeof createLists>;
+
 function createLists() {
-  return {
-    known: createLruCache<Entry>({ entries: MAX_CATALOGUE_ENTRIES }),
-    loading: new Map<string, Promise<Entry>>(),
-  };
+  return { loading: new Map<string, Promise<Entry>>() };
 }
 
 /** Reads every revision as long as nothing is pinned: what differs between them is approved together. */
-async function readEntry(options: CatalogueOptions, request: OwnedRequest): Promise<Entry> {
+async function readEntry(options: CatalogueOptions, request: OwnedRequest, of: Lists): Promise<Entry> {
   const { server } = request;
   const at = options.now();
   const pins = await currentPins(options, server);
   const lists = await options.list(request, pins.isEmpty ? 'every' : 'newest');
-  const entry = { lists: lists.map(readList), at, view: null };
+  const entry = { of, lists: lists.map(readList), at, view: null };
   const definitions = new Map(
     entry.lists.flat().map((tool) => [JSON.stringify([tool.name, tool.hash]), tool]),
   );

@@ -29,7 +29,10 @@ const tool = (name: string, more: object = {}): ToolDefinition => ({
   ...more,
 });
 
-function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'first-use' | 'auto' } = {}) {
+function setUp(
+  tools: readonly ToolDefinition[],
+  { review = 'first-use' as 'first-use' | 'auto', resource = 'https://gateway.example/files' } = {},
+) {
   /** `older`: what it lists in another revision. */
   const backend = {
     tools,
@@ -51,6 +54,7 @@ function setUp(tools: readonly ToolDefinition[], { review = 'first-use' as 'firs
   };
   const server = {
     path: '/files',
+    resource,
     id: 'files',
     pinnedBackend: 'http://a',
     review,
@@ -324,6 +328,19 @@ describe('the catalogue', () => {
     hangs.resolve();
     await Promise.all(hanging);
     expect(backend).toMatchObject({ lists: 9, most: 3 });
+  });
+
+  it('caches a bounded number of lists of all backends', async () => {
+    const [one, other] = ['one', 'other'].map((name) =>
+      setUp([tool('read')], { review: 'auto', resource: `https://gateway.example/${name}` }),
+    );
+    const list = (of: typeof one, key: string) => of?.catalogue.tools(of.requestOf(key), key);
+    await list(one, 'alice');
+    await list(one, 'alice');
+    expect(one?.backend.lists).toBe(1);
+    await Promise.all(Array.from({ length: 2000 }, (_, index) => list(other, `user${index}`)));
+    await list(one, 'alice');
+    expect(one?.backend.lists).toBe(2);
   });
 
   it('shares no list between credentials', async () => {
