@@ -2,9 +2,9 @@
 import { isMembers, type JsonFields, type Message, type RequestMessage } from '@portcullis/http';
 import { MAX_LIST_PAGES } from '../limits.ts';
 
-/** Whether no page follows. */
+/** Whether no page follows: cursors are strings. */
 export function isLastPage({ nextCursor }: JsonFields): boolean {
-  return nextCursor === undefined || nextCursor === null || nextCursor === '';
+  return typeof nextCursor !== 'string' || nextCursor === '';
 }
 
 /** The responses with the pages of a list, up to the last one or an error; at most `MAX_LIST_PAGES`. */

@@ -3,6 +3,14 @@ import type { BackendSession, Call } from '../../src/backends/backend.ts';
 import { createListTools } from '../../src/catalogue/list-tools.ts';
 import type { OwnedRequest } from '../../src/servers/request.ts';
 
+it.each([0, false, {}, null, ''])('reads no page after one whose next cursor is %j', async (nextCursor) => {
+  const request = vi.fn(async () => ({ jsonrpc: '2.0', id: 1, result: { tools: [], nextCursor } }));
+  const session = { request } as unknown as BackendSession;
+  const list = createListTools(async () => [async () => ({ session, isOwn: false })]);
+  await list({ server: { name: 'Files' } } as unknown as OwnedRequest, 'newest');
+  expect(request).toHaveBeenCalledTimes(1);
+});
+
 it('stops reading a list of tools that the backend does not send, and says so', async () => {
   const limit = new AbortController();
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
