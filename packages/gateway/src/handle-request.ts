@@ -14,7 +14,7 @@ import { CACHEABLE, notInStateless, REMOVED, STATELESS } from './backends/revisi
 import { checkNamesSession, checkStream } from './bodiless-requests.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
-import { type GatewayError, invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
+import { invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import {
   checkHeaderAgreement,
@@ -35,6 +35,7 @@ import {
   LISTS,
   NO_RESPONSES,
 } from './messages/check-responses.ts';
+import type { GatewayError } from './messages/gateway-error.ts';
 import { MessageError } from './messages/message-error.ts';
 import { holdsHandles } from './messages/read-message.ts';
 import type { ScannedBody, ScannedMessage } from './messages/scanned-message.ts';

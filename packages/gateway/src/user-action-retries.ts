@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { isMembers, type JsonFields, type Message, parameter, parseExactly } from '@portcullis/http';
 import { MAY_ASK, metaKeys, STATELESS } from './backends/revisions.ts';
-import { GatewayError, InputRequired } from './http/error-response.ts';
+import { InputRequired } from './http/error-response.ts';
+import { GatewayError } from './messages/gateway-error.ts';
 import type { ByteRange, ScannedBody } from './messages/scanned-message.ts';
 import type { UserActionRequired } from './messages/user-action.ts';
 import type { Owner } from './servers/request.ts';

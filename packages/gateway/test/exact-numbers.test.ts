@@ -143,6 +143,30 @@ it('the code of an error is read in another form: a method that the server does 
   expect([response.status, await lastMessage(response)]).toMatchObject([404, { error: { code: -32_601 } }]);
 });
 
+it('the data of an error of a server without sessions keeps its digits', async () => {
+  const discovered = '{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}';
+  const backend = await startBackend(({ body }, response) => {
+    const { id, method } = JSON.parse(body || '{}');
+    const end = (status: number, content: string) =>
+      void response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(`{"jsonrpc":"2.0","id":${JSON.stringify(id ?? null)},${content}}`);
+    if (method === 'server/discover') return end(200, `"result":${discovered}`);
+    if (method === 'tools/list') return end(200, '"result":{"resultType":"complete","tools":[]}');
+    const data = '{"account":9007199254740993}';
+    end(
+      400,
+      `"error":{"code":${method === 'tools/call' ? '-32602.0' : '-32022'},"message":"Unknown","data":${data}}`,
+    );
+  });
+  closing.push(backend.close);
+  const gateway = await open([{ path: '/mcp', backend: { url: backend.url }, review: 'auto' }]);
+  const response = await callInSession(gateway, '{}');
+  const text = await response.text();
+  expect(text).toContain('"code":-32602,');
+  expect(text).toContain('"data":{"account":9007199254740993}');
+});
+
 it('a process receives the number that a condition has compared', async () => {
   const gateway = await open(
     [

@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../src/addresses/addresses.ts';
 import { noCredential } from '../src/credentials/credential-source.ts';
-import { GatewayError } from '../src/http/error-response.ts';
 import {
   type ExchangeEvent,
   type ExchangePhase,
   nextExchange,
   type SentMessage,
 } from '../src/http/exchange-phases.ts';
+import { GatewayError } from '../src/messages/gateway-error.ts';
 
 const message: SentMessage = {
   ...{ name: 'Files', headers: [], body: null, mayTranslate: false },

@@ -5,37 +5,10 @@ import { errorCodes } from '@portcullis/http';
 import { isLasting } from '@portcullis/http/node';
 import { BackendError } from '../backends/backend.ts';
 import { metaKeys } from '../backends/revisions.ts';
+import { GatewayError } from '../messages/gateway-error.ts';
 import { MessageError } from '../messages/message-error.ts';
 import { UserActionRequired } from '../messages/user-action.ts';
 import { closeUnread } from './headers.ts';
-
-/** An error that ends a request. The response reveals nothing else. */
-export class GatewayError extends Error {
-  override readonly name: string = 'GatewayError';
-  readonly status: number;
-  /** JSON-RPC error code. */
-  readonly code: number;
-  readonly headers: readonly string[];
-  /** The member `data` of the error. */
-  readonly details: Readonly<Record<string, unknown>> | undefined;
-
-  constructor(
-    status: number,
-    code: keyof typeof errorCodes | number,
-    message: string,
-    more: {
-      readonly headers?: readonly string[];
-      readonly details?: Readonly<Record<string, unknown>>;
-      readonly cause?: unknown;
-    } = {},
-  ) {
-    super(message, 'cause' in more ? { cause: more.cause } : undefined);
-    this.status = status;
-    this.code = typeof code === 'number' ? code : errorCodes[code];
-    this.headers = more.headers ?? [];
-    this.details = more.details;
-  }
-}
 
 /** Ends a request with a result that asks the client for input. @see MCP 2026-07-28, multi round-trip requests */
 export class InputRequired extends Error {

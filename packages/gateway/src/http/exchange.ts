@@ -7,12 +7,13 @@ import type { Address, Addresses } from '../addresses/addresses.ts';
 import { connectionFailure } from '../addresses/connection-failure.ts';
 import type { BackendCredential, CredentialSource } from '../credentials/credential-source.ts';
 import { type ExpectedResponses, joinEventId } from '../messages/check-responses.ts';
+import type { GatewayError } from '../messages/gateway-error.ts';
 import { type GatewayRequest, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
 import { type ByteSink, EditedBody, type EditedBodyListener, type MessageEdit } from './edited-body.ts';
-import { endStreamAtShutdown, type GatewayError, unavailable } from './error-response.ts';
+import { endStreamAtShutdown, unavailable } from './error-response.ts';
 import { EventIdFilter, type EventStreamListener } from './event-ids.ts';
 import {
   type ExchangeEffect,

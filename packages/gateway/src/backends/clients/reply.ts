@@ -2,7 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorCodes, errorResponse, type Message, type MessageId } from '@portcullis/http';
 import { isLasting, releaseParser } from '@portcullis/http/node';
+import { OAuthError } from '@portcullis/protocol';
 import { KEEP_ALIVE_INTERVAL, LATE_RESPONSE, MAX_UNREAD_RESPONSE } from '../../limits.ts';
+import { GatewayError } from '../../messages/gateway-error.ts';
+import { MessageError } from '../../messages/message-error.ts';
+import { UserActionRequired } from '../../messages/user-action.ts';
 import { BackendError } from '../backend.ts';
 
 export interface Reply {
@@ -142,16 +146,24 @@ export function openWhenLate(incoming: IncomingMessage, reply: () => Reply): () 
 
 /** Responds to a request that failed at the backend. */
 export function endWithError(reply: Reply, id: MessageId | null, error: unknown): void {
-  if (reply.isStream())
-    return void reply.end(
-      errorResponse(id, errorCodes.unavailable, error instanceof Error ? error.message : ''),
-    );
+  if (reply.isStream()) return void reply.end(errorResponse(id, errorCodes.unavailable, textOf(error)));
   if (!(error instanceof BackendError)) throw error;
   if (error.failure === 'not_pending')
     return void reply.end(errorResponse(id, errorCodes.invalidRequest, error.message), 400);
   const message = errorResponse(id, errorCodes.unavailable, error.message);
   if (error.retryAfter === null) reply.end(message, 502);
   else reply.end(message, 503, { 'retry-after': String(error.retryAfter) });
+}
+
+/** What the client reads on a stream; nothing of an internal error. */
+export function textOf(error: unknown): string {
+  if (error instanceof OAuthError) return error.description;
+  const isForClients =
+    error instanceof BackendError ||
+    error instanceof GatewayError ||
+    error instanceof MessageError ||
+    error instanceof UserActionRequired;
+  return isForClients ? error.message : 'Something went wrong here. Try again later.';
 }
 
 function keepAlive(outgoing: ServerResponse): void {

@@ -17,7 +17,7 @@ import { BackendError } from '../backend.ts';
 import { refuseBatchIn } from '../revisions.ts';
 import type { ClientStream } from './events.ts';
 import type { LiveSession } from './live-session.ts';
-import { endWithError, openWhenLate, type Reply } from './reply.ts';
+import { endWithError, openWhenLate, type Reply, textOf } from './reply.ts';
 
 /** Changes a response for its client, such as a list of tools. */
 export type EditResponse = (response: Message, request: GatewayRequest) => Promise<Message> | Message;
@@ -46,6 +46,12 @@ export async function servePost(
 ): Promise<void> {
   const { session, reply } = post;
   const requests = messages.filter(isRequest);
+  // Its response and its cancellation could not be told from those of the first one.
+  const repeated = requests.find(({ id }) => session.requests.has(id));
+  if (repeated !== undefined) {
+    const text = 'Another request with this id is open in the session: use a new id.';
+    return reply.end(errorResponse(repeated.id, errorCodes.invalidRequest, text), 400);
+  }
   try {
     if (isBatch) refuseBatchIn((await session.connect()).initialized.protocolVersion, null);
     for (const message of messages) if (!isRequest(message)) await pass(post, message);
@@ -122,7 +128,7 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
 function failureOf({ id }: RequestMessage, error: unknown): Message {
   if (error instanceof ConnectionRequired)
     return errorResponse(id, errorCodes.urlElicitationRequired, error.message, error.elicitations());
-  return errorResponse(id, errorCodes.unavailable, error instanceof Error ? error.message : '');
+  return errorResponse(id, errorCodes.unavailable, textOf(error));
 }
 
 /** Calls back when the client has disappeared: immediately, or after the grace period for resuming an event stream. */

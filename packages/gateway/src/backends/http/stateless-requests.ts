@@ -5,6 +5,7 @@ import {
   isMembers,
   isResponse,
   type Message,
+  parseMessage,
   type RequestMessage,
   readBodyMessages,
   readBodyText,
@@ -101,8 +102,8 @@ export function createStatelessRequests(
 
   function readError(response: Response, text: string): Message {
     const isAboutMessage = response.status === 400 || response.status === 404;
-    const message: unknown = isAboutMessage && text.startsWith('{') ? JSON.parse(text) : null;
-    if (isMembers(message) && isMembers(message['error'])) return { jsonrpc: '2.0', error: message['error'] };
+    const error = isAboutMessage ? parseMessage(text)?.error : undefined;
+    if (isMembers(error)) return { jsonrpc: '2.0', error };
     throw failureOfResponse(name, response);
   }
 }

@@ -1,0 +1,47 @@
+/** Requests in a session: their ids, and errors on their streams. */
+import { expect, it, onTestFinished } from 'vitest';
+import { noCredential } from '../src/credentials/credential-source.ts';
+import { callOf, lastMessage, startSession } from './support/client.ts';
+import { startGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
+
+const server = { path: '/mcp', name: 'Tiny', backend: { command: TINY } };
+
+it('a request with the id of one that is open is refused, and served once that one is over', async () => {
+  const gateway = await startGateway([server]);
+  onTestFinished(() => gateway.close());
+  const { post } = await startSession(gateway, 'alice');
+  const first = post({ ...callOf('ask'), id: 7 });
+  await first;
+  const second = await post({ ...callOf('change'), id: 7 });
+  expect([second.status, await lastMessage(second)]).toMatchObject([
+    400,
+    { id: 7, error: { code: -32_600 } },
+  ]);
+  expect((await post({ ...callOf('pid'), id: 8 })).status).toBe(200);
+  await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } });
+  await (await first).text();
+  expect((await post({ ...callOf('pid'), id: 7 })).status).toBe(200);
+});
+
+it('a stream whose request fails here for an internal reason does not name it', async () => {
+  const state = { isFailing: false, lookUps: 0 };
+  const credentials = {
+    async for() {
+      state.lookUps += 1;
+      if (state.isFailing && state.lookUps > 1) throw new Error('secrets.internal is down');
+      return noCredential;
+    },
+    rejected: async () => 'final' as const,
+  };
+  const gateway = await startGateway([server], { credentials });
+  onTestFinished(() => gateway.close());
+  const { post } = await startSession(gateway, 'alice');
+  const call = () => post(callOf('progress', {}, { progressToken: 1 }));
+  expect(await (await call()).text()).toContain('done');
+  Object.assign(state, { isFailing: true, lookUps: 0 });
+  const failed = await (await call()).text();
+  expect(failed).toContain('"progress":2');
+  expect(failed).toContain('Something went wrong here. Try again later.');
+  expect(failed).not.toContain('secrets.internal');
+});
