@@ -566,6 +566,16 @@ describe('sessions of the message path', () => {
 });
 
 describe('a client of revision 2026-07-28', () => {
+  it('has its subscription closed without a result when the process ends', async () => {
+    const to = await start();
+    const filter = { notifications: { toolsListChanged: true } };
+    const response = await sendStateless(to, 'alice', 'subscriptions/listen', filter);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    expect(await readUntil(reader, /acknowledged/)).toContain('acknowledged');
+    await (await sendStateless(to, 'alice', 'tools/call', { name: 'crash', arguments: {} })).text();
+    expect(await readUntil(reader, /never/)).not.toContain('result');
+  });
+
   it('discovers and calls a stdio server', async () => {
     const to = await start();
     const discovered = await lastMessage(await sendStateless(to, 'alice', 'server/discover'));

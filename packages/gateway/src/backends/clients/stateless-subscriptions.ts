@@ -35,13 +35,13 @@ export async function serveSubscription(
     params: { notifications: granted },
   };
   reply.send(withMeta(acknowledged, stamp));
-  const end = (): void =>
-    reply.end({ jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', _meta: stamp } });
-  if (Object.keys(granted).length === 0) return end();
+  if (Object.keys(granted).length === 0)
+    return reply.end({ jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', _meta: stamp } });
   const stop = session.listen((received) => {
     if (isWanted(received, granted)) reply.send(withMeta(received, stamp));
   });
-  void session.ended.then(end);
+  // A broken stream, which its client opens again: a result would tell it that the server ends the subscription.
+  void session.ended.then(() => reply.end(null));
   // The client may have left while the resources were subscribed to.
   if (!outgoing.destroyed) await new Promise((resolve) => outgoing.once('close', resolve));
   stop();
