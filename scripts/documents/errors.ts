@@ -109,9 +109,9 @@ const JSON_RPC: Readonly<Record<keyof typeof errorCodes, string>> = {
   invalidParams:
     'an unknown name, an answer that does not fit the question, or a resource that does not exist',
   internal:
-    'the backend asked for something that the client has not declared; with the status 429, 502 or 503: the request cannot be served now, for the reason in the message',
+    'the backend asked for something that the client has not declared; with the status 429, 502 or 503: the request cannot be served now, for the reason in the message; a call that may have been executed is 502 without `Retry-After`',
   unavailable:
-    'the backend did not answer, and the message names it: where the gateway translates, runs a process or merges; elsewhere this is a 503 with `-32603`',
+    'the backend did not answer, and the message names it: where the gateway translates, runs a process or merges; elsewhere this is a 503 with `-32603` (a call that may have been executed: 502)',
   sessionNotFound: 'no such session: initialize again',
   resourceNotFound: 'no such resource, where client and backend are of revisions before 2026-07-28',
   forbidden: 'the operation is not available to this user and client, or its call was not approved',

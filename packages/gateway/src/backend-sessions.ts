@@ -1,5 +1,11 @@
 /** Sessions at a backend: of clients, and of the gateway for its own lists. */
-import type { BackendAccess, BackendSession, InitializeParams, MessageBackend } from './backends/backend.ts';
+import {
+  type BackendAccess,
+  type BackendSession,
+  type InitializeParams,
+  type MessageBackend,
+  withNothingSent,
+} from './backends/backend.ts';
 import { limitSubscriptions } from './backends/exchange/subscriptions.ts';
 import { LAST_WITH_SESSIONS, WITH_SESSIONS } from './backends/revisions.ts';
 import { type ListedRevisions, ownInitialize } from './catalogue/list-tools.ts';
@@ -58,11 +64,14 @@ export function createBackendSessions(
     initialize: InitializeParams,
     kind: Pick<BackendAccess, 'isBrief' | 'isShared'>,
   ): Promise<BackendSession> {
-    return backend.open(owner, initialize, {
+    const opening = backend.open(owner, initialize, {
       ...kind,
       principal,
       credential: () => credentials.for(principal, server),
       rejected: (answer, credential) => credentials.rejected(principal, server, answer, credential),
+    });
+    return opening.catch((error) => {
+      throw withNothingSent(error);
     });
   }
 }

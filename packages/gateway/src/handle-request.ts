@@ -14,7 +14,7 @@ import { CACHEABLE, notInStateless, REMOVED, STATELESS } from './backends/revisi
 import { checkNamesSession, checkStream } from './bodiless-requests.ts';
 import type { BackendCredential, CredentialSource } from './credentials/credential-source.ts';
 import type { MessageEdit } from './http/edited-body.ts';
-import { invalidRequest, shuttingDown, unavailable } from './http/error-response.ts';
+import { invalidRequest, OutcomeUnknown, shuttingDown, unavailable } from './http/error-response.ts';
 import type { ExchangeSummary } from './http/exchange.ts';
 import {
   checkHeaderAgreement,
@@ -459,7 +459,13 @@ export class RequestHandling {
   }
 
   #finish(known: KnownBody, end: ExchangeSummary): void {
-    if (end.kind === 'failed') this.#respondError(known, end.error);
+    if (end.kind === 'failed') {
+      const { error } = end;
+      this.#respondError(
+        known,
+        error instanceof OutcomeUnknown && isWholeCall(known) ? error.ofCall() : error,
+      );
+    }
     const outcome = end.kind === 'failed' ? end.outcome : end.kind;
     if (this.#approved !== null && !isKnown(outcome, this.#request.outgoing))
       this.#approved.reportUnknownOutcome();
@@ -569,6 +575,12 @@ function performOnBody(
 
 function scannedOf(known: KnownBody): ScannedBody | null {
   return known.kind === 'none' || known.kind === 'arriving' ? null : known.scanned;
+}
+
+/** Whether it is a call that the backend may have got as a whole. */
+function isWholeCall(known: KnownBody): boolean {
+  if (known.kind === 'streamed' && !known.upload.isComplete) return false;
+  return scannedOf(known)?.messages.some(({ tool }) => tool !== null) === true;
 }
 
 function lengthOf(known: KnownBody): number {

@@ -316,7 +316,7 @@ describe('an approval', () => {
   it('that was used by a call whose connection broke is said to have an unknown outcome, and is gone', async () => {
     const scene = await setScene(BY_USER, (_received, response: ServerResponse) => void response.destroy());
     await decide(scene.ada, await requested(scene.call(APPROVED)));
-    expect((await scene.call(APPROVED)).status).toBe(503);
+    expect((await scene.call(APPROVED)).status).toBe(502);
     expect(eventsOf(scene)).toEqual([
       'approval.requested',
       'approval.granted',

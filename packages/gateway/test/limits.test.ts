@@ -292,9 +292,9 @@ describe('a response that delivers nothing more', () => {
   it('is an error after the idle time: a document', async () => {
     const { backend, gateway } = await behindSilence('application/json', '{"jsonrpc":"2.0",');
     const response = await gateway.send('alice', { message: callOf('read') });
-    expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Files')]);
+    expect([response.status, await response.text()]).toEqual([502, expect.stringContaining('Files')]);
     await expect.poll(() => backend.aborted()).toBe(1);
-    await expect.poll(() => outcomes(gateway)).toEqual([{ outcome: 'unavailable', status: 503 }]);
+    await expect.poll(() => outcomes(gateway)).toEqual([{ outcome: 'unavailable', status: 502 }]);
   });
 
   it('is an error after the idle time: a document instead of the stream of a subscription', async () => {

@@ -186,7 +186,7 @@ describe('a process that misbehaves', () => {
     const pid = await bob.call('pid');
     const waiting = alice.call('hang');
     const response = await alice.post(callOf('crash'));
-    expect(response.status).toBe(503);
+    expect(response.status).toBe(502);
     expect(await response.json()).toMatchObject({
       error: { message: expect.stringContaining('exit code 3') },
     });

@@ -56,6 +56,6 @@ it('a backend that sends nothing else has the time for the first byte of a respo
     { firstByte: 1 },
   );
   const response = await gateway.send('alice', { message: { ...callOf('read'), id: 7 } });
-  expect(response.status).toBe(503);
+  expect(response.status).toBe(502);
   expect(await response.json()).toMatchObject({ id: 7 });
 });

@@ -93,6 +93,8 @@ export interface Call {
 /** The reason why a backend did not respond. */
 export type BackendFailure =
   | 'unavailable'
+  /** The connection or the process ended after the request was sent. */
+  | 'lost'
   | 'timeout'
   | 'overloaded'
   | 'refused'
@@ -128,5 +130,12 @@ export function toFailure(error: unknown, name: string): Error {
   if (error instanceof ResponseTooLong)
     return new BackendError('unavailable', 'The server sent a message that is longer than the limit.');
   const reason = error instanceof Error ? error.message : 'unknown error';
-  return new BackendError('unavailable', `${name} cannot be reached (${reason}).`);
+  return new BackendError('lost', `${name} cannot be reached (${reason}).`);
+}
+
+/** An error before the request of a client was sent: the backend has executed nothing of it. */
+export function withNothingSent(error: unknown): unknown {
+  if (!(error instanceof BackendError) || (error.failure !== 'lost' && error.failure !== 'timeout'))
+    return error;
+  return new BackendError('unavailable', error.message, error.retryAfter, error.status);
 }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { errorCodes } from '@portcullis/http';
 import { isLasting } from '@portcullis/http/node';
 import { BackendError } from '../backends/backend.ts';
+import { MAY_HAVE_RUN } from '../backends/clients/reply.ts';
 import { metaKeys } from '../backends/revisions.ts';
 import { GatewayError } from '../messages/gateway-error.ts';
 import { MessageError } from '../messages/message-error.ts';
@@ -42,6 +43,24 @@ export function unavailable(message: string, retryAfter: number, cause?: unknown
 
 function retryHeader(seconds: number): readonly string[] {
   return ['retry-after', String(Math.max(1, Math.ceil(seconds)))];
+}
+
+/** The connection broke, or the time was over, after the request was sent. @see RFC 9110 §9.2.2 */
+export class OutcomeUnknown extends GatewayError {
+  override readonly name = 'OutcomeUnknown';
+  readonly #what: string;
+
+  /** @param what of the backend, such as `Files does not respond` */
+  constructor(what: string) {
+    const headers = retryHeader(1);
+    super(503, 'internal', `${what} at the moment. Try again later.`, { headers });
+    this.#what = what;
+  }
+
+  /** The error for a call, which must not be repeated without a look at what it did. */
+  ofCall(): GatewayError {
+    return badGateway(`${this.#what} at the moment. ${MAY_HAVE_RUN}`);
+  }
 }
 
 export function badGateway(message: string): GatewayError {

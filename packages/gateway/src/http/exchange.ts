@@ -13,7 +13,7 @@ import type { GatewayServer } from '../servers/server.ts';
 import type { Sealer } from '../sessions/sealer.ts';
 import { BackendRequest, type BackendRequestListener } from './backend-request.ts';
 import { type ByteSink, EditedBody, type EditedBodyListener, type MessageEdit } from './edited-body.ts';
-import { endStreamAtShutdown, unavailable } from './error-response.ts';
+import { endStreamAtShutdown, OutcomeUnknown, unavailable } from './error-response.ts';
 import { EventIdFilter, type EventStreamListener } from './event-ids.ts';
 import {
   type ExchangeEffect,
@@ -216,7 +216,7 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
     if (code === null) {
       const isLate = (error as { readonly code?: string }).code === 'UND_ERR_HEADERS_TIMEOUT';
       const reason = isLate ? 'does not respond' : 'cannot be reached';
-      this.#fail(isDown(server, 1, reason), isLate ? 'timeout' : 'unavailable');
+      this.#fail(new OutcomeUnknown(`${server.name} ${reason}`), isLate ? 'timeout' : 'unavailable');
       return;
     }
     const now = performance.now();
@@ -305,7 +305,7 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   /** The backend has begun a document instead of a stream: it was sent without a timeout of its body. */
   #limitDocument(): void {
     const { server } = this.#services;
-    const fail = () => this.#fail(isDown(server, 1, 'does not respond'), 'timeout');
+    const fail = () => this.#fail(new OutcomeUnknown(`${server.name} does not respond`), 'timeout');
     const timer = setTimeout(fail, server.limits.idle * 1000);
     this.#documentTimer = timer;
     this.#request.outgoing.once('close', () => clearTimeout(timer));
@@ -388,8 +388,8 @@ function renewed({ name }: GatewayServer): GatewayError {
   return unavailable(`The credential of ${name} had expired and was renewed. Send the request again.`, 1);
 }
 
-function isDown({ name }: GatewayServer, retryAfter: number, reason = 'cannot be reached'): GatewayError {
-  return unavailable(`${name} ${reason} at the moment. Try again later.`, retryAfter);
+function isDown({ name }: GatewayServer, retryAfter: number): GatewayError {
+  return unavailable(`${name} cannot be reached at the moment. Try again later.`, retryAfter);
 }
 
 function toHeaders(fields: IncomingHttpHeaders): Headers {

@@ -71,6 +71,11 @@ export class StreamedBody {
     this.#timer = setTimeout(this.#onIdle, idle * 1000);
   }
 
+  /** Whether the backend may get all of it, or has got it. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
   /** Whether a retry from the beginning is possible. */
   get canReopen(): boolean {
     return this.#sent !== null;

@@ -144,26 +144,42 @@ export function openWhenLate(incoming: IncomingMessage, reply: () => Reply): () 
   return () => clearTimeout(timer);
 }
 
-/** Responds to a request that failed at the backend. */
-export function endWithError(reply: Reply, id: MessageId | null, error: unknown): void {
-  if (reply.isStream()) return void reply.end(errorResponse(id, errorCodes.unavailable, textOf(error)));
+/** What a client is told whose call may have been executed. @see RFC 9110 §9.2.2 */
+export const MAY_HAVE_RUN = 'The call may have been executed: check that before you send it again.';
+
+function mayHaveRun(error: unknown, method: string | null): boolean {
+  const isUnknown =
+    error instanceof BackendError && (error.failure === 'lost' || error.failure === 'timeout');
+  return isUnknown && method === 'tools/call';
+}
+
+/** Responds to a request that failed at the backend. @param method as for `textOf` */
+export function endWithError(
+  reply: Reply,
+  id: MessageId | null,
+  error: unknown,
+  method: string | null = null,
+): void {
+  const text = textOf(error, method);
+  if (reply.isStream()) return void reply.end(errorResponse(id, errorCodes.unavailable, text));
   if (!(error instanceof BackendError)) throw error;
   if (error.failure === 'not_pending')
-    return void reply.end(errorResponse(id, errorCodes.invalidRequest, error.message), 400);
-  const message = errorResponse(id, errorCodes.unavailable, error.message);
-  if (error.retryAfter === null) reply.end(message, 502);
+    return void reply.end(errorResponse(id, errorCodes.invalidRequest, text), 400);
+  const message = errorResponse(id, errorCodes.unavailable, text);
+  if (error.retryAfter === null || mayHaveRun(error, method)) reply.end(message, 502);
   else reply.end(message, 503, { 'retry-after': String(error.retryAfter) });
 }
 
-/** What the client reads on a stream; nothing of an internal error. */
-export function textOf(error: unknown): string {
+/** What the client reads; nothing of an internal error. @param method of the request that failed; `null`: it was no request */
+export function textOf(error: unknown, method: string | null): string {
   if (error instanceof OAuthError) return error.description;
   const isForClients =
     error instanceof BackendError ||
     error instanceof GatewayError ||
     error instanceof MessageError ||
     error instanceof UserActionRequired;
-  return isForClients ? error.message : 'Something went wrong here. Try again later.';
+  if (!isForClients) return 'Something went wrong here. Try again later.';
+  return mayHaveRun(error, method) ? `${error.message} ${MAY_HAVE_RUN}` : error.message;
 }
 
 function keepAlive(outgoing: ServerResponse): void {

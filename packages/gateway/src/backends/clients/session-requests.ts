@@ -115,7 +115,7 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
     if (signal.aborted && !isEnded) {
       if (isLast) current().cancel();
     } else if (isLast && !(error instanceof ConnectionRequired && current().isStream()))
-      endWithError(current(), message.id, error);
+      endWithError(current(), message.id, error, message.method);
     else finish(failureOf(message, error));
   } finally {
     stopWaiting();
@@ -125,10 +125,10 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
 }
 
 /** The response to one of several requests, or on a stream. */
-function failureOf({ id }: RequestMessage, error: unknown): Message {
+function failureOf({ id, method }: RequestMessage, error: unknown): Message {
   if (error instanceof ConnectionRequired)
     return errorResponse(id, errorCodes.urlElicitationRequired, error.message, error.elicitations());
-  return errorResponse(id, errorCodes.unavailable, textOf(error));
+  return errorResponse(id, errorCodes.unavailable, textOf(error, method));
 }
 
 /** Calls back when the client has disappeared: immediately, or after the grace period for resuming an event stream. */

@@ -79,7 +79,7 @@ export function createStatelessClients(options: ClientsOptions) {
       try {
         await serve(request, message, reply);
       } catch (error) {
-        endWithError(reply, message.id, error);
+        endWithError(reply, message.id, error, message.method);
       }
     },
     async close(): Promise<void> {

@@ -7,7 +7,7 @@ import {
   type RequestMessage,
   withMeta,
 } from '@portcullis/http';
-import { BackendError, type Call, toFailure } from '../backend.ts';
+import { BackendError, type Call, toFailure, withNothingSent } from '../backend.ts';
 
 /** One of the sessions that share an exchange. */
 export interface ExchangeSession {
@@ -68,7 +68,7 @@ export function createPendingRequests(options: PendingRequestOptions) {
     call: Call,
     timeout: number,
   ): Promise<Message> {
-    if (failure !== null) throw failure;
+    if (failure !== null) throw withNothingSent(failure);
     if (call.signal.aborted) throw cancelled();
     lastId += 1;
     const id = lastId;

@@ -77,7 +77,8 @@ export function createBackendPools(
       return response as unknown as Response;
     } catch (error) {
       note(url, error);
-      throw new BackendError('unavailable', `${name} cannot be reached (${causeOf(error)}).`);
+      const failure = connectionFailure(error) === null ? 'lost' : 'unavailable';
+      throw new BackendError(failure, `${name} cannot be reached (${causeOf(error)}).`);
     }
   }
 

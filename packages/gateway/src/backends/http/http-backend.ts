@@ -5,6 +5,7 @@ import type { GatewayServer } from '../../servers/server.ts';
 import {
   type BackendAccess,
   BackendError,
+  type BackendFailure,
   type BackendSession,
   type InitializeParams,
   type MessageBackend,
@@ -25,6 +26,9 @@ export interface HttpBackendOptions {
   /** Client headers to forward, in lower case; none by default. */
   readonly forward?: readonly string[];
 }
+
+/** Failures after which another address is tried. */
+const DOWN: ReadonlySet<BackendFailure> = new Set(['unavailable', 'lost', 'timeout']);
 
 export function createHttpBackend({
   server,
@@ -59,8 +63,7 @@ export function createHttpBackend({
         return await open(url);
       } catch (error) {
         last = error;
-        if (error instanceof BackendError && error.failure !== 'unavailable' && error.failure !== 'timeout')
-          break;
+        if (error instanceof BackendError && !DOWN.has(error.failure)) break;
       }
     }
     throw last;

@@ -96,7 +96,7 @@ export function startProcess({ name, definition, frame, log }: ProcessOptions, r
   /** Ends it at once, with its whole process group. @param why for its callers */
   function kill(why: string): void {
     reason ??= why;
-    receiver.fail(new BackendError('unavailable', `The process of ${name} ${why}.`));
+    receiver.fail(new BackendError('lost', `The process of ${name} ${why}.`));
     if (pid !== undefined) signalGroup(pid, 'SIGKILL');
   }
 
@@ -121,7 +121,7 @@ export function startProcess({ name, definition, frame, log }: ProcessOptions, r
     log(name, `the process ${reason}${isStopped ? ': it is not needed now' : ''}`);
     const said =
       lastError === '' ? '' : ` Its last words on standard error: ${lastError.slice(0, MAX_LAST_ERROR)}`;
-    receiver.fail(new BackendError('unavailable', `The process of ${name} ${reason}.${said}`));
+    receiver.fail(new BackendError('lost', `The process of ${name} ${reason}.${said}`));
     exited.resolve(isStopped);
   }
 }

@@ -1,0 +1,86 @@
+/** Calls whose connection breaks after they were sent: the backend may have executed them. */
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayServerOptions } from '../src/options.ts';
+import { json, startBackend } from './support/backend.ts';
+import { callOf, sendStateless, startSession } from './support/client.ts';
+import { PING, startGateway } from './support/gateway.ts';
+import { TINY } from './support/stdio-server.ts';
+
+async function startWith(
+  backend: GatewayServerOptions['backend'],
+  limits: GatewayServerOptions['limits'] = {},
+) {
+  const gateway = await startGateway([
+    { path: '/mcp', name: 'Files', backend, limits } as GatewayServerOptions,
+  ]);
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
+/** A backend with sessions that treats calls as the test says. */
+async function behind(
+  onCall: (response: ServerResponse) => void,
+  limits: GatewayServerOptions['limits'] = {},
+) {
+  const backend = await startBackend(({ body }, response) => {
+    const { id, method } = JSON.parse(body || '{}');
+    const capabilities = { tools: {} };
+    const serverInfo = { name: 'tiny', version: '1' };
+    if (method === 'tools/call' || method === 'ping') onCall(response);
+    else if (method === 'initialize')
+      json(response, {
+        jsonrpc: '2.0',
+        id,
+        result: { protocolVersion: '2025-11-25', capabilities, serverInfo },
+      });
+    else if (method === 'server/discover')
+      json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'unknown' } });
+    else if (method === 'tools/list') json(response, { jsonrpc: '2.0', id, result: { tools: [] } });
+    else response.writeHead(id === undefined ? 202 : 405).end();
+  });
+  onTestFinished(() => backend.close());
+  return { backend, gateway: await startWith({ url: backend.url }, limits) };
+}
+
+const UNKNOWN = [502, null, expect.stringContaining('may have been executed')];
+const AGAIN = [503, expect.stringMatching(/^\d+$/), expect.not.stringContaining('executed')];
+
+async function outcomeOf(response: Response): Promise<readonly unknown[]> {
+  return [response.status, response.headers.get('retry-after'), await response.text()];
+}
+
+describe('a call whose connection breaks after it was sent', () => {
+  it('is not to be repeated blindly: passed through', async () => {
+    const { gateway } = await behind((response) => response.destroy());
+    expect(await outcomeOf(await gateway.send('alice', { message: callOf('add') }))).toEqual(UNKNOWN);
+    expect(await outcomeOf(await gateway.send('alice', { message: PING }))).toEqual(AGAIN);
+  });
+
+  it('is not to be repeated blindly: without a response in time', async () => {
+    const { gateway } = await behind(() => undefined, { firstByte: 1 });
+    expect(await outcomeOf(await gateway.send('alice', { message: callOf('add') }))).toEqual(UNKNOWN);
+    expect(await outcomeOf(await gateway.send('alice', { message: PING }))).toEqual(AGAIN);
+  });
+
+  it('is not to be repeated blindly: translated', async () => {
+    const { gateway, backend } = await behind((response) => response.destroy());
+    const call = () => sendStateless(gateway, 'alice', 'tools/call', { name: 'add', arguments: {} });
+    expect(await outcomeOf(await call())).toEqual(UNKNOWN);
+    await backend.close();
+    // No connection: nothing was sent.
+    expect(await outcomeOf(await call())).toEqual(AGAIN);
+  });
+
+  it('is not to be repeated blindly: of a process', async () => {
+    const gateway = await startWith({ command: TINY });
+    const { post } = await startSession(gateway, 'alice');
+    expect(await outcomeOf(await post(callOf('crash')))).toEqual(UNKNOWN);
+  });
+
+  it('can be repeated when no process could be started', async () => {
+    const gateway = await startWith({ command: ['/does/not/exist'] });
+    const call = await sendStateless(gateway, 'alice', 'tools/call', { name: 'add', arguments: {} });
+    expect(await outcomeOf(call)).toEqual(AGAIN);
+  });
+});
