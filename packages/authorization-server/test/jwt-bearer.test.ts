@@ -400,6 +400,17 @@ describe('an ID-JAG of an identity provider', () => {
     expect(guest.body['scope']).toBe('notes:read');
   });
 
+  it.each([
+    ['notes:write', 200, 'notes:read'],
+    ['files:read', 400, undefined],
+  ])('[X-EMA-17] the maximum %s of a client contains what it includes', async (scope, status, granted) => {
+    const agent = { client_id: 'agent', client_secret: 'agent-secret', grant_types: [GRANT], scope };
+    const t = await setScene({}, { clients: [...CLIENTS, agent] });
+    const before = t.snapshot();
+    const { status: received, body } = await t.redeem(await t.idp.idJag({ scope: 'notes:read' }));
+    expect([received, body['scope'], t.snapshot() === before]).toEqual([status, granted, status === 400]);
+  });
+
   describe('without a scope', () => {
     const admin: AuthorizationServerOptions['resources'][number] = {
       resource: FILES,

@@ -150,16 +150,18 @@ function grantedAccess(
   { metadata }: AuthenticatedClient,
   requested: readonly string[],
 ): GrantedAccess {
-  const maximum: readonly (Scopes | null)[] = [
-    maximumScopes(entry, claims),
-    metadata.scope === undefined ? null : readScopes(metadata.scope),
-  ];
+  const issuerLimit = maximumScopes(entry, claims);
+  const registered = metadata.scope === undefined ? null : readScopes(metadata.scope);
   const asserted = typeof claims['scope'] === 'string' ? readScopes(claims['scope']) : null;
   const scopesOf = (resource: string): Scopes => {
     const definition = resources.get(resource);
     const offered = Object.keys(definition?.scopes ?? {});
+    // The client's maximum contains what its scopes include, as at the authorization endpoint.
+    const clientLimit = registered && [...impliedScopes(registered, definition?.hierarchy ?? {})];
     const limits =
-      use === 'id-jag' ? [...maximum, asserted ?? defaultScopesOf(definition, offered)] : maximum;
+      use === 'id-jag'
+        ? [issuerLimit, clientLimit, asserted ?? defaultScopesOf(definition, offered)]
+        : [issuerLimit, registered];
     return offered.filter((scope) => limits.every((limit) => limit === null || limit.includes(scope)));
   };
   if (use === 'workload') {
