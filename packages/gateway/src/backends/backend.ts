@@ -133,6 +133,11 @@ export function toFailure(error: unknown, name: string): Error {
   return new BackendError('lost', `${name} cannot be reached (${reason}).`);
 }
 
+/** Whether the backend no longer had the session of a request: what only reads is sent again in a new one. @see MCP, session management */
+export function wasSessionUnknown(error: unknown): boolean {
+  return error instanceof BackendError && error.status === 404;
+}
+
 /** An error before the request of a client was sent: the backend has executed nothing of it. */
 export function withNothingSent(error: unknown): unknown {
   if (!(error instanceof BackendError) || (error.failure !== 'lost' && error.failure !== 'timeout'))

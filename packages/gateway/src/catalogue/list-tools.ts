@@ -8,7 +8,12 @@ import {
   type Message,
   type RequestMessage,
 } from '@portcullis/http';
-import { BackendError, type BackendSession, type InitializeParams } from '../backends/backend.ts';
+import {
+  BackendError,
+  type BackendSession,
+  type InitializeParams,
+  wasSessionUnknown,
+} from '../backends/backend.ts';
 import { isLastPage, listPages } from '../backends/list-pages.ts';
 import { GATEWAY_CLIENT } from '../backends/revisions.ts';
 import { CATALOGUE_READ_TIMEOUT } from '../limits.ts';
@@ -60,6 +65,16 @@ export function ownInitialize(protocolVersion: string): InitializeParams {
 
 export function createListTools(open: OwnSessions): ListTools {
   return async (request, revisions) => {
+    try {
+      return await listEach(request, revisions);
+    } catch (error) {
+      // It was a client's, and is not used any more.
+      if (wasSessionUnknown(error)) return listEach(request, revisions);
+      throw error;
+    }
+  };
+
+  async function listEach(request: OwnedRequest, revisions: ListedRevisions) {
     const lists: (readonly ToolDefinition[])[] = [];
     const failures: unknown[] = [];
     for (const openOne of await open(request, revisions)) {
@@ -72,7 +87,7 @@ export function createListTools(open: OwnSessions): ListTools {
     }
     if (lists.length === 0) throw failures[0];
     return lists;
-  };
+  }
 }
 
 async function listOnce(open: OpenListSession, name: string): Promise<readonly ToolDefinition[]> {

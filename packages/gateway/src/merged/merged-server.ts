@@ -18,6 +18,7 @@ import {
   type Call,
   type InitializeParams,
   type MessageBackend,
+  wasSessionUnknown,
 } from '../backends/backend.ts';
 import { refuseServerRequest } from '../backends/clients/waiting-calls.ts';
 import { listPages } from '../backends/list-pages.ts';
@@ -291,7 +292,10 @@ class MergedSession implements BackendSession {
   /** The lists of all members; a member that does not respond is omitted. */
   async #list(method: string, member: string, call: Call): Promise<JsonFields> {
     const lists = await Promise.all(
-      [...this.#parts.keys()].map((prefix) => this.#listPart(prefix, method, member, call).catch(() => [])),
+      [...this.#parts.keys()].map((prefix) => {
+        const list = () => this.#listPart(prefix, method, member, call);
+        return list().catch((error) => (wasSessionUnknown(error) ? list().catch(() => []) : []));
+      }),
     );
     return { [member]: lists.flat() };
   }

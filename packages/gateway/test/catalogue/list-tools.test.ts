@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { BackendSession, Call } from '../../src/backends/backend.ts';
+import { BackendError, type BackendSession, type Call } from '../../src/backends/backend.ts';
 import { createListTools } from '../../src/catalogue/list-tools.ts';
 import type { OwnedRequest } from '../../src/servers/request.ts';
 
@@ -32,4 +32,18 @@ it('stops reading a list of tools that the backend does not send, and says so', 
     failure: 'timeout',
     message: 'Files did not list its tools within 30 seconds.',
   });
+});
+
+it('reads a list in another session when the backend no longer has that of a client', async () => {
+  const lost = new BackendError('unavailable', 'Files answered with HTTP status 404.', 5, 404);
+  const tools = [{ name: 'add', inputSchema: { type: 'object' } }];
+  const request = vi
+    .fn<() => Promise<unknown>>()
+    .mockRejectedValueOnce(lost)
+    .mockResolvedValueOnce({ jsonrpc: '2.0', id: 1, result: { tools } });
+  const session = { request } as unknown as BackendSession;
+  const list = createListTools(async () => [async () => ({ session, isOwn: false })]);
+  const sender = { server: { name: 'Files' } } as unknown as OwnedRequest;
+  expect(await list(sender, 'newest')).toMatchObject([[{ name: 'add' }]]);
+  expect(request).toHaveBeenCalledTimes(2);
 });

@@ -21,9 +21,10 @@ import {
 } from '../../limits.ts';
 import { type GatewayRequest, ownerKey, userKey } from '../../servers/request.ts';
 import { isTaskMethod, MessageHandles, readOperation } from '../../sessions/message-handles.ts';
-import type { BackendSession } from '../backend.ts';
+import { type BackendSession, wasSessionUnknown } from '../backend.ts';
 import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
+  CACHEABLE,
   IN_BOTH,
   initializeParamsOf,
   LOG_LEVELS,
@@ -77,7 +78,10 @@ export function createStatelessClients(options: ClientsOptions) {
       if (refusal !== null) return reply.end(refusal, 400);
       if (isTaskMethod(message.method)) return refuseMethod(reply, message);
       try {
-        await serve(request, message, reply);
+        await serve(request, message, reply).catch((error) => {
+          if (!wasSessionUnknown(error) || !CACHEABLE.has(message.method) || reply.isStream()) throw error;
+          return serve(request, message, reply);
+        });
       } catch (error) {
         endWithError(reply, message.id, error, message.method);
       }
