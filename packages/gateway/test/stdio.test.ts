@@ -283,6 +283,15 @@ describe('a process that misbehaves', () => {
     expect(ignored).toHaveLength(3);
   });
 
+  it('forwards a result that repeats arguments of as many levels as a request may have', async () => {
+    const { post } = await startSession(await start({}, { firstByte: 5 }), 'alice');
+    const list = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+    const given = { list: list(253) };
+    const response = await post(callOf('mirror', given));
+    expect(await lastMessage(response)).toMatchObject({ result: { structuredContent: { given } } });
+    expect((await post(callOf('mirror', { list: list(254) }))).status).toBe(400);
+  });
+
   it('kills a process that sends a message above the limit', async () => {
     const to = await start({}, { frame: 64 * 1024 });
     const { call } = await startSession(to, 'alice');

@@ -12,6 +12,7 @@ const ask = (method, params) => new Promise((resolve) => { const id = 'q' + ++as
 const text = (id, value) => send({ id, result: { content: [{ type: 'text', text: String(value) }] } });
 const tools = {
   echo: ({ text: said }, id) => text(id, said),
+  mirror: (given, id) => send({ id, result: { content: [], structuredContent: { given } } }),
   pid: (_, id) => text(id, process.pid),
   env: (_, id) => text(id, JSON.stringify(process.env)),
   user: (_, id) => text(id, JSON.stringify([process.getuid(), process.getgid(), process.getgroups()])),

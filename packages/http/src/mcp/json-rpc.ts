@@ -43,11 +43,11 @@ export function readMessage(value: unknown): Message | null {
   return (id === written ? read : { ...read, id }) as JsonFields & Message;
 }
 
-/** Levels of arrays and objects in a message. */
-const MAX_DEPTH = 256;
+/** Levels of arrays and objects in a message: twice those of a request to the gateway, because responses may repeat its arguments. */
+const MAX_DEPTH = 512;
 
 /**
- * `null` for text that is not JSON, or not a message, or nests more than 256 levels deep. Numbers of its parameters and result stay as
+ * `null` for text that is not JSON, or not a message, or nests more than 512 levels deep. Numbers of its parameters and result stay as
  * they are written.
  */
 export function parseMessage(text: string): Message | null {
