@@ -130,6 +130,7 @@ export function createClient(options: ClientOptions): Client {
       const received = await discovery.requestChallenge();
       const challenge = scopes === undefined ? received : { ...received, scopes };
       const current = scopes === undefined ? null : ((await stored.record())?.tokens ?? null);
+      if (!automatic) tokens.forgetFailure();
       if (current !== null) await tokens.stepUp(current, challenge);
       else if (automatic) await tokens.renew(null, challenge, true);
       else await tokens.obtain(challenge, prompt ?? null);
@@ -193,7 +194,7 @@ function createServices(settings: ClientSettings) {
   };
   const context = createClientContext({
     clock,
-    signingKeyFor: (clientId) => signingKeyFor(registration, clientId),
+    signingKeyFor: (clientId, issuer) => signingKeyFor(registration, clientId, issuer),
   });
   const endpoint: TokenEndpointContext = { ...context, transport, sleep };
   const discovery = createServerDiscovery(settings, transport);

@@ -259,6 +259,17 @@ describe('step-up', () => {
     expect(world.user.opened).toHaveLength(12);
   });
 
+  it('scopes that the user requests are no automatic sign-in', async () => {
+    const { world, client } = await demanding((round) => `s${round}`);
+    const call = () => client.fetch(world.serverUrl, { method: 'POST', body: 'call' });
+    for (let calls = 0; calls < 4; calls += 1) await call();
+    expect(await codeOf(call())).toBe('sign_in_needed');
+    expect(await codeOf(client.signIn({ scopes: ['more'], automatic: true }))).toBe('sign_in_needed');
+    expect(world.user.opened).toHaveLength(10);
+    expect((await client.signIn({ scopes: ['more'] })).scopes).toContain('more');
+    expect(world.user.opened).toHaveLength(11);
+  });
+
   it('opens the browser ten times in ten minutes at most for a server that accepts no token twice, unless the user requests a sign-in', async () => {
     const world = await createWorld({ refresh: false });
     const client = world.client();

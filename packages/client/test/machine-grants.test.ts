@@ -54,6 +54,20 @@ describe('the application itself', () => {
     expectNoSignIn(world);
   });
 
+  it('an application with the same identifier at two issuers authenticates with the key for each', async () => {
+    const world = await createWorld();
+    const configured = async (issuer: string, keyId: string) => {
+      return { issuer, clientId: 'robot', signingKey: await readSigningKey(pem, 'ES256', keyId) };
+    };
+    const preregistered = [
+      await configured('https://as.example', 'first'),
+      await configured(world.issuer, 'second'),
+    ];
+    await world.client({ ...application, registration: { preregistered } }).fetch(world.serverUrl);
+    const [assertion = ''] = world.as.asked('/token').map(({ form }) => form.get('client_assertion') ?? '');
+    expect(decodeProtectedHeader(assertion).kid).toBe('second');
+  });
+
   it.each(['pem', 'jwk'])(
     '[X-CC-3 X-CC-7 X-CC-9 ALL-SEC-1] T125 an application authenticates with a key in %s: one audience, one minute, once',
     async (form) => {

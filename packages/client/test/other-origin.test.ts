@@ -173,8 +173,11 @@ describe('a server without resource metadata that names the endpoints of another
     expect(world.as.asked('/revoke')).toHaveLength(2);
   });
 
-  it('[C-BIND-33] T107 gets no sign-in there that the user did not start', async () => {
-    const { world, store, client, next, move } = await movedWorld();
+  it.each<[string, Partial<ClientOptions>]>([
+    ['without a pinned revision', {}],
+    ['with a pinned revision', { revision: '2025-03-26' }],
+  ])('[C-BIND-33] T107 gets no sign-in there that the user did not start: %s', async (_case, options) => {
+    const { world, store, client, next, move } = await movedWorld(options);
     const before = await store.list(client.server);
     move();
     world.tokens.clear();

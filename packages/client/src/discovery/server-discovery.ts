@@ -83,14 +83,13 @@ async function checkFallback(
   { profile, store, account }: ServerDiscoverySettings,
   { server, issuer, resourceMetadata }: DiscoveryResult,
 ): Promise<void> {
-  // A pinned revision is the decision of the host.
-  if (resourceMetadata !== null || profile !== null) return;
+  const own = authorizationBaseUrl(server);
+  // A pinned revision is the decision of the host for the server's own origin.
+  if (resourceMetadata !== null || (profile !== null && issuer === own)) return;
   const records = await store.list(server, account);
   if (records.some(({ key, tokens }) => key.issuer === issuer && tokens !== null)) return;
   // Credentials of the server's own origin are its own already.
-  const other = records.find(
-    ({ key }) => key.issuer !== issuer && key.issuer !== authorizationBaseUrl(server),
-  );
+  const other = records.find(({ key }) => key.issuer !== issuer && key.issuer !== own);
   if (other === undefined) return;
   throw new ClientError(
     'metadata_missing',

@@ -61,8 +61,12 @@ export function configuredClientAt(
   return preregistered.find(isWanted) ?? null;
 }
 
-/** The signing key of a configured client; `null` when it has none. */
-export function signingKeyFor(settings: RegistrationSettings, clientId: string): ClientSigningKey | null {
+/** The signing key of a configured client at an issuer; `null` when it has none. */
+export function signingKeyFor(
+  settings: RegistrationSettings,
+  clientId: string,
+  issuer: string,
+): ClientSigningKey | null {
   if (clientId === settings.metadataDocumentUrl) return settings.metadataDocumentKey ?? null;
-  return settings.preregistered?.find((client) => client.clientId === clientId)?.signingKey ?? null;
+  return configuredClientAt(settings, issuer, clientId)?.signingKey ?? null;
 }

@@ -10,8 +10,8 @@ export interface ClientContext {
   readonly createJti: () => string;
   /** The latest DPoP nonces. @see RFC 9449 §8 */
   readonly dpopNonces: DpopNonceCache;
-  /** The signing key of a configured client; `null` when it has none. */
-  readonly signingKeyFor: (clientId: string) => ClientSigningKey | null;
+  /** The signing key of a configured client at an issuer; `null` when it has none. */
+  readonly signingKeyFor: (clientId: string, issuer: string) => ClientSigningKey | null;
 }
 
 /** Replaces parts of a context. */
@@ -19,7 +19,7 @@ export interface ClientContextOptions {
   /** Epoch milliseconds; the platform's clock by default. */
   readonly clock?: () => number;
   /** For a client that authenticates with `private_key_jwt`. */
-  readonly signingKeyFor?: (clientId: string) => ClientSigningKey | null;
+  readonly signingKeyFor?: (clientId: string, issuer: string) => ClientSigningKey | null;
 }
 
 /** Creates a context without any DPoP nonce. @see RFC 9449 §8 */

@@ -68,7 +68,7 @@ export async function authenticatedRequest(
   { endpoint, issuer, registration, form, dpopKey }: EndpointRequest,
 ): Promise<OAuthRequest> {
   const { clock, createJti, dpopNonces } = context;
-  const signingKey = context.signingKeyFor(registration.clientId);
+  const signingKey = context.signingKeyFor(registration.clientId, issuer);
   const credentials = await clientCredentials(registration, { issuer, signingKey, clock, createJti });
   const body = new URLSearchParams(form);
   for (const [name, value] of Object.entries(credentials.parameters)) body.set(name, value);

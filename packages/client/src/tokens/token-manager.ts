@@ -47,6 +47,7 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
       return refresh(latest, { asBearer: true });
     },
     renew,
+    forgetFailure,
     /** Tokens with the scopes that an operation requires; `null` when a request would gain nothing. */
     async stepUp(insufficient: Tokens, challenge: ServerChallenge): Promise<Tokens | null> {
       const latest = await stored.load();
@@ -57,7 +58,6 @@ export function createTokenManager(settings: ClientSettings, services: TokenMana
     },
     /** Obtains tokens on request of the host. */
     async obtain(challenge: ServerChallenge, prompt: string | null): Promise<Tokens> {
-      forgetFailure();
       return obtainSome({ reason: 'requested', challenge, plan: planFirst, prompt, rejected: null });
     },
     /** Saves the tokens of a sign-in in two steps. Returns the record they replace; `null`: none. */
