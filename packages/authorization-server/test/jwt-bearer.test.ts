@@ -528,6 +528,17 @@ describe('the account of an ID-JAG', () => {
 });
 
 describe('the token of a workload', () => {
+  it.each([
+    ['notes:read openid', 200, 'notes:read'],
+    ['openid', 400, undefined],
+    ['notes:read notes:write openid', 400, undefined],
+  ])('leaves out unknown scopes of a request while others remain: %s', async (scope, expected, granted) => {
+    const t = await setWorkloadScene();
+    const before = t.snapshot();
+    const { status, body } = await t.redeem(await t.idp.workload(), { resource: NOTES, scope });
+    expect([status, body['scope'], t.snapshot() === before]).toEqual([expected, granted, expected === 400]);
+  });
+
   it('[X-WIF-2] a workload gets a token for its client with its scopes, and without a user', async () => {
     const t = await setWorkloadScene();
     const { status, body } = await t.redeem(await t.idp.workload());

@@ -36,8 +36,7 @@ export function createClientCredentialsGrant({ context, issueAccessToken }: Gran
     if (definition === undefined) throw new OAuthError('invalid_target', 'Name one protected resource.');
     const allowed = { resources: served, scopes: checkScopes(client, definition) };
     const recipient = { clientId: client.id, accountId: null };
-    const requested = { ...request, scopes: knownScopes(request.scopes, definition) };
-    const access = await downscope(context, recipient, allowed, requested);
+    const access = await downscope(context, recipient, allowed, request);
     await checkGranted(context, recipient, allowed, access);
     const holder = {
       subject: client.id,
@@ -73,10 +72,4 @@ function checkScopes({ metadata }: AuthenticatedClient, { scopes }: ResourceDefi
     'invalid_scope',
     'This client registered no scope of that resource: name another resource, or have one added to its scope.',
   );
-}
-
-/** As at the authorization endpoint, scopes that the resource does not have are left out as long as others remain. */
-function knownScopes(requested: Scopes | null, { scopes }: ResourceDefinition): Scopes | null {
-  const known = requested?.filter((scope) => Object.hasOwn(scopes, scope)) ?? [];
-  return known.length > 0 ? known : requested;
 }

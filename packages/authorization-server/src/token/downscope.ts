@@ -2,6 +2,7 @@
 import { findResource, missingScopes, OAuthError, type Scopes } from '@portcullis/protocol';
 import { withinMaximumScope } from '../authorization/resolve-scopes.ts';
 import type { ResolvedClient } from '../clients/client.ts';
+import type { ResourceDefinition } from '../resources/options.ts';
 import { explainRefusal, findScopeLimit, notGrantable, type ScopeRecipient } from '../users/scope-limits.ts';
 import type { TokenContext } from './options.ts';
 
@@ -45,18 +46,26 @@ export async function downscope(
   const defined = granted.scopes.every(isDefined) ? granted.scopes : granted.scopes.filter(isDefined);
   const limit = await findScopeLimit(context, definition, recipient, defined);
   const available = limit.grantable(defined);
-  const missing = missingScopes(requested.scopes ?? [], available, definition.hierarchy);
+  const isOfClient = recipient.accountId === null;
+  const scopes = isOfClient ? knownScopes(requested.scopes, definition) : requested.scopes;
+  const missing = missingScopes(scopes ?? [], available, definition.hierarchy);
   if (missing.length > 0) {
     const isLimited = (scope: string) => missingScopes([scope], defined, definition.hierarchy).length === 0;
     throw new OAuthError(
       'invalid_scope',
-      recipient.accountId === null
-        ? 'Request scopes of that resource that the client registered, or leave out scope.'
+      isOfClient
+        ? 'Request scopes of that resource that the client may have, or leave out scope.'
         : 'Request scopes of that resource that were granted, or leave out scope.',
       explainRefusal(limit, missing.filter(isLimited)),
     );
   }
-  return { resource: definition.resource, scopes: requested.scopes ?? available };
+  return { resource: definition.resource, scopes: scopes ?? available };
+}
+
+/** Without a user, scopes that the resource does not have are left out as long as others remain, as at the authorization endpoint. */
+function knownScopes(requested: Scopes | null, { scopes }: ResourceDefinition): Scopes | null {
+  const known = requested?.filter((scope) => Object.hasOwn(scopes, scope)) ?? [];
+  return known.length > 0 ? known : requested;
 }
 
 /** Restricts what a user granted to a client, at most to the client's maximum scope, which may be less than at the time of consent. */
