@@ -78,6 +78,12 @@ describe('a call whose connection breaks after it was sent', () => {
     expect(await outcomeOf(await post(callOf('crash')))).toEqual(UNKNOWN);
   });
 
+  it('can be repeated when no TLS connection could be made', async () => {
+    const { backend } = await behind((response) => response.end());
+    const gateway = await startWith({ url: backend.url.replace('http:', 'https:') });
+    expect(await outcomeOf(await gateway.send('alice', { message: callOf('add') }))).toEqual(AGAIN);
+  });
+
   it('can be repeated when no process could be started', async () => {
     const gateway = await startWith({ command: ['/does/not/exist'] });
     const call = await sendStateless(gateway, 'alice', 'tools/call', { name: 'add', arguments: {} });
