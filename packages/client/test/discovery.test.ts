@@ -431,6 +431,18 @@ describe('outages', () => {
     expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
   });
 
+  it('tries the next metadata URL where a web application redirects to its sign-in page, and follows no redirect', async () => {
+    const world = await createWorld({ serverMetadata: false });
+    const redirect = { status: 302, headers: { location: `${world.issuer}/login` } };
+    world.as.on(`GET ${ASM}`, redirect);
+    world.as.on(`GET ${OIDC}`, redirect);
+    expect(await codeOf(world.client().fetch(world.serverUrl))).toBe('redirected');
+    expectNothingBegun(world);
+    describeServer(world, OIDC, {});
+    expect((await world.client().fetch(world.serverUrl)).status).toBe(200);
+    expect(world.as.asked('/login')).toEqual([]);
+  });
+
   it('[C-PRM-24] a page in place of resource metadata leads to the root, and is no reason for the oldest revision', async () => {
     const world = await createWorld({ ...own, serverMetadata: true });
     world.server.on(`GET ${PRM}/mcp`, page);

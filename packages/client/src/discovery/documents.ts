@@ -51,9 +51,13 @@ export async function fetchFirstDocument(
   return null;
 }
 
-/** A web application with a page for every path has one at a well-known location as well, and a gateway its 502. */
+/** A web application has its page for every path, or its redirect, at a well-known location as well, and a gateway its 502. */
 function mayBeElsewhere(error: ClientError): boolean {
-  return isForbiddenByCors(error) || error.status === 502 || error.code === 'metadata_invalid';
+  return (
+    isForbiddenByCors(error) ||
+    error.status === 502 ||
+    ['metadata_invalid', 'redirected'].includes(error.code)
+  );
 }
 
 /** In a browser, a server whose CORS policy does not allow the header looks unreachable. */
