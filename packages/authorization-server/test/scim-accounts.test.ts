@@ -222,6 +222,16 @@ describe('deactivation by SCIM', () => {
       const types = t.events.map(({ type }) => type).filter((type) => type.startsWith('account.'));
       expect(types).toEqual(['account.disabled', 'account.enabled']);
     }
+    // Nor does the removal of one of them remove an account that the other may reactivate.
+    for (const { service, path } of [one, other]) await service.patch(path, deactivate);
+    expect((await other.service.send('DELETE', other.path)).status).toBe(204);
+    expect(await isDisabled()).toBe(true);
+    expect(t.events.map(({ type }) => type)).not.toContain('account.removed');
+    await one.service.patch(one.path, activate);
+    expect(await isDisabled()).toBe(false);
+    expect((await one.service.send('DELETE', one.path)).status).toBe(204);
+    expect(await t.store.findAccount(account.id)).toBeNull();
+    expect(t.events.map(({ type }) => type)).toContain('account.removed');
   });
 
   it('stays when a whole representation leaves out active', async () => {

@@ -253,6 +253,9 @@ function* remove(
   if (kind === 'User')
     yield sql`DELETE FROM scim_keys WHERE identity_provider = ${identityProvider} AND kind = 'Group'
       AND attribute = 'members' AND value = ${id}`;
-  if (removeAccount && accountId !== null) yield* removeSteps(accountId, at);
+  if (!removeAccount || accountId === null) return true;
+  const others =
+    yield sql`SELECT 1 AS one FROM scim_resources WHERE account_id = ${accountId} AND id <> ${id} AND disabled_account = 1`;
+  if (others.length === 0) yield* removeSteps(accountId, at);
   return true;
 }

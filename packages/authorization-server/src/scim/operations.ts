@@ -149,7 +149,9 @@ export function createOperations(context: ScimContext, connection: Connection): 
         if (!(await store.removeProvisioned(resource, removesAccount, clock())))
           return { conflict: 'version' };
         record('removed', resource);
-        if (removesAccount) events({ type: 'account.removed', accountId: account.id, identityProvider });
+        // A disabled one stays while another connection may reactivate its user.
+        const isRemoved = removesAccount && (await store.findAccount(account.id)) === null;
+        if (isRemoved) events({ type: 'account.removed', accountId: account.id, identityProvider });
         return resource;
       }, expected);
     },

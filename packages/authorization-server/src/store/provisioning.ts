@@ -103,7 +103,8 @@ export interface ProvisioningStore {
    */
   changeProvisioned(change: ProvisioningChange): Promise<ProvisionedResource | ProvisioningConflict>;
   /**
-   * Removes a resource in this version, with its memberships and, if `removeAccount`, its account, as `removeAccount` does. Atomic.
+   * Removes a resource in this version, with its memberships and, if `removeAccount`, its account, as `removeAccount` does, unless another
+   * user of the account has `disabledAccount`. Atomic.
    * @returns `false` when another version is stored, or none
    */
   removeProvisioned(resource: ProvisionedResource, removeAccount: boolean, at: number): Promise<boolean>;
