@@ -24,6 +24,16 @@ it('a request with the id of one that is open is refused, and served once that o
   expect((await post({ ...callOf('pid'), id: 7 })).status).toBe(200);
 });
 
+it('of two batches with the same id that wait for the start of their process, one is refused', async () => {
+  const gateway = await startGateway([server]);
+  onTestFinished(() => gateway.close());
+  const { post } = await startSession(gateway, 'alice', '/mcp', { protocolVersion: '2025-03-26' });
+  await (await post([callOf('crash')])).text();
+  const batch = [{ ...callOf('ask'), id: 7 }];
+  const responses = await Promise.all([post(batch), post(batch)]);
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+});
+
 it('a stream whose request fails here for an internal reason does not name it', async () => {
   const state = { isFailing: false, lookUps: 0 };
   const credentials = {

@@ -46,14 +46,14 @@ export async function servePost(
 ): Promise<void> {
   const { session, reply } = post;
   const requests = messages.filter(isRequest);
-  // Its response and its cancellation could not be told from those of the first one.
-  const repeated = requests.find(({ id }) => session.requests.has(id));
-  if (repeated !== undefined) {
-    const text = 'Another request with this id is open in the session: use a new id.';
-    return reply.end(errorResponse(repeated.id, errorCodes.invalidRequest, text), 400);
-  }
   try {
     if (isBatch) refuseBatchIn((await session.connect()).initialized.protocolVersion, null);
+    // Its response and its cancellation could not be told from those of the first one, which may have been opened meanwhile.
+    const repeated = requests.find(({ id }) => session.requests.has(id));
+    if (repeated !== undefined) {
+      const text = 'Another request with this id is open in the session: use a new id.';
+      return reply.end(errorResponse(repeated.id, errorCodes.invalidRequest, text), 400);
+    }
     for (const message of messages) if (!isRequest(message)) await pass(post, message);
   } catch (error) {
     return endWithError(reply, null, error);
