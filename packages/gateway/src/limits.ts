@@ -87,8 +87,11 @@ export const MAX_LIST_PAGES = 200;
 export const CATALOGUE_LIFETIME = 60_000;
 /** The age, as a fraction of the lifetime, at which a list in use is refreshed in the background. */
 export const CATALOGUE_REFRESH_AT = 0.75;
-/** Lists of all backends that stay in the cache, one for each credential; at most twice as many do. */
-export const MAX_CATALOGUE_ENTRIES = 1000;
+/**
+ * Lists of all backends that stay in the cache, one for each credential; at most twice as many do. More credentials than that within
+ * their lifetime would have each call read the list first.
+ */
+export const MAX_CATALOGUE_ENTRIES = 4000;
 /** Lists of a backend that are read concurrently: one that does not answer delays no list of another. */
 export const CATALOGUE_READS_AT_ONCE = 8;
 /** Of these, for one user with all clients: the lists of their account may hang. */
