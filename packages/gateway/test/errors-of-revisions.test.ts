@@ -92,20 +92,6 @@ describe('a URL that a user has to open before a call', () => {
       expect(await retry(action)).toMatchObject([200, { error: { ...required, code: -32_603 } }]);
   });
 
-  it('is accepted in a response to the gateway, which the backend does not receive', async () => {
-    const { state, backend, call } = await start();
-    const input = { inputResponses: { open0: { action: 'accept' } } };
-    expect(await call(required, withUrls)).toMatchObject([200, { result: { resultType: 'input_required' } }]);
-    state.isOpened = true;
-    expect(await call(required, withUrls, input)).toMatchObject([
-      200,
-      { result: { resultType: 'complete' } },
-    ]);
-    const calls = backend.received.filter(({ body }) => body.includes('tools/call'));
-    expect(calls).toHaveLength(2);
-    expect(calls.map(({ body }) => body).join()).not.toContain('inputResponses');
-  });
-
   it('is a missing capability of a client that opens none', async () => {
     const { call } = await start();
     const data = { requiredCapabilities: { elicitation: { url: {} } } };

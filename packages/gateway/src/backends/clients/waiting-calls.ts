@@ -173,7 +173,7 @@ function start({ owner, network, principal, session, message, capabilities }: Wa
     call.wake();
   };
   session
-    .request(withoutInput(message), { signal: controller.signal, receive, network, principal })
+    .request(message, { signal: controller.signal, receive, network, principal })
     .then(finish, (error: unknown) => {
       const unknown = new BackendError('unavailable', 'The server did not answer.');
       finish(error instanceof Error ? error : unknown);
@@ -184,13 +184,6 @@ function start({ owner, network, principal, session, message, capabilities }: Wa
 /** Whether a request repeats another one, but for its input and what describes the client. */
 function isSameCall(one: RequestMessage, other: RequestMessage): boolean {
   return one.method === other.method && isDeepStrictEqual(givenOf(one), givenOf(other));
-}
-
-/** Sessions know no input: a retry after a URL elicitation would repeat to the backend what was a response to the gateway. */
-function withoutInput(message: RequestMessage): RequestMessage {
-  if (parameter(message, 'inputResponses') === undefined) return message;
-  const { inputResponses: _, ...params } = message.params as JsonFields;
-  return { ...message, params };
 }
 
 function givenOf({ params }: Message): JsonFields {
