@@ -1,7 +1,7 @@
 /** Sessions of the gateway that a backend no longer has, as after its restart. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { json, startBackend } from './support/backend.ts';
-import { lastMessage, sendStateless } from './support/client.ts';
+import { callOf, lastMessage, sendStateless, startSession, textOf } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
 
 const ALICE = 'alice_inspector_one.read_one.write';
@@ -10,6 +10,8 @@ const ALICE = 'alice_inspector_one.read_one.write';
 async function setUp() {
   let started = 0;
   let generation = 0;
+  const calls: string[] = [];
+  const release = Promise.withResolvers<void>();
   const backend = await startBackend(({ body, headers }, response) => {
     const { id, method } = JSON.parse(body || '{}');
     const send = (result: unknown, more = {}) => json(response, { jsonrpc: '2.0', id, result }, more);
@@ -26,7 +28,13 @@ async function setUp() {
       send({
         tools: [{ name: 'add', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } }],
       });
-    else response.writeHead(id === undefined ? 202 : 405).end();
+    else if (method === 'tools/call') {
+      const { name } = JSON.parse(body).params;
+      calls.push(name);
+      const respond = () => send({ content: [{ type: 'text', text: session }] });
+      if (name === 'wait') void release.promise.then(respond);
+      else respond();
+    } else response.writeHead(id === undefined ? 202 : 405).end();
   });
   onTestFinished(() => backend.close());
   const gateway = await startGateway([
@@ -37,7 +45,7 @@ async function setUp() {
   const restart = () => {
     generation += 1;
   };
-  return { gateway, restart };
+  return { gateway, restart, calls, release };
 }
 
 describe('a session that the backend no longer has', () => {
@@ -48,5 +56,40 @@ describe('a session that the backend no longer has', () => {
     expect(await list()).toMatchObject(listed);
     restart();
     expect(await list()).toMatchObject(listed);
+  });
+
+  it.each([
+    ['/one', 'add'],
+    ['/all', 'one__add'],
+  ])('is renewed for a call of a client of 2026-07-28: %s', async (path, name) => {
+    const { gateway, restart, calls } = await setUp();
+    const call = async () =>
+      textOf(await sendStateless(gateway, ALICE, 'tools/call', { name, arguments: {} }, path));
+    expect(await call()).toMatch(/^0-/);
+    restart();
+    expect(await call()).toMatch(/^1-/);
+    expect(calls).toEqual(['add', 'add']);
+  });
+
+  it('is renewed for all calls of a client with a session', async () => {
+    const { gateway, restart, calls } = await setUp();
+    const { call } = await startSession(gateway, ALICE, '/all');
+    expect(await call('one__add')).toMatch(/^0-/);
+    restart();
+    const texts = await Promise.all([call('one__add'), call('one__add')]);
+    for (const text of texts) expect(text).toMatch(/^1-/);
+    expect(calls).toEqual(['add', 'add', 'add']);
+  });
+
+  it('does not end a call that the backend executes, and that has its own connection', async () => {
+    const { gateway, restart, calls, release } = await setUp();
+    const { post, call } = await startSession(gateway, ALICE, '/all');
+    const waiting = post(callOf('one__wait'));
+    await expect.poll(() => calls).toEqual(['wait']);
+    restart();
+    expect(await call('one__add')).toMatch(/^1-/);
+    release.resolve();
+    expect(await textOf(await waiting)).toMatch(/^0-/);
+    expect(calls).toEqual(['wait', 'add']);
   });
 });

@@ -95,6 +95,8 @@ export type BackendFailure =
   | 'unavailable'
   /** The connection or the process ended after the request was sent. */
   | 'lost'
+  /** The backend no longer has the session, and has not executed the request. */
+  | 'session_unknown'
   | 'timeout'
   | 'overloaded'
   | 'refused'
@@ -133,9 +135,12 @@ export function toFailure(error: unknown, name: string): Error {
   return new BackendError('lost', `${name} cannot be reached (${reason}).`);
 }
 
-/** Whether the backend no longer had the session of a request: what only reads is sent again in a new one. @see MCP, session management */
-export function wasSessionUnknown(error: unknown): boolean {
-  return error instanceof BackendError && error.status === 404;
+/** Sends a request once more, in a new session, if the backend no longer had the first one. @see MCP Streamable HTTP, session management: 404 */
+export function orInNewSession<T>(send: () => Promise<T>): Promise<T> {
+  return send().catch((error) => {
+    if (error instanceof BackendError && error.failure === 'session_unknown') return send();
+    throw error;
+  });
 }
 
 /** An error before the request of a client was sent: the backend has executed nothing of it. */

@@ -12,7 +12,7 @@ import {
   BackendError,
   type BackendSession,
   type InitializeParams,
-  wasSessionUnknown,
+  orInNewSession,
 } from '../backends/backend.ts';
 import { isLastPage, listPages } from '../backends/list-pages.ts';
 import { GATEWAY_CLIENT } from '../backends/revisions.ts';
@@ -64,15 +64,8 @@ export function ownInitialize(protocolVersion: string): InitializeParams {
 }
 
 export function createListTools(open: OwnSessions): ListTools {
-  return async (request, revisions) => {
-    try {
-      return await listEach(request, revisions);
-    } catch (error) {
-      // It was a client's, and is not used any more.
-      if (wasSessionUnknown(error)) return listEach(request, revisions);
-      throw error;
-    }
-  };
+  // The session may be a client's.
+  return (request, revisions) => orInNewSession(() => listEach(request, revisions));
 
   async function listEach(request: OwnedRequest, revisions: ListedRevisions) {
     const lists: (readonly ToolDefinition[])[] = [];

@@ -18,7 +18,7 @@ import {
   type Call,
   type InitializeParams,
   type MessageBackend,
-  wasSessionUnknown,
+  orInNewSession,
 } from '../backends/backend.ts';
 import { refuseServerRequest } from '../backends/clients/waiting-calls.ts';
 import { listPages } from '../backends/list-pages.ts';
@@ -294,7 +294,7 @@ class MergedSession implements BackendSession {
     const lists = await Promise.all(
       [...this.#parts.keys()].map((prefix) => {
         const list = () => this.#listPart(prefix, method, member, call);
-        return list().catch((error) => (wasSessionUnknown(error) ? list().catch(() => []) : []));
+        return orInNewSession(list).catch(() => []);
       }),
     );
     return { [member]: lists.flat() };

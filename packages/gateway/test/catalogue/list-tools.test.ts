@@ -35,7 +35,7 @@ it('stops reading a list of tools that the backend does not send, and says so', 
 });
 
 it('reads a list in another session when the backend no longer has that of a client', async () => {
-  const lost = new BackendError('unavailable', 'Files answered with HTTP status 404.', 5, 404);
+  const lost = new BackendError('session_unknown', 'Files answered with HTTP status 404.', 5, 404);
   const tools = [{ name: 'add', inputSchema: { type: 'object' } }];
   const request = vi
     .fn<() => Promise<unknown>>()

@@ -65,7 +65,8 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
   /** Ends a session that the server has lost. @see MCP Streamable HTTP, session management: 404 */
   async function reject(response: Response, message: Message): Promise<void> {
     const endsSession = response.status === 404 && requests.isInSession(message);
-    const outcome = await readError(response, isRequest(message) && !endsSession ? message : null);
+    const request = isRequest(message) && !endsSession ? message : null;
+    const outcome = await readError(response, request, endsSession);
     if (!(outcome instanceof Error)) return receiver.accept(outcome, message.id ?? null);
     if (endsSession) {
       isLost = true;

@@ -19,7 +19,7 @@ export interface McpTransport {
 export interface TransportReceiver {
   /** @param relatedTo the request on whose connection the message arrived; `null` if there is one connection for all */
   accept(message: Message, relatedTo: MessageId | null): void;
-  /** The session has ended: send nothing more. */
+  /** The session has ended: send nothing more. Responses that arrive on connections of their own still do. */
   fail(error: Error): void;
 }
 
@@ -44,8 +44,13 @@ export interface HttpTransportOptions {
   /**
    * Reads or cancels the body of an HTTP error response. @returns the error to throw, or the response to the request in JSON-RPC
    * @param request `null` if the response cannot be about a request
+   * @param endsSession whether the server no longer has the session of the message
    */
-  readonly readError: (response: Response, request: RequestMessage | null) => Promise<Error | Message>;
+  readonly readError: (
+    response: Response,
+    request: RequestMessage | null,
+    endsSession?: boolean,
+  ) => Promise<Error | Message>;
 }
 
 /** The response is missing or incomplete. `cause` is the error of a broken stream. */

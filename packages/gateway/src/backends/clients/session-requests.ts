@@ -13,7 +13,7 @@ import {
 import { ConnectionRequired } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits.ts';
 import type { GatewayRequest } from '../../servers/request.ts';
-import { BackendError } from '../backend.ts';
+import { BackendError, orInNewSession } from '../backend.ts';
 import { refuseBatchIn } from '../revisions.ts';
 import type { ClientStream } from './events.ts';
 import type { LiveSession } from './live-session.ts';
@@ -103,10 +103,11 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
     else current().send(response);
   };
   try {
-    const connection = await session.connect();
     const receive = (received: Message): void => current().send(received);
     const { network, principal } = request;
-    const response = await connection.request(message, { signal, receive, network, principal });
+    const response = await orInNewSession(async () =>
+      (await session.connect()).request(message, { signal, receive, network, principal }),
+    );
     finish(await edit(response, request));
   } catch (failure) {
     const isEnded = signal.reason instanceof BackendError;

@@ -21,10 +21,9 @@ import {
 } from '../../limits.ts';
 import { type GatewayRequest, ownerKey, userKey } from '../../servers/request.ts';
 import { isTaskMethod, MessageHandles, readOperation } from '../../sessions/message-handles.ts';
-import { type BackendSession, wasSessionUnknown } from '../backend.ts';
+import { type BackendSession, orInNewSession } from '../backend.ts';
 import { createIdlePool, type PoolEntry } from '../idle-pool.ts';
 import {
-  CACHEABLE,
   IN_BOTH,
   initializeParamsOf,
   LOG_LEVELS,
@@ -78,10 +77,8 @@ export function createStatelessClients(options: ClientsOptions) {
       if (refusal !== null) return reply.end(refusal, 400);
       if (isTaskMethod(message.method)) return refuseMethod(reply, message);
       try {
-        await serve(request, message, reply).catch((error) => {
-          if (!wasSessionUnknown(error) || !CACHEABLE.has(message.method) || reply.isStream()) throw error;
-          return serve(request, message, reply);
-        });
+        const send = () => serve(request, message, reply);
+        await (isBoundToSession(message) ? send() : orInNewSession(send));
       } catch (error) {
         endWithError(reply, message.id, error, message.method);
       }
@@ -200,6 +197,11 @@ async function exchange(
 function statusOf({ error }: Message): number {
   const code = isMembers(error) ? error['code'] : undefined;
   return code === errorCodes.methodNotFound ? 404 : code === errorCodes.missingClientCapability ? 400 : 200;
+}
+
+/** Whether a request is about what another session does not have: a waiting call, or the stream that has begun. */
+function isBoundToSession(message: RequestMessage): boolean {
+  return message.method === 'subscriptions/listen' || parameter(message, 'requestState') !== undefined;
 }
 
 /** The error for a request of another revision, or for a log level that does not exist. */

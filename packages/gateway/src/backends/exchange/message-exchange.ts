@@ -85,6 +85,11 @@ export function createMessageExchange(transport: McpTransport, options: Exchange
       pending.fail(error);
       exchange.ended.resolve();
     },
+    /** Sends nothing more. Pending requests have connections of their own, and may still get their responses. */
+    end(error: Error): void {
+      pending.refuse(error);
+      exchange.ended.resolve();
+    },
     /** Initializes the backend; once. @throws BackendError */
     initialize: (params: InitializeParams) => initialize(exchange, params),
     /** Another session of the initialized backend. */

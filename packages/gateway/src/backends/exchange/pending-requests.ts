@@ -56,10 +56,16 @@ export function createPendingRequests(options: PendingRequestOptions) {
     send,
     /** Rejects all pending and future requests. */
     fail(error: Error): void {
-      failure ??= error;
-      for (const request of [...pending.values()]) request.settle(failure);
+      refuse(error);
+      for (const request of [...pending.values()]) request.settle(error);
     },
+    refuse,
   };
+
+  /** Rejects all future requests. */
+  function refuse(error: Error): void {
+    failure ??= error;
+  }
 
   /** Sends a request, under an id of the exchange. @throws BackendError */
   async function send(

@@ -83,7 +83,7 @@ export function createHttpBackend({
     let exchange: MessageExchange | null = null;
     const receiver: TransportReceiver = {
       accept: (message, relatedTo) => exchange?.accept(message, relatedTo),
-      fail: (error) => exchange?.fail(error),
+      fail: (error) => (protocol === 'sse' ? exchange?.fail(error) : exchange?.end(error)),
     };
     const options = { name, url, fetch, limit: frame, receiver };
     const transport =

@@ -46,9 +46,9 @@ function ownOptions({ name, receiver, ...options }: BackendTransportOptions): Ht
   return {
     ...options,
     receiver: { accept, fail: (error) => fail(toFailure(error, name)) },
-    async readError(response) {
+    async readError(response, _request, endsSession) {
       await response.body?.cancel();
-      return failureOfResponse(name, response);
+      return failureOfResponse(name, response, endsSession);
     },
   };
 }
@@ -57,8 +57,13 @@ function ownOptions({ name, receiver, ...options }: BackendTransportOptions): Ht
 const PASSING: ReadonlySet<number> = new Set([404, 408, 425, 429]);
 
 /** The reason why a response is not a message. */
-export function failureOfResponse(name: string, { status, headers }: Response): BackendError {
-  const failure = status === 401 || status === 403 ? 'challenged' : 'unavailable';
+export function failureOfResponse(
+  name: string,
+  { status, headers }: Response,
+  endsSession = false,
+): BackendError {
+  const isChallenge = status === 401 || status === 403;
+  const failure = endsSession ? 'session_unknown' : isChallenge ? 'challenged' : 'unavailable';
   const seconds = Number(headers.get('retry-after') ?? 5);
   const retryAfter = status < 500 && !PASSING.has(status) ? null : Number.isFinite(seconds) ? seconds : 5;
   const isRedirect = status >= 300 && status < 400;
