@@ -355,6 +355,30 @@ describe('authorization server metadata', () => {
     expect((await other.client().fetch(other.serverUrl)).status).toBe(200);
   });
 
+  it.each([
+    ['response_types_supported', ['code id_token', 'token'], ['token', 'code']],
+    ['grant_types_supported', ['client_credentials'], ['authorization_code']],
+    ['bearer_methods_supported', ['body', 'query'], ['body', 'header']],
+  ])('does not start a sign-in when %s is %j', async (name, listed, enough) => {
+    const setUp = (list: readonly string[] | undefined) =>
+      createWorld(
+        name === 'bearer_methods_supported' ? { resource: { [name]: list } } : { metadata: { [name]: list } },
+      );
+    const world = await setUp(listed);
+    await expect(world.client().fetch(world.serverUrl)).rejects.toMatchObject({
+      code: 'metadata_invalid',
+      message: expect.stringMatching(
+        `^${name.startsWith('bearer') ? world.serverUrl : world.issuer}.*${name}`,
+      ),
+    });
+    expectNothingBegun(world);
+    // Not all servers list anything.
+    for (const list of [enough, [], undefined]) {
+      const other = await setUp(list);
+      expect((await other.client().fetch(other.serverUrl)).status).toBe(200);
+    }
+  });
+
   it('[C-PKCE-23] T111 rejects an OpenID document without PKCE support', async () => {
     const world = await createWorld({ serverMetadata: false });
     describeServer(world, OIDC, { code_challenge_methods_supported: undefined });

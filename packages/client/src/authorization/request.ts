@@ -55,14 +55,41 @@ export interface StartedAuthorization {
   readonly pending: PendingAuthorization;
 }
 
+/** What a sign-in uses, by the member of the metadata that lists it. */
+const NEEDED = [
+  ['response_types_supported', 'code'],
+  ['grant_types_supported', 'authorization_code'],
+] as const;
+
+/** Whether a list rules a value out. Without a list the default includes it; an empty one is a list that should have been omitted. @see RFC 8414 §3.2 */
+function excludes(list: readonly string[] | undefined, value: string): boolean {
+  return list !== undefined && list.length > 0 && !list.includes(value);
+}
+
+/**
+ * Rejects a protected server that does not read bearer tokens in the header, which is the only place where MCP clients send them.
+ * @throws ClientError `metadata_invalid`
+ * @see RFC 9728 §2
+ */
+export function requireHeaderTokens({ resourceMetadata, server }: DiscoveryResult): void {
+  if (!excludes(resourceMetadata?.bearer_methods_supported, 'header')) return;
+  const text = `${sanitizeText(server)} does not list header in bearer_methods_supported, so this client cannot send its token.`;
+  throw new ClientError('metadata_invalid', text);
+}
+
 /**
  * Rejects an authorization server that cannot serve the requests of this client, before a client is registered or a browser opens.
  * @throws ClientError `pkce_unsupported` or `metadata_invalid`
- * @see RFC 9101 §10.5, RFC 9126 §5
+ * @see RFC 8414 §2, RFC 9101 §10.5, RFC 9126 §5
  */
 export function requireRequestSupport(discovery: DiscoveryResult): void {
   requirePkceSupport(discovery);
   const { metadata, issuer } = discovery;
+  for (const [name, needed] of NEEDED) {
+    if (!excludes(metadata[name], needed)) continue;
+    const text = `${sanitizeText(issuer)} does not list ${needed} in ${name}, so users cannot sign in there.`;
+    throw new ClientError('metadata_invalid', text);
+  }
   if (metadata.require_signed_request_object === true) {
     throw new ClientError(
       'metadata_invalid',

@@ -2,6 +2,7 @@
 import type { AuthorizationCodeGrant, SignInInput } from '../authorization/authorization-code.ts';
 import { requestDeviceTokens, requireDeviceEndpoint } from '../authorization/device-authorization.ts';
 import { requestMachineTokens } from '../authorization/machine-grants.ts';
+import { requireHeaderTokens } from '../authorization/request.ts';
 import { planScopes, type ScopePlan } from '../authorization/scope-plan.ts';
 import type { ServerChallenge } from '../discovery/challenge.ts';
 import { type DiscoveryResult, requiresDpop } from '../discovery/discovery-result.ts';
@@ -58,6 +59,7 @@ export function createTokenSource(
       const plan = await planner(discovery);
       if (plan === null) return null;
       const dpopKey = usesDpop(discovery) ? await createDpopKey() : null;
+      if (dpopKey === null) requireHeaderTokens(discovery);
       return { discovery, plan, dpopKey, authentication: challenge.authentication };
     },
 
