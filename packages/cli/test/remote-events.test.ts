@@ -1,7 +1,9 @@
 /** `portcullis --server <url> events --follow`: streams that end, and what happened meanwhile. */
+
+import type { Client } from '@portcullis/client';
 import { expect, it } from 'vitest';
 import { CommandFailure, exitCodes } from '../src/client/exit-codes.ts';
-import type { AdminApi } from '../src/remote/admin-api.ts';
+import { type AdminApi, createAdminApi } from '../src/remote/admin-api.ts';
 import type { RemoteTask, TaskCommand } from '../src/remote/command.ts';
 import { eventsCommand } from '../src/remote/events.ts';
 import { createContext } from './support/in-process.ts';
@@ -46,7 +48,9 @@ it('prints what was before, what arrives, and what happened while a stream was b
       if (next === undefined) throw new CommandFailure(exitCodes.usage, 'no role');
       return next;
     },
-    page: async () => ({ items: pages.shift() ?? [], next: null }),
+    async *pages() {
+      yield { items: pages.shift() ?? [], next: null };
+    },
   });
   expect(lines).toEqual(['a', 'b', 'c', 'd']);
 });
@@ -65,4 +69,17 @@ it('prints only the events of the transaction that is followed', async () => {
     { flow: 'flow_1' },
   );
   expect(lines).toEqual(['a', 'b']);
+});
+
+it('ends a list whose pages have no end', async () => {
+  const sent: (string | null)[] = [];
+  const fetch = async (url: string) => {
+    sent.push(new URL(url).searchParams.get('cursor'));
+    const isLast = sent.length === 2 && url.includes('/groups');
+    return Response.json({ items: [sent.length], next: isLast ? null : 'again' });
+  };
+  const api = createAdminApi({ fetch } as unknown as Client, 'https://auth.example.com', undefined);
+  expect(await api.send({ method: 'GET', path: '/groups' })).toEqual([1, 2]);
+  expect(sent).toEqual([null, 'again']);
+  await expect(api.send({ method: 'GET', path: '/users' })).rejects.toThrow('more than 10000 pages');
 });

@@ -5,6 +5,9 @@ import { SettingsError } from '../errors.ts';
 import { isObject, type Json, parseJson } from '../json.ts';
 import { cleanLine } from '../terminal/clean.ts';
 
+/** Maximum pages of a list, in case a server repeats its cursors. */
+const MAX_PAGES = 10_000;
+
 const API_PATH = '/admin/api/v1';
 
 /** A request to the admin API. */
@@ -53,13 +56,24 @@ export function createAdminApi({ fetch }: Client, api: string, reason: unknown) 
     const first = await sendOne(request);
     if (!isPage(first) || query['limit'] !== undefined) return isList(first) ? first.items : first;
     const items = [...first.items];
-    for (let page: Page = first; page.next !== null; ) {
-      const following = await sendOne({ ...request, query: { ...query, cursor: page.next } });
-      if (!isPage(following)) break;
-      for (const item of following.items) items.push(item);
-      page = following;
-    }
+    if (first.next === null) return items;
+    for await (const page of pages({ ...request, query: { ...query, cursor: first.next } }))
+      for (const item of page.items) items.push(item);
     return items;
+  }
+
+  /** The pages of a list. @throws CommandFailure */
+  async function* pages(request: ApiRequest): AsyncGenerator<Page> {
+    let { query = {} } = request;
+    for (let count = 0; count < MAX_PAGES; count += 1) {
+      const page = await sendOne({ ...request, query });
+      if (!isPage(page))
+        throw new CommandFailure(exitCodes.rules, 'The server responded with something else than a page.');
+      yield page;
+      if (page.next === null) return;
+      query = { ...query, cursor: page.next };
+    }
+    throw new CommandFailure(exitCodes.rules, `The server has more than ${MAX_PAGES} pages of this list.`);
   }
 
   return {
@@ -69,12 +83,7 @@ export function createAdminApi({ fetch }: Client, api: string, reason: unknown) 
       const found = await send({ method: 'GET', path, query });
       return Array.isArray(found) ? found.filter(isObject) : [];
     },
-    /** One page of a list. @throws CommandFailure */
-    async page(request: ApiRequest): Promise<Page> {
-      const found = await sendOne(request);
-      if (isPage(found)) return found;
-      throw new CommandFailure(exitCodes.rules, 'The server responded with something else than a page.');
-    },
+    pages,
     /** A response that lasts. @throws CommandFailure */
     async open(path: string, query: Readonly<Record<string, string>>): Promise<Response> {
       const response = await fetch(urlOf(path, query));

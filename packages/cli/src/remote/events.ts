@@ -71,13 +71,13 @@ async function findLatest(
   count: number,
 ): Promise<readonly AuditEventRecord[]> {
   const found: AuditEventRecord[] = [];
-  for (let cursor: string | null | undefined; cursor !== null && found.length < count; ) {
-    const limit = String(Math.min(PAGE, count - found.length));
-    const page = await api.page({ method: 'GET', path: '/events', query: { ...query, limit, cursor } });
-    found.push(...page.items.flatMap((item) => readEvent(item) ?? []));
-    cursor = page.next;
+  if (count === 0) return found;
+  const limit = String(Math.min(PAGE, count));
+  for await (const { items } of api.pages({ method: 'GET', path: '/events', query: { ...query, limit } })) {
+    found.push(...items.flatMap((item) => readEvent(item) ?? []));
+    if (found.length >= count) break;
   }
-  return found.toReversed();
+  return found.slice(0, count).toReversed();
 }
 
 async function findTransaction(api: AdminApi, id: string): Promise<readonly AuditEventRecord[]> {
