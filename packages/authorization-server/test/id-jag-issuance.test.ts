@@ -200,6 +200,15 @@ describe('issuing an ID-JAG', () => {
     expect(body['error']).toBe('invalid_target');
   });
 
+  it('[X-EMA-7] a resource in another spelling is the configured one', async () => {
+    const t = await setScene();
+    const { host, pathname } = new URL(RESOURCE);
+    const { status, body } = await t.exchange({ resource: `HTTPS://${host.toUpperCase()}:443${pathname}/` });
+    expect([status, body['resource']]).toEqual([200, RESOURCE]);
+    const other = await t.exchange({ resource: `${RESOURCE}/more` });
+    expect([other.status, other.body['error']]).toEqual([400, 'invalid_target']);
+  });
+
   it('[X-EMA-8] the metadata says that ID-JAGs are issued', async () => {
     const t = await setScene();
     const { body } = await t.send('/.well-known/oauth-authorization-server');

@@ -2,6 +2,7 @@
 import {
   acrOf,
   ID_JAG_TYPE,
+  matchResource,
   OAuthError,
   type Parameters,
   readRequestedScopes,
@@ -126,10 +127,9 @@ function readWanted(
   if (scopes !== undefined && requested?.some((scope) => !scopes.includes(scope))) {
     throw new OAuthError('invalid_scope', 'The organization allows fewer scopes for that audience.');
   }
-  const [resource, ...others] = form.all('resource');
-  const isAllowed =
-    resource === undefined || (resources?.includes(resource) ?? isAtOrigin(resource, audience));
-  if (others.length > 0 || !isAllowed) {
+  const [named, ...others] = form.all('resource');
+  const resource = named === undefined ? undefined : findAllowed(named, resources, audience);
+  if (others.length > 0 || resource === null) {
     throw new OAuthError('invalid_target', 'The organization allows another resource for that audience.');
   }
   const granted = requested ?? scopes ?? [];
@@ -140,9 +140,11 @@ function readWanted(
 }
 
 /**
- * Each pair of audience and resource MUST be a known one, or an assertion could be led to a resource of another server.
+ * The resource as it is configured; `null`: it is not allowed. Each pair of audience and resource MUST be a known one, or an
+ * assertion could be led to a resource of another server.
  * @see enterprise-managed authorization §7.6.1
  */
-function isAtOrigin(resource: string, audience: string): boolean {
-  return URL.parse(resource)?.origin === URL.parse(audience)?.origin;
+function findAllowed(named: string, resources: readonly string[] | undefined, audience: string) {
+  if (resources !== undefined) return matchResource(resources, named);
+  return URL.parse(named)?.origin === URL.parse(audience)?.origin ? named : null;
 }
