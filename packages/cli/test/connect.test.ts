@@ -470,11 +470,11 @@ describe('with a scripted server', () => {
     await bridge.ended;
     const output = String(bridge.output.read()).trim().split('\n');
     const reason = 'A line on standard input is not an MCP message.';
-    const refusal = { jsonrpc: '2.0', id: null, error: { code: -32_700, message: reason } };
+    const refusal = (code: number) => ({ jsonrpc: '2.0', id: null, error: { code, message: reason } });
     expect(output.map((line) => JSON.parse(line))).toEqual([
-      refusal,
-      refusal,
-      refusal,
+      refusal(-32_700),
+      refusal(-32_600),
+      refusal(-32_600),
       { jsonrpc: '2.0', id: 2, result: {} },
     ]);
     expect(bridge.errors).toEqual([reason, reason, reason]);

@@ -45,9 +45,11 @@ export async function bridge(options: BridgeOptions): Promise<void> {
 
   await readLines(input, ended.signal, (line) => {
     if (line.trim() === '') return;
-    for (const message of readMessages(line)) {
+    const messages = readMessages(line);
+    if (messages === null) return refuse(errorCodes.parseError);
+    for (const message of messages) {
       if (message !== null) before = before.then(() => pass(message));
-      else refuse();
+      else refuse(errorCodes.invalidRequest);
     }
   });
   // A host that closes the input still receives responses to its requests, for a limited time.
@@ -67,9 +69,9 @@ export async function bridge(options: BridgeOptions): Promise<void> {
   }
 
   /** The request that the line may have been gets no other response. */
-  function refuse(): void {
+  function refuse(code: number): void {
     const reason = 'A line on standard input is not an MCP message.';
-    receive(errorResponse(null, errorCodes.parseError, reason));
+    receive(errorResponse(null, code, reason));
     tell(reason);
   }
 
@@ -107,12 +109,12 @@ async function readLines(
   receive(line);
 }
 
-/** `null` for what is no message. */
-function readMessages(line: string): readonly (Message | null)[] {
+/** `null` for what is no JSON; of an array, for what is no message. @see JSON-RPC 2.0 §5.1 */
+function readMessages(line: string): readonly (Message | null)[] | null {
   try {
     const json = parseExactly(line);
     return Array.isArray(json) && json.length > 0 ? json.map(readMessage) : [readMessage(json)];
   } catch {
-    return [null];
+    return null;
   }
 }
