@@ -148,7 +148,7 @@ describe('a proxy', () => {
       expect(asked).toContain(path);
     expect(new Set(proxy.carried.splice(0))).toEqual(new Set([`127.0.0.2:${port}`]));
     asked.splice(0);
-    for (const direct of ['127.0.0.2', '*']) {
+    for (const direct of ['127.0.0.2', 'elsewhere.example 127.0.0.0/8', `10.1.2.3,127.0.0.2:${port}`, '*']) {
       expect((await login({ HTTPS_PROXY: proxy.url, NO_PROXY: direct })).code).toBe(4);
       expect([asked, proxy.carried]).toEqual([[], []]);
     }

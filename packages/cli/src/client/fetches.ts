@@ -3,6 +3,7 @@ import { setGlobalProxyFromEnv } from 'node:http';
 import { ClientError, defaultClientLimits, type Fetch } from '@portcullis/client';
 import { createGuardedFetch, type NodeClientOptions, toClientError } from '@portcullis/client/node';
 import { explainConnectionError } from '@portcullis/http';
+import { type EgressProxy, readNoProxy, readProxyVariable, usesProxy } from '@portcullis/http/outbound';
 import { SettingsError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,17 +12,20 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY'];
 
 /** http is allowed for these hosts because it does not leave this computer: no proxy may read it. */
-const LOOPBACK = 'localhost,127.0.0.1,[::1]';
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Configures the proxies of the environment for this process. Returns the one for https; `null` if there is none. */
-function useProxy(environment: Environment): { readonly url: string; readonly bypass: string[] } | null {
-  const read = (name: string) => environment[name.toLowerCase()] || environment[name] || '';
-  const direct = read('NO_PROXY');
-  // Node reads `*` as every host only when it is the whole list.
-  const bypass = direct === '*' ? direct : `${direct},${LOOPBACK}`;
+function useProxy({
+  environment,
+  serverUrl,
+}: Pick<FetchTargets, 'environment' | 'serverUrl'>): EgressProxy | null {
+  const read = (name: string) => readProxyVariable(environment, name);
+  const bypass = [...readNoProxy(environment), ...LOOPBACK];
   try {
-    if (PROXY_VARIABLES.some((name) => read(name) !== ''))
-      setGlobalProxyFromEnv({ ...environment, no_proxy: bypass, NO_PROXY: bypass });
+    if (PROXY_VARIABLES.some((name) => read(name) !== '')) {
+      const direct = listForNode(bypass, serverUrl);
+      setGlobalProxyFromEnv({ ...environment, no_proxy: direct, NO_PROXY: direct });
+    }
   } catch {
     // The message of the error is the URL, which can contain a password.
     throw new SettingsError([
@@ -29,7 +33,14 @@ function useProxy(environment: Environment): { readonly url: string; readonly by
     ]);
   }
   const url = read('HTTPS_PROXY');
-  return url === '' ? null : { url, bypass: bypass.split(',').filter((host) => host !== '') };
+  return url === '' ? null : { url, bypass };
+}
+
+/** Node knows neither blocks nor subdomains of a name without a dot, and reads `*` as every host only when it is the whole list. */
+function listForNode(bypass: readonly string[], serverUrl: string): string {
+  if (bypass.includes('*')) return '*';
+  const url = new URL(serverUrl);
+  return [...bypass, ...(usesProxy(url, { url: '', bypass }) ? [] : [url.host])].join(',');
 }
 
 interface FetchTargets {
@@ -42,9 +53,9 @@ interface FetchTargets {
 export function createFetches(
   targets: FetchTargets,
 ): Required<Pick<NodeClientOptions, 'fetch' | 'oauthFetch' | 'mapFetchError'>> {
-  const { environment, ...bounds } = targets;
+  const { environment: _, ...bounds } = targets;
   const fetch = withExplainedErrors((input, init) => globalThis.fetch(input, init));
-  const proxy = useProxy(environment);
+  const proxy = useProxy(targets);
   const { timeout, maxBytes } = defaultClientLimits;
   const oauthFetch = createGuardedFetch({
     ...bounds,

@@ -6,6 +6,8 @@ import {
   createOutboundFetch,
   OutboundError,
   type OutboundFetch,
+  readNoProxy,
+  readProxyVariable,
 } from '@portcullis/http/outbound';
 import type { ResolvedSettings } from '../settings/resolve.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -18,18 +20,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function withEgressProxy(resolved: ResolvedSettings, environment: Environment): ResolvedSettings {
   const { outbound } = resolved.settings;
-  const read = (name: string) => (environment[name] || environment[name.toLowerCase()] || '').trim();
-  const named = read('HTTPS_PROXY');
+  const named = readProxyVariable(environment, 'HTTPS_PROXY');
   if (outbound.proxy !== undefined || named === '') return resolved;
   const proxy = named.includes('://') ? named : `http://${named}`;
   if (!/^https?:$/.test(URL.parse(proxy)?.protocol ?? '')) {
     const issue = 'HTTPS_PROXY must be an http or https URL, such as http://proxy.internal:3128';
     return { ...resolved, issues: [...resolved.issues, issue] };
   }
-  const noProxy = read('NO_PROXY')
-    .split(',')
-    .map((host) => host.trim())
-    .filter((host) => host !== '');
+  const noProxy = readNoProxy(environment);
   return {
     ...resolved,
     settings: {

@@ -22,6 +22,21 @@ export interface EgressProxy {
   readonly mayResolve?: (hostname: string) => boolean;
 }
 
+/** The value of a proxy variable, such as `HTTPS_PROXY`, in upper or lower case; empty without one. */
+export function readProxyVariable(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string {
+  return (environment[name.toLowerCase()] || environment[name] || '').trim();
+}
+
+/** The hosts of `NO_PROXY`, as `EgressProxy` has them. */
+export function readNoProxy(environment: Readonly<Record<string, string | undefined>>): string[] {
+  return readProxyVariable(environment, 'NO_PROXY')
+    .split(/[\s,]+/)
+    .filter((host) => host !== '');
+}
+
 /** Whether requests to the host of a URL go through the proxy. */
 export function usesProxy(url: URL, { bypass = [] }: EgressProxy): boolean {
   return !bypass.some((pattern) => isBypassed(url, pattern.trim().toLowerCase()));

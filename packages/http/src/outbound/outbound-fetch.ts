@@ -11,7 +11,7 @@ import {
   type OutboundPolicy,
 } from './ssrf-guard.ts';
 
-export type { EgressProxy } from './egress-proxy.ts';
+export { type EgressProxy, readNoProxy, readProxyVariable, usesProxy } from './egress-proxy.ts';
 export { createNameServerResolver } from './name-servers.ts';
 export { OutboundError, type OutboundErrorReason } from './outbound-error.ts';
 export { checkOutboundUrl, type OutboundPolicy } from './ssrf-guard.ts';
