@@ -61,6 +61,23 @@ describe('requests to the admin API', () => {
     expect((await call(t, token, `POST /users/${id}/enable`)).body).toMatchObject({ disabledAt: null });
   });
 
+  it('sessions that an operator ends are recorded as ended by one', async () => {
+    const id = await invite();
+    const now = Math.floor(Date.now() / 1000);
+    await t.onStore(async (store) => {
+      const account = await store.findAccount(id);
+      const times = { createdAt: now, expiresAt: now + 600 };
+      const session = { hash: `session-${id}`, accountId: id, ...times, address: null, browser: null };
+      await store.saveSession(session, account?.passwordHash ?? '');
+    });
+    expect((await call(t, token, `DELETE /users/${id}/sessions`)).status).toBe(200);
+    const ended = async () => {
+      const { body } = await call(t, token, `GET /events?type=session.ended&user=${id}`);
+      return (body as { readonly items: readonly { readonly details: object }[] }).items;
+    };
+    await expect.poll(ended).toMatchObject([{ details: { count: 1, reason: 'operator' } }]);
+  });
+
   it('an account is created whole: with its name, groups and role', async () => {
     const whole = { email: 'whole@example.com', name: 'Ada', groups: ['editors'], role: 'viewer' };
     expect((await call(t, token, 'POST /users', whole)).status).toBe(201);

@@ -191,7 +191,7 @@ export async function endUserSessions(request: AdminRequest, named: string): Pro
   const { admin } = request;
   const { id } = await findUser(admin, named);
   const count = await admin.store.endSessions(id, null);
-  if (count > 0) admin.events({ type: 'session.ended', accountId: id, count });
+  if (count > 0) admin.events({ type: 'session.ended', accountId: id, count, reason: 'operator' });
   recordChange(request, 'users.end_sessions', id, { before: { sessions: count }, after: { sessions: 0 } });
   return count;
 }

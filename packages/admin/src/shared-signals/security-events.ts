@@ -57,11 +57,13 @@ const PASSWORD_RESET = changed('password', 'update', 'A reset link replaced the 
 
 /** An account that ends takes its sessions along: receivers of CAEP alone need to learn of those. */
 const RULES: Readonly<Record<string, Rule>> = {
-  'grant.revoked': (event) => [
-    event.details['identityProvider'] === undefined
-      ? revoked(isByOperator(event) ? 'admin' : 'user', 'The connection was ended.')
-      : revoked('policy', 'The identity provider ended the access of the user.'),
-  ],
+  'grant.revoked': (event) => {
+    const { identityProvider, reason } = event.details;
+    if (identityProvider !== undefined)
+      return [revoked('policy', 'The identity provider ended the access of the user.')];
+    if (reason === 'surplus') return [revoked('policy', 'The user had too many connections of this app.')];
+    return [revoked(isByOperator(event) ? 'admin' : 'user', 'The connection was ended.')];
+  },
   'token.revoked': () => [revoked('user', 'The app revoked its refresh token.')],
   'refresh_token.reuse_detected': () => [revoked('policy', 'A refresh token was used twice.')],
   'authorization_code.replayed': () => [revoked('policy', 'An authorization code was used twice.')],

@@ -32,6 +32,7 @@ describe('a security event', () => {
   it.each<[string, Json, readonly string[], Json]>([
     ['grant.revoked', { count: 2 }, [REVOKED], { initiating_entity: 'user' }],
     ['grant.revoked', { count: 2, reason: 'operator' }, [REVOKED], { initiating_entity: 'admin' }],
+    ['grant.revoked', { count: 2, reason: 'surplus' }, [REVOKED], { initiating_entity: 'policy' }],
     ['grant.revoked', { count: 2, identityProvider: 'acme' }, [REVOKED], { initiating_entity: 'policy' }],
     ['account.disabled', {}, [`${RISC}account-disabled`, REVOKED], {}],
     ['account.enabled', {}, [`${RISC}account-enabled`], {}],
