@@ -18,6 +18,12 @@ async function startWith(
   return gateway;
 }
 
+const INITIALIZED = {
+  protocolVersion: '2025-11-25',
+  capabilities: { tools: {} },
+  serverInfo: { name: 'tiny', version: '1' },
+};
+
 /** A backend with sessions that treats calls as the test says. */
 async function behind(
   onCall: (response: ServerResponse) => void,
@@ -25,15 +31,8 @@ async function behind(
 ) {
   const backend = await startBackend(({ body }, response) => {
     const { id, method } = JSON.parse(body || '{}');
-    const capabilities = { tools: {} };
-    const serverInfo = { name: 'tiny', version: '1' };
     if (method === 'tools/call' || method === 'ping') onCall(response);
-    else if (method === 'initialize')
-      json(response, {
-        jsonrpc: '2.0',
-        id,
-        result: { protocolVersion: '2025-11-25', capabilities, serverInfo },
-      });
+    else if (method === 'initialize') json(response, { jsonrpc: '2.0', id, result: INITIALIZED });
     else if (method === 'server/discover')
       json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'unknown' } });
     else if (method === 'tools/list') json(response, { jsonrpc: '2.0', id, result: { tools: [] } });
@@ -43,7 +42,26 @@ async function behind(
   return { backend, gateway: await startWith({ url: backend.url }, limits) };
 }
 
+/** A backend with HTTP+SSE whose stream or message endpoint treats calls as the test says. */
+async function behindSse(onCall: (stream: ServerResponse, post: ServerResponse) => void) {
+  let stream: ServerResponse;
+  const backend = await startBackend(({ method: verb, body }, response) => {
+    if (verb === 'GET') {
+      stream = response.writeHead(200, { 'content-type': 'text/event-stream' });
+      return void stream.write('event: endpoint\ndata: /messages\n\n');
+    }
+    const { id, method } = JSON.parse(body);
+    if (method === 'tools/call') return onCall(stream, response);
+    const result = method === 'initialize' ? INITIALIZED : { tools: [] };
+    if (id !== undefined) stream.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+    response.writeHead(202).end();
+  });
+  onTestFinished(() => backend.close());
+  return startWith({ url: backend.url, transport: 'sse' });
+}
+
 const UNKNOWN = [502, null, expect.stringContaining('may have been executed')];
+const FINAL = [502, null, expect.not.stringContaining('executed')];
 const AGAIN = [503, expect.stringMatching(/^\d+$/), expect.not.stringContaining('executed')];
 
 async function outcomeOf(response: Response): Promise<readonly unknown[]> {
@@ -72,6 +90,28 @@ describe('a call whose connection breaks after it was sent', () => {
     expect(await outcomeOf(await call())).toEqual(AGAIN);
   });
 
+  it.each<[string, (stream: ServerResponse, post: ServerResponse) => void]>([
+    ['its stream', (stream, post) => post.writeHead(202).end(() => stream.destroy())],
+    ['the connection of the message', (_stream, post) => post.destroy()],
+  ])('is not to be repeated blindly: over HTTP+SSE, %s', async (_what, onCall) => {
+    const { post } = await startSession(await behindSse(onCall), 'alice');
+    expect(await outcomeOf(await post(callOf('add')))).toEqual(UNKNOWN);
+  });
+
+  it('is not to be repeated blindly: of a merged server', async () => {
+    const { backend } = await behind((response) => response.destroy());
+    const gateway = await startGateway([
+      { path: '/one', name: 'One', backend: { url: backend.url } },
+      { path: '/all', name: 'All', merges: { one: '/one' } },
+    ]);
+    onTestFinished(() => gateway.close());
+    const user = 'alice_inspector_one.read_one.write';
+    const { post } = await startSession(gateway, user, '/all');
+    expect(await outcomeOf(await post(callOf('one__add')))).toEqual(UNKNOWN);
+    await backend.close();
+    expect(await outcomeOf(await post(callOf('one__add')))).toEqual(AGAIN);
+  });
+
   it('is not to be repeated blindly: of a process', async () => {
     const gateway = await startWith({ command: TINY });
     const { post } = await startSession(gateway, 'alice');
@@ -88,5 +128,22 @@ describe('a call whose connection breaks after it was sent', () => {
     const gateway = await startWith({ command: ['/does/not/exist'] });
     const call = await sendStateless(gateway, 'alice', 'tools/call', { name: 'add', arguments: {} });
     expect(await outcomeOf(call)).toEqual(AGAIN);
+  });
+});
+
+describe('a call that the backend refuses by a status', () => {
+  it.each([
+    [302, FINAL],
+    [401, FINAL],
+    [403, FINAL],
+    [429, AGAIN],
+  ])('is refused with what another attempt would change: %i', async (status, outcome) => {
+    const refuse = (response: ServerResponse) =>
+      void response.writeHead(status, { location: 'https://elsewhere.example/mcp' }).end();
+    const { gateway } = await behind(refuse);
+    const translated = await sendStateless(gateway, 'alice', 'tools/call', { name: 'add', arguments: {} });
+    expect(await outcomeOf(translated)).toEqual(outcome);
+    const { post } = await startSession(await behindSse((_stream, response) => refuse(response)), 'alice');
+    expect(await outcomeOf(await post(callOf('add')))).toEqual(outcome);
   });
 });
