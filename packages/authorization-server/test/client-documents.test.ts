@@ -836,6 +836,7 @@ describe('a document host that fails', () => {
     await expectRefused(t, ask());
     t.host.pages.set(APP, documentOf());
     await expectConsentPage(t);
+    await expectConsentPage(t);
     expect(t.host.asked).toHaveLength(3);
   });
 

@@ -165,6 +165,16 @@ export function describeClientMetadataDocuments(store: StoreOfTest): void {
       expect(await store().findClientMetadataDocument(copy.url)).toEqual(copy);
     });
 
+    it('replaces a copy of a client metadata document that a clock more than a minute ahead fetched', async () => {
+      const copy = newClientDocument({ fetchedAt: NOW + 1000 });
+      await store().saveClientMetadataDocument(copy);
+      const saved = async (at: number) => {
+        await store().saveClientMetadataDocument({ ...copy, fetchedAt: NOW + at });
+        return ((await store().findClientMetadataDocument(copy.url))?.fetchedAt ?? 0) - NOW;
+      };
+      expect([await saved(940), await saved(939)]).toEqual([1000, 939]);
+    });
+
     it('keeps one copy of a client metadata document when many processes save it', async () => {
       const copy = newClientDocument();
       await Promise.all(

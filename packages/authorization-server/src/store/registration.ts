@@ -82,7 +82,8 @@ interface InitialAccessTokenStore {
 export interface ClientMetadataDocumentStore {
   findClientMetadataDocument(url: string): Promise<ClientMetadataDocumentRecord | null>;
   /**
-   * Replaces the cached copy. Of concurrent calls the copy that was fetched last remains. `lastUsedAt` is unchanged, and `expiresAt`
+   * Replaces the cached copy. Of concurrent calls the copy that was fetched last remains, unless its `fetchedAt` is more than a minute
+   * beyond that of the other: it is of a wrong clock. `lastUsedAt` is unchanged, and `expiresAt`
    * never moves backwards. With another digest the client is not verified any more; with the same, `verifiedAt` is unchanged.
    */
   saveClientMetadataDocument(copy: ClientMetadataDocumentRecord): Promise<void>;

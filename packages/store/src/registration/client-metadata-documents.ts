@@ -3,6 +3,7 @@ import type {
   ClientMetadataDocumentRecord,
   ClientMetadataDocumentStore,
 } from '@portcullis/authorization-server/store';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import type { Database } from '../database.ts';
 import { defineRecordColumns } from '../record-columns.ts';
 import { defineQuery, sql } from '../sql.ts';
@@ -21,7 +22,8 @@ const upsert = columns.insertInto(
       verified_at = CASE WHEN excluded.digest = client_metadata_documents.digest THEN client_metadata_documents.verified_at END,
       expires_at = CASE WHEN excluded.expires_at > client_metadata_documents.expires_at
         THEN excluded.expires_at ELSE client_metadata_documents.expires_at END
-    WHERE excluded.fetched_at >= client_metadata_documents.fetched_at`,
+    WHERE excluded.fetched_at >= client_metadata_documents.fetched_at
+      OR client_metadata_documents.fetched_at > excluded.fetched_at + ${SKEW_TOLERANCE}`,
 );
 
 export function createClientMetadataDocumentStore(database: Database): ClientMetadataDocumentStore {
