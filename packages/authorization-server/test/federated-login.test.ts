@@ -547,16 +547,23 @@ describe('a federated login that ends early or starts again', () => {
     expect(end.left?.searchParams.get('code')).toBeTruthy();
   });
 
-  it('revokes provider tokens if their user cannot be identified', async () => {
-    const hub = await startHub();
-    const t = await setFederationScene([plain(hub)]);
-    const { left } = await startFederatedLogin(t.visitor);
-    const back = await signInAtProvider(t.visitor, left);
-    hub.users.set('ada', { id: 1.5, login: 'ada', email: null, name: null });
-    const end = await openCallback(t.visitor, back);
-    expect(end.left?.searchParams.get('error')).toBe('server_error');
-    expect(hub.given.map((token) => hub.isLive(token))).toEqual([false]);
-  });
+  it.each([
+    { revocationEnds: 'grant', description: 'revokes', isLive: false },
+    // It would end what other grants of that user need.
+    { revocationEnds: 'everything', description: 'does not revoke', isLive: true },
+  ] as const)(
+    '$description provider tokens if their user cannot be identified and a revocation ends $revocationEnds',
+    async ({ revocationEnds, isLive }) => {
+      const hub = await startHub();
+      const t = await setFederationScene([plain(hub, { revocationEnds })]);
+      const { left } = await startFederatedLogin(t.visitor);
+      const back = await signInAtProvider(t.visitor, left);
+      hub.users.set('ada', { id: 1.5, login: 'ada', email: null, name: null });
+      const end = await openCallback(t.visitor, back);
+      expect(end.left?.searchParams.get('error')).toBe('server_error');
+      expect(hub.given.map((token) => hub.isLive(token))).toEqual([isLive]);
+    },
+  );
 
   it('works with a standard OAuth identity provider, with introspection and revocation', async () => {
     const files = await startFiles();
@@ -931,6 +938,8 @@ describe('T081 errors of the identity provider', () => {
     { description: 'no keys', at: 'jwks', issue: { kind: 'status', status: 503 } },
     { description: 'a switch of protocols', at: 'token', issue: { kind: 'switch' } },
     { description: 'a switch of protocols for its keys', at: 'jwks', issue: { kind: 'switch' } },
+    { description: 'a status 503 for its user', at: 'userinfo', issue: { kind: 'status', status: 503 } },
+    { description: 'no response about its user', at: 'userinfo', issue: { kind: 'cut' } },
   ] as const;
   it.each(outages)(
     '[GW-3P-17] redirects temporarily_unavailable after the identity provider sends $description',
@@ -979,6 +988,48 @@ describe('T081 errors of the identity provider', () => {
       expect(end.left?.searchParams.get('error')).toBe('server_error');
     },
   );
+
+  it.each([
+    {
+      description: 'is unavailable',
+      issue: { kind: 'status', status: 503 },
+      error: 'temporarily_unavailable',
+    },
+    { description: 'is invalid', issue: { kind: 'text', body: '<p>Back soon</p>' }, error: 'server_error' },
+    { description: 'is too long', issue: { kind: 'huge', bytes: 5_000_000 }, error: 'server_error' },
+  ] as const)(
+    '[GW-3P-17] changes nothing about a user whose userinfo $description',
+    async ({ issue, error }) => {
+      const liar = await startLiar();
+      liar.lies = { claims: { email: undefined, email_verified: undefined } };
+      const members = { email: 'ada@corp.example', email_verified: true, groups: ['editors'] };
+      liar.at('userinfo', { kind: 'members', members });
+      const allowedUsers = { emailDomains: ['corp.example'] };
+      const t = await setFederationScene([openId(liar, { userClaims: { groups: 'groups' }, allowedUsers })], {
+        resources: RESOURCES.map((one) => ({ ...one, claims: ['groups'] as const })),
+      });
+      const account = String(
+        claimsOf((await redeemAt(t, await logInByProvider(t.visitor))).body['access_token'])['sub'],
+      );
+      const before = await t.store.findProfile(account);
+      expect(before).toMatchObject({ email: members.email, groups: members.groups });
+      liar.at('userinfo', issue);
+      const { left } = await logInByProvider(t.newVisitor());
+      expect(left?.searchParams.get('error')).toBe(error);
+      expect(await t.store.findProfile(account)).toEqual(before);
+    },
+  );
+
+  it.each([
+    { description: 'refuses the token as one for another API', issue: { kind: 'status', status: 401 } },
+    { description: 'does not exist', issue: { kind: 'status', status: 404 } },
+    { description: 'is signed', issue: { kind: 'text', body: 'e30.e30.', type: 'application/jwt' } },
+  ] as const)('identifies a user by the ID token alone if userinfo $description', async ({ issue }) => {
+    const liar = await startLiar();
+    liar.at('userinfo', issue);
+    const t = await setFederationScene([openId(liar, { allowedUsers: { emailDomains: ['third.example'] } })]);
+    expect((await logInByProvider(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+  });
 
   const unfound = [
     {

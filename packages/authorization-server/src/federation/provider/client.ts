@@ -95,8 +95,9 @@ export function createProviderClient(
         });
         const user = await identifyUser(transport, server, tokenResponse.tokens.accessToken, idToken).catch(
           async (error: unknown) => {
-            // Without a user these tokens can be neither used nor revoked.
-            await revokeProviderTokens(transport, server, tokenResponse.tokens).catch(() => {});
+            // Without a user these tokens can be neither used nor revoked later, nor is it known which grants share them.
+            if (identityProvider.revocationEnds !== 'everything')
+              await revokeProviderTokens(transport, server, tokenResponse.tokens).catch(() => {});
             throw error;
           },
         );

@@ -25,8 +25,10 @@ export async function identifyUser(
   const user = readOpenIdConnectUser(provider.issuer, idToken);
   if (server.userinfo_endpoint === undefined) return user;
   // Userinfo may add claims. Its `sub` MUST match that of the ID token. @see OpenID Connect Core 1.0 §5.3.2
-  const userinfo = await fetchUserinfo(transport, server, accessToken).catch(() => null);
-  if (userinfo === null) return user;
+  const response = await requestUserinfo(transport, server, accessToken);
+  // Any other failure would remove claims by which users are allowed, deactivated and put into groups.
+  if (offersNoClaims(response)) return user;
+  const userinfo = await readUserinfo(response);
   if (userinfo['sub'] !== user.subject)
     throw new IdentityProviderError('misbehaved', 'userinfo is of another user');
   return readOpenIdConnectUser(provider.issuer, merge(userinfo, idToken));
@@ -47,17 +49,18 @@ export async function fetchUser(
   accessToken: string,
 ): Promise<FederatedUser> {
   const { provider } = transport.identityProvider;
-  const claims = await fetchUserinfo(transport, server, accessToken);
+  const claims = await readUserinfo(await requestUserinfo(transport, server, accessToken));
   return provider.protocol === 'oauth'
     ? readFederatedUser(provider.issuer, claims, provider.userinfoClaims)
     : readOpenIdConnectUser(provider.issuer, claims);
 }
 
-async function fetchUserinfo(
+/** @throws IdentityProviderError `outage`, OutboundError */
+async function requestUserinfo(
   { fetch, responseFormat, identityProvider }: ProviderTransport,
   { userinfo_endpoint: url }: oauth.AuthorizationServer,
   accessToken: string,
-): Promise<Claims> {
+): Promise<Response> {
   if (url === undefined) throw new IdentityProviderError('misbehaved', 'no userinfo endpoint');
   const received = await fetch(url, {
     headers: { accept: 'application/json', authorization: `Bearer ${accessToken}` },
@@ -65,6 +68,15 @@ async function fetchUserinfo(
   const isOpenId = identityProvider.provider.protocol === 'openid';
   const response = isOpenId ? received : await translateResponse(received, responseFormat.readUser);
   checkAvailable(response, 0);
+  return response;
+}
+
+/** Whether userinfo refuses the token, as one for another API, or is signed, which is not supported. */
+function offersNoClaims({ status, headers }: Response): boolean {
+  return (status >= 400 && status < 500) || /^application\/jwt\b/i.test(headers.get('content-type') ?? '');
+}
+
+async function readUserinfo(response: Response): Promise<Claims> {
   if (response.status === 401) {
     throw new IdentityProviderError('refused', 'it no longer accepts its token', {
       code: 'invalid_token',
