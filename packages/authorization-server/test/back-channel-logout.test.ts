@@ -22,8 +22,11 @@ import { createVisitor } from './visitor.ts';
 const ENDPOINT = '/back-channel-logout/files';
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
-/** @param namesSession whether its logout tokens have a `sid` */
-async function setScene(backChannelLogout: 'sessions' | 'everything', namesSession: boolean) {
+/**
+ * @param namesSession whether its logout tokens have a `sid`
+ * @param ahead seconds by which the clock is ahead while users sign in
+ */
+async function setScene(backChannelLogout: 'sessions' | 'everything', namesSession: boolean, ahead = 0) {
   const client = {
     token_endpoint_auth_method: 'client_secret_basic',
     backchannel_logout_uri: `${ISSUER}${ENDPOINT}`,
@@ -37,6 +40,7 @@ async function setScene(backChannelLogout: 'sessions' | 'everything', namesSessi
     responses.push(response.clone());
     return response;
   };
+  t.clock.now += ahead;
   const laptop = t.visitor;
   const phone = createVisitor(t.server);
   const other = createVisitor(t.server);
@@ -45,6 +49,7 @@ async function setScene(backChannelLogout: 'sessions' | 'everything', namesSessi
     [phone, await redeemAt(t, await logInByProvider(phone))],
     [other, await redeemAt(t, await logInByProvider(other, undefined, { login: 'bob' }))],
   ]);
+  t.clock.now -= ahead;
   const isSignedIn = async (visitor: typeof laptop) =>
     (await visitor.open('/connections')).path === '/connections';
   const refresh = async (visitor: typeof laptop) => {
@@ -84,6 +89,13 @@ describe('a logout at oidc-provider', () => {
   it('ends the grants of the user as well, if the provider is configured so', async () => {
     const { files, laptop, refresh, states } = await setScene('everything', true);
     await logOutAtProvider(laptop, files.origin);
+    expect(await states(refresh)).toEqual([400, 400, 200]);
+  });
+
+  it('ends the session and grants of sign-ins while the clock was ahead', async () => {
+    const { files, laptop, isSignedIn, refresh, states } = await setScene('everything', true, 240);
+    await logOutAtProvider(laptop, files.origin);
+    expect(await states(isSignedIn)).toEqual([false, true, true]);
     expect(await states(refresh)).toEqual([400, 400, 200]);
   });
 });

@@ -204,7 +204,12 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.removeAccount(invited.id, NOW);
   await store.listSessions(account.id, NOW);
   await store.endSessions(account.id, 'session');
-  await store.endProviderSessions({ accountId: account.id, providerSession: 'theirs', before: NOW });
+  await store.endProviderSessions({
+    accountId: account.id,
+    providerSession: 'theirs',
+    before: NOW,
+    now: NOW,
+  });
   await store.endSession('session');
   await store.saveClient(client);
   const charge = { key: 'registration', limit: { burst: 1, interval: 1 }, now: NOW };

@@ -261,7 +261,7 @@ export function describeAccounts(store: StoreOfTest): void {
       for (const session of [named, elsewhere, unknown, later, foreign])
         await store().saveSession(session, PASSWORD_HASH);
       const end = (accountId: string | null, providerSession: string | null) =>
-        store().endProviderSessions({ accountId, providerSession, before: NOW });
+        store().endProviderSessions({ accountId, providerSession, before: NOW, now: NOW + 1 });
       const hashes = (sessions: readonly { readonly hash: string }[]) => sessions.map(({ hash }) => hash);
       const left = async () => [
         ...(await store().listSessions(account.id, NOW)),
@@ -276,6 +276,17 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await end(null, 'another')).toEqual([account.id]);
       expect(await end(other.id, null)).toEqual([other.id]);
       expect(hashes(await left())).toEqual(hashes([later]));
+    });
+
+    it('ends a session that a clock ahead began, when its identity provider reports a logout', async () => {
+      const account = newAccount();
+      await store().createAccount(account, newAccountLink(account.id));
+      const later = newSession(account.id, { createdAt: NOW + 20 });
+      const ahead = newSession(account.id, { createdAt: NOW + 21 });
+      for (const session of [later, ahead]) await store().saveSession(session, PASSWORD_HASH);
+      const logout = { accountId: account.id, providerSession: null, before: NOW, now: NOW + 20 };
+      expect(await store().endProviderSessions(logout)).toEqual([account.id]);
+      expect(await store().listSessions(account.id, NOW)).toEqual([later]);
     });
 
     it('does not find the browser session of a disabled account', async () => {

@@ -13,7 +13,7 @@ export interface ReportedEnd {
   readonly accountId: string | null;
   /** The identifier of the session at the provider; `null`: all sessions of the user. */
   readonly sessionId: string | null;
-  /** Epoch seconds of the report: only what is older ends, so that a repeated report never ends a later session. */
+  /** Epoch seconds of the report: only what is older, or of a clock that was ahead, ends: a repeated report ends no later session. */
   readonly reportedAt: number;
 }
 
@@ -23,13 +23,15 @@ export async function endUserAccess(
   { accountId, sessionId, reportedAt }: ReportedEnd,
   what: EndedAccess,
 ): Promise<void> {
-  const { store, events } = context;
+  const { store, events, clock } = context;
   const before = reportedAt + CLOCK_TOLERANCE;
+  const now = clock();
   // Point of no return: the sessions are gone.
   const ended = await store.endProviderSessions({
     accountId,
     providerSession: sessionId === null ? null : providerSessionHash(issuer, sessionId),
     before,
+    now,
   });
   const accounts = new Map<string, number>();
   for (const one of ended) accounts.set(one, (accounts.get(one) ?? 0) + 1);
@@ -38,20 +40,23 @@ export async function endUserAccess(
   if (what !== 'everything') return;
   const owners = new Set([...(accountId === null ? [] : [accountId]), ...accounts.keys()]);
   for (const owner of owners) {
-    const count = await revokeGrants(context, owner, before);
+    const count = await revokeGrants(context, owner, before, now);
     if (count > 0) events({ type: 'grant.revoked', accountId: owner, count, identityProvider: id });
   }
 }
 
-/** Of grants that are all older, codes that are not redeemed yet end as well. @returns how many grants */
+/**
+ * A grant of a clock that was ahead is older than it seems: it is no later one.
+ * Of grants that are all older, codes that are not redeemed yet end as well. @returns how many grants
+ */
 async function revokeGrants(
-  { store, clock }: FederationContext,
+  { store }: FederationContext,
   accountId: string,
   before: number,
+  now: number,
 ): Promise<number> {
-  const now = clock();
   const grants = await listAllGrants(store, accountId, now);
-  const older = grants.filter(({ createdAt }) => createdAt <= before);
+  const older = grants.filter(({ createdAt }) => createdAt <= before || createdAt > now);
   if (older.length === grants.length) return store.revokeAccountGrants(accountId, null, now);
   let count = 0;
   for (const { id } of older) count += await store.revokeAccountGrants(accountId, id, now);

@@ -71,8 +71,9 @@ interface ProviderLogout {
   readonly accountId: string | null;
   /** `null`: all sessions of the user. */
   readonly providerSession: string | null;
-  /** Sessions that began later continue. Epoch seconds. */
+  /** Sessions that began later continue, unless a clock that was ahead of `now` began them. Epoch seconds. */
   readonly before: number;
+  readonly now: number;
 }
 
 /** A session together with its account. */

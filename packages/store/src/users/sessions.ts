@@ -53,9 +53,9 @@ export function createSessionOperations(database: Database): SessionOperations {
       );
       return ended.length;
     },
-    async endProviderSessions({ accountId, providerSession, before }) {
+    async endProviderSessions({ accountId, providerSession, before, now }) {
       const ended = await database.writeRows<{ account_id: string }>(
-        sql`DELETE FROM sessions WHERE created_at <= ${before} AND (provider_session = ${providerSession}
+        sql`DELETE FROM sessions WHERE (created_at <= ${before} OR created_at > ${now}) AND (provider_session = ${providerSession}
             OR (account_id = ${accountId} AND (${providerSession === null ? 1 : 0} = 1 OR provider_session IS NULL)))
           RETURNING account_id`,
       );
