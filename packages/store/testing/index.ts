@@ -28,9 +28,14 @@ import { describeTransactions } from './transactions.ts';
 /**
  * Declares the suite.
  * @param name the store's name in the report
- * @param open opens an empty store; called before each test, which closes it
+ * @param open opens an empty store; called before each test
+ * @param release called with the store after each test; closes it unless another function is given
  */
-export function describeStoreContract(name: string, open: () => Promise<AuthorizationStore>): void {
+export function describeStoreContract(
+  name: string,
+  open: () => Promise<AuthorizationStore>,
+  release: (store: AuthorizationStore) => Promise<void> = (store) => store.close(),
+): void {
   describe(`the store contract on ${name}`, () => {
     let opened: AuthorizationStore | undefined;
     const store = () => {
@@ -41,7 +46,7 @@ export function describeStoreContract(name: string, open: () => Promise<Authoriz
       opened = await open();
     });
     afterEach(async () => {
-      await opened?.close();
+      if (opened !== undefined) await release(opened);
       opened = undefined;
     });
 
