@@ -8,7 +8,7 @@ import { type BodyEvent, RequestBody } from '../src/http/request-body.ts';
 import { StreamedBody } from '../src/http/streamed-body.ts';
 import { createBodyScanner } from '../src/messages/body-scanner.ts';
 
-const PIECES = 200_000;
+const PIECES = 100_000;
 const MIB = 1024 * 1024;
 
 /** Bytes in use once all garbage is gone. */
