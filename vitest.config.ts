@@ -50,7 +50,12 @@ const LONGEST = [
   'packages/store/test/postgres.test.ts',
   'packages/http/test/node.test.ts',
   'packages/gateway/test/stdio.test.ts',
+  'packages/gateway/test/limits.test.ts',
   'packages/cli/test/mail.test.ts',
+  'packages/cli/test/up.test.ts',
+  'tests/federation/end-to-end.test.ts',
+  'packages/cli/test/client.test.ts',
+  'packages/gateway/test/other-users.test.ts',
   'packages/admin/test/console/look.browser.test.ts',
   'packages/resource-server/test/framework-adapters.test.ts',
   'packages/authorization-server/test/shared-signals-burst.test.ts',
@@ -60,9 +65,10 @@ const LONGEST = [
   'tests/interop/device.test.ts',
   'packages/gateway/test/uploads.test.ts',
   'tests/proxies/proxies.test.ts',
-  'packages/store/test/contract.test.ts',
-  'packages/gateway/test/limits.test.ts',
   'packages/resource-server/test/adapters.test.ts',
+  'packages/cli/test/shared-signals.test.ts',
+  'packages/store/test/migrations.test.ts',
+  'packages/store/test/plans.test.ts',
 ];
 
 /** One project after the other: a process that goes on with a file of another project is replaced, and loads all modules once more. */
