@@ -11,8 +11,8 @@ export type ScopeHierarchy = Readonly<Record<string, Scopes>>;
 /** scope-token = 1*( %x21 / %x23-5B / %x5D-7E ) */
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** More than any legitimate request contains; limits the cost of a hostile one. */
-const MOST_SCOPES = 100;
+/** More than the metadata of a server lists, all of which clients may request; limits the cost of a hostile request. */
+const MOST_SCOPES = 1000;
 
 /** Whether the text is a well-formed scope token. @see RFC 6749 §3.3 */
 export function isScope(text: string): boolean {
@@ -21,7 +21,7 @@ export function isScope(text: string): boolean {
 
 /**
  * Parses a space-separated `scope` value.
- * @throws OAuthError `invalid_scope` if a token is malformed or there are more than 100
+ * @throws OAuthError `invalid_scope` if a token is malformed or there are more than 1000
  * @see RFC 6749 §3.3
  */
 export function readScopes(text: string): Scopes {
