@@ -255,6 +255,9 @@ describe('claims about users', () => {
     expect(
       claimGroups(Array.from({ length: 50 }, (_, index) => `${index}`.padEnd(150, 'x'))).join('').length,
     ).toBeLessThanOrEqual(4000);
+    // 114 bytes each: tokens of any of them fit into a header.
+    const wide = Array.from({ length: 100 }, (_, index) => `${index}`.padStart(3, '0').padEnd(40, '課'));
+    expect(claimGroups(wide)).toEqual(wide.slice(0, 70));
     expect(claimGroups('one')).toEqual(['one']);
     expect(claimGroups([' spaced', 'a', 'a', null, {}])).toEqual(['a']);
   });

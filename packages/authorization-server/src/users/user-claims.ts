@@ -65,6 +65,8 @@ const MAX_LENGTH = 200;
 const MAX_GROUPS = 100;
 /** Of all groups together, so that tokens fit into a header. */
 const MAX_GROUP_CHARACTERS = 4000;
+/** Of all groups together as UTF-8, in which a character has up to three bytes for each that it counts as. */
+const MAX_GROUP_BYTES = 8000;
 
 /** A text that can be a claim: printable and of limited length; `null` for any other value. */
 export function claimText(value: unknown): string | null {
@@ -76,19 +78,21 @@ export function claimText(value: unknown): string | null {
 /** Why an operator cannot set these groups, as a sentence; `null`: each of them can be a claim, beside the others. */
 export function findGroupsIssue(groups: readonly string[]): string | null {
   if (claimGroups(groups).length === new Set(groups).size) return null;
-  return `A user has at most ${MAX_GROUPS} groups of at most ${MAX_LENGTH} characters, ${MAX_GROUP_CHARACTERS} in all, each without control characters, and without spaces at its ends or in a row.`;
+  return `A user has at most ${MAX_GROUPS} groups of at most ${MAX_LENGTH} characters, ${MAX_GROUP_CHARACTERS} in all (${MAX_GROUP_BYTES} bytes of UTF-8), each without control characters, and without spaces at its ends or in a row.`;
 }
 
-/** The groups that can be claims: at most 100, with 4,000 characters in all. Others are left out, and never shortened. */
+/** The groups that can be claims: at most 100, with 4,000 characters and 8,000 bytes in all. Others are left out, and never shortened. */
 export function claimGroups(value: unknown): readonly string[] {
   const given: readonly unknown[] = Array.isArray(value) ? value : [value];
   const groups: string[] = [];
   let characters = 0;
+  let bytes = 0;
   for (const one of given) {
     const group = claimText(one);
     if (group === null || group !== one || groups.includes(group)) continue;
     characters += group.length;
-    if (groups.length >= MAX_GROUPS || characters > MAX_GROUP_CHARACTERS) break;
+    bytes += Buffer.byteLength(group);
+    if (groups.length >= MAX_GROUPS || characters > MAX_GROUP_CHARACTERS || bytes > MAX_GROUP_BYTES) break;
     groups.push(group);
   }
   return groups;
