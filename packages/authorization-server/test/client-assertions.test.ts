@@ -571,6 +571,18 @@ describe('keys at a jwks_uri', () => {
     await expectRefused(t, formOf(await assertionOf({}, { kid: undefined }, await makePair('ES256'))));
   });
 
+  it('tries four keys for an assertion without a kid, and any for one with it', async () => {
+    const nameless = ({ jwk: { kid: _kid, ...jwk } }: Pair) => jwk;
+    const others = await Promise.all([1, 2, 3].map(() => makePair('ES256')));
+    const { t, host } = await startWithKeys({ keys: [...others.map(nameless), nameless(pair)] });
+    await expectProven(t, formOf(await assertionOf({}, { kid: undefined })));
+    host.pages.set(KEYS, { keys: [...others.map(nameless), nameless(other), pair.jwk] });
+    t.clock.now += 300;
+    const later = { iat: t.clock.now, exp: t.clock.now + 60 };
+    await expectRefused(t, formOf(await assertionOf(later, { kid: undefined })));
+    await expectProven(t, formOf(await assertionOf(later)));
+  });
+
   it('unavailable keys are an outage, not a failed authentication; cached keys are used for an hour', async () => {
     const { t, host } = await startWithKeys({ keys: [pair.jwk] });
     const later = () => assertionOf({ iat: t.clock.now, exp: t.clock.now + 60 });

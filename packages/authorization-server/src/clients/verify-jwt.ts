@@ -12,6 +12,9 @@ import {
 /** The keys of the issuer. `newest`: the cached ones did not verify. */
 export type FindKeys = (wanted: 'any' | 'newest') => Promise<ClientKeySet>;
 
+/** Keys that are tried for a JWT without a `kid`: each costs a verification, and anyone can send one under a client's name. */
+const MAX_TRIED_KEYS = 4;
+
 /**
  * @param isFetched whether `newest` may find more keys
  * @throws JOSEError for every issue of the token, OAuthError of `findKeys`
@@ -61,13 +64,18 @@ async function verifyWith(
     if (!(error instanceof errors.JOSEError)) throw new errors.JWKInvalid('its key cannot be used');
     // Several keys match, and there is no `kid`.
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
     for await (const key of error) {
+      if (tried === MAX_TRIED_KEYS) throw new errors.JWSSignatureVerificationFailed(TOO_MANY_KEYS);
+      tried += 1;
       const verified = await jwtVerify(token, key, options).catch(passOver);
       if (verified !== null) return verified;
     }
     throw new errors.JWSSignatureVerificationFailed();
   }
 }
+
+const TOO_MANY_KEYS = `without kid, no more than ${MAX_TRIED_KEYS} matching keys are tried`;
 
 function passOver(error: unknown): null {
   if (error instanceof errors.JWSSignatureVerificationFailed) return null;
