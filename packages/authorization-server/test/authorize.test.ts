@@ -232,9 +232,10 @@ describe('client and redirect URI', () => {
       'response_type=code',
       'prompt=login',
       'response_mode=query',
+      'ui_locales=en',
     ]) {
       // biome-ignore format: a table
-      const path = `${requestOf({ scope: 'notes:read', prompt: 'login', response_mode: 'query' })}&${repeated}`;
+      const path = `${requestOf({ scope: 'notes:read', prompt: 'login', response_mode: 'query', ui_locales: 'de' })}&${repeated}`;
       const url = await expectRedirect(t, path, 'invalid_request');
       expect(url.searchParams.get('state')).toBe(repeated.startsWith('state') ? null : 'xyz');
     }

@@ -139,6 +139,25 @@ describe('pages in another language', () => {
     expect(refused.html).toContain(`<html lang="${language}">`);
   });
 
+  it('pages are in the language that a pushed request asks for', async () => {
+    const t = await setScene();
+    const query = new URL(requestOf({ ui_locales: 'de' }), ISSUER).searchParams;
+    const pushed = { ...Object.fromEntries(query), client_secret: 'web-secret' };
+    const { body } = await t.post('/par', pushed);
+    const opened = new URLSearchParams({ client_id: 'web', request_uri: String(body['request_uri']) });
+    const login = await t.visitor.open(`/authorize?${opened}`);
+    expect(login.html).toContain('<html lang="de">');
+    const twice = await t.post('/par', [...Object.entries(pushed), ['ui_locales', 'en']]);
+    expect(twice.body['error']).toBe('invalid_request');
+  });
+
+  it('a page whose URL repeats `ui_locales` is a page in the first language', async () => {
+    const t = await setScene();
+    const login = await t.visitor.open('/login?ui_locales=de&ui_locales=en');
+    expect([login.status, login.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(login.html).toContain('<html lang="de">');
+  });
+
   it('a language that the user chose counts more than the one that the app asks for', async () => {
     const t = await setScene();
     await t.visitor.open('/language?to=es');

@@ -113,7 +113,7 @@ async function startTransaction(
   const authorizationRequest = checkRequest(client, parameters);
   const { resource, scopes } = resolveScopes(options, client, authorizationRequest);
   const { identityProvider, isSatisfied } = await federation.resolveLoginMethod(null, user);
-  const { prompt } = authorizationRequest;
+  const { prompt, uiLocales } = authorizationRequest;
   const signedIn = requiresFreshLogin(authorizationRequest, user, context.clock()) ? null : user;
   const accountId = isSatisfied ? (signedIn?.account.id ?? null) : null;
   const decision =
@@ -139,7 +139,7 @@ async function startTransaction(
     accountId,
     decision,
   });
-  const uiLocale = uiLocaleCookies(request, options.issuer, options.lifetimes.transaction);
+  const uiLocale = uiLocaleCookies(request, uiLocales, options.issuer, options.lifetimes.transaction);
   return continueTransaction(context, transaction, [...cookies, ...uiLocale]);
 }
 

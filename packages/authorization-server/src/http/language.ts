@@ -31,14 +31,24 @@ function chosenLanguage({ headers }: HttpRequest): Language | null {
 }
 
 function uiLocaleOf(request: HttpRequest): Language | null {
+  // A repeated one is an error of the authorization endpoint, whose page has a language too.
   return request.url.includes('ui_locales=')
-    ? requestedLanguage(readParameters(queryOf(request)).one('ui_locales'))
+    ? requestedLanguage(readParameters(queryOf(request)).all('ui_locales')[0])
     : null;
 }
 
-/** Stores the `ui_locales` of an authorization request for its pages, unless the user chose a language. @param seconds lifetime */
-export function uiLocaleCookies(request: HttpRequest, issuer: string, seconds: number): readonly string[] {
-  const language = uiLocaleOf(request);
+/**
+ * Stores the `ui_locales` of an authorization request for its pages, unless the user chose a language.
+ * @param uiLocales as requested in the query, in a pushed request or in a request object
+ * @param seconds lifetime
+ */
+export function uiLocaleCookies(
+  request: HttpRequest,
+  uiLocales: string | undefined,
+  issuer: string,
+  seconds: number,
+): readonly string[] {
+  const language = requestedLanguage(uiLocales);
   return language === null || chosenLanguage(request) !== null
     ? []
     : [languageCookie(language, issuer, seconds)];

@@ -21,6 +21,8 @@ export interface AuthorizationRequest {
   readonly maxAge: number | null;
   /** The thumbprint of the DPoP key that the code is bound to; `null`: any. @see RFC 9449 §10 */
   readonly keyThumbprint: string | null;
+  /** Languages for the pages, separated by spaces. @see OpenID Connect Core 1.0 §3.1.2.1 */
+  readonly uiLocales: string | undefined;
 }
 
 /** The parameters that each member is read from: the compiler asks for those of a new member. */
@@ -33,11 +35,12 @@ const PARAMETERS_OF: { readonly [Member in keyof AuthorizationRequest]: readonly
   acrValues: ['acr_values'],
   maxAge: ['max_age'],
   keyThumbprint: ['dpop_jkt'],
+  uiLocales: ['ui_locales'],
 };
 
 /** Names of all that is read of an authorization request; any other parameter is ignored. @see RFC 6749 §3.1, RFC 9101 §5, OpenID Connect Core 1.0 §3.1.2.1 */
 export const AUTHORIZATION_PARAMETERS: readonly string[] = [
-  ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'request', 'request_uri', 'ui_locales'],
+  ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'request', 'request_uri'],
   ...Object.values(PARAMETERS_OF).flat(),
 ];
 
@@ -75,6 +78,7 @@ export function checkAuthorizationRequest(parameters: Parameters): Authorization
     acrValues: checkAcrValues(parameters),
     maxAge: checkMaxAge(parameters),
     keyThumbprint: checkThumbprint(parameters),
+    uiLocales: parameters.one('ui_locales'),
   };
 }
 
