@@ -1,4 +1,5 @@
 /** Choices on the consent page, scopes already granted, and remembered consent. */
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type AuthorizationServerOptions, createAuthorizationServer } from '../src/index.ts';
 import { hashSecret } from '../src/secrets.ts';
@@ -381,6 +382,20 @@ describe('remembered consent', () => {
     const silent = await t.visitor.open(requestOf({ scope: 'notes:read', prompt: 'none' }));
     expect(silent.left?.searchParams.has('code')).toBe(true);
   });
+
+  it.each(['findSession', 'findNewestConsent'] as const)(
+    'redirects temporarily_unavailable to a client with prompt=none while the store is unavailable (%s)',
+    async (method) => {
+      const t = await remember();
+      const silent = () => t.visitor.open(requestOf({ scope: 'notes:read', prompt: 'none' }));
+      expect((await silent()).left?.searchParams.has('code')).toBe(true);
+      const before = t.snapshot();
+      vi.spyOn(t.store, method).mockRejectedValue(temporarilyUnavailable('the disk is gone'));
+      const { status, left } = await silent();
+      expect([status, left?.searchParams.get('error')]).toEqual([303, 'temporarily_unavailable']);
+      expect(t.snapshot()).toBe(before);
+    },
+  );
 
   it('uses an older consent that covers more than the newest', async () => {
     const t = await remember();

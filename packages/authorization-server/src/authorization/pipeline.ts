@@ -51,9 +51,14 @@ async function authorize(
   const requestedUri = parameters.one('redirect_uri');
   const target = resolveRedirectTarget(client, requestedUri, options.redirects);
   const clientRequest: ClientRequest = { client, target, ...readErrorResponse(parameters) };
-  const user = await sessions.find(request).catch(() => null);
+  const { user, error: sessionError } = await sessions.find(request).then(
+    (found) => ({ user: found, error: null }),
+    (error: unknown) => ({ user: null, error }),
+  );
   await chargeAuthorizationRequest(user?.account.id ?? siteOf(connection));
   try {
+    // Without a page, an outage would look like a user who has signed out.
+    if (sessionError !== null && clientRequest.isSilent) throw sessionError;
     return await startTransaction(context, request, connection, {
       ...clientRequest,
       parameters,

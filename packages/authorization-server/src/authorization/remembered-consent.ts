@@ -30,6 +30,7 @@ interface ConsentQuery {
 
 /**
  * Finds the consent that covers a request, so that no page is needed. `null`: show the consent page, as after any failure.
+ * @throws OAuthError `temporarily_unavailable`, with `prompt=none` only
  */
 export async function findRememberedConsent(
   context: AuthorizationContext,
@@ -44,7 +45,10 @@ export async function findRememberedConsent(
   const scopes = limit.grantable(query.scopes);
   // The consent page refuses what cannot be granted.
   if (scopes.length === 0 && query.scopes.length > 0) return null;
-  const consent = await findMatchingConsent(context, { ...query, scopes }).catch(() => null);
+  const consent = await findMatchingConsent(context, { ...query, scopes }).catch((error: unknown) => {
+    if (prompt.has('none')) throw error;
+    return null;
+  });
   if (consent === null) return null;
   return { scopes, workspace: consent.workspace, source: 'remembered' };
 }
