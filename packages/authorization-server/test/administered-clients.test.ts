@@ -363,6 +363,24 @@ describe('a disabled client', () => {
     expect(await isLive(again.body['access_token'])).toEqual([true, true]);
   });
 
+  it('T095 T143: a client that was disabled while the clock was ahead has valid tokens once enabled, the earlier ones stay revoked', async () => {
+    const t = await startServer();
+    const secret = String((await t.server.clients.add(MACHINE))['client_secret']);
+    const issue = async () => {
+      const { body } = await t.post('/token', { grant_type: 'client_credentials' }, basic('backup', secret));
+      return claimsOf(body['access_token']) as never;
+    };
+    const early = await issue();
+    t.clock.now += 86_400;
+    const ahead = await issue();
+    expect(await t.server.isLive(ahead)).toBe(true);
+    await t.server.clients.disable('backup');
+    t.clock.now -= 86_400 - 60;
+    await t.server.clients.enable('backup');
+    expect(await t.server.isLive(await issue())).toBe(true);
+    expect([await t.server.isLive(early), await t.server.isLive(ahead)]).toEqual([false, false]);
+  });
+
   it('T095: a disabled client gets the same response from registration management as an unknown one', async () => {
     const t = await startServer();
     const response = await t.server.handle(

@@ -217,6 +217,17 @@ export function describeClients(store: StoreOfTest): void {
       expect(await store().findClient(client.id)).toEqual({ ...client, enabledAt: NOW + 1 });
     });
 
+    it('T143: enables a client that a clock more than a minute ahead disabled as of now', async () => {
+      const client = newClient();
+      await store().saveClient(client);
+      const enabledFrom = async (at: number) => {
+        await store().disableClient(client.id, NOW + 1000);
+        await store().enableClient(client.id, NOW + at);
+        return ((await store().findClient(client.id))?.enabledAt ?? 0) - NOW;
+      };
+      expect([await enabledFrom(940), await enabledFrom(939)]).toEqual([1001, 939]);
+    });
+
     it('verifies a client with exactly the metadata that was looked at, until it changes', async () => {
       const client = newClient();
       await store().saveClient(client);

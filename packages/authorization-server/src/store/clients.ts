@@ -72,7 +72,11 @@ export interface ClientStore {
    * @returns `false` when there is no such client
    */
   disableClient(id: string, at: number): Promise<boolean>;
-  /** Enables a disabled client; what was revoked stays revoked. Idempotent. @returns `false` when there is no such client */
+  /**
+   * Enables a disabled client; what was revoked stays revoked. In `enabledAt` it is later than disabled, unless it was disabled more than
+   * a minute after `at`: by a wrong clock. Idempotent.
+   * @returns `false` when there is no such client
+   */
   enableClient(id: string, at: number): Promise<boolean>;
   /**
    * Removes a client. Atomic: its grants are revoked, its codes, open transactions and device authorizations deleted, so that a later

@@ -3,6 +3,7 @@ import type { AccessTokenClaims } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
 import { readUserClaims } from '../users/user-claims.ts';
+import { isAhead } from '../wrong-clock.ts';
 import type { TokenContext } from './options.ts';
 
 /**
@@ -16,8 +17,9 @@ export type IsLive = (
 
 export function createIsLive({
   store,
+  clock,
   options: { clients },
-}: Pick<TokenContext, 'store' | 'options'>): IsLive {
+}: Pick<TokenContext, 'store' | 'clock' | 'options'>): IsLive {
   return async ({ jti, iat, client_id: clientId, grant_id: grantId, act }) => {
     if (!(await store.isAccessTokenLive(jti, grantId ?? null))) return false;
     // After token exchange, the grant is of another client, which lives on without this one.
@@ -29,11 +31,17 @@ export function createIsLive({
     );
   };
 
-  /** A token without a grant of its client ends with its client; neither enabling it nor a later client of the same id brings it back. */
+  /**
+   * A token without a grant of its client ends with its client; neither enabling it nor a later client of the same id brings it back.
+   * Of a clock that was ahead it is not known when it issued a token.
+   */
   async function isStoredClientLive(clientId: string, issuedAt: number): Promise<boolean> {
     const client = await store.findClient(clientId);
     return (
-      client !== null && client.disabledAt === null && (client.enabledAt ?? client.createdAt) <= issuedAt
+      client !== null &&
+      client.disabledAt === null &&
+      (client.enabledAt ?? client.createdAt) <= issuedAt &&
+      !isAhead(issuedAt, clock())
     );
   }
 }

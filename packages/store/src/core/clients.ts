@@ -1,5 +1,6 @@
 /** Clients, and client assertions that were used: replay detection. */
 import type { ClientRecord, ClientStore } from '@portcullis/authorization-server/store';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import type { Database, Steps } from '../database.ts';
 import { defineRecordColumns, type RecordColumns } from '../record-columns.ts';
 import { defineQuery, type Query, sql } from '../sql.ts';
@@ -55,11 +56,13 @@ export function createClientStore(database: Database): ClientStore {
         ['clients', id],
       ),
     disableClient: (id, at) => database.transact(() => disable(id, at), null),
-    // In the second in which it was disabled it is enabled as of the next one: tokens of that second stay revoked.
+    // In the second in which it was disabled it is enabled as of the next one: tokens of that second stay revoked. Of a clock that was
+    // ahead it is not known when it disabled the client.
     enableClient: (id, at) =>
       database.changes(
         sql`UPDATE clients SET disabled_at = NULL, enabled_at =
-            CASE WHEN disabled_at IS NULL THEN enabled_at WHEN disabled_at < ${at} THEN ${at} ELSE disabled_at + 1 END
+            CASE WHEN disabled_at IS NULL THEN enabled_at WHEN disabled_at < ${at} OR disabled_at > ${at + SKEW_TOLERANCE} THEN ${at}
+              ELSE disabled_at + 1 END
           WHERE id = ${id} RETURNING 1 AS one`,
       ),
     removeClient: (id, at) => database.transact(() => remove(id, at), null),
