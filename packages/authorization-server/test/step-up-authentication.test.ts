@@ -80,6 +80,17 @@ describe('max_age', () => {
     expect(claims['auth_time']).toBe(t.clock.now);
   });
 
+  it('a sign-in while the clock was ahead is too old for max_age', async () => {
+    const t = await setScene();
+    t.clock.now += 86_400;
+    await decide(t.visitor, requestOf());
+    t.clock.now -= 60;
+    expect(await open(t, { max_age: '60' })).toBe('/consent');
+    t.clock.now -= 1;
+    expect(await open(t, { max_age: '60' })).toBe('/login');
+    expect(await open(t, {})).toBe('/consent');
+  });
+
   it('accepts a max_age of any length, which no session exceeds', async () => {
     const t = await setScene();
     await decide(t.visitor, requestOf());

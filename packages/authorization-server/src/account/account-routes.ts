@@ -11,7 +11,7 @@ import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import { isCrossSiteForm } from '../http/csrf.ts';
 import type { Route } from '../http/router.ts';
 import { hasLocalLogin } from '../login/local-login.ts';
-import { RECENT_LOGIN_SECONDS } from '../login/login-target.ts';
+import { isRecentLogin } from '../login/login-target.ts';
 import { type AccountSection, accountPaths, loginPath } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import type { User } from '../users/sessions.ts';
@@ -43,7 +43,7 @@ export function createAccountRoutes(
   const mustBeRecent = kind === 'recent' || kind === 'delicate';
   const isForLocalUsers = kind === 'own' || kind === 'delicate';
   const needsLogin = (user: User | null): user is null =>
-    user === null || (mustBeRecent && clock() - user.signedInAt >= RECENT_LOGIN_SECONDS);
+    user === null || (mustBeRecent && !isRecentLogin(user, clock()));
   const redirectToLogin = () => respondRedirect(loginPath(section, mustBeRecent));
   const lacksLocalLogin = async (user: User) => isForLocalUsers && !(await hasLocalLogin(pages, user));
   return {

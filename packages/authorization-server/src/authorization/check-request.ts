@@ -13,6 +13,7 @@ import {
 import type { ResolvedClient } from '../clients/client.ts';
 import type { AuthorizationTransactionRecord } from '../store/index.ts';
 import type { User } from '../users/sessions.ts';
+import { isAhead } from '../wrong-clock.ts';
 import type { ConsentDecision } from './next-step.ts';
 
 /** @throws OAuthError that is sent to the client by redirect */
@@ -77,7 +78,8 @@ export function requiresFreshLogin(
   if (prompt.has('login') || prompt.has('select_account')) return true;
   // A session at an identity provider may be older than the client allows.
   if (user === null) return maxAge !== null;
-  const isTooOld = maxAge !== null && now - user.authenticatedAt >= maxAge;
+  const { authenticatedAt: time } = user;
+  const isTooOld = maxAge !== null && (now - time >= maxAge || isAhead(time, now));
   return isTooOld || !isSufficient(acrValues, authenticationOf(user));
 }
 

@@ -13,6 +13,8 @@ import { hashSecret, newSecret } from '../secrets.ts';
 import { accountPaths, loginPath, readAccountSection } from '../ui/account-tabs.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { translate } from '../ui/translations.ts';
+import type { User } from '../users/sessions.ts';
+import { isAhead } from '../wrong-clock.ts';
 import type { LoginPurpose } from './login-view.ts';
 import { findPermittedUser } from './permitted-user.ts';
 
@@ -98,7 +100,11 @@ function serverNameOf({ options, layout }: PageContext, [resource = '']: readonl
 }
 
 /** Seconds after a login in which a user may change credentials without logging in again. */
-export const RECENT_LOGIN_SECONDS = 900;
+const RECENT_LOGIN_SECONDS = 900;
+
+export function isRecentLogin({ signedInAt }: User, now: number): boolean {
+  return now - signedInAt < RECENT_LOGIN_SECONDS && !isAhead(signedInAt, now);
+}
 
 async function findAccountPageTarget(
   context: PageContext,
@@ -119,7 +125,7 @@ async function findAccountPageTarget(
     user !== null &&
     (to === 'console'
       ? satisfiesAcr(acrOf({ methods: user.methods ?? [] }), [TWO_FACTORS])
-      : clock() - user.signedInAt < RECENT_LOGIN_SECONDS);
+      : isRecentLogin(user, clock()));
   return {
     purpose: {
       to: user === null || !again ? to : to === 'console' ? 'two-factors' : 'once-more',

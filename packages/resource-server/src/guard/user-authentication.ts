@@ -1,5 +1,10 @@
 /** Step-up authentication (RFC 9470): checks how and when the user signed in, for operations that demand it. */
-import { type AuthenticationRequirement, OAuthError, satisfiesAcr } from '@portcullis/protocol';
+import {
+  type AuthenticationRequirement,
+  OAuthError,
+  SKEW_TOLERANCE,
+  satisfiesAcr,
+} from '@portcullis/protocol';
 import type { VerifiedClaims } from '../principal.ts';
 import type { VerifiedToken } from './verified-token.ts';
 
@@ -39,6 +44,7 @@ function isMet(
   now: number,
   tolerance: number,
 ): boolean {
-  const isRecent = maxAge === undefined || (typeof time === 'number' && now - time <= maxAge + tolerance);
+  const isKnown = typeof time === 'number' && time <= now + SKEW_TOLERANCE;
+  const isRecent = maxAge === undefined || (isKnown && now - time <= maxAge + tolerance);
   return isRecent && (acrValues === undefined || (typeof acr === 'string' && satisfiesAcr(acr, acrValues)));
 }
