@@ -174,6 +174,54 @@ describe('the example', () => {
     await expect(use()).rejects.toThrow('not connected');
   });
 
+  it('user.json refreshes a rejected token although the clock stepped back to before it was issued', async () => {
+    let now = 4_000_000_000_000;
+    const tokens = { accessToken: 'own', scheme: 'Bearer', dpopKey: null, expiresAt: null, scopes: [] };
+    const session = { tokens: { session: { tokens } } };
+    const found = { version: 1, scopes: [], issuedAt: now / 1000, until: 5e9, ...session } as never;
+    let refreshed = 0;
+    const connectedAccounts = {
+      ...services.connectedAccounts,
+      find: async () => found,
+      replace: async () => {
+        refreshed += 1;
+        return found;
+      },
+    };
+    const source = createCredentialSource({ ...services, connectedAccounts }, () => now);
+    const server = serverOf('user');
+    const reject = async () =>
+      source.rejected(ada, server, rejection(401), await source.for(ada, server)).then(String);
+    // At once, another one would be rejected too.
+    expect([await reject(), refreshed]).toEqual([expect.stringContaining('not connected'), 0]);
+    now -= 3_600_000;
+    expect([await reject(), refreshed]).toEqual(['retry', 1]);
+  });
+
+  it('exchange.json obtains tokens again after the clock stepped back, also one that was rejected', async () => {
+    const sts = await startTokenEndpoint((_form, count) => ({
+      access_token: `token-${count}`,
+      issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      token_type: 'Bearer',
+      expires_in: 600,
+    }));
+    const server = serverOf('exchange', {
+      'https://sts.example.com/token': sts.url,
+      'https://mcp.example.com': new URL(sts.url).origin,
+    });
+    let now = Date.now();
+    const source = createCredentialSource(services, () => now);
+    const use = async () => (await source.for(ada, server)).headers['authorization'];
+    expect([await use(), await use()]).toEqual(['Bearer token-1', 'Bearer token-1']);
+    now -= 3_600_000;
+    expect([await use(), await use()]).toEqual(['Bearer token-2', 'Bearer token-2']);
+    const credential = await source.for(ada, server);
+    expect(await source.rejected(ada, server, rejection(401), credential)).toBe('final');
+    now -= 1;
+    expect(await source.rejected(ada, server, rejection(401), credential)).toBe('retry');
+    expect(await use()).toBe('Bearer token-3');
+  });
+
   it.each(['user', 'exchange', 'enterprise'])(
     '%s.json uses no grant that a token of another issuer names',
     (kind) => {

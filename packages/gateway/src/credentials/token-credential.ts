@@ -57,8 +57,12 @@ export function createObtainedCredentials(options: ObtainedCredentialsOptions): 
   const cache = createLruCache<CachedTokens>({ entries: MAX_CACHED_TOKENS });
   const pending = new Map<string, Promise<BackendCredential>>();
 
-  const isUsable = ({ tokens, obtainedAt }: CachedTokens, now: number): boolean =>
-    tokens.expiresAt === null ? now - obtainedAt < DEFAULT_TOKEN_LIFETIME : !isStale(tokens, now);
+  function isUsable({ tokens, obtainedAt }: CachedTokens, now: number): boolean {
+    const age = now - obtainedAt;
+    // Below zero, the clock stepped back.
+    if (age < 0) return false;
+    return tokens.expiresAt === null ? age < DEFAULT_TOKEN_LIFETIME : !isStale(tokens, now);
+  }
 
   async function obtainNow(principal: Principal, key: string): Promise<BackendCredential> {
     const tokens = await obtain(principal);
@@ -83,7 +87,8 @@ export function createObtainedCredentials(options: ObtainedCredentialsOptions): 
       const key = keyOf(principal);
       const cached = cache.get(key);
       if (cached === undefined || cached.credential !== credential) return 'retry';
-      if (clock() - cached.obtainedAt < TOKEN_TOO_NEW) return 'final';
+      const age = clock() - cached.obtainedAt;
+      if (age >= 0 && age < TOKEN_TOO_NEW) return 'final';
       cache.delete(key);
       return 'retry';
     },

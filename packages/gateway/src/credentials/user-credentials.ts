@@ -72,7 +72,9 @@ export function createUserCredentials(options: UserCredentialsOptions): BackendC
       }
       if (result.kind === 'insufficient_scope')
         return ask(grantId, unionScopes(current.scopes, result.challenge.scopes ?? []));
-      if (clock() / 1000 - current.issuedAt < USER_TOKEN_TOO_NEW) return ask(grantId, current.scopes);
+      const age = clock() / 1000 - current.issuedAt;
+      // Below zero, the clock stepped back.
+      if (age >= 0 && age < USER_TOKEN_TOO_NEW) return ask(grantId, current.scopes);
       const replaced = await accounts.replace(grantId, id, current.version);
       return replaced === null ? ask(grantId, current.scopes) : 'retry';
     },
