@@ -19,31 +19,30 @@ export interface Lies {
   readonly userHandle?: string | null;
   readonly id?: string;
   readonly damage?: boolean;
+  /** CBOR of members `fmt` and `attStmt` of a registration; `none` by default. */
+  readonly attestation?: Buffer;
 }
 
 export interface Passkey {
   readonly id: string;
+  /** COSE, base64url. */
+  readonly publicKey: string;
+  /** Answers a challenge for its registration. */
+  register(challenge: string, lies?: Lies): string;
   /** Answers a challenge for signing in. */
   answer(challenge: string, lies?: Lies): string;
 }
 
 /** Ada's passkey: in the store, and in hand. */
 export async function enrol(t: Pick<ServerUnderTest, 'store' | 'clock'>, counter = 0): Promise<Passkey> {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
-  const cose = Buffer.concat([
-    Buffer.from('a5010203262001215820', 'hex'),
-    Buffer.from(x, 'base64url'),
-    Buffer.from('225820', 'hex'),
-    Buffer.from(y, 'base64url'),
-  ]);
-  const id = Buffer.from('credential of ada').toString('base64url');
+  const passkey = createPasskey();
+  const { id, publicKey } = passkey;
   await inSession(t.store, ACCOUNT, (session) =>
     t.store.addPasskey(
       {
         id,
         accountId: ACCOUNT,
-        publicKey: cose.toString('base64url'),
+        publicKey,
         counter,
         transports: ['internal'],
         name: 'Phone',
@@ -53,14 +52,23 @@ export async function enrol(t: Pick<ServerUnderTest, 'store' | 'clock'>, counter
       session,
     ),
   );
+  return passkey;
+}
+
+/** A passkey that no server knows. */
+export function createPasskey(): Passkey {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
+  const cose = Buffer.concat([
+    Buffer.from('a5010203262001215820', 'hex'),
+    Buffer.from(x, 'base64url'),
+    Buffer.from('225820', 'hex'),
+    Buffer.from(y, 'base64url'),
+  ]);
+  const credential = Buffer.from('credential of ada');
+  const id = credential.toString('base64url');
   const answer = (challenge: string, lies: Lies = {}): string => {
-    const client = {
-      type: lies.type ?? 'webauthn.get',
-      challenge: lies.challenge ?? challenge,
-      origin: lies.origin ?? ISSUER,
-      crossOrigin: false,
-    };
-    const clientData = Buffer.from(JSON.stringify(client));
+    const clientData = clientDataOf('webauthn.get', challenge, lies);
     const tail = Buffer.alloc(5);
     tail.writeUInt8(lies.flags ?? USER_PRESENT | USER_VERIFIED, 0);
     tail.writeUInt32BE(lies.counter ?? 0, 1);
@@ -83,7 +91,42 @@ export async function enrol(t: Pick<ServerUnderTest, 'store' | 'clock'>, counter
       },
     });
   };
-  return { id, answer };
+  const register = (challenge: string, lies: Lies = {}): string => {
+    const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, credential.length]), credential, cose]);
+    const flags = Buffer.from([0x40 | (lies.flags ?? USER_PRESENT | USER_VERIFIED), 0, 0, 0, 0]);
+    const authData = Buffer.concat([sha256(lies.host ?? HOST), flags, attested]);
+    const object = Buffer.concat([
+      Buffer.from([0xa3]),
+      lies.attestation ?? NO_ATTESTATION,
+      Buffer.from('\x68authData\x58', 'latin1'),
+      Buffer.from([authData.length]),
+      authData,
+    ]);
+    return JSON.stringify({
+      id,
+      rawId: id,
+      type: 'public-key',
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: clientDataOf('webauthn.create', challenge, lies).toString('base64url'),
+        attestationObject: object.toString('base64url'),
+        transports: ['internal'],
+      },
+    });
+  };
+  return { id, publicKey: cose.toString('base64url'), register, answer };
+}
+
+const NO_ATTESTATION = Buffer.from('\x63fmt\x64none\x67attStmt\xa0', 'latin1');
+
+function clientDataOf(type: string, challenge: string, lies: Lies): Buffer {
+  const client = {
+    type: lies.type ?? type,
+    challenge: lies.challenge ?? challenge,
+    origin: lies.origin ?? ISSUER,
+    crossOrigin: false,
+  };
+  return Buffer.from(JSON.stringify(client));
 }
 
 function sha256(data: string | Buffer): Buffer {

@@ -3,12 +3,35 @@ import { describe, expect, it } from 'vitest';
 import { inSession } from '../../store/testing/samples.ts';
 import { createServerContext } from '../src/server.ts';
 import { createPasskeys } from '../src/users/passkeys.ts';
-import { challengeOf, enrol, type Lies, USER_PRESENT, USER_VERIFIED } from './authenticator.ts';
+import {
+  challengeOf,
+  createPasskey,
+  enrol,
+  type Lies,
+  USER_PRESENT,
+  USER_VERIFIED,
+} from './authenticator.ts';
 import { ACCOUNT, MASTER_KEY, RESOURCES } from './server-under-test.ts';
-import { type Sight, setScene, textOf, type Visitor } from './visitor.ts';
+import { EMAIL, PASSWORD, type Sight, setScene, textOf, type Visitor } from './visitor.ts';
 
 async function use(visitor: Visitor, login: Sight, credential: string): Promise<Sight> {
   return visitor.submit(login, { credential }, '/login/passkey');
+}
+
+/** The page that asks the browser for a new passkey. */
+async function openRegistration(visitor: Visitor): Promise<Sight> {
+  await visitor.submit(
+    await visitor.open('/login?to=account'),
+    { email: EMAIL, password: PASSWORD },
+    '/login',
+  );
+  return visitor.submit(await visitor.open('/account/passkeys/add'), { password: PASSWORD });
+}
+
+/** An attestation whose statement names one certificate, which is none. */
+function attestationOf(format: string): Buffer {
+  const fmt = `\x63fmt${String.fromCharCode(0x60 + format.length)}${format}`;
+  return Buffer.from(`${fmt}\x67attStmt\xa1\x63x5c\x81\x41\x00`, 'latin1');
 }
 
 describe('a passkey', () => {
@@ -70,6 +93,41 @@ describe('a passkey', () => {
     expect((await use(t.visitor, login, credential)).status).toBe(400);
     expect(t.snapshot()).toBe(before);
   });
+
+  it.each<readonly [string, Lies]>([
+    ['of another site', { origin: 'https://as.example.evil.test' }],
+    ['for another host', { host: 'evil.test' }],
+    ['with another challenge', { challenge: Buffer.alloc(54).toString('base64url') }],
+    ['of a sign-in', { type: 'webauthn.get' }],
+    ['without user presence', { flags: USER_VERIFIED }],
+    ['that is not CBOR', { attestation: Buffer.from('fmt') }],
+  ])('a passkey registration %s is rejected, and a valid one still works', async (_what, lies) => {
+    const t = await setScene();
+    const page = await openRegistration(t.visitor);
+    const { id, register } = createPasskey();
+    const challenge = challengeOf(page);
+    const before = t.snapshot();
+    const refused = await t.visitor.submit(page, { credential: register(challenge, lies) });
+    expect([refused.status, t.snapshot()]).toEqual([400, before]);
+    await t.visitor.submit(page, { credential: register(challenge) });
+    expect(await t.store.listPasskeys(ACCOUNT)).toMatchObject([{ id }]);
+  });
+
+  // To verify such a statement, the library would fetch revocation lists that its certificates name.
+  it.each(['packed', 'fido-u2f', 'tpm', 'apple', 'android-key', 'android-safetynet', 'compound', 'none'])(
+    'T048: a passkey with an attestation statement of format %s is registered, and nothing reads the statement',
+    async (format) => {
+      const t = await setScene();
+      const page = await openRegistration(t.visitor);
+      const { register, answer } = createPasskey();
+      const credential = register(challengeOf(page), { attestation: attestationOf(format) });
+      const added = await t.visitor.submit(page, { credential });
+      expect(added.path).toBe('/account?news=passkey-added');
+      const visitor = t.newVisitor();
+      const login = await visitor.open('/login');
+      expect((await use(visitor, login, answer(challengeOf(login)))).path).toBe('/connections');
+    },
+  );
 
   it('a passkey response to the challenge of another browser, or to an expired one, is rejected', async () => {
     const t = await setScene();

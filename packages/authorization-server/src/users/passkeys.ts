@@ -74,11 +74,15 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
       const response = readPasskeyResponse<RegistrationResponseJSON>(json);
       if (response === null) return null;
       const { verifyRegistrationResponse } = await library();
-      const verified = await verifyRegistrationResponse({
-        response,
-        ...expected(['create', ...bound]),
-        supportedAlgorithmIDs: [...PASSKEY_ALGORITHMS],
-      }).catch(toNull);
+      const verified = await withoutStatement(response)
+        .then((unattested) =>
+          verifyRegistrationResponse({
+            response: unattested,
+            ...expected(['create', ...bound]),
+            supportedAlgorithmIDs: [...PASSKEY_ALGORITHMS],
+          }),
+        )
+        .catch(toNull);
       if (verified?.verified !== true || !(await challenges.consume(challengeOf(response)))) return null;
       const { credential } = verified.registrationInfo;
       return {
@@ -124,6 +128,25 @@ export function createPasskeys(context: ServerContext): Passkeys | null {
 /** Loaded on first use: it is slow to load, and most processes never verify a passkey. */
 function library(): Promise<typeof import('@simplewebauthn/server')> {
   return import('@simplewebauthn/server');
+}
+
+/**
+ * What a browser sends for `attestation: 'none'`; some send the statement of the authenticator all the same.
+ * "Set the value of fmt to "none", and set the value of attStmt to be an empty CBOR map." Nothing here depends on
+ * a statement, and the library would fetch revocation lists that its certificates name.
+ * @see Web Authentication §5.1.3, step 22; §8.7
+ */
+async function withoutStatement(given: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
+  const { decodeAttestationObject, isoBase64URL, isoCBOR } = await import('@simplewebauthn/server/helpers');
+  const attested = decodeAttestationObject(isoBase64URL.toBuffer(given.response.attestationObject));
+  const object = isoCBOR.encode(
+    new Map<string, string | Uint8Array | Map<string, string>>([
+      ['fmt', 'none'],
+      ['attStmt', new Map<string, string>()],
+      ['authData', attested.get('authData')],
+    ]),
+  );
+  return { ...given, response: { ...given.response, attestationObject: isoBase64URL.fromBuffer(object) } };
 }
 
 /** The library throws on every invalid response. */
