@@ -259,6 +259,16 @@ describe('step-up', () => {
     expect(world.user.opened).toHaveLength(12);
   });
 
+  it('signs in after the clock was ahead, whatever failed and was limited meanwhile', async () => {
+    const { world, client } = await demanding((round) => `s${round}`);
+    const call = () => client.fetch(world.serverUrl, { method: 'POST', body: 'call' });
+    for (let calls = 0; calls < 4; calls += 1) await call();
+    expect(await codeOf(call())).toBe('sign_in_needed');
+    world.advance(-6 * 3_600_000);
+    expect((await call()).status).toBe(403);
+    expect(world.user.opened).toHaveLength(12);
+  });
+
   it('scopes that the user requests are no automatic sign-in', async () => {
     const { world, client } = await demanding((round) => `s${round}`);
     const call = () => client.fetch(world.serverUrl, { method: 'POST', body: 'call' });

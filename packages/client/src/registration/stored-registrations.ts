@@ -109,12 +109,17 @@ export function createStoredRegistrations(
   ): Promise<boolean> {
     if (registration.method !== 'dynamic' || redirectUri === undefined) return true;
     const tokens = (await store.find(keyFor(discovery)))?.tokens ?? null;
-    if (tokens?.clientId === registration.clientId && clock() - tokens.obtainedAt < RECENT) return true;
+    if (tokens?.clientId === registration.clientId && isRecent(tokens)) return true;
     const request = { discovery, registration, redirectUri, scopes };
     if ((await probeRegistration(transport, request)) !== 'gone') return true;
     const reason = 'the authorization server no longer knows it';
     await discard(keyFor(discovery), reason, registration.clientId);
     return false;
+  }
+
+  /** Tokens of a clock that was ahead may be old. */
+  function isRecent({ obtainedAt }: Tokens): boolean {
+    return Math.abs(clock() - obtainedAt) < RECENT;
   }
 
   function keyFor({ issuer }: DiscoveryResult): CredentialKey {

@@ -52,7 +52,9 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
   return {
     /** Joins the request in progress, and rethrows a recent failure. Resolves to `null` when a request would gain nothing. */
     obtain(demand: TokenDemand): Promise<Tokens | null> {
-      if (failure !== null && clock() < failure.until) return Promise.reject(failure.error);
+      const left = failure === null ? 0 : failure.until - clock();
+      // More is left of the cooldown than there was: the clock was ahead.
+      if (failure !== null && left > 0 && left <= limits.cooldown) return Promise.reject(failure.error);
       inFlight ??= obtainLocked(demand).finally(() => {
         inFlight = null;
       });
@@ -84,7 +86,7 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
 
   /** @throws ClientError `sign_in_needed` */
   function checkAutomatic(): void {
-    automatic = automatic.filter((startedAt) => clock() - startedAt < AUTOMATIC_WINDOW);
+    automatic = automatic.filter((startedAt) => Math.abs(clock() - startedAt) < AUTOMATIC_WINDOW);
     if (automatic.length < MAX_AUTOMATIC) return;
     throw new ClientError(
       'sign_in_needed',
