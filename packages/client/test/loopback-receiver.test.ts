@@ -1,7 +1,7 @@
 /** The loopback receiver: which requests it accepts, how it responds, and when it closes. */
 import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RedirectListener } from '../src/index.ts';
@@ -275,4 +275,31 @@ it('[C-UA-1] completes a sign-in through the loopback receiver', async () => {
   expect(await Promise.all(pages)).toEqual([
     expect.stringMatching(/<p>Notes on laptop-7 is connected to 127\.0\.0\.1:\d+\/mcp\. You can close/),
   ]);
+});
+
+it('saves the tokens of a sign-in whose page the user closed before they were issued', async () => {
+  const world = await createWorld();
+  const redirected = Promise.withResolvers<Socket>();
+  const client = createNodeClient({
+    serverUrl: world.serverUrl,
+    // It responds only after the page was closed.
+    async fetch(input, init) {
+      if (String(input).endsWith('/token')) {
+        const page = await redirected.promise;
+        await once(page.resume().end(), 'close');
+      }
+      return fetch(input, init);
+    },
+    browser: {
+      async open(url) {
+        const { headers } = await fetch(url, { redirect: 'manual' });
+        const { port, host, pathname, search } = new URL(headers.get('location') ?? '');
+        const page = connect({ host: '127.0.0.1', port: Number(port) });
+        page.write(`GET ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+        redirected.resolve(page);
+      },
+    },
+  });
+  expect((await client.fetch(world.serverUrl)).status).toBe(200);
+  expect(await client.session()).not.toBeNull();
 });

@@ -151,6 +151,8 @@ function readRedirect(request: IncomingMessage, host: string, path: string): URL
 }
 
 function respond(response: ServerResponse, status: number, outcome: SignInOutcome): Promise<void> {
+  // The user has closed the page: neither `close` nor the callback of `end` would follow.
+  if (response.closed) return Promise.resolve();
   return new Promise((resolve) => {
     response.once('close', resolve);
     response.writeHead(status, RESULT_PAGE_HEADERS).end(resultPage(outcome), () => resolve());
