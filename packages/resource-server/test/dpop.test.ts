@@ -375,6 +375,15 @@ describe('the in-memory replay cache', () => {
     expect(await memory.remember('b', 20, 'other')).toBe(false);
   });
 
+  it('deletes expired proofs after the clock was ahead when the replay cache was created', async () => {
+    let time = 1000;
+    const memory = createReplayCache(() => time, { maxProofs: 1, maxProofsPerKey: 1 });
+    time = 0;
+    expect(await memory.remember('a', 10, 'key')).toBe(true);
+    time = 10;
+    expect(await memory.remember('b', 20, 'key')).toBe(true);
+  });
+
   it('never lets one key fill the replay cache', async () => {
     let time = 0;
     const memory = createReplayCache(() => time, { maxProofs: 100 });

@@ -186,6 +186,17 @@ describe('introspection', () => {
     }
   });
 
+  it('introspects again once the clock was ahead, although it failed or the token was active meanwhile', async () => {
+    const ask = guardWith();
+    now += 300;
+    expect(await ask()).toBe(200);
+    server.behave(failing(503));
+    expect(await ask('another')).toBe(503);
+    now = NOW;
+    server.behave(answering({ active: false }));
+    expect([await ask('another'), await ask()]).toEqual([401, 401]);
+  });
+
   it('T093 introspects at most 256 tokens concurrently, however many are sent', async () => {
     const ask = guardWith();
     server.behave((response) =>

@@ -87,6 +87,16 @@ describe('keys of an issuer', () => {
     expect(server.asked.length).toBe(2);
   });
 
+  it('[S-JWT-64] fetches the keys again, for new and withdrawn ones, if the clock was ahead when they were fetched', async () => {
+    const ask = guardWith();
+    now += 86_400;
+    expect((await ask(await token(old))).status).toBe(200);
+    server.behave(answering({ keys: [young.publicJwk] }));
+    now = NOW;
+    expect((await ask(await token(young))).status).toBe(200);
+    expect((await ask(await token(old))).status).toBe(401);
+  });
+
   it('[S-JWT-64] fetches the keys once per cool-down, however many unknown keys are named', async () => {
     const ask = guardWith();
     await ask(await token(old));

@@ -178,6 +178,13 @@ describe.each([
     now = NOW + 120;
     await remember('g');
     expect(stored).toEqual([1, 20_003, 10_004, 5, 5, 9, 7]);
+    // The clock was ahead.
+    now = NOW + 86_400;
+    expect(await store.remember('h', now + 1000, 'key')).toBe(true);
+    now = NOW + 130;
+    await fill('more-', 2);
+    await remember('i');
+    expect(stored.at(-1)).toBe(2);
     now = NOW;
   });
 });

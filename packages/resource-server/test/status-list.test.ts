@@ -277,6 +277,26 @@ describe('an outage', () => {
     expect(await ask(token)).toBe(401);
   });
 
+  it('recovers with the first request after the clock was ahead, when each status list had expired', async () => {
+    answer = async () => new Response(await list([0], { claims: { iat: NOW, exp: NOW + 600 } }));
+    const ask = guardWith();
+    const token = await tokenAt(0);
+    now += 3600;
+    expect(await ask(token)).toBe(503);
+    now = NOW;
+    expect(await ask(token)).toBe(200);
+  });
+
+  it('fetches a status list again that was fetched while the clock was ahead, although it was issued later', async () => {
+    const ask = guardWith();
+    const token = await tokenAt(0);
+    now += 3600;
+    expect(await ask(token)).toBe(200);
+    now = NOW;
+    answer = async () => new Response(await list([1]));
+    expect(await ask(token)).toBe(401);
+  });
+
   it('responds 503 during an outage at startup, and fetches the status list once a second', async () => {
     answer = () => new Response('', { status: 500 });
     const ask = guardWith();

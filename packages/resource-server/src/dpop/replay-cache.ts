@@ -1,5 +1,5 @@
 /** Replay detection for DPoP proofs: the port, and its implementation in memory. */
-import { temporarilyUnavailable, tooManyRequests } from '@portcullis/protocol';
+import { SKEW_TOLERANCE, temporarilyUnavailable, tooManyRequests } from '@portcullis/protocol';
 
 /** Stores used proofs. Processes can share one on a database, for example one row with an expiry per proof. */
 export interface ReplayStore {
@@ -47,7 +47,8 @@ export function createReplayCache(clock: () => number, limits: ReplayCacheLimits
   return {
     remember(proof, until, key) {
       const now = clock();
-      if (now >= sweptAt + SWEEP_INTERVAL || (size >= maxProofs && now > sweptAt)) sweep(now);
+      const isDue = now >= sweptAt + SWEEP_INTERVAL || sweptAt > now + SKEW_TOLERANCE;
+      if (isDue || (size >= maxProofs && now > sweptAt)) sweep(now);
       const proofs = proofsByKey.get(key) ?? new Map<string, number>();
       if (proofs.has(proof)) return false;
       if (proofs.size >= maxProofsPerKey)

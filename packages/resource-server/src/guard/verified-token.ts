@@ -4,6 +4,7 @@ import {
   impliedScopes,
   OAuthError,
   type Scopes,
+  SKEW_TOLERANCE,
   scopesOf,
   temporarilyUnavailable,
   tokenRejected,
@@ -36,6 +37,8 @@ export class VerifiedToken {
   readonly effectiveScopes: ReadonlySet<string>;
   /** Epoch seconds after which the token has to be verified again. */
   readonly freshUntil: number;
+  /** Epoch seconds. */
+  readonly verifiedAt: number;
   /** The key or certificate that the token is bound to, if any. */
   readonly binding: TokenBinding | null;
   /** The decision for the common request, which has no `Origin` and a bearer token. */
@@ -45,7 +48,7 @@ export class VerifiedToken {
     { claims, freshUntil }: VerificationResult,
     resource: ProtectedResource,
     scopes: TokenScopes,
-    { accessToken, binding }: { readonly accessToken: string; readonly binding: TokenBinding | null },
+    { accessToken, binding, verifiedAt }: Pick<VerifiedToken, 'accessToken' | 'binding' | 'verifiedAt'>,
   ) {
     this.resource = resource;
     this.accessToken = accessToken;
@@ -54,6 +57,7 @@ export class VerifiedToken {
     this.binding = binding;
     this.principal = createPrincipal(claims, scopes.granted, resource.resource, this);
     this.freshUntil = Math.min(freshUntil, claims.exp);
+    this.verifiedAt = verifiedAt;
     this.decision = { authorized: true, principal: this.principal, headers: NO_HEADERS };
   }
 }
@@ -66,6 +70,11 @@ interface TokenScopes {
 
 /** The part of a request that presents its token. */
 type TokenRequest = Pick<RequestInfo, 'authorization' | 'address'>;
+
+/** Of a token that was verified while the clock was ahead it is not known for how long it is fresh. */
+function isFresh({ freshUntil, verifiedAt }: VerifiedToken, now: number): boolean {
+  return now < freshUntil && verifiedAt <= now + SKEW_TOLERANCE;
+}
 
 export type TokenAuthenticator = ReturnType<typeof createTokenAuthenticator>;
 
@@ -111,7 +120,7 @@ export function createTokenAuthenticator(settings: GuardSettings) {
       typeof authorization === 'string' && authorization.length <= MAX_HEADER_LENGTH ? authorization : null;
     const now = clock();
     const known = field === null ? undefined : cache.get(field);
-    if (known !== undefined && known.resource === resource && now < known.freshUntil) return known;
+    if (known !== undefined && known.resource === resource && isFresh(known, now)) return known;
     const requestToken = readRequestToken(authorization);
     if (requestToken === null || (requestToken.scheme === 'DPoP' && dpop === null)) return null;
     if (requestToken.scheme === 'Bearer' && dpop?.required === true)
@@ -122,6 +131,7 @@ export function createTokenAuthenticator(settings: GuardSettings) {
       const verifiedToken = new VerifiedToken(found, resource, scopes, {
         accessToken: requestToken.token,
         binding,
+        verifiedAt: now,
       });
       if (field !== null && tokenCacheSize > 0 && verifiedToken.freshUntil > now)
         cache.set(field, verifiedToken);

@@ -2,7 +2,7 @@
  * Calls an introspection endpoint (RFC 7662): single-flight per token, with a concurrency limit that clients share, and
  * a cool-down after failures.
  */
-import { basicCredentials, jsonMembers, temporarilyUnavailable } from '@portcullis/protocol';
+import { basicCredentials, jsonMembers, SKEW_TOLERANCE, temporarilyUnavailable } from '@portcullis/protocol';
 import {
   type FetchLimits,
   fetchWithoutRedirect,
@@ -102,6 +102,8 @@ export function createIntrospectionClient(
   return async (token, now, address) => {
     let pending = inFlight.get(token);
     if (pending === undefined || now >= pending.abandonedAt) {
+      // A longer pause is of a clock that was ahead.
+      if (pausedUntil > now + LONGEST_COOLDOWN + SKEW_TOLERANCE) pausedUntil = 0;
       if (now < pausedUntil)
         throw temporarilyUnavailable('introspection failed a moment ago', pausedUntil - now);
       const claim = { address, isFamiliar: shapes.has(token) };

@@ -2,7 +2,7 @@
  * Caches the keys of an issuer (JWKS): single-flight refresh, a cool-down, and stale keys for a limited time during
  * outages.
  */
-import { createLruCache, temporarilyUnavailable, tokenRejected } from '@portcullis/protocol';
+import { createLruCache, SKEW_TOLERANCE, temporarilyUnavailable, tokenRejected } from '@portcullis/protocol';
 import { withDeadline } from './fetch-json.ts';
 import type { PublicKey, PublicKeys } from './public-keys.ts';
 
@@ -82,6 +82,10 @@ const MAX_UNDECIDED = 10;
 const HOLDER_CACHE_LIMITS = { entries: 5000, characters: 1_000_000 };
 
 const NEVER: number = Number.NEGATIVE_INFINITY;
+const NEVER_TRIED: State = {
+  ...{ keys: null, fetchedAt: NEVER, failure: null, inFlight: null },
+  ...{ triedAt: NEVER, reserveUsedAt: NEVER },
+};
 
 /**
  * Loads keys when they are needed: single-flight, and within the cool-down only once, for a token whose holder has
@@ -89,10 +93,7 @@ const NEVER: number = Number.NEGATIVE_INFINITY;
  * slow key server delays none.
  */
 export function createKeySource({ load, limits, timeout, isInProcess }: KeySourceOptions): KeySource {
-  const state: State = {
-    ...{ keys: null, fetchedAt: NEVER, failure: null, inFlight: null },
-    ...{ triedAt: NEVER, reserveUsedAt: NEVER },
-  };
+  const state: State = { ...NEVER_TRIED };
   const abandonedAfter = Math.ceil(timeout / 1000) + 1;
   const holders = createHolders();
 
@@ -168,6 +169,8 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
 
   return {
     find(wanted, now) {
+      // The clock was ahead, so the age of the keys is unknown.
+      if (state.triedAt > now + SKEW_TOLERANCE) Object.assign(state, NEVER_TRIED);
       const keys = usableKeys(now);
       const key = keys?.find(wanted.algorithm, wanted.keyId);
       const isContradicted = key === undefined && keys?.hasId(wanted.keyId) === true;

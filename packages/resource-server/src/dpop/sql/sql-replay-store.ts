@@ -1,5 +1,5 @@
 /** Replay detection for DPoP proofs in a database that several processes share. Optional. */
-import { tooManyRequests } from '@portcullis/protocol';
+import { SKEW_TOLERANCE, tooManyRequests } from '@portcullis/protocol';
 import type { ReplayStore } from '../replay-cache.ts';
 
 /** The part of `DatabaseSync` of `node:sqlite`, or of a similar driver, that is used. */
@@ -144,7 +144,7 @@ function createProofQuotas({
   return {
     check(key) {
       const now = clock();
-      if (now >= sweptAt + SWEEP_INTERVAL) sweep(now);
+      if (now >= sweptAt + SWEEP_INTERVAL || sweptAt > now + SKEW_TOLERANCE) sweep(now);
       const { proofs = 0, endsAt = 0 } = used.get(key) ?? {};
       if (now < endsAt && proofs >= maxPerKey)
         throw tooManyRequests('more proofs of one key than can be remembered', Math.ceil(endsAt - now));
@@ -167,7 +167,8 @@ function createSweepTimer({ clock = () => Math.floor(Date.now() / 1000) }: SqlRe
   return {
     due() {
       const now = clock();
-      if (now < dueAt) return null;
+      // A later time is of a clock that was ahead.
+      if (now < dueAt && dueAt <= now + SWEEP_INTERVAL + SKEW_TOLERANCE) return null;
       dueAt = now + SWEEP_INTERVAL;
       return now - RETENTION;
     },

@@ -2,7 +2,7 @@
  * Caches status lists: single-flight refresh while they are needed, stale lists for a limited time during outages, no
  * rollback.
  */
-import { createLruCache, temporarilyUnavailable } from '@portcullis/protocol';
+import { createLruCache, SKEW_TOLERANCE, temporarilyUnavailable } from '@portcullis/protocol';
 import { withDeadline } from '../fetch-json.ts';
 import type { StatusList } from './status-list.ts';
 
@@ -38,6 +38,11 @@ interface CachedList {
   failedAt: number;
   inFlight: Promise<void> | null;
 }
+
+const NEVER_TRIED: CachedList = {
+  ...{ list: null, askedAt: NEVER, triedAt: NEVER },
+  ...{ failure: null, failedAt: NEVER, inFlight: null },
+};
 
 /** Refreshes each list single-flight, not within a second of a failure, and only while it is needed. */
 export function createStatusListCache(load: LoadStatusList, limits: StatusListCacheLimits) {
@@ -90,6 +95,8 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
   function findCached(uri: string, now: number): StatusList | null {
     const one = cached.get(uri);
     if (one === undefined) return null;
+    // The clock was ahead, so the age of the list is unknown.
+    if (one.triedAt > now + SKEW_TOLERANCE) Object.assign(one, NEVER_TRIED);
     if (!serves(one, now)) return null;
     const isGood = isFresh(one, now) || hasJustFailed(one, now);
     const isDue = now >= one.askedAt + freshFor / 2;
@@ -116,14 +123,7 @@ export function createStatusListCache(load: LoadStatusList, limits: StatusListCa
   }
 
   function addList(uri: string): CachedList {
-    const one: CachedList = {
-      list: null,
-      askedAt: NEVER,
-      triedAt: NEVER,
-      failure: null,
-      failedAt: NEVER,
-      inFlight: null,
-    };
+    const one: CachedList = { ...NEVER_TRIED };
     cached.set(uri, one);
     return one;
   }
