@@ -9,7 +9,7 @@ import {
   CATALOGUE_REFRESH_AT,
   MAX_CATALOGUE_ENTRIES,
 } from '../limits.ts';
-import { type OwnedRequest, userKey } from '../servers/request.ts';
+import { anonymousOwnerOf, type OwnedRequest, ownerKey, userKey } from '../servers/request.ts';
 import type { GatewayServer } from '../servers/server.ts';
 import type { ListTools } from './list-tools.ts';
 import type { PinBoard, Pins, ToolChange, ToolState } from './pins.ts';
@@ -51,6 +51,8 @@ interface Entry {
   readonly lists: readonly (readonly ListedTool[])[];
   readonly at: number;
   view: { readonly version: number; readonly catalogue: ToolCatalogue } | null;
+  /** In the background. */
+  isRenewed: boolean;
 }
 
 /** Keys of credentials say what a catalogue may be shared by. */
@@ -69,7 +71,7 @@ export function createCatalogue(options: CatalogueOptions) {
     /**
      * The tools that may be called: those that the gateway's own list has, and those of which a definition was approved; what a
      * backend lists depends on the capabilities and the revision of the client. Immediately when cached. One request to the backend at
-     * a time for each credential.
+     * a time for each credential of an owner.
      * @throws BackendError when the backend does not respond
      */
     tools(request: OwnedRequest, credentialKey: string): ToolCatalogue | Promise<ToolCatalogue> {
@@ -104,38 +106,72 @@ export function createCatalogue(options: CatalogueOptions) {
 /** Of all backends: one has few credentials, another those of many users. */
 const known = createLruCache<Entry>({ entries: MAX_CATALOGUE_ENTRIES });
 
+/**
+ * What a list is cached by. It is read in the session of its owner's client: processes of different owners may list different
+ * definitions, as after a call that selects a project.
+ */
+function keyOf({ server, owner }: OwnedRequest, credentialKey: string): string {
+  const isOfProcess = server.backend?.kind === 'stdio' && server.backend.process !== 'shared';
+  const process = isOfProcess ? ownerKey(owner.isAnonymous ? anonymousOwnerOf(owner) : owner) : '';
+  return `${server.resource} ${credentialKey} ${process}`;
+}
+
 /** The gateway's own lists, by credential. */
 function createListCache(options: CatalogueOptions) {
   const { now } = options;
   const turn = createSemaphore(CATALOGUE_READS_AT_ONCE, CATALOGUE_READS_OF_USER);
   let current = createLists();
 
-  const keyOf = ({ server }: OwnedRequest, credentialKey: string) => `${server.resource} ${credentialKey}`;
+  const cached = (key: string): Entry | undefined => {
+    const entry = known.get(key);
+    return entry?.of === current ? entry : undefined;
+  };
 
-  /** Reads a list from the backend; one reading at a time for each credential. A list that changes meanwhile is not cached. */
-  function load(request: OwnedRequest, credentialKey: string): Promise<Entry> {
-    const lists = current;
-    const { loading } = lists;
-    const running = loading.get(credentialKey);
+  /**
+   * Reads a list from the backend; one reading at a time for each credential of an owner: no user waits for the
+   * session of another, which may hang. A list that changes meanwhile is not cached.
+   */
+  function load(request: OwnedRequest, key: string): Promise<Entry> {
+    const { loading } = current;
+    const ofOwner = `${key} ${ownerKey(request.owner)}`;
+    const running = loading.get(ofOwner);
     if (running !== undefined) return running;
-    const result = turn(userKey(request.owner), () => readEntry(options, request, lists))
-      .then((entry) => {
-        if (lists === current) known.set(keyOf(request, credentialKey), entry);
-        return entry;
-      })
-      .finally(() => loading.delete(credentialKey));
-    loading.set(credentialKey, result);
+    const result = turn(userKey(request.owner), read(request, key)).finally(() => loading.delete(ofOwner));
+    loading.set(ofOwner, result);
     return result;
   }
 
+  function read(request: OwnedRequest, key: string): () => Promise<Entry> {
+    const lists = current;
+    const requestedAt = now();
+    return async () => {
+      // While this one was queued, another owner may have read the list.
+      const found = cached(key);
+      if (found !== undefined && found.at > requestedAt) return found;
+      const entry = await readEntry(options, request, lists);
+      if (lists === current) known.set(key, entry);
+      return entry;
+    };
+  }
+
+  /** One owner renews a list for all. */
+  function renew(request: OwnedRequest, key: string, entry: Entry): void {
+    if (entry.isRenewed) return;
+    entry.isRenewed = true;
+    load(request, key).catch(() => {
+      entry.isRenewed = false;
+    });
+  }
+
   return {
-    load,
+    load: (request: OwnedRequest, credentialKey: string) => load(request, keyOf(request, credentialKey)),
     /** Immediately when cached; renewed in the background before its lifetime ends. */
     find(request: OwnedRequest, credentialKey: string): Entry | Promise<Entry> {
-      const entry = known.get(keyOf(request, credentialKey));
-      const age = entry?.of === current ? now() - entry.at : Number.POSITIVE_INFINITY;
-      if (entry === undefined || age >= CATALOGUE_LIFETIME) return load(request, credentialKey);
-      if (age >= CATALOGUE_LIFETIME * CATALOGUE_REFRESH_AT) load(request, credentialKey).catch(() => {});
+      const key = keyOf(request, credentialKey);
+      const entry = cached(key);
+      const age = entry === undefined ? 0 : now() - entry.at;
+      if (entry === undefined || age >= CATALOGUE_LIFETIME) return load(request, key);
+      if (age >= CATALOGUE_LIFETIME * CATALOGUE_REFRESH_AT) renew(request, key, entry);
       return entry;
     },
     changed(): void {
@@ -157,7 +193,7 @@ async function readEntry(options: CatalogueOptions, request: OwnedRequest, of: L
   const at = options.now();
   const pins = await currentPins(options, server);
   const lists = await options.list(request, pins.isEmpty ? 'every' : 'newest');
-  const entry = { of, lists: lists.map(readList), at, view: null };
+  const entry = { of, lists: lists.map(readList), at, view: null, isRenewed: false };
   const definitions = new Map(
     entry.lists.flat().map((tool) => [JSON.stringify([tool.name, tool.hash]), tool]),
   );

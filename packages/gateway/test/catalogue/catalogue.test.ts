@@ -31,7 +31,11 @@ const tool = (name: string, more: object = {}): ToolDefinition => ({
 
 function setUp(
   tools: readonly ToolDefinition[],
-  { review = 'first-use' as 'first-use' | 'auto', resource = 'https://gateway.example/files' } = {},
+  {
+    review = 'first-use' as 'first-use' | 'auto',
+    resource = 'https://gateway.example/files',
+    process = null as 'shared' | 'user' | null,
+  } = {},
 ) {
   /** `older`: what it lists in another revision. */
   const backend = {
@@ -43,6 +47,8 @@ function setUp(
     fails: false,
     /** By user. */
     hangs: new Map<string, Promise<void>>(),
+    /** In the sessions of one user. */
+    toolsOf: new Map<string, readonly ToolDefinition[]>(),
   };
   const clock = { ms: 0 };
   const changes: ToolChange[] = [];
@@ -57,6 +63,7 @@ function setUp(
     resource,
     id: 'files',
     pinnedBackend: 'http://a',
+    backend: process === null ? { kind: 'http' } : { kind: 'stdio', process },
     review,
     rules,
     unknownMethods: 'pass',
@@ -84,7 +91,7 @@ function setUp(
         backend.lists += 1;
         backend.atOnce += 1;
         backend.most = Math.max(backend.most, backend.atOnce);
-        const listed = backend.tools;
+        const listed = backend.toolsOf.get(owner.subject) ?? backend.tools;
         await (backend.hangs.get(owner.subject) ?? new Promise((resolve) => setImmediate(resolve)));
         backend.atOnce -= 1;
         if (backend.fails) throw new Error('down');
@@ -104,7 +111,7 @@ function setUp(
   const credential = { headers: {}, key: '', sign: null };
   return {
     ...{ backend, clock, changes, catalogue, catalogueOf, requestOf },
-    call: async (name: string) => control.decide(requestOf(), bodyOf(name), credential),
+    call: async (name: string, user?: string) => control.decide(requestOf(user), bodyOf(name), credential),
     list: async (listed: readonly unknown[]) => {
       const result = await control.filter({ tools: listed, nextCursor: 'x' }, requestOf(), '');
       return (result as { readonly tools: readonly ToolDefinition[] }).tools.map(({ name }) => name);
@@ -341,6 +348,52 @@ describe('the catalogue', () => {
     await Promise.all(Array.from({ length: 8000 }, (_, index) => list(other, `user${index}`)));
     await list(one, 'alice');
     expect(one?.backend.lists).toBe(2);
+  });
+
+  it.each([null, 'shared', 'user'] as const)(
+    'reads a list for each user, so that a session that hangs delays no other user (process: %s)',
+    async (process) => {
+      const { call, catalogue, backend, clock } = setUp([tool('read')], { process });
+      await call('read', 'bob');
+      const hangs = Promise.withResolvers<void>();
+      backend.hangs.set('mallory', hangs.promise);
+      catalogue.changed();
+      const hanging = call('read', 'mallory');
+      await vi.waitFor(() => expect(backend.lists).toBe(2));
+      for (const lists of [3, 4]) {
+        const decided = call('read', 'bob');
+        await vi.waitFor(() => expect(backend.lists).toBe(lists));
+        await expect(decided).resolves.toBeNull();
+        clock.ms += 60_000;
+      }
+      hangs.resolve();
+      await hanging;
+    },
+  );
+
+  it('reads a list that users share once for those who are queued, and renews it for one of them', async () => {
+    const { catalogue, backend, clock, requestOf } = setUp([tool('read')]);
+    const users = Array.from({ length: 60 }, (_, index) => `user${index}`);
+    const reads = users.map((user) => {
+      clock.ms += 1;
+      return catalogue.tools(requestOf(user), '');
+    });
+    clock.ms += 1;
+    await Promise.all(reads);
+    expect(backend.lists).toBeLessThanOrEqual(16);
+    const before = backend.lists;
+    clock.ms += 50_000;
+    for (const user of users) await catalogue.tools(requestOf(user), '');
+    expect(backend.lists).toBe(before + 1);
+  });
+
+  it('refuses a definition that changed in the process of one user to that user alone', async () => {
+    const { call, backend, catalogue } = setUp([tool('read')], { process: 'user' });
+    await expect(call('read', 'alice')).resolves.toBeNull();
+    backend.toolsOf.set('alice', [tool('read', { description: 'Reads the project red' })]);
+    catalogue.changed();
+    await expect(call('read', 'alice')).rejects.toEqual(refusal);
+    await expect(call('read', 'bob')).resolves.toBeNull();
   });
 
   it('shares no list between credentials', async () => {
