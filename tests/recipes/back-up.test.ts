@@ -170,10 +170,15 @@ describe('the guide to backups', () => {
       const at = (database: string) => ({
         PGHOST: '127.0.0.1',
         PGPORT: port,
-        PGUSER: 'postgres',
-        PORTCULLIS_DATABASE: Object.assign(new URL(postgres.url), { pathname: database }).href,
+        PGUSER: 'portcullis',
+        PORTCULLIS_DATABASE: `postgres://portcullis@127.0.0.1:${port}/${database}`,
       });
-      await shell('createdb portcullis; portcullis migrate', at('portcullis'));
+      // As in docs/guides/postgresql.md: a role that may not create databases.
+      await shell('createuser portcullis; createdb --owner=portcullis portcullis', {
+        ...at('portcullis'),
+        PGUSER: 'postgres',
+      });
+      await shell('portcullis migrate', at('portcullis'));
       await shell('portcullis users add before@example.com', at('portcullis'));
       for (const _ of [1, 2])
         expect(await shell(blockWith('pg_dump'), at('portcullis'))).toContain('TABLE DATA public accounts');
@@ -193,6 +198,6 @@ describe('the guide to backups', () => {
 function installedPostgres(): string | undefined {
   if (!isInstalled('pg_config')) return undefined;
   const folder = execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim();
-  const programs = ['initdb', 'postgres', 'createdb', 'pg_dump', 'pg_restore'];
+  const programs = ['initdb', 'postgres', 'createdb', 'createuser', 'pg_dump', 'pg_restore'];
   return programs.every((name) => existsSync(join(folder, name))) ? folder : undefined;
 }
