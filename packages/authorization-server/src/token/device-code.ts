@@ -21,7 +21,7 @@ export function createDeviceGrant(services: GrantServices): GrantHandler {
     }
     if (!isInTime) throw new OAuthError('slow_down', `Wait ${SLOWER} seconds longer between two requests.`);
     if (device.outcome === 'denied') {
-      throw new OAuthError('access_denied', 'The user denied access.', { status: 400 });
+      throw new OAuthError('access_denied', 'Access was denied.', { status: 400 });
     }
     if (device.codeHash === null) {
       throw new OAuthError('authorization_pending', 'The user has not decided yet. Ask again later.');

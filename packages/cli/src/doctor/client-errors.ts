@@ -38,7 +38,7 @@ const explanations: Readonly<Record<ClientErrorCode, Explanation>> = {
   registration_issuer_mismatch: ['you', null, 'Pass the client that is registered with this issuer.'],
   sign_in_needed: ['you', null, 'Run it where a browser is available.'],
   authorization_url_refused: [AS, 'AS-HTTPS-1', 'Serve the sign-in page over https.'],
-  authorization_denied: ['you', null, 'Allow the request, if you want to.'],
+  authorization_denied: ['you', null, 'Allow the request, as a user who may sign in there.'],
   authorization_failed: [AS, 'AS-AUTHZ-1', 'Accept authorization requests of registered clients.'],
   response_rejected: [AS, 'AS-ISS-60', 'Return state and iss as the specification requires.'],
   cancelled: ['you', null, 'Run it in a terminal, and finish signing in before the timeout.'],

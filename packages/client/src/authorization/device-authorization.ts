@@ -83,7 +83,7 @@ async function poll(
 
 function denied(): ClientError {
   const oauthError = 'access_denied';
-  return new ClientError('authorization_denied', 'The user denied access.', { oauthError });
+  return new ClientError('authorization_denied', 'Access was denied.', { oauthError });
 }
 
 function readDeviceAuthorization(json: unknown): DeviceAuthorization {

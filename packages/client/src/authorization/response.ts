@@ -90,8 +90,12 @@ export function validateAuthorizationResponse(
 
 function authorizationError(error: string, description: string): ClientError {
   const oauthError = sanitizeText(error);
-  if (error === 'access_denied')
-    return new ClientError('authorization_denied', 'The user denied access.', { oauthError });
+  // "The resource owner or authorization server denied the request": only the description says which. @see RFC 6749 §4.1.2.1
+  if (error === 'access_denied') {
+    const details = sanitizeText(description);
+    const message = details === '' ? 'Access was denied.' : `Access was denied: ${details}`;
+    return new ClientError('authorization_denied', message, { oauthError });
+  }
   const details = [error, description]
     .filter((part) => part !== '')
     .map(sanitizeText)
