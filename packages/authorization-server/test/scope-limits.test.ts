@@ -221,7 +221,13 @@ describe('a scope that is limited to groups', () => {
       files.lies = { claims: { groups } };
       return logInByProvider(t.visitor, requestOf({ resource: NOTES, scope }));
     };
-    expect((await redeemAt(t, await logIn(['readers']))).body['scope']).toBe('notes:read');
+    const again = await logIn(['readers']);
+    expect(permissionsOf(again)).toEqual({
+      offered: expect.not.stringContaining('Change your notes'),
+      withheld: expect.stringContaining('Change your notes'),
+    });
+    const allowed = await t.visitor.submit(again, { decision: 'allow' });
+    expect((await redeemAt(t, allowed)).body['scope']).toBe('notes:read');
     const refused = await logIn(['readers'], 'notes:write');
     expect(refused.left?.searchParams.get('error')).toBe('invalid_scope');
     expect((await redeemAt(t, await logIn(['writers'], 'notes:write'))).body['scope']).toBe(BOTH);

@@ -1,6 +1,6 @@
 /** Continues an authorization transaction: redirects to the next page, identity provider or account, or issues the code. */
 import { type HttpResponse, withCookies } from '@portcullis/http';
-import type { OAuthError, Scopes } from '@portcullis/protocol';
+import { missingScopes, type OAuthError, type Scopes } from '@portcullis/protocol';
 import type { IdentityProvider } from '../federation/provider/identity-provider.ts';
 import { respondRedirect } from '../ui/respond-page.ts';
 import { findScopeLimit, limitByClient, notGrantable, UNLIMITED } from '../users/scope-limits.ts';
@@ -37,6 +37,10 @@ export async function continueTransaction(
     const error = await nothingGrantable(context, transaction, user, decided.scopes);
     return withCookies(await rejectTransaction(context, transaction, error), cookies);
   }
+  const { decision: decided } = step.issueCode;
+  // The consent page offered more than this user may allow: now it says so.
+  if (decided.isBeforeLogin && missingScopes(decided.scopes, issue.decision.scopes).length > 0)
+    return respondRedirect(pagePath('consent', record.id), cookies);
   const linkedGrantId = identityProvider === null ? null : record.linkedGrantId;
   const prepared = await context.connections.prepareGrant({ ...issue, record, linkedGrantId }, cookies);
   if (!('grantId' in prepared)) return prepared;

@@ -8,6 +8,8 @@ export interface ConsentDecision {
   readonly workspace: string | null;
   /** Decided on the consent page now, or covered by a remembered consent: then no page is shown and no record is stored. */
   readonly source: 'user' | 'remembered';
+  /** Whether it was made before the identity provider named the user's groups and claims. */
+  readonly isBeforeLogin?: true;
 }
 
 /** The current state of a transaction. */

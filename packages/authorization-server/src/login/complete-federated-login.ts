@@ -197,5 +197,5 @@ async function decisionOf(
       'The identity provider was not granted what the requested scopes need.',
     );
   }
-  return { scopes, workspace, source: 'user' };
+  return { scopes, workspace, source: 'user', isBeforeLogin: true };
 }
