@@ -232,16 +232,22 @@ describe('errors of the authorization server', () => {
   });
 
   it.each([
-    ['This user is not allowed to log in here.', 'Access was denied: This user is not allowed to log in here.'],
+    [
+      'This user is not allowed to log in here.',
+      'Access was denied: This user is not allowed to log in here.',
+    ],
     ['', 'Access was denied.'],
-  ])('the error access_denied names the reason of the authorization server: "%s"', async (description, message) => {
-    const world = await createWorld();
-    tamper(world, (query) => {
-      query.set('error', 'access_denied');
-      query.set('error_description', description);
-    });
-    await expect(world.client().fetch(world.serverUrl)).rejects.toMatchObject({ message });
-  });
+  ])(
+    'the error access_denied names the reason of the authorization server: "%s"',
+    async (description, message) => {
+      const world = await createWorld();
+      tamper(world, (query) => {
+        query.set('error', 'access_denied');
+        query.set('error_description', description);
+      });
+      await expect(world.client().fetch(world.serverUrl)).rejects.toMatchObject({ message });
+    },
+  );
 
   it('rejects an authorization response with neither code nor error', async () => {
     const world = await createWorld();
