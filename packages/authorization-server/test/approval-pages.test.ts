@@ -1,6 +1,7 @@
 /** The page of an approval changes nothing unless its approver submits its own form, from this server. */
 import { describe, expect, it } from 'vitest';
 import { newApproval } from '../../store/testing/approvals.ts';
+import { createApprovalAdministration } from '../src/index.ts';
 import { newTypedSecret } from '../src/secrets.ts';
 import { ISSUER } from './server-under-test.ts';
 import { EMAIL, PASSWORD, type Scene, type Sight, setScene } from './visitor.ts';
@@ -50,6 +51,46 @@ describe('an approval', () => {
     expect(await request('https://other.example')).toMatchObject({ kind: 'impossible' });
     expect(t.snapshot()).toBe(before);
     expect(await request(ISSUER)).toMatchObject({ kind: 'pending' });
+  });
+});
+
+describe('approvals as operators read them', () => {
+  async function administer(given: Parameters<typeof newApproval>[0][]) {
+    const { store, clock } = await setScene({ approvals: true });
+    for (const [index, one] of given.entries()) {
+      const times = { createdAt: clock.now + index, expiresAt: clock.now + 3600 };
+      await store.requestApproval(newApproval({ ...times, ...one }), { bySubject: 2000, byServer: 2000 });
+    }
+    return createApprovalAdministration({ store, clock: () => clock.now, events: () => {} });
+  }
+
+  it('show arguments in about the length that they have, however deep they are', async () => {
+    const deep = `${'['.repeat(60)}${Array(10_000).fill('1').join(',')}${']'.repeat(60)}`;
+    const given = `{"deep":${deep},"near":{"a":[1,{"b":[]},12345678901234567890]},"text":"one\\ntwo"}`;
+    const { list } = await administer([{ arguments: given }]);
+    const shown = new Map((await list())[0]?.shownArguments);
+    expect(shown.get('near')).toBe(
+      '{\n  "a": [\n    1,\n    {\n      "b": []\n    },\n    12345678901234567890\n  ]\n}',
+    );
+    expect(shown.get('text')).toBe('"one\ntwo"');
+    expect(shown.get('deep')?.replaceAll(/\s/g, '')).toBe(deep);
+    expect(shown.get('deep')?.length).toBeLessThan(deep.length * 6);
+  });
+
+  it('are listed without reading the arguments of any', async () => {
+    const { list } = await administer([{ arguments: 'no JSON' }]);
+    const [one] = await list();
+    expect(one?.arguments).toBe('no JSON');
+    expect(() => one?.shownArguments).toThrow(SyntaxError);
+  });
+
+  it('are found by their whole ID behind a thousand older ones', async () => {
+    const subject = 'user_of_many';
+    const last = 'z'.repeat(43);
+    const many = Array.from({ length: 1001 }, () => ({ subject }));
+    const { list, find } = await administer([...many, { id: last }]);
+    expect((await list()).map(({ id }) => id)).not.toContain(last);
+    expect(await find(last)).toMatchObject({ id: last });
   });
 });
 

@@ -17,7 +17,7 @@ export interface Attention {
   readonly isUrgent: boolean;
 }
 
-/** Definitions of one query. */
+/** Definitions or approvals of one query. */
 const MAX_PENDING = 1000;
 /** Seconds that clocks may differ. */
 const MAX_SKEW = 5;
@@ -40,7 +40,7 @@ const LONGEST_PAUSE = 3600;
 /** The urgent ones first. */
 export async function findAttention(admin: Administration): Promise<readonly Attention[]> {
   const [approvals, pins, keys, deliveries, skew, apps, changedApps, logins, late] = await Promise.all([
-    admin.approvals.list(),
+    admin.store.countPendingApprovals(admin.clock(), MAX_PENDING),
     admin.store.listPendingPins(MAX_PENDING),
     admin.keys.list(),
     admin.store.listWebhooks(),
@@ -74,10 +74,10 @@ export async function findAttention(admin: Administration): Promise<readonly Att
         'clock',
         `The clock of this server is ${sayCount(Math.round(Math.abs(skew)), 'second')} ${skew > 0 ? 'ahead of' : 'behind'} the database: synchronize them, or tokens expire at wrong times.`,
       ),
-    approvals.length > 0 &&
+    approvals > 0 &&
       attention(
         'approvals',
-        `${sayCount(approvals.length, 'call')} ${approvals.length === 1 ? 'waits' : 'wait'} for an approval.`,
+        `${sayCount(approvals, 'call')} ${approvals === 1 ? 'waits' : 'wait'} for an approval.`,
       ),
     ...[...changed].map(([server, tools]) =>
       attention(

@@ -62,9 +62,12 @@ export function createApprovalAdministration(context: StoreContext): ApprovalAdm
       ...{ id, clientId, server, tool, rule, createdAt, expiresAt },
       ...{ arguments: given, approverGroups, reusableFor },
       account: account?.email ?? null,
-      shownArguments: readShownArguments(given).map(
-        ({ name, text }) => [escapedText(name, { isName: true }), escapedText(text)] as const,
-      ),
+      // Read on use: most lists show none, and those of a page of approvals may be megabytes.
+      get shownArguments() {
+        return readShownArguments(given).map(
+          ({ name, text }) => [escapedText(name, { isName: true }), escapedText(text)] as const,
+        );
+      },
       description: describeTool(approval).description,
     };
   }
@@ -73,6 +76,8 @@ export function createApprovalAdministration(context: StoreContext): ApprovalAdm
     list: async () => Promise.all((await listPending()).map(describe)),
     async find(id) {
       if (id.length < MIN_BEGINNING) return null;
+      const named = await store.findApproval(id, clock());
+      if (named !== null) return named.outcome === null ? describe(named) : null;
       const [found, ...others] = (await listPending()).filter((one) => one.id.startsWith(id));
       return found !== undefined && others.length === 0 ? describe(found) : null;
     },

@@ -1,5 +1,5 @@
 /** Untrusted text on a page: as text alone, whole, and with every character that is not seen made visible. */
-import { parseExactly } from '@portcullis/http';
+import { parseExactly, toDouble } from '@portcullis/http';
 import { html } from 'hono/html';
 import type { Layout } from '../ui/layout.ts';
 import type { Markup } from '../ui/markup.ts';
@@ -49,7 +49,7 @@ ${whole}</details>`;
 /** An argument of a call, by its name, or what else is sent with it: `params._meta`, `headers.x-tenant`. */
 export interface ShownArgument {
   readonly name: string;
-  /** JSON on several lines; a text between quotes, with its line ends. */
+  /** JSON, indented; a text between quotes, with its line ends. */
   readonly text: string;
 }
 
@@ -67,6 +67,21 @@ export function readShownArguments(json: string): readonly ShownArgument[] {
 function showMembers(members: unknown, path: string): readonly ShownArgument[] {
   return Object.entries(Object(members)).map(([member, value]) => ({
     name: path + member,
-    text: typeof value === 'string' ? `"${value}"` : JSON.stringify(value, null, 2),
+    text: typeof value === 'string' ? `"${value}"` : indentedJson(value),
   }));
+}
+
+/** Levels that are indented. What is deeper is on one line: deep lists would become sixty times as long. */
+const INDENTED_LEVELS = 4;
+
+function indentedJson(value: unknown, level = 0): string {
+  const isNested = value !== null && typeof toDouble(value) === 'object';
+  const members = isNested && level < INDENTED_LEVELS ? Object.entries(value as object) : [];
+  if (members.length === 0) return JSON.stringify(value);
+  const isList = Array.isArray(value);
+  const margin = `\n${'  '.repeat(level)}`;
+  const lines = members.map(
+    ([name, one]) => `${margin}  ${isList ? '' : `${JSON.stringify(name)}: `}${indentedJson(one, level + 1)}`,
+  );
+  return `${isList ? '[' : '{'}${lines.join(',')}${margin}${isList ? ']' : '}'}`;
 }
