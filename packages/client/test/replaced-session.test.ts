@@ -1,9 +1,9 @@
 /** A new sign-in revokes the session that it replaces, where the authorization server keeps other grants. */
 import { describe, expect, it } from 'vitest';
-import { createMemoryStore } from '../src/index.ts';
+import { ClientError, type CredentialStore, createMemoryStore } from '../src/index.ts';
 import { keyText } from '../src/storage/credential-store.ts';
 import type { Registration, Tokens } from '../src/storage/credentials.ts';
-import { createWorld, type World } from './support/world.ts';
+import { codeOf, createWorld, refusal, type World } from './support/world.ts';
 
 /** A world whose server revokes; `metadata` is what it says beside that. */
 async function revokingWorld(metadata: Readonly<Record<string, unknown>>): Promise<World> {
@@ -174,5 +174,66 @@ describe('a sign-in at another authorization server than before', () => {
     expect((await client.session())?.issuer).toBe(world.issuer);
     expect((await client.fetch(world.serverUrl)).status).toBe(200);
     expect(world.user.opened).toHaveLength(1);
+  });
+});
+
+describe('a sign-in that was cancelled after it replaced the registration', () => {
+  const redirectUri = 'http://127.0.0.1:50000/other';
+  const replacements: [string, (world: World, store: CredentialStore) => Promise<unknown>][] = [
+    ['at another redirect URI', (world, store) => world.client({ store }).begin({ redirectUri })],
+    [
+      'with a configured client',
+      (world, store) =>
+        world
+          .client({ store, registration: { preregistered: [{ clientId: 'mine' }] } })
+          .begin({ redirectUri }),
+    ],
+    [
+      'with a new registration',
+      async (world, store) => {
+        const open = () => Promise.reject(new ClientError('cancelled', 'no'));
+        const cancelling = world.client({ store, browser: { open } });
+        expect(await codeOf(cancelling.signIn({ newRegistration: true }))).toBe('cancelled');
+      },
+    ],
+  ];
+
+  it.each(replacements)('%s leaves the session, with its own client', async (_how, replace) => {
+    const world = await revokingWorld({});
+    const store = createMemoryStore();
+    const client = world.client({ store });
+    const { clientId } = await client.signIn();
+    const session = await client.session();
+    await replace(world, store);
+    expect(await client.session()).toEqual(session);
+    for (const refreshes of [1, 2]) {
+      world.advance(3_600_000);
+      expect((await world.client({ store }).fetch(world.serverUrl)).status).toBe(200);
+      expect(world.as.asked('/token').slice(1)).toHaveLength(refreshes);
+    }
+    expect(await client.signOut()).toBe('revoked');
+    const own = [...world.as.asked('/token').slice(1), ...world.as.asked('/revoke')];
+    expect(own.map(({ form }) => form.get('client_id'))).toEqual(own.map(() => clientId));
+    expect(world.user.opened).toHaveLength(1);
+  });
+
+  it('lets the next sign-in use the new registration when the authorization server knows the old one no longer', async () => {
+    const world = await revokingWorld({});
+    const store = createMemoryStore();
+    const client = world.client({ store });
+    await client.signIn();
+    await client.begin({ redirectUri });
+    const [before] = await store.list(world.serverUrl);
+    world.as.on('POST /token', refusal('invalid_client', 401));
+    world.advance(3_600_000);
+    const open = () => Promise.reject(new ClientError('cancelled', 'no'));
+    for (let command = 0; command < 2; command += 1)
+      expect(await codeOf(world.client({ store, browser: { open } }).fetch(world.serverUrl))).toBe(
+        'cancelled',
+      );
+    // The old one was tried once.
+    expect(world.as.asked('/token').slice(1)).toHaveLength(1);
+    const [after] = await store.list(world.serverUrl);
+    expect(after?.registration).toEqual(before?.registration);
   });
 });

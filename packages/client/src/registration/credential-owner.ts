@@ -42,13 +42,15 @@ export async function mayUseTokens(record: CredentialRecord, owner: CredentialOw
 /** A configured client is required; without one, any client that the user signed in with is accepted. */
 function isConfiguredClient(
   { key, registration }: CredentialRecord,
-  { clientId }: Tokens,
+  { clientId, registration: ownRegistration }: Tokens,
   settings: RegistrationSettings,
 ): boolean {
   if ((settings.preregistered ?? []).length > 0)
     return configuredClientAt(settings, key.issuer)?.clientId === clientId;
   const url = settings.metadataDocumentUrl;
-  return url === undefined || registration?.method !== 'metadata-document' || clientId === url;
+  return (
+    url === undefined || (ownRegistration ?? registration)?.method !== 'metadata-document' || clientId === url
+  );
 }
 
 /**

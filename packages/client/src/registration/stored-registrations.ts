@@ -62,9 +62,9 @@ export function createStoredRegistrations(
       return registration;
     },
 
-    forTokens({ key, registration }, { clientId }) {
-      if (registration === null || registration.clientId !== clientId) return null;
-      return withSecret(registration, key.issuer);
+    forTokens({ key, registration }, tokens) {
+      const issuedTo = registration?.clientId === tokens.clientId ? registration : tokens.registration;
+      return issuedTo === undefined ? null : withSecret(issuedTo, key.issuer);
     },
 
     withSecret,
@@ -94,7 +94,7 @@ export function createStoredRegistrations(
       const { clientId } = record.registration;
       // Another process has already replaced it.
       if (unknownClientId !== undefined && unknownClientId !== clientId) return false;
-      await store.save({ ...record, registration: null });
+      await store.save({ ...record, registration: null, tokens: keepRegistration(record) });
       emit({ type: 'client.registration_discarded', issuer: key.issuer, clientId, reason });
       return true;
     });
@@ -154,11 +154,21 @@ function saveRegistration(
       (clientId) => stored.method !== 'preregistered' || clientId !== stored.clientId,
     );
     return store.save({
-      ...(record ?? { key, tokens: null, since: null }),
+      ...(record ?? { key, since: null }),
       registration: stored,
+      tokens: record === null ? null : keepRegistration(record, stored.clientId),
       ...(replacedClients.length > 0 && { replacedClients }),
     });
   });
+}
+
+/**
+ * The tokens of a record whose registration another client replaces. A sign-in with that one may be cancelled, and the session
+ * continues with its own.
+ */
+function keepRegistration({ registration, tokens }: CredentialRecord, nextClientId?: string): Tokens | null {
+  if (tokens === null || registration?.clientId !== tokens.clientId) return tokens;
+  return nextClientId === tokens.clientId ? tokens : { ...tokens, registration };
 }
 
 /** The identifiers of the configured clients that were used at the issuer of a record. */

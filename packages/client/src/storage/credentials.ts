@@ -46,6 +46,8 @@ export interface Tokens {
   readonly tokenEndpoint: string;
   /** The client that obtained them. */
   readonly clientId: string;
+  /** That client, where a later sign-in has replaced it in the record: it refreshes and revokes these tokens. */
+  readonly registration?: Registration;
   /** Private key that the access token is bound to. */
   readonly dpopKey: PrivateEcJwk | null;
 }

@@ -113,16 +113,12 @@ export function createObtainTokens(settings: ClientSettings, services: ObtainTok
     const location = signInLocation(prepared.discovery);
     emit({ type: 'sign_in.started', issuer, location, reason, scopes, scopeReasons: reasons });
     const key = credentialKeyFor(settings, issuer);
-    // The sign-in may replace the registration; replaced tokens belong to the previous one.
-    const before = await store.find(key);
     if (isAutomatic) automatic = [...automatic, clock()];
     const tokens = await source.obtain(prepared, prompt);
     const replaced = await stored.save(key, tokens);
     failure = null;
-    if (replaced !== null && !isMachineGrant(grant)) {
-      const registration = before?.registration ?? replaced.registration;
-      await revocation.revokeReplaced({ ...replaced, registration }, prepared.discovery);
-    }
+    if (replaced !== null && !isMachineGrant(grant))
+      await revocation.revokeReplaced(replaced, prepared.discovery);
     return tokens;
   }
 }

@@ -4,7 +4,7 @@ import { mayUseTokens } from '../registration/credential-owner.ts';
 import { isUnknownClientError } from '../registration/registration-status.ts';
 import type { StoredRegistrations } from '../registration/stored-registrations.ts';
 import type { ClientSettings } from '../settings.ts';
-import type { CredentialKey, CredentialRecord, Tokens } from '../storage/credentials.ts';
+import type { CredentialKey, CredentialRecord, Registration, Tokens } from '../storage/credentials.ts';
 import type { TokenEndpointContext } from '../token-endpoint/endpoint-request.ts';
 import { refreshTokenRequest, requestTokens, type TokenRequest } from '../token-endpoint/token-request.ts';
 import { isExpired } from '../token-endpoint/token-response.ts';
@@ -91,13 +91,17 @@ export function createRefresh(
     if (tokens.refreshToken === null || registration === null) return { kind: 'ended' };
     try {
       const request = refreshTokenRequest(tokens, record.key.issuer, registration, asBearer);
-      const refreshed = await requestWithRetries(request);
+      const { registration: replaced } = tokens;
+      const refreshed = {
+        ...(await requestWithRetries(request)),
+        ...(replaced && { registration: replaced }),
+      };
       // Point of no return: the old refresh token may be invalid from here on.
       await stored.saveRefreshed(record, tokens, refreshed);
       emit({ type: 'tokens.refreshed', issuer: record.key.issuer });
       return { kind: 'refreshed', tokens: refreshed };
     } catch (error) {
-      return handleFailure(settings, record, tokens, error);
+      return handleFailure(settings, record, tokens, registration, error);
     }
   }
 
@@ -121,6 +125,7 @@ async function handleFailure(
   { store, emit, clock }: ClientSettings,
   record: CredentialRecord,
   tokens: Tokens,
+  registration: Registration,
   error: unknown,
 ): Promise<RefreshResult> {
   if (!(error instanceof ClientError)) throw error;
@@ -132,8 +137,14 @@ async function handleFailure(
     emit({ type: 'session.ended', issuer, reason });
     return { kind: 'ended' };
   }
-  if (isUnknownClientError(error) && record.registration?.method === 'dynamic') {
-    await store.save({ ...record, registration: null });
+  if (isUnknownClientError(error) && registration.method === 'dynamic') {
+    const isCurrent = record.registration?.clientId === tokens.clientId;
+    const { registration: _unknown, ...withoutRegistration } = tokens;
+    await store.save({
+      ...record,
+      registration: isCurrent ? null : record.registration,
+      tokens: withoutRegistration,
+    });
     emit({ type: 'client.registration_discarded', issuer, clientId: tokens.clientId, reason });
     return { kind: 'ended' };
   }
