@@ -956,6 +956,18 @@ describe('T081 errors of the identity provider', () => {
     },
   );
 
+  it('[GW-3P-17] the metadata of a provider is fetched again if the clock was ahead when it was fetched', async () => {
+    const liar = await startLiar();
+    const t = await setFederationScene([openId(liar)]);
+    t.clock.now += 7200;
+    await startFederatedLogin(t.visitor);
+    t.clock.now -= 7200;
+    liar.at('discovery', { kind: 'text', body: 'not JSON', type: 'application/json' });
+    expect((await startFederatedLogin(t.visitor)).left).toBeNull();
+    liar.at('discovery', null);
+    expect((await logInByProvider(t.visitor)).left?.searchParams.get('code')).toBeTruthy();
+  });
+
   it('[GW-3P-17] a provider whose metadata once switched protocols can be used again without a restart', async () => {
     const liar = await startLiar();
     const t = await setFederationScene([openId(liar)], { outbound: { timeout: 2000 } });

@@ -160,6 +160,10 @@ describe('a personal access token', () => {
     t.clock.now += 1;
     await introspect(t, token);
     expect(await lastUse()).toBe(made + 3600);
+    // The clock was ahead.
+    t.clock.now -= 61;
+    await introspect(t, token);
+    expect(await lastUse()).toBe(made + 3539);
   });
 
   it('cannot be refreshed, exchanged, or obtained by a client of its name', async () => {

@@ -364,6 +364,10 @@ describe('limits and outages', () => {
     under.clock.now += 60;
     await under.server.upstreamToken(claimsOf(token) as never);
     expect(given()).toBe(2);
+    // The clock was ahead.
+    under.clock.now -= 61;
+    await under.server.upstreamToken(claimsOf(token) as never);
+    expect(given()).toBe(3);
   });
 
   it('rate-limits token exchange per grant', async () => {

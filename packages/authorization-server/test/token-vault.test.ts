@@ -100,6 +100,19 @@ describe('[GW-3P-14] the keys of the vault', () => {
     expect((await t.store.findProviderTokens(String(claims.grant_id)))?.dataKeyId).toBe(oldest?.id);
   });
 
+  it('a data key of another process is used, although the clock was ahead when the last ones were loaded', async () => {
+    const { t, start } = await setScene();
+    await signIn(t);
+    t.clock.now += 60 * DAY;
+    await signIn(t);
+    t.clock.now -= 30 * DAY;
+    await start({});
+    await until(async () => (await t.store.listDataKeys()).length === 2);
+    const { grant_id: grantId } = await signIn(t);
+    const [newest] = await t.store.listDataKeys();
+    expect((await t.store.findProviderTokens(String(grantId)))?.dataKeyId).toBe(newest?.id);
+  });
+
   it('a process without the new master key is temporarily unavailable for what is encrypted under a newer data key', async () => {
     const { t, start } = await setScene();
     const claims = await signIn(t);

@@ -1,7 +1,7 @@
 /** The mails of an audit event: whom they are for, what they say, and their links, which are created now. */
 import type { MailedLinks } from '@portcullis/authorization-server';
 import type { ApprovalStore, AuditEventRecord } from '@portcullis/authorization-server/store';
-import { createLruCache } from '@portcullis/protocol';
+import { createLruCache, SKEW_TOLERANCE } from '@portcullis/protocol';
 import { DELIVERED, type DeliveryAttempt, failedBy, type SendEvent } from '../webhooks/send.ts';
 import type { SendMail } from './mailer.ts';
 import { type MailLanguage, type MailOptions, mailLanguages } from './options.ts';
@@ -89,12 +89,12 @@ export function createMailSend(dependencies: SendDependencies): SendEvent {
   async function sendOne(event: AuditEventRecord, found: AddressedMail): Promise<DeliveryAttempt> {
     if (sent.get(found.id) !== undefined) return DELIVERED;
     const isApproval = found.kind === 'approval' || found.kind === 'group-approval';
-    if (isApproval && dependencies.clock() - (approvalsSentAt.get(found.to) ?? 0) < APPROVAL_PAUSE)
+    if (isApproval && isWithin(APPROVAL_PAUSE, approvalsSentAt.get(found.to) ?? 0, dependencies.clock()))
       return DELIVERED;
     const rejection = rejections.get(found.to);
     const isPause =
       rejection !== undefined &&
-      dependencies.clock() - rejection.at < REJECTION_PAUSE &&
+      isWithin(REJECTION_PAUSE, rejection.at, dependencies.clock()) &&
       rejection.eventId !== event.id;
     if (isPause && !isOnRequest(found)) return DELIVERED;
     const attempt = await sendMail({ id: found.id, to: found.to, ...renderMail(found, look) });
@@ -107,6 +107,11 @@ export function createMailSend(dependencies: SendDependencies): SendEvent {
   }
 }
 
+/** Whether the pause after a time lasts on; a time of a clock that was ahead has no pause. Milliseconds. */
+function isWithin(pause: number, at: number, now: number): boolean {
+  return now - at < pause && at <= now + SKEW_TOLERANCE * 1000;
+}
+
 function rememberApprovers({
   links,
   clock,
@@ -117,7 +122,7 @@ function rememberApprovers({
   return async (groups) => {
     const key = JSON.stringify(groups);
     const found = known.get(key);
-    if (found !== undefined && clock() - found.at < APPROVERS_KNOWN_FOR) return found.ids;
+    if (found !== undefined && isWithin(APPROVERS_KNOWN_FOR, found.at, clock())) return found.ids;
     const ids = await links().findApprovers(groups);
     known.set(key, { ids, at: clock() });
     return ids;

@@ -210,6 +210,11 @@ describe('a mail about an event', () => {
     await append(store, { type: 'approval.requested', accountId: id, details: { approvalId: 'c' } });
     await deliver();
     expect(scene.mailServer.mails).toHaveLength(2);
+    // The clock was ahead.
+    scene.ahead -= 300_000;
+    await append(store, { type: 'approval.requested', accountId: id, details: { approvalId: 'c' } });
+    await deliver();
+    expect(scene.mailServer.mails).toHaveLength(3);
   });
 
   it('asks those for approval who are in a group that decides, each once in five minutes, and no others', async () => {

@@ -5,6 +5,7 @@ import type { ServerContext } from '../context.ts';
 import { createEncryptor, DecryptionError, dataKeyContext, type Encryptor } from '../encryption/encryptor.ts';
 import { createSingleFlight } from '../single-flight.ts';
 import type { DataKeyRecord } from '../store/index.ts';
+import { isAhead } from '../wrong-clock.ts';
 
 interface Encrypted {
   readonly ciphertext: Uint8Array;
@@ -112,8 +113,12 @@ function createDataKeys(context: ServerContext) {
 
   return {
     load,
-    current: async (): Promise<DataKeys> =>
-      keys === null || clock() - keys.loadedAt >= RELOAD_EVERY ? load() : keys,
+    async current(): Promise<DataKeys> {
+      const now = clock();
+      return keys === null || now - keys.loadedAt >= RELOAD_EVERY || isAhead(keys.loadedAt, now)
+        ? load()
+        : keys;
+    },
     async rotate(): Promise<void> {
       const { records } = await load();
       const [newest] = records;

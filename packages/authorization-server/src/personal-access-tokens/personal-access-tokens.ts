@@ -7,6 +7,7 @@ import { hashSecret, matchesSecret, newIdentifier, newSecret } from '../secrets.
 import type { GrantRecord } from '../store/index.ts';
 import { findScopeLimit } from '../users/scope-limits.ts';
 import { claimsToRelease, readUserClaims } from '../users/user-claims.ts';
+import { isAhead } from '../wrong-clock.ts';
 
 /** What secret scanners look for. Then the random part of the grant's identifier (25 characters) and a secret (43). */
 const PREFIX = 'portcullis_pat_';
@@ -105,7 +106,7 @@ export function createReadPersonalAccessToken(
   /** Never rejects: the token is valid. */
   async function recordUse({ id, lastUsedAt }: GrantRecord): Promise<void> {
     const now = clock();
-    if (now >= lastUsedAt + RECORD_EVERY) {
+    if (now >= lastUsedAt + RECORD_EVERY || isAhead(lastUsedAt, now)) {
       await store.recordPersonalAccessTokenUse(id, now).catch(() => {});
     }
   }

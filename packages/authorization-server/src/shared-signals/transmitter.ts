@@ -9,6 +9,7 @@ import type {
   SharedSignals,
 } from '../federation/provider/identity-provider.ts';
 import { createSingleFlight } from '../single-flight.ts';
+import { isAhead } from '../wrong-clock.ts';
 import { requestedEvents } from './effects.ts';
 import { createClientAccess, fixedAccess, type StreamAccess } from './stream-access.ts';
 
@@ -66,7 +67,8 @@ export function createTransmitter(
   let known: { readonly metadata: TransmitterMetadata; readonly at: number } | null = null;
 
   async function metadata(): Promise<TransmitterMetadata> {
-    if (known !== null && clock() < known.at + MAX_AGE) return known.metadata;
+    const now = clock();
+    if (known !== null && now < known.at + MAX_AGE && !isAhead(known.at, now)) return known.metadata;
     try {
       const fetchMetadata = async () => readMetadata(issuer, await sendOpen('GET', metadataUrl(issuer)));
       known = { metadata: await singleFlight.run(issuer, fetchMetadata), at: clock() };

@@ -2,6 +2,7 @@
 import { isSecureUrl, readWebUrl } from '@portcullis/protocol';
 import * as oauth from 'oauth4webapi';
 import { createSingleFlight } from '../../single-flight.ts';
+import { isAhead } from '../../wrong-clock.ts';
 import { IdentityProviderError, toIdentityProviderError } from './error.ts';
 import type { FederationContext, IdentityProvider } from './identity-provider.ts';
 
@@ -38,7 +39,8 @@ export function createProviderDiscovery(
   const singleFlight = createSingleFlight<oauth.AuthorizationServer>(outbound.timeout);
   let known: { readonly server: oauth.AuthorizationServer; readonly at: number } | null = null;
   return async () => {
-    if (known !== null && clock() - known.at < MAX_AGE) return known.server;
+    const now = clock();
+    if (known !== null && now - known.at < MAX_AGE && !isAhead(known.at, now)) return known.server;
     try {
       const server = await singleFlight.run(provider.issuer, () => discover(provider.issuer, options, kind));
       known = { server, at: clock() };
