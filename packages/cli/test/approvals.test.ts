@@ -82,7 +82,10 @@ describe('`portcullis approvals`', () => {
     expect(decisions()).toEqual([['approved', 'operator', null, 0], PENDING]);
     expect(events()).toEqual(['approval.granted']);
     const again = await run('deny', ONCE);
-    expect([again.code, again.errors]).toEqual([1, expect.stringContaining('No pending approval')]);
+    expect([again.code, again.errors]).toEqual([
+      1,
+      expect.stringContaining('it was decided, or has expired'),
+    ]);
     expect(decisions()).toEqual([['approved', 'operator', null, 0], PENDING]);
   });
 
@@ -101,8 +104,16 @@ describe('`portcullis approvals`', () => {
   });
 
   it('decides about none when the beginning of an ID names several, or none', async () => {
-    for (const id of ['approval-', 'unknown-id', 'a'])
-      expect(await run('allow', id)).toMatchObject({ code: 1, output: '' });
+    for (const [id, why] of [
+      ['approval-', 'does not name one pending approval'],
+      ['unknown-id', 'No pending approval has an ID that begins with unknown-id'],
+      ['a', 'give more of its ID'],
+    ] as const)
+      expect(await run('allow', id)).toMatchObject({
+        code: 1,
+        output: '',
+        errors: expect.stringContaining(why),
+      });
     expect(decisions()).toEqual([PENDING, PENDING]);
   });
 });

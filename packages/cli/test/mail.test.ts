@@ -184,4 +184,9 @@ it('`mail test` sends a mail where the password is known, and says what the serv
   const wrong = await run(['mail', 'test', 'ada@example.com'], { MAIL_SECRET: 'wrong' });
   expect([wrong.code, wrong.errors]).toEqual([1, expect.stringContaining('535')]);
   expect((await run(['mail', 'test', 'ada@example.com'])).errors).toContain('MAIL_SECRET, which is not set');
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-mail-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const without = ['mail', 'test', 'ada@example.com', '--database', 'other.db', '--port', '1'];
+  const { errors } = await runHere(without, { environment: {}, folder });
+  expect(errors).toContain('is not set. If a configuration file sets it, name that: --config <file>');
 });

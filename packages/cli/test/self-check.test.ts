@@ -112,6 +112,7 @@ describe('the self-check', () => {
     ['credentials that are stripped', { onTheWay: (headers) => { delete headers.authorization; } }, ['/introspect', '/mcp', '/revoke', '/token'], NO_AUTHORIZATION],
     ['challenges that are stripped', { onTheWayBack: (headers) => { delete headers['www-authenticate']; } }, ['/introspect', '/mcp', '/revoke', '/token'], /WWW-Authenticate/],
     ['a challenge that was cut', { onTheWayBack: (headers) => { if (headers['www-authenticate']?.includes('resource_metadata') === true) headers['www-authenticate'] = 'Bearer error="invalid_token"'; } }, ['/mcp'], /lost resource_metadata/],
+    ['a prefix that is removed', at('/mcp', 404), ['/mcp'], /instead of 401 to a request without a token: if the proxy removes a prefix, name it in strippedPrefix/],
     ['a login of its own', at('/mcp', 302, { location: '/sso' }), ['/mcp'], /\/mcp responds with 302 instead of 401/],
   ])('the self-check reports %s and nothing else', async (_what, broken, locations, says) => {
     const issues = await check(broken);

@@ -353,6 +353,13 @@ it.each([
   ],
   [{ personalAccessTokens: true }, null],
   [{ localAccounts: false }, null],
+  [
+    { publicUrl: 'https://auth.example.com' },
+    '^publicUrl .*is https .+TRUSTED_PROXIES .*all clients share the rate limits of one$',
+  ],
+  [{ publicUrl: 'https://auth.example.com', trustedProxies: ['127.0.0.1'] }, null],
+  [{ publicUrl: 'https://auth.example.com', tlsCert: 'a.pem', tlsKey: 'a.key' }, null],
+  [{ publicUrl: 'http://localhost:8484' }, null],
 ])('%j causes the warning %s', async (given, says) => {
   const { settings, nameOf, hidden } = await readSettings({
     flags: { config: file(given) },

@@ -520,7 +520,7 @@ it('the banner and the JSON log show the redirect URIs to register at identity p
   expect(await server.ended).toBe(0);
 });
 
-it('a server that has accounts prints no setup link, and how to add an operator where there is something to administer', async () => {
+it('a server that has accounts prints no setup link, and how to make an account an operator where there is something to administer', async () => {
   const environment = { PORTCULLIS_DATABASE: join(folder, 'administered.db') };
   const made = await tryStart(
     { app },
@@ -531,7 +531,7 @@ it('a server that has accounts prints no setup link, and how to add an operator 
     },
   );
   expect(made.output).toContain('The first account was created from the settings.');
-  const advice = 'To add an operator: portcullis users add <email> --role operator\n';
+  const advice = 'To make an account an operator: portcullis users role <email> operator\n';
   writeFileSync(join(folder, 'administered.json'), JSON.stringify({ admin: {} }));
   const { output } = await tryStart({ app, config: 'administered.json' }, environment);
   expect(output).toContain(`The first account exists. Sign in when a client requests access.\n${advice}`);

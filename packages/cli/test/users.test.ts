@@ -296,6 +296,10 @@ describe('portcullis users', () => {
         ['add', 'ada@example.com'],
         'There is already an account for ada@example.com. For another link, run npm run -s portcullis -- users reset ada@example.com',
       ],
+      [
+        ['add', 'ada@example.com', '--role', 'operator'],
+        'There is already an account for ada@example.com. For another role, run npm run -s portcullis -- users role ada@example.com operator',
+      ],
       [['add', 'ada'], 'must be an address'],
       [['disable', 'eve@example.com'], 'There is no account for eve@example.com'],
       [['remove', 'eve@example.com'], 'There is no account for eve@example.com'],

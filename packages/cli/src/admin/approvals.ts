@@ -113,9 +113,13 @@ async function decide(
 
 async function findNamed({ approvals, id }: Task): Promise<ListedApproval> {
   const found = await approvals.find(id);
-  if (found === null)
-    throw new Error(`No pending approval has an ID that begins with ${cleanLine(id)}, or several do`);
-  return found;
+  if (found !== null) return found;
+  const isAmbiguous = (await approvals.list()).some((one) => one.id.startsWith(id));
+  throw new Error(
+    isAmbiguous
+      ? `${cleanLine(id)} does not name one pending approval: give more of its ID`
+      : `No pending approval has an ID that begins with ${cleanLine(id)}. If there was one, it was decided, or has expired`,
+  );
 }
 
 function shown(approval: ListedApproval): object {

@@ -33,7 +33,10 @@ async function show({ store, settings: { mail } }: StoreTask<object>): Promise<O
 async function sendTest(email: string, flags: object, processContext: ProcessContext): Promise<void> {
   const { settings } = await findInstallation(flags, processContext, ['mail']);
   const { mail } = settings;
-  if (mail === null) throw new Error('No mail is sent: the setting mail is not set');
+  if (mail === null) {
+    const advice = 'config' in flags ? '' : '. If a configuration file sets it, name that: --config <file>';
+    throw new Error(`No mail is sent: the setting mail is not set${advice}`);
+  }
   const { sendTestMail } = await import('../server/test-mail.ts');
   const { kind, reason } = await sendTestMail(settings, issuerOf(settings), email);
   if (kind !== 'delivered')

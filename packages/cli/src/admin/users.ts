@@ -100,7 +100,12 @@ export function defineUsers(program: Command, processContext: ProcessContext): v
       `${confirm(await accounts.remove(email), email, 'is removed; all access it granted has ended')}${REVOCATION_DELAY_NOTICE}\n`,
     `The access it granted ends, and its provider tokens are revoked at the identity provider. The audit log keeps the account ID. ${REVOCATION_DELAY_NOTICE}`,
   );
-  one('reset', 'create a one-time link for an owner who cannot sign in', reset).option('--json', 'as JSON');
+  one(
+    'reset',
+    'create a one-time link for an owner who cannot sign in',
+    reset,
+    'The owner chooses a new password or passkey with it. The passkeys, authenticator app and recovery codes of before are removed then.',
+  ).option('--json', 'as JSON');
 }
 
 async function add(task: Task): Promise<Output> {
@@ -112,7 +117,7 @@ async function add(task: Task): Promise<Output> {
     throw new Error(
       result.refused === 'no-address'
         ? 'The email must be an address such as you@example.com'
-        : `There is already an account for ${email}. For another link, run ${command} users reset ${email}`,
+        : `There is already an account for ${email}. ${adviceForExisting(email, command, role)}`,
     );
   const { accountId } = result;
   if (role !== null) await accounts.setRole(accountId, role);
@@ -127,6 +132,13 @@ async function add(task: Task): Promise<Output> {
     ? `No account administers this server yet: ${command} users role ${cleanLine(email)} operator\n`
     : '';
   return { json: output.json, text: `${output.text}${advice}` };
+}
+
+/** A link for another password is no way to a role. */
+function adviceForExisting(email: string, command: string, role: ReturnType<typeof readRole> | null): string {
+  return role === null
+    ? `For another link, run ${command} users reset ${email}`
+    : `For another role, run ${command} users role ${email} ${role}`;
 }
 
 /** The setup link made the first account an operator; it ends when an account is added before it is used. */

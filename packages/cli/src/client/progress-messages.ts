@@ -36,10 +36,10 @@ export function noticeFor(event: ClientEvent): string | null {
   }
 }
 
-/** A command that the server runs starts at its first call, and may be downloaded then. */
+/** A command that the server runs starts at its first call, and may be downloaded then; a call may wait for its approval. */
 export const WAITING: Activity = [
   'Waiting for the server',
-  'Waiting for the server, which may still be starting: see its log',
+  'Waiting for the server: it may still be starting, or the call may wait for an approval: see its log',
 ];
 
 /** What is in progress after an event. */

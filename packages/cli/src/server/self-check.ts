@@ -149,8 +149,11 @@ function checkResponse(
 async function checkChallenge(resource: string, isDescribed: boolean): Promise<string | null> {
   const response = await send(resource, { method: 'POST' });
   if (typeof response === 'string') return response;
-  if (response.status !== 401)
-    return `${resource} responds with ${response.status} instead of 401 to a request without a token`;
+  if (response.status !== 401) {
+    const advice =
+      response.status === 404 ? ': if the proxy removes a prefix, name it in strippedPrefix' : '';
+    return `${resource} responds with ${response.status} instead of 401 to a request without a token${advice}`;
+  }
   const challenge = response.headers.get('www-authenticate') ?? '';
   if (!/^Bearer\b/i.test(challenge)) {
     return `${resource} responds without WWW-Authenticate: the proxy must not remove it, or clients cannot find where to sign in`;

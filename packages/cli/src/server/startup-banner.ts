@@ -83,7 +83,9 @@ function accountLines(
     case 'there':
       return [
         'The first account exists. Sign in when a client requests access.',
-        ...(console === null ? [] : [`To add an operator: ${command} users add <email> --role operator`]),
+        ...(console === null
+          ? []
+          : [`To make an account an operator: ${command} users role <email> operator`]),
       ];
     case 'there already':
       return [

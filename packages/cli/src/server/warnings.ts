@@ -4,7 +4,10 @@ import type { HiddenKey } from '../settings/resolve.ts';
 import type { NameOf, Settings } from '../settings/schema.ts';
 
 interface WarningFacts {
-  readonly settings: Pick<Settings, 'lifetimes' | 'localAccounts' | 'personalAccessTokens'>;
+  readonly settings: Pick<
+    Settings,
+    'lifetimes' | 'localAccounts' | 'personalAccessTokens' | 'publicUrl' | 'tlsCert' | 'trustedProxies'
+  >;
   readonly identityProviders: readonly CheckedProvider[];
   /** Variables in place of keys of the configuration file. */
   readonly hidden: readonly HiddenKey[];
@@ -46,6 +49,11 @@ export function findWarnings(facts: WarningFacts): readonly string[] {
         ({ name }) =>
           `users of ${name} have the groups of scim and those of userClaims.groups in ${nameOf('identityProviders')}: one that SCIM takes away stays until the next sign-in if the claim had it`,
       ),
+    ...(isBehindUnknownProxy(settings)
+      ? [
+          `${nameOf('publicUrl')} is https and this server is not, and ${nameOf('trustedProxies')} names no proxy: all clients share the rate limits of one`,
+        ]
+      : []),
     ...(settings.personalAccessTokens && !settings.localAccounts
       ? [
           `${nameOf('personalAccessTokens')} has no effect while ${nameOf('localAccounts')} is false: users of identity providers have none`,
@@ -57,6 +65,11 @@ export function findWarnings(facts: WarningFacts): readonly string[] {
         ]
       : []),
   ];
+}
+
+/** Whether something in front terminates TLS, and the addresses of clients are those of it. */
+function isBehindUnknownProxy({ publicUrl, tlsCert, trustedProxies }: WarningFacts['settings']): boolean {
+  return publicUrl?.startsWith('https:') === true && tlsCert === null && trustedProxies.length === 0;
 }
 
 /** Issuers at which everyone can get an account; of Entra the tenants of personal accounts. */

@@ -56,7 +56,7 @@ export function createApprovalGate(approvals: CallApprovals, pins: PinBoard | nu
           return decision.use;
         case 'pending': {
           const { url, isUnderWay } = decision;
-          const text = `${tool} at ${server.name} needs an approval for this call. Open ${url} to see or decide it, then try again.`;
+          const text = `${tool} at ${server.name} needs an approval for this call. Open ${url} to see who decides, or to decide it, then try again.`;
           throw new ApprovalRequired(text, url, isUnderWay, because);
         }
         case 'denied':
