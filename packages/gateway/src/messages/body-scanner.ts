@@ -1,6 +1,7 @@
 /** Scans the JSON-RPC body of a request while it arrives: what it asks for, and that every parser reads the same. */
 
 import { MAX_URI_BYTES } from '../limits.ts';
+import { expectedResponses } from './check-responses.ts';
 import type { JsonNode } from './json-projection.ts';
 import { JsonScanner, type ScanLimits } from './json-scanner.ts';
 import { MessageError } from './message-error.ts';
@@ -57,8 +58,7 @@ function readBody(root: ReturnType<JsonScanner['end']>, { length, values }: Size
   if (root?.type !== 'array' || root.elements.length === 0)
     throw new MessageError('invalidRequest', 'The body must be a JSON-RPC message, or a batch of them.');
   const messages = root.elements.map(readScannedMessage);
-  checkIds(messages);
-  return checkUris({ isBatch: true, messages, length, values });
+  return checkUris(checkIds({ isBatch: true, messages, length, values }));
 }
 
 function readOpenBody(root: JsonNode, { length, values }: Size): ScannedBody | null {
@@ -68,11 +68,11 @@ function readOpenBody(root: JsonNode, { length, values }: Size): ScannedBody | n
     : { isBatch: false, messages: [message], length, values };
 }
 
-/** Responses to equal ids could not be told apart. */
-function checkIds(messages: readonly ScannedMessage[]): void {
-  const ids = messages.flatMap(({ kind, id }) => (kind === 'request' ? [id] : []));
-  if (new Set(ids).size < ids.length)
-    throw new MessageError('invalidRequest', 'The requests of a batch must have different ids.');
+/** Responses to equal ids could not be told apart, however they are written: `1` and `1.0` are equal. */
+function checkIds(batch: ScannedBody): ScannedBody {
+  const requests = batch.messages.filter(({ kind }) => kind === 'request');
+  if (expectedResponses(batch).ids.size === requests.length) return batch;
+  throw new MessageError('invalidRequest', 'The requests of a batch must have different ids.');
 }
 
 function checkUris(body: ScannedBody): ScannedBody {

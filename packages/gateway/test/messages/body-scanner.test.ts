@@ -193,6 +193,7 @@ describe('scanBody', () => {
     ['an empty batch', '[]'],
     ['a batch in a batch', `[[${call('a')}]]`],
     ['equal ids in a batch', `[${call('a')},${call('b')}]`],
+    ['ids of one value in a batch', `[${call('a')},${call('b').replace('"id":1', '"id":1.0')}]`],
     ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"ping"}'],
     ['no version of JSON-RPC', '{"id":1,"method":"ping"}'],
     ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"ping"}'],
