@@ -34,8 +34,11 @@ export async function followSubscriptions({
     try {
       const listen: Message = { jsonrpc: '2.0', id: randomUUID(), method: 'subscriptions/listen', params };
       const response = await requests.post(listen, signal);
-      if (!response.ok || mediaType(response) !== 'text/event-stream')
-        return void (await response.body?.cancel());
+      if (!response.ok || mediaType(response) !== 'text/event-stream') {
+        await response.body?.cancel();
+        if (!mayPass(response)) return;
+        throw new Error(`HTTP status ${response.status}`);
+      }
       for await (const message of readBodyMessages(response, frame)) {
         delay = FIRST_STREAM_DELAY;
         if (message.method !== undefined && message.method !== 'notifications/subscriptions/acknowledged')
@@ -46,4 +49,9 @@ export async function followSubscriptions({
     }
     if (!signal.aborted) await new Promise((done) => setTimeout(done, delay).unref());
   }
+}
+
+/** Whether a later attempt may succeed: a proxy in front of a backend that restarts responds so. */
+function mayPass({ status }: Response): boolean {
+  return status === 429 || status >= 500;
 }
