@@ -166,6 +166,9 @@ function start({ owner, network, principal, session, message, capabilities }: Wa
     call.wake();
   };
   const receive = (received: Message): void => {
+    // The server cancels one of its requests, which the client has not received, or answers for nothing.
+    if (received.method === 'notifications/cancelled')
+      return void call.serverRequests.delete(String(parameter(received, 'requestId')));
     if (!isRequest(received)) return void call.send?.(received);
     if (!MAY_ASK.has(message.method) || !mayBeAsked(capabilities, received))
       return void refuseServerRequest(session, received.id);
@@ -215,7 +218,10 @@ async function respond({ serverRequests, session }: WaitingCall, message: Messag
   for (const [key, { id }] of [...serverRequests]) {
     if (!Object.hasOwn(responses, key) || !isMembers(responses[key])) continue;
     serverRequests.delete(key);
-    await session.notify({ jsonrpc: '2.0', id, result: responses[key] });
+    await session.notify({ jsonrpc: '2.0', id, result: responses[key] }).catch((error: unknown) => {
+      // The server has cancelled it meanwhile.
+      if (!(error instanceof BackendError) || error.failure !== 'not_pending') throw error;
+    });
   }
 }
 
