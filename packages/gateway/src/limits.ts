@@ -260,6 +260,8 @@ export const MAX_NAME = 512;
 
 /** Evaluations in one message. */
 export const MAX_EVALUATIONS = 100;
+/** Such messages that the body of one request sends concurrently: a batch may need a hundred of them. */
+export const EVALUATION_REQUESTS_AT_ONCE = 4;
 /** Cached decisions, and characters of their keys. The least recently used are evicted first. */
 export const MAX_CACHED_DECISIONS = { entries: 10_000, characters: 16_000_000 } as const;
 /** Seconds of `Retry-After` when the decision point sends none. */

@@ -141,6 +141,26 @@ describe('a call that the rules allow', () => {
     expect(point.received).toHaveLength(2);
   });
 
+  it('of a long batch is asked about in a few messages at once', async () => {
+    const waiting: (() => void)[] = [];
+    const point = await startPoint(({ body }, response) => {
+      const evaluations = JSON.parse(body).evaluations.map(() => ({ decision: true }));
+      waiting.push(() => send(response, { evaluations }));
+    });
+    const { gateway, backend } = await behind(point, {}, undefined, { resources: { '*': ['mcp:read'] } });
+    const batch = Array.from({ length: 1000 }, (_, id) => ({
+      ...{ jsonrpc: '2.0', id, method: 'resources/read', params: { uri: `file:///${id}` } },
+    }));
+    const response = post(gateway, batch);
+    for (const count of [4, 4, 2]) {
+      await expect.poll(() => waiting.length).toBe(count);
+      for (const decide of waiting.splice(0)) decide();
+    }
+    // This backend responds to no batch.
+    expect((await response).status).toBe(202);
+    expect(backend.received.filter(({ body }) => body.includes('file:///999'))).toHaveLength(1);
+  });
+
   it('is not asked about when the rules refuse it, and methods without a target never are', async () => {
     const point = await startPoint(permits(() => true));
     const { gateway } = await behind(point);

@@ -14,7 +14,13 @@ import {
 } from '@portcullis/policy';
 import { createLruCache, OAuthError, temporarilyUnavailable } from '@portcullis/protocol';
 import { createConfiguredFetch } from '../credentials/token-request.ts';
-import { MAX_CACHED_DECISIONS, MAX_EVALUATIONS, MAX_RETRY_AFTER, POINT_RETRY_AFTER } from '../limits.ts';
+import {
+  EVALUATION_REQUESTS_AT_ONCE,
+  MAX_CACHED_DECISIONS,
+  MAX_EVALUATIONS,
+  MAX_RETRY_AFTER,
+  POINT_RETRY_AFTER,
+} from '../limits.ts';
 import type { DecisionPointDefinition } from './options.ts';
 import { createPointAuthentication } from './point-credentials.ts';
 
@@ -90,10 +96,15 @@ function missingDecision(): never {
 type Ask = (evaluations: readonly Evaluation[]) => Promise<readonly PolicyDecision[]>;
 
 async function askAll(ask: Ask, evaluations: readonly Evaluation[]): Promise<readonly PolicyDecision[]> {
-  const batches: (readonly Evaluation[])[] = [];
-  for (let at = 0; at < evaluations.length; at += MAX_EVALUATIONS)
-    batches.push(evaluations.slice(at, at + MAX_EVALUATIONS));
-  return (await Promise.all(batches.map(ask))).flat();
+  const decisions: PolicyDecision[] = [];
+  const step = MAX_EVALUATIONS * EVALUATION_REQUESTS_AT_ONCE;
+  for (let first = 0; first < evaluations.length; first += step) {
+    const batches: Promise<readonly PolicyDecision[]>[] = [];
+    for (let at = first; at < Math.min(first + step, evaluations.length); at += MAX_EVALUATIONS)
+      batches.push(ask(evaluations.slice(at, at + MAX_EVALUATIONS)));
+    decisions.push(...(await Promise.all(batches)).flat());
+  }
+  return decisions;
 }
 
 function createSender({ url, timeout, credentials }: DecisionPointDefinition, clock: () => number): Ask {
