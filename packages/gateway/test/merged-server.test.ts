@@ -492,6 +492,27 @@ describe('a merged server', () => {
     expect(text).toContain('roots/list');
   });
 
+  it('refuses the oldest of more than 1000 questions without an answer to their part, and passes the new one', async () => {
+    const limits = { callsPerMinute: 2000 };
+    const part = { backend: OVER_STDIO, review: 'auto', limits } as const;
+    const gateway = await startGateway([
+      { path: '/one', ...part },
+      { path: '/two', ...part },
+      { path: '/all', merges: { one: '/one', two: '/two' }, limits },
+    ]);
+    closing.push(gateway.close);
+    const user = 'alice_inspector_one.read_one.write_two.read_two.write';
+    const { call, post } = await startSession(gateway, user, '/all', { protocolVersion: '2025-03-26' });
+    expect(await call('one__askUnawaited')).toBe('does not wait');
+    const batch = Array.from({ length: 100 }, () => callOf('two__askUnawaited'));
+    for (let count = 0; count < 10; count += 1) {
+      expect(await call('one__between')).toBe('undefined');
+      expect((await (await post(batch)).text()).match(/does not wait/g)).toHaveLength(100);
+    }
+    await expect.poll(() => call('one__between')).toBe('-32601');
+    expect(await call('two__between')).toBe('undefined');
+  });
+
   describe('between calls', () => {
     const WRITER = ALICE;
     const FILES_READER = 'alice_inspector_files.read_tiny.read_tiny.write';

@@ -7,6 +7,7 @@ import {
   isRequest,
   type JsonFields,
   type Message,
+  type MessageId,
   parameter,
   toDouble,
 } from '@portcullis/http';
@@ -25,6 +26,7 @@ import { listPages } from '../backends/list-pages.ts';
 import { LOG_LEVELS, unknownLogLevel } from '../backends/revisions.ts';
 import type { CredentialSource } from '../credentials/credential-source.ts';
 import { countCall } from '../http/slots.ts';
+import { MAX_SERVER_REQUESTS } from '../limits.ts';
 import { LISTS } from '../messages/check-responses.ts';
 import { MessageError } from '../messages/message-error.ts';
 import type { ScannedMessage } from '../messages/scanned-message.ts';
@@ -208,7 +210,7 @@ class MergedSession implements BackendSession {
   readonly #opened = new Map<string, Promise<BackendSession>>();
   readonly #receivers = new Set<(message: Message) => void>();
   /** Server requests of members, by the ids that the gateway assigned. */
-  readonly #serverRequests = new Map<unknown, MemberRequest>();
+  readonly #serverRequests = new Map<MessageId, MemberRequest>();
 
   constructor(
     { name }: GatewayServer,
@@ -268,9 +270,10 @@ class MergedSession implements BackendSession {
   async notify(message: Message, sender: Sender = {}): Promise<void> {
     const { method } = message;
     if (method === undefined) {
-      const request = this.#serverRequests.get(message.id);
+      const id = message.id ?? '';
+      const request = this.#serverRequests.get(id);
       if (request === undefined) throw new BackendError('not_pending', 'No server request has this id.');
-      this.#serverRequests.delete(message.id);
+      this.#serverRequests.delete(id);
       return (await this.#session(request.prefix)).notify(message);
     }
     const concerned = this.#concernedBy(message).filter((prefix) => this.#allows(prefix, method, sender));
@@ -385,10 +388,23 @@ class MergedSession implements BackendSession {
     return session;
   }
 
+  /** Refuses the oldest one when there are too many: it may be of a call that has ended. */
+  #addServerRequest(id: MessageId, request: MemberRequest): void {
+    this.#serverRequests.set(id, request);
+    const [oldest] = this.#serverRequests;
+    if (this.#serverRequests.size <= MAX_SERVER_REQUESTS || oldest === undefined) return;
+    const [oldestId, { prefix }] = oldest;
+    this.#serverRequests.delete(oldestId);
+    this.#opened.get(prefix)?.then(
+      (session) => refuseServerRequest(session, oldestId),
+      () => undefined,
+    );
+  }
+
   #receive(prefix: string, message: Message): Message {
     if (message.method === undefined) return message;
     const progressToken = toDouble(parameter(message, '_meta', 'progressToken'));
-    if (message.id !== undefined) this.#serverRequests.set(message.id, { prefix, progressToken });
+    if (isRequest(message)) this.#addServerRequest(message.id, { prefix, progressToken });
     return message.id === undefined ? prefixNotification(prefix, message) : message;
   }
 }

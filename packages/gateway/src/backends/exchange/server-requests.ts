@@ -45,7 +45,8 @@ export function createServerRequests(options: ServerRequestOptions) {
     accept(message: RequestMessage, relatedTo: MessageId | null) {
       if (message.method === 'ping') return post({ jsonrpc: '2.0', id: message.id, result: {} });
       // A shared backend cannot address one client: no client capabilities were declared to it.
-      if (isShared || delivered.size >= MAX_SERVER_REQUESTS) return refuse(message.id);
+      if (isShared || (delivered.size >= MAX_SERVER_REQUESTS && !refuseAbandoned()))
+        return refuse(message.id);
       const during = relatedTo === null ? newestRequest() : pending.get(relatedTo);
       const session = during?.session ?? [...sessions].at(-1);
       const receive = session === undefined ? null : receiverOf(session, during);
@@ -84,6 +85,17 @@ export function createServerRequests(options: ServerRequestOptions) {
       }
     },
   };
+
+  /** Refuses the oldest one whose call has ended, such as by cancellation: few clients respond to it. @returns whether there was one */
+  function refuseAbandoned(): boolean {
+    const open = new Set(pending.all());
+    const found = [...delivered].find(([, { during }]) => during !== undefined && !open.has(during));
+    if (found === undefined) return false;
+    const [key, { id }] = found;
+    delivered.delete(key);
+    refuse(id);
+    return true;
+  }
 
   function newestRequest(): PendingRequest | undefined {
     const requests = pending.all().filter(({ session }) => sessions.has(session));
