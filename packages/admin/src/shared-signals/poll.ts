@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventStreamRecord, EventStreamStore } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
 import type { StreamEvent } from '../operations/component-events.ts';
-import type { ReadEvents } from '../webhooks/event-reader.ts';
+import { type ReadEvents, resumeCursor } from '../webhooks/event-reader.ts';
 import { StreamError } from './stream-error.ts';
 import type { FindStreamTokens, StreamToken } from './stream-tokens.ts';
 
 interface PollDependencies {
   readonly store: EventStreamStore;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
   readonly readEvents: ReadEvents;
   readonly findTokens: FindStreamTokens;
   readonly events: (event: StreamEvent) => void;
@@ -59,7 +61,7 @@ interface Unacknowledged {
 }
 
 /** A poll that waits ends when the same stream is polled again in this process. */
-export function createPoll({ store, readEvents, findTokens, events }: PollDependencies): Poll {
+export function createPoll({ store, clock, readEvents, findTokens, events }: PollDependencies): Poll {
   const waiting = new Map<string, AbortController>();
 
   /** Passes batches without a token of the stream, as many as a look may read. */
@@ -87,6 +89,11 @@ export function createPoll({ store, readEvents, findTokens, events }: PollDepend
     if (await store.saveEventStream(moved)) return moved;
     // Changed at the same time: what is not passed yet is sent again.
     return (await store.findEventStream(stream.id)) ?? stream;
+  }
+
+  async function resume(stream: EventStreamRecord): Promise<EventStreamRecord> {
+    const cursor = resumeCursor(stream.cursor, clock());
+    return cursor === stream.cursor ? stream : advance(stream, cursor, null);
   }
 
   /** Tokens are passed in their order: one after another that is not acknowledged is sent again with it. */
@@ -118,7 +125,7 @@ export function createPoll({ store, readEvents, findTokens, events }: PollDepend
     if (!result.success) throw new StreamError(400, 'The body is no poll: see RFC 8936, section 2.2.');
     const { maxEvents = MAX_TOKENS, returnImmediately, ack, setErrs } = result.data;
     const ids = new Set([...ack, ...Object.keys(setErrs)]);
-    const acknowledged = await acknowledge(given, ids, setErrs);
+    const acknowledged = await acknowledge(await resume(given), ids, setErrs);
     if (maxEvents === 0 || acknowledged.status !== 'enabled') return { sets: {}, moreAvailable: false };
     waiting.get(given.id)?.abort();
     const superseded = new AbortController();

@@ -63,7 +63,7 @@ export function createEventTransmitter(options: TransmitterOptions): EventTransm
   const findReceiver = (clientId: string) => settings.receivers.find(({ client }) => client === clientId);
   const findTokens = createStreamTokens({ issuer, store, accounts, findReceiver, sign: keys.sign });
   const readEvents = createReadEvents(store, clock, ({ type }) => STREAM_EVENTS.includes(type));
-  const poll = createPoll({ store, readEvents, findTokens, events });
+  const poll = createPoll({ store, clock, readEvents, findTokens, events });
   const closing = new AbortController();
   const { resource, name, scopes, hierarchy = {} } = transmitterResourceOf(issuer);
   // A receiver needs both: the metadata names what it has to request. CAEP Interoperability Profile 1.0 §2.7

@@ -4,14 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { AuditEventRecord, WebhookProgress, WebhookStore } from '@portcullis/authorization-server/store';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
 import { matchesType } from '../operations/event-types.ts';
 import { idPrefixOf } from '../operations/statistics/event-time.ts';
-import { createReadEvents, type EventItem, type EventReaderStore } from './event-reader.ts';
+import { createReadEvents, type EventItem, type EventReaderStore, resumeCursor } from './event-reader.ts';
 import type { Webhook } from './options.ts';
-import type { DeliveryAttempt, SendEvent } from './send.ts';
+import { type DeliveryAttempt, LONGEST_RETRY_AFTER, type SendEvent } from './send.ts';
 
-type DeliveryStore = Omit<WebhookStore, 'listWebhooks' | 'rewindWebhook' | 'setWebhookCursor'> &
-  EventReaderStore;
+type DeliveryStore = Omit<WebhookStore, 'listWebhooks' | 'setWebhookCursor'> & EventReaderStore;
 
 export interface DeliveryOptions {
   readonly webhook: Pick<Webhook, 'name' | 'types'>;
@@ -76,7 +76,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     async deliver() {
       const now = Math.floor(clock() / 1000);
       const progress = await store.leaseWebhook(name, holder, idPrefixOf(clock()), now, now + LEASE);
-      if (progress === null || progress.nextAttemptAt > now) return false;
+      if (progress === null) return false;
+      const cursor = resumeCursor(progress.cursor, clock());
+      if (cursor !== progress.cursor) return store.rewindWebhook(name, cursor);
+      const pause = progress.nextAttemptAt - now;
+      // A longer pause is of a clock that was ahead.
+      if (pause > 0 && pause <= LONGEST_RETRY_AFTER + SKEW_TOLERANCE) return false;
       const { settled, items } = await read(progress.cursor);
       if (settled.length === 0) return false;
       const sent = await sendAll(items, progress, createRenewal(progress, holder, now, { store, clock }));

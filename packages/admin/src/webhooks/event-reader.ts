@@ -1,6 +1,7 @@
 /** Reads the audit log as a queue: events that are settled, after a cursor, with those that were stored late. */
 import type { AuditEventRecord, AuthorizationStore } from '@portcullis/authorization-server/store';
-import { idPrefixOf } from '../operations/statistics/event-time.ts';
+import { SKEW_TOLERANCE } from '@portcullis/protocol';
+import { idPrefixOf, LATE, timeOfId } from '../operations/statistics/event-time.ts';
 
 /** What a reader reads. */
 export type EventReaderStore = Pick<AuthorizationStore, 'listEvents' | 'readClock'>;
@@ -29,6 +30,15 @@ const BATCH = 100;
 const SETTLED_AFTER = 3_000;
 /** The same where several computers store events: their clocks may differ. */
 const SHARED_SETTLED_AFTER = 8_000;
+
+/**
+ * The cursor to go on from: after one of a clock that was ahead, no event would follow until that time. Then the events of the last
+ * minutes are read again.
+ * @param now epoch milliseconds
+ */
+export function resumeCursor(cursor: string, now: number): string {
+  return timeOfId(cursor) > now + SKEW_TOLERANCE * 1000 ? idPrefixOf(now - LATE) : cursor;
+}
 
 /** @param clock epoch milliseconds */
 export function createReadEvents(

@@ -31,7 +31,7 @@ export type SendEvent = (event: AuditEventRecord) => Promise<DeliveryAttempt>;
 
 const TIMEOUT = 15_000;
 const MAX_RESPONSE_BYTES = 16_384;
-const LONGEST_RETRY_AFTER = 3600;
+export const LONGEST_RETRY_AFTER = 3600;
 
 /** Statuses about the event itself. @see RFC 9110 §15.5 */
 const REJECTIONS: ReadonlySet<number> = new Set([400, 413, 415, 422]);

@@ -329,6 +329,19 @@ describe('a stream that is polled', () => {
     expect(Object.keys((await t.poll(id, {})).sets)).toHaveLength(1);
   });
 
+  it('goes on with the events of the last ten minutes after the clock was ahead', async () => {
+    const t = await setTransmitterScene();
+    const id = await t.stream();
+    const accountId = await t.user();
+    t.clock.now += 86_400_000;
+    await t.happen({ accountId });
+    const [ahead] = Object.keys((await t.poll(id)).sets);
+    await t.poll(id, { ack: [ahead], maxEvents: 0 });
+    t.clock.now -= 86_400_000;
+    await t.happen({ accountId });
+    expect(await t.claims(id)).toHaveLength(1);
+  });
+
   it('[SSF-STATUS-4 SSF-STATUS-5] holds events while it is paused, and none while it is disabled', async () => {
     const t = await setTransmitterScene();
     const id = await t.stream();

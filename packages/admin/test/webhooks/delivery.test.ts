@@ -89,6 +89,32 @@ it('a new webhook begins with the events after its start', async () => {
   expect(receiver.sent).toEqual(['after']);
 });
 
+it('goes on with the events of the last ten minutes after the clock was ahead', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  log.at = 86_400_000;
+  await log.append({ name: 'ahead' });
+  log.at += SETTLED;
+  await receiver.deliver();
+  log.at = 600_000 + SETTLED;
+  await log.append({ name: 'earlier', at: SETTLED - 1 }, { name: 'later', at: SETTLED });
+  expect([await receiver.deliver(), await receiver.deliver()]).toEqual([true, true]);
+  expect(receiver.sent).toEqual(['ahead', 'later']);
+});
+
+it('tries again at once after the clock was ahead when the receiver failed', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'a' });
+  log.at = 86_400_000;
+  receiver.respond = () => FAILED;
+  expect(await receiver.deliver()).toBe(false);
+  log.at = SETTLED;
+  receiver.respond = () => DELIVERED;
+  expect(await receiver.deliver()).toBe(true);
+  expect(receiver.sent).toEqual(['a', 'a']);
+});
+
 it('sends each event once, when no earlier one can still be stored', async () => {
   const log = await openLog();
   const receiver = log.receiver();
