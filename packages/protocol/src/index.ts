@@ -159,6 +159,7 @@ export {
   parseCidrBlock,
   sitePrefixOf,
 } from './parsing/ip-address.ts';
+export { hasLongHost } from './parsing/long-host.ts';
 export { toNfkc } from './parsing/nfkc.ts';
 export { type Parameters, readParameters } from './parsing/parameters.ts';
 export { isDisguised, type JsonLimits, jsonMembers, readStrictJson } from './parsing/strict-json.ts';

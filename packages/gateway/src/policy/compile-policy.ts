@@ -16,7 +16,7 @@ import {
 import { AROUND_OPERATIONS, type McpOperation, type Scopes } from '@portcullis/protocol';
 import type { AccessRules, GatewayServer, RuleTable } from '../servers/server.ts';
 import { isKnownMethod, resemblesKnownMethod } from './methods.ts';
-import { nameReadings, readingsOf, uriReadings } from './resource-uris.ts';
+import { isUnreadable, nameReadings, readingsOf, uriReadings } from './resource-uris.ts';
 
 /** The member of a server that refuses them. */
 export const UNKNOWN_METHODS = 'unknownMethods';
@@ -54,6 +54,7 @@ export function compilePolicy(
   const openMethod = locateRule(`${at}.methods`, { public: true }, null);
   const unknown = locateRule(`${at}.${UNKNOWN_METHODS}`, false, null);
   const alike = locateRule('a method that resembles another one', false, null);
+  const unreadable = locateRule('a URI whose host is too long', false, null);
   const open = openMethodsOf(rules);
 
   /** The rules of an operation, all of which have to be met. @param hints of the tool; `null` when it is unknown */
@@ -63,6 +64,7 @@ export function compilePolicy(
   ): readonly LocatedRule[] {
     if (unknownMethods === 'refuse' && !isKnownMethod(method)) return [unknown];
     if (resemblesKnownMethod(method)) return [alike];
+    if (resource !== null && isUnreadable(resource)) return [unreadable];
     const isReading = hints?.readOnly === true && !hints.destructive;
     // Without spreads: this runs twice for each call.
     const target: LocatedRule[] = [];

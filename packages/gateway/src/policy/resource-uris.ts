@@ -1,6 +1,6 @@
 /** The readings of a name and of a resource's URI: a backend may take any of them for it, so that each has to be allowed. */
 import type { AccessRequest } from '@portcullis/policy';
-import { toNfkc } from '@portcullis/protocol';
+import { hasLongHost, toNfkc } from '@portcullis/protocol';
 import { MAX_DECODINGS } from '../limits.ts';
 import { withTarget } from '../servers/merged-names.ts';
 
@@ -33,6 +33,7 @@ function nameVariants(name: string): readonly string[] {
 /**
  * A URI as it is written; as browsers resolve it; with its escapes decoded; and its normal form, of which lenient programs leave out the
  * query, too. The URI again, if it is its own normal form. Works for a pattern as for a URI.
+ * @param uri none that `isUnreadable`
  * @see RFC 3986 §6.2
  */
 export function uriReadings(uri: string): readonly string[] {
@@ -43,6 +44,11 @@ export function uriReadings(uri: string): readonly string[] {
   for (const one of new Set([...variants, decodeAll(uri)]))
     for (const form of normalForms(one)) readings.add(form);
   return [uri, ...readings];
+}
+
+/** Whether resolving a URI would block: no resource has it. */
+export function isUnreadable(uri: string): boolean {
+  return hasLongHost(uri) || (uri.includes('%') && hasLongHost(decode(uri)));
 }
 
 /** Scheme, authority, path, query. @see RFC 3986, appendix B */

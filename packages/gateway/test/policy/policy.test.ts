@@ -2,7 +2,7 @@ import { type AccessPrincipal, locateRule, NO_ARGUMENTS, type ToolAnnotations } 
 import { type McpOperation, OAuthError } from '@portcullis/protocol';
 import type { Principal } from '@portcullis/resource-server';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scanBody } from '../../src/messages/body-scanner.ts';
 import { MessageError } from '../../src/messages/message-error.ts';
 import { checkMessages, type Sender } from '../../src/policy/check-messages.ts';
@@ -225,6 +225,38 @@ describe('a policy', () => {
     expect(decide({ [pattern]: [], '*': false }, name)).toBe('allow');
     expect(decide({ [pattern]: false, '*': [] }, name)).toBe('deny');
     expect(decide({ '*': false }, name)).toBe('deny');
+  });
+
+  it.each([
+    ['', '文'.repeat(256)],
+    ['of escapes', '%E6%96%87'.repeat(256)],
+    ['of what the parser ignores', `docs.example${'\u00ad'.repeat(250)}`],
+    ['behind a user', `a@${'文'.repeat(256)}`],
+  ])('resolves no URI with a long host %s, and refuses it', (_what, host) => {
+    const parse = vi.spyOn(URL, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    const policies = [policyOf({ resources: { 'https://docs.example/*': false, '*': [] } }), policyOf({})];
+    const spellings = [
+      'https://',
+      'HTTP:',
+      'wss:\\\\',
+      'file:////',
+      ' \0https://',
+      'ht\ntps:/\t/',
+      'https%3A//',
+    ];
+    for (const policy of policies) {
+      parse.mockClear();
+      for (const spelling of spellings)
+        expect(policy.of(resource(`${spelling}${host}/a`), caller(scopes), null).kind).toBe('deny');
+      expect(parse).not.toHaveBeenCalled();
+      for (const uri of [
+        `https://${'文'.repeat(60)}/${host}`,
+        `wiki://${host}/a`,
+        `https://${'a'.repeat(256)}/`,
+      ])
+        expect(policy.of(resource(uri), caller(scopes), null).kind).toBe('allow');
+    }
   });
 
   it('takes a rule for no other name than its own, however alike', () => {

@@ -1,4 +1,5 @@
 /** HTTP+SSE, the transport of revision 2024-11-05: a stream from the server, with an `endpoint` event that names the URL for messages to it. */
+import { hasLongHost } from '@portcullis/protocol';
 import { readEvents } from './event-stream.ts';
 import { isRequest, type Message, parseMessage } from './json-rpc.ts';
 import { type HttpTransportOptions, IncompleteResponse, type McpTransport, mediaType } from './transport.ts';
@@ -13,7 +14,7 @@ export interface LegacySseOptions extends HttpTransportOptions {
 
 /** The URL of an `endpoint` event; `null` unless it is on the origin of the server. */
 export function resolveEndpoint(text: string, server: URL): URL | null {
-  const url = URL.parse(text, server.href);
+  const url = hasLongHost(text) ? null : URL.parse(text, server.href);
   return url?.origin === server.origin && url.username === '' && url.password === '' ? url : null;
 }
 

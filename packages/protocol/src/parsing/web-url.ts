@@ -3,6 +3,8 @@
  * hosts.
  */
 
+import { hasLongHost } from './long-host.ts';
+
 /** The characters of a URI, with a percent sign only before two hex digits. @see RFC 3986 §2 */
 const URI_TEXT = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/;
 
@@ -20,7 +22,7 @@ export function isLoopbackHost(hostname: string): boolean {
  * @see RFC 3986 §3
  */
 export function readUrl(text: string): URL | null {
-  const url = URI_TEXT.test(text) ? URL.parse(text) : null;
+  const url = URI_TEXT.test(text) && !hasLongHost(text) ? URL.parse(text) : null;
   return url !== null && hasPlainAuthority(text, url) ? url : null;
 }
 
