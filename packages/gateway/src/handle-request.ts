@@ -237,7 +237,10 @@ export class RequestHandling {
     }
   }
 
-  readonly #fail = (error: unknown): void => this.#on({ kind: 'failed', error, mayWait: this.#mayWait() });
+  readonly #fail = (error: unknown): void => {
+    const isGone = this.#request.outgoing.destroyed;
+    this.#on({ kind: 'failed', error, mayWait: this.#mayWait(), isGone });
+  };
 
   /** An event stream ends where its events are written. */
   readonly #onShutdown = (): void => {

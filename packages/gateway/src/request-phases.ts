@@ -99,8 +99,16 @@ export type RequestEvent =
   /** The next lookup of the connected account or of the approval is due. */
   | { readonly kind: 'due' }
   | { readonly kind: 'ended'; readonly end: ExchangeSummary; readonly mayWait: boolean }
-  /** @param mayWait whether the client is still connected and may keep waiting; absent if its own body failed */
-  | { readonly kind: 'failed'; readonly error: unknown; readonly mayWait?: boolean }
+  /**
+   * @param mayWait whether the client is still connected and may keep waiting; absent if its own body failed
+   * @param isGone whether the client has disappeared: no more of its body arrives
+   */
+  | {
+      readonly kind: 'failed';
+      readonly error: unknown;
+      readonly mayWait?: boolean;
+      readonly isGone?: boolean;
+    }
   /** The client disappeared. */
   | { readonly kind: 'gone' };
 
@@ -139,7 +147,7 @@ export const CREATED: RequestPhase = { kind: 'created', body: NO_BODY };
 
 export function nextRequest(phase: RequestPhase, event: RequestEvent): Transition {
   if (phase.kind === 'over') return [phase];
-  if (event.kind === 'failed') return fail(phase, event.error, 'mayWait' in event && event.mayWait === true);
+  if (event.kind === 'failed') return fail(phase, event);
   if (event.kind === 'ended') return end(phase, event.end, event.mayWait);
   switch (phase.kind) {
     case 'created':
@@ -252,10 +260,14 @@ function check(phase: PhaseOf<'checking'>, event: RequestEvent): Transition {
   ];
 }
 
-function fail(phase: RequestPhase, error: unknown, mayWait: boolean): Transition {
+function fail(phase: RequestPhase, event: RequestEvent & { readonly kind: 'failed' }): Transition {
   if (phase.kind === 'over') return [phase];
   const { body } = phase;
-  if (phase.kind === 'previewing' && needsWholeBody(error, phase.body.scanned)) return buffer(phase);
+  const { error } = event;
+  const mayWait = 'mayWait' in event && event.mayWait === true;
+  const isGone = 'isGone' in event && event.isGone === true;
+  if (phase.kind === 'previewing' && !isGone && needsWholeBody(error, phase.body.scanned))
+    return buffer(phase);
   if (body.kind === 'whole' && mayWaitForUser(body, error, mayWait))
     return [{ kind: 'waiting', body }, { do: 'wait' }];
   const refused: RequestEffect = { do: 'refuse', body, error };

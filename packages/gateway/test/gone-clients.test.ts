@@ -1,9 +1,10 @@
 /** Clients that disappear before their request is sent: nothing is sent for them, and they leave no slot taken. */
 import { expect, it, onTestFinished } from 'vitest';
-import { noCredential } from '../src/credentials/credential-source.ts';
+import { ConnectionRequired, noCredential } from '../src/credentials/credential-source.ts';
 import { startBackend } from './support/backend.ts';
 import { startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
+import { startUpload, startUploadBackend } from './support/uploads.ts';
 
 it.each([
   ['an HTTP backend', 200],
@@ -42,4 +43,48 @@ it.each([
   const second = await gateway.send('alice', { method: 'GET', signal: later.signal });
   expect(second.status).toBe(status);
   later.abort();
+});
+
+it('in the middle of a long body, whose error needs the rest of it: no memory is reserved for it', async () => {
+  const backend = await startUploadBackend();
+  onTestFinished(() => backend.close());
+  const looked = Promise.withResolvers<void>();
+  const missing = Promise.withResolvers<never>();
+  let isConnected = false;
+  const credentials = {
+    for() {
+      if (isConnected) return noCredential;
+      looked.resolve();
+      return missing.promise;
+    },
+    rejected: async () => 'final' as const,
+  };
+  // A user has memory for one body without a length.
+  const limits = { body: 64 * 1024 * 1024 };
+  const gateway = await startGateway(
+    [{ path: '/mcp', name: 'Files', backend: { url: backend.url }, limits }],
+    {
+      credentials,
+    },
+  );
+  onTestFinished(() => gateway.close());
+  const long = 'x'.repeat(100_000);
+
+  const first = startUpload(gateway, 'alice');
+  await first.write(`{"method":"tools/call","params":{"name":"read_file","arguments":{"text":"${long}`);
+  await looked.promise;
+  first.abort();
+  await first.response;
+  await expect.poll(() => gateway.countConnections()).toBe(0);
+  missing.reject(new ConnectionRequired('https://gateway.example/connect', 'Files'));
+  await expect
+    .poll(() => gateway.calls)
+    .toMatchObject([{ outcome: 'connection_required', target: 'read_file' }]);
+
+  isConnected = true;
+  const second = startUpload(gateway, 'alice');
+  await second.write(`{"jsonrpc":"2.0","id":1,"params":{"arguments":{"text":"${long}`);
+  second.end('"},"name":"read_file"},"method":"tools/call"}');
+  expect((await second.response)?.status).toBe(200);
+  expect(backend.arriving).toHaveLength(1);
 });

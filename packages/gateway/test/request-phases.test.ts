@@ -179,6 +179,12 @@ describe('a request', () => {
     expect(nextRequest(buffered, events.whole)[1]).toMatchObject({ do: 'checkRules' });
   });
 
+  it('does not buffer a body whose client has disappeared', () => {
+    const error = new MessageError('unavailable', 'no');
+    const refusal = { kind: 'failed', error, mayWait: false, isGone: true } as const;
+    expect(outcomeOf(phases.previewing, refusal)).toBe(STOPPED);
+  });
+
   it.each([
     ['the first request', { ...whole, retry: null }, true],
     ['a retry that its user declined', { ...whole, retry: { ...retry, isDeclined: true } }, true],
