@@ -54,8 +54,16 @@ export interface PendingDefinitionRecord extends DefinitionList, ListedDefinitio
 export interface DefinitionPinStore {
   /** All pins of a list, by name. */
   findPins(list: DefinitionList): Promise<readonly DefinitionPinRecord[]>;
-  /** Definitions of all servers that wait for approval, at most `limit`, by server and name. */
-  listPendingPins(limit: number): Promise<readonly PendingDefinitionRecord[]>;
+  /**
+   * Definitions that wait for approval, at most `limit`, by server and name.
+   * @param of one server, or one tool of it; all by default
+   */
+  listPendingPins(
+    limit: number,
+    of?: { readonly server: string; readonly name?: string },
+  ): Promise<readonly PendingDefinitionRecord[]>;
+  /** How many definitions of each server wait for approval. Servers without any are left out. */
+  countPendingPins(): Promise<ReadonlyMap<string, number>>;
   /**
    * Approves the first definitions of a list. Atomic: of several processes one succeeds.
    * @returns `false` when the list has pins already: nothing has changed then

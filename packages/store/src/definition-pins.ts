@@ -9,7 +9,7 @@ import type {
 } from '@portcullis/protocol';
 import type { Database, Steps } from './database.ts';
 import { defineRecordColumns } from './record-columns.ts';
-import { defineQuery, sql } from './sql.ts';
+import { defineQuery, type Query, sql } from './sql.ts';
 
 const pinColumns = defineRecordColumns<DefinitionPinRecord>('name hash covers status definition changedAt');
 const pendingColumns = defineRecordColumns<Omit<PendingDefinitionRecord, 'approvedDefinition'>>(
@@ -32,12 +32,17 @@ const decisions = {
   approve: decideBy("status = 'approved'"),
   reject: decideBy("status = 'rejected', definition = NULL"),
 };
-const pendingPins = defineQuery(
-  `SELECT ${pendingColumns.select()},
+const pendingPins = (condition: string) =>
+  defineQuery(`SELECT ${pendingColumns.select()},
       (SELECT approved.definition FROM definition_pins AS approved WHERE approved.server = pending.server
         AND approved.backend = pending.backend AND approved.kind = pending.kind AND approved.name = pending.name
         AND approved.status = 'approved' ORDER BY approved.changed_at DESC LIMIT 1) AS approved_definition
-    FROM definition_pins AS pending WHERE status = 'pending' ORDER BY server, backend, kind, name LIMIT ?`,
+    FROM definition_pins AS pending WHERE status = 'pending' ${condition} ORDER BY server, backend, kind, name LIMIT ?`);
+const allPending = pendingPins('');
+const pendingOfServer = pendingPins('AND server = ?');
+const pendingOfTool = pendingPins('AND server = ? AND name = ?');
+const countPending = defineQuery(
+  `SELECT server, COUNT(*) AS waiting FROM definition_pins WHERE status = 'pending' AND server > '' GROUP BY server ORDER BY server`,
 );
 
 /** Definitions of one name that wait for approval. A backend that never lists the same one twice would fill the table. */
@@ -46,12 +51,18 @@ const MAX_PENDING = 8;
 export function createDefinitionPinStore(database: Database): DefinitionPinStore {
   return {
     findPins: ({ server, backend, kind }) => pinColumns.findAll(database, pinsOf(server, backend, kind)),
-    async listPendingPins(limit) {
-      const rows = await database.read<{ readonly approved_definition: string | null }>(pendingPins(limit));
+    async listPendingPins(limit, of) {
+      const rows = await database.read<{ readonly approved_definition: string | null }>(
+        findPending(limit, of),
+      );
       return rows.map((row) => ({
         ...pendingColumns.read(row),
         approvedDefinition: row.approved_definition,
       }));
+    },
+    async countPendingPins() {
+      const rows = await database.read<{ readonly server: string; readonly waiting: number }>(countPending());
+      return new Map(rows.map(({ server, waiting }) => [server, waiting]));
     },
     saveFirstPins: (list, definitions, at) =>
       database.transact(() => saveFirst(list, definitions, at), 'definition_pins'),
@@ -62,6 +73,11 @@ export function createDefinitionPinStore(database: Database): DefinitionPinStore
     replaceMemberPins: (list, definitions) =>
       database.transact(() => replaceMembers(list, definitions), 'definition_pins'),
   };
+}
+
+function findPending(limit: number, of?: { readonly server: string; readonly name?: string }): Query {
+  if (of === undefined) return allPending(limit);
+  return of.name === undefined ? pendingOfServer(of.server, limit) : pendingOfTool(of.server, of.name, limit);
 }
 
 function* saveFirst(

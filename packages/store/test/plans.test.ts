@@ -231,6 +231,9 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.savePendingPin(list, { ...tool, hash: 'c' }, NOW);
   await store.findPins(list);
   await store.listPendingPins(10);
+  await store.listPendingPins(10, { server: '/files' });
+  await store.listPendingPins(10, { server: '/files', name: 'a' });
+  await store.countPendingPins();
   await store.decidePendingPin('approve', list, tool, NOW);
   await store.decidePendingPin('reject', list, tool, NOW);
   await store.replaceMemberPins(list, [{ ...tool, membersHash: 'd' }]);

@@ -79,6 +79,31 @@ export function describeDefinitionPinContract(
       expect(waiting).toEqual([{ ...list, ...second, approvedDefinition: third.definition, changedAt: NOW }]);
     });
 
+    it('lists what waits of one server or tool behind that of others, and counts it by server', async () => {
+      const first = { ...newList(), server: '/a' };
+      const second = { ...newList(), server: '/b' };
+      for (const list of [first, second]) {
+        await store().saveFirstPins(list, [listed('a')], NOW);
+        for (const name of ['a', 'b', 'b']) await store().savePendingPin(list, listed(name), NOW);
+      }
+      const { server } = second;
+      const named = async (...given: Parameters<DefinitionPinStore['listPendingPins']>) =>
+        (await store().listPendingPins(...given)).map((one) => [one.server, one.name]);
+      expect(await named(1000)).toEqual(
+        [first, second].flatMap((list) => ['a', 'b', 'b'].map((name) => [list.server, name])),
+      );
+      expect(await named(1, { server })).toEqual([[server, 'a']]);
+      expect(await named(1, { server, name: 'b' })).toEqual([[server, 'b']]);
+      expect(await named(1000, { server, name: 'b' })).toHaveLength(2);
+      expect(await named(1000, { server, name: 'c' })).toEqual([]);
+      expect(await store().countPendingPins()).toEqual(
+        new Map([
+          [first.server, 3],
+          [server, 3],
+        ]),
+      );
+    });
+
     it('does not offer a rejected definition again, and keeps what was approved before', async () => {
       const list = newList();
       const [first, second, added] = [listed('a'), listed('a'), listed('b')];

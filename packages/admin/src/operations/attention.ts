@@ -17,7 +17,7 @@ export interface Attention {
   readonly isUrgent: boolean;
 }
 
-/** Definitions or approvals of one query. */
+/** Approvals that are counted. */
 const MAX_PENDING = 1000;
 /** Seconds that clocks may differ. */
 const MAX_SKEW = 5;
@@ -41,7 +41,7 @@ const LONGEST_PAUSE = 3600;
 export async function findAttention(admin: Administration): Promise<readonly Attention[]> {
   const [approvals, pins, keys, deliveries, skew, apps, changedApps, logins, late] = await Promise.all([
     admin.store.countPendingApprovals(admin.clock(), MAX_PENDING),
-    admin.store.listPendingPins(MAX_PENDING),
+    admin.store.countPendingPins(),
     admin.keys.list(),
     admin.store.listWebhooks(),
     readSkew(admin),
@@ -55,7 +55,6 @@ export async function findAttention(admin: Administration): Promise<readonly Att
       attempts >= MIN_FAILURES && nextAttemptAt > admin.clock() - LONGEST_PAUSE,
   );
   const down = admin.health().filter(({ status }) => status === 'down');
-  const changed = Map.groupBy(pins, ({ server }) => server);
   const lost = keys.filter(({ canDecrypt, state }) => !canDecrypt && state !== 'retired');
   const all = [
     ...down.map(({ server }) => urgent('server', `The server ${server} is down: calls to it fail.`, server)),
@@ -79,10 +78,10 @@ export async function findAttention(admin: Administration): Promise<readonly Att
         'approvals',
         `${sayCount(approvals, 'call')} ${approvals === 1 ? 'waits' : 'wait'} for an approval.`,
       ),
-    ...[...changed].map(([server, tools]) =>
+    ...[...pins].map(([server, count]) =>
       attention(
         'tools',
-        `${sayCount(tools.length, 'tool')} of ${server} changed or ${tools.length === 1 ? 'is' : 'are'} new, and ${tools.length === 1 ? 'stays' : 'stay'} hidden until reviewed.`,
+        `${sayCount(count, 'tool')} of ${server} changed or ${count === 1 ? 'is' : 'are'} new, and ${count === 1 ? 'stays' : 'stay'} hidden until reviewed.`,
         server,
       ),
     ),

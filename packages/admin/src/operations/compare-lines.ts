@@ -3,8 +3,15 @@
 /** A line of a comparison: added, removed, or in both. */
 export type Line = readonly [sign: '+' | '-' | ' ', text: string];
 
-/** Matches the common prefix and suffix, and between them the longest common subsequence if its cost permits. */
-export function compareLines(before: readonly string[], after: readonly string[]): readonly Line[] {
+/**
+ * Matches the common prefix and suffix, and between them the longest common subsequence if its cost permits.
+ * @param among how many comparisons share the cost of one
+ */
+export function compareLines(
+  before: readonly string[],
+  after: readonly string[],
+  among = 1,
+): readonly Line[] {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let end = 0;
@@ -16,7 +23,11 @@ export function compareLines(before: readonly string[], after: readonly string[]
   const same = (line: string): Line => [' ', line];
   return [
     ...after.slice(0, start).map(same),
-    ...compareMiddle(before.slice(start, before.length - end), after.slice(start, after.length - end)),
+    ...compareMiddle(
+      before.slice(start, before.length - end),
+      after.slice(start, after.length - end),
+      MAX_CELLS / among,
+    ),
     ...after.slice(after.length - end).map(same),
   ];
 }
@@ -24,8 +35,12 @@ export function compareLines(before: readonly string[], after: readonly string[]
 /** Maximum table cells of a comparison; larger ones show all lines as replaced. */
 const MAX_CELLS = 4_000_000;
 
-function compareMiddle(before: readonly string[], after: readonly string[]): readonly Line[] {
-  if (before.length * after.length > MAX_CELLS)
+function compareMiddle(
+  before: readonly string[],
+  after: readonly string[],
+  maxCells: number,
+): readonly Line[] {
+  if (before.length * after.length > maxCells)
     return [...before.map((line): Line => ['-', line]), ...after.map((line): Line => ['+', line])];
   const width = after.length + 1;
   const lengths = new Uint32Array((before.length + 1) * width);

@@ -7,23 +7,32 @@ import { OperationError } from './errors.ts';
 /** Definitions of one review. */
 const MAX_PENDING = 1000;
 
-/** A definition that clients neither see nor call until it is approved. */
-export interface PendingTool extends PendingDefinitionRecord {
-  readonly difference: readonly Line[];
+/** Definitions that clients neither see nor call until they are approved. @param server path; all by default */
+export function listPendingTools(
+  { store }: Administration,
+  server?: string,
+): Promise<readonly PendingDefinitionRecord[]> {
+  return store.listPendingPins(MAX_PENDING, server === undefined ? undefined : { server });
 }
 
-/** @param server path; all by default */
-export async function listPendingTools(
+/** @returns `undefined`: it does not wait any more */
+export async function findPendingTool(
   { store }: Administration,
-  server?: string | undefined,
-): Promise<readonly PendingTool[]> {
-  const pending = await store.listPendingPins(MAX_PENDING);
-  return pending
-    .filter((one) => server === undefined || one.server === server)
-    .map((one) => ({
-      ...one,
-      difference: compareLines(linesOf(one.approvedDefinition), linesOf(one.definition)),
-    }));
+  { server, tool, hash }: ReviewedTool,
+): Promise<PendingDefinitionRecord | undefined> {
+  const pending = await store.listPendingPins(MAX_PENDING, { server, name: tool });
+  return pending.find((one) => one.hash === hash);
+}
+
+/**
+ * What differs from the definition that was approved last.
+ * @param among how many differences one response has: they share the cost of one
+ */
+export function differenceOf(
+  { approvedDefinition, definition }: PendingDefinitionRecord,
+  among = 1,
+): readonly Line[] {
+  return compareLines(linesOf(approvedDefinition), linesOf(definition), among);
 }
 
 function linesOf(definition: string | null): readonly string[] {
@@ -44,9 +53,7 @@ export async function decideTool(
   { server, tool, hash }: ReviewedTool,
 ): Promise<void> {
   const { admin } = request;
-  const pending = (await listPendingTools(admin, server)).find(
-    (one) => one.name === tool && one.hash === hash,
-  );
+  const pending = await findPendingTool(admin, { server, tool, hash });
   if (
     pending === undefined ||
     !(await admin.store.decidePendingPin(decision, pending, pending, admin.clock()))

@@ -38,7 +38,7 @@ async function showPending({ processContext, args: [path], ...tools }: StoreTask
   const { styles } = createTerminal(processContext.streams, processContext.environment);
   const shown = pending.map((pin) => {
     const title = `${cleanLine(pin.server)} ${cleanJson(pin.name)}: ${stateOf(pin)} since ${timeOf(pin.changedAt)}`;
-    return `${styles.bold(title)}\n${formatDifference(pin, styles)}\n`;
+    return `${styles.bold(title)}\n${formatDifference(pin, styles, pending.length)}\n`;
   });
   const advice = `Approve with ${processContext.command} servers approve <path> <tool>, or reject. Until then clients neither see nor call them.\n`;
   const text = pending.length === 0 ? 'No tools wait for approval.\n' : `${shown.join('')}${advice}`;
@@ -77,12 +77,11 @@ async function decideOne(
   recordOf<GatewayAuditEvent>(gatewayAuditEvents, { type, server, tool });
 }
 
-async function findPending(
+function findPending(
   { store }: Pick<Tools, 'store'>,
   path: string | undefined,
 ): Promise<readonly PendingDefinitionRecord[]> {
-  const pending = await store.listPendingPins(MAX_PENDING);
-  return pending.filter(({ server }) => path === undefined || server === path);
+  return store.listPendingPins(MAX_PENDING, path === undefined ? undefined : { server: path });
 }
 
 function stateOf({ approvedDefinition }: PendingDefinitionRecord): string {
@@ -117,13 +116,17 @@ function nothingWaits(path: string, tool: string | undefined, { command }: Proce
 
 type Definition = Pick<PendingDefinitionRecord, 'approvedDefinition' | 'definition'>;
 
-/** What differs between two definitions, line by line, with invisible and bidirectional characters escaped. */
+/**
+ * What differs between two definitions, line by line, with invisible and bidirectional characters escaped.
+ * @param among how many differences are shown: they share the cost of one
+ */
 export function formatDifference(
   { approvedDefinition, definition }: Definition,
   { good, bad, faint }: Pick<Styles, 'good' | 'bad' | 'faint'>,
+  among = 1,
 ): string {
   const style = { '+': good, '-': bad, ' ': faint };
-  const lines = compareLines(linesOf(approvedDefinition), linesOf(definition));
+  const lines = compareLines(linesOf(approvedDefinition), linesOf(definition), among);
   return lines.map(([sign, line]) => `${style[sign](`${sign} ${line}`)}\n`).join('');
 }
 

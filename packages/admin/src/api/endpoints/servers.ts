@@ -1,4 +1,6 @@
 /** `/servers`, `/tools`, `/identity-providers`, `/rate-limits`: what this installation serves, and the review of tools. */
+import { hash } from 'node:crypto';
+import type { PendingDefinitionRecord } from '@portcullis/protocol';
 import * as z from 'zod';
 import { findGroups, groupSchema } from '../../operations/accounts.ts';
 import {
@@ -14,9 +16,9 @@ import {
   testServers,
 } from '../../operations/servers.ts';
 import { timeSchema } from '../../operations/time-schema.ts';
-import { decideTool, listPendingTools } from '../../operations/tools.ts';
+import { decideTool, differenceOf, listPendingTools } from '../../operations/tools.ts';
 import { defineEndpoint, type Endpoint } from '../endpoint.ts';
-import { listOf } from '../pages.ts';
+import { listOf, pageOf, pageQuery, slicePage } from '../pages.ts';
 
 const serverSchema = z
   .object({
@@ -47,6 +49,11 @@ const reviewedTool = {
   tool: z.string().max(500),
   hash: z.string().max(100),
 };
+
+/** Of one definition among all, short enough for a cursor. */
+function idOf({ server, backend, kind, name, hash: of }: PendingDefinitionRecord): string {
+  return hash('sha256', JSON.stringify([server, backend, kind, name, of]), 'base64url');
+}
 
 function parse(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);
@@ -97,19 +104,24 @@ export const serverEndpoints: readonly Endpoint[] = [
   defineEndpoint('Servers', 'GET /tools/pending', {
     id: 'listPendingTools',
     summary: 'List new and changed tools, which stay hidden until they are approved',
-    query: { server: z.string().max(500).optional().describe('path of a server; all by default') },
-    response: listOf(pendingToolSchema, 'PendingToolList'),
+    query: {
+      ...pageQuery,
+      server: z.string().max(500).optional().describe('path of a server; all by default'),
+    },
+    response: pageOf(pendingToolSchema, 'PendingToolPage'),
     async handle({ admin, query }) {
       const pending = await listPendingTools(admin, query.server);
-      const items = pending.map(
-        ({ server, name, hash, changedAt, approvedDefinition, definition, difference }) => ({
-          ...{ server, tool: name, hash, since: changedAt },
-          approved: parse(approvedDefinition),
-          pending: parse(definition),
-          difference: difference.map(([sign, line]) => `${sign} ${line}`),
+      const among = Math.min(pending.length, query.limit);
+      return slicePage(
+        query,
+        pending.map((one) => ({ ...one, id: idOf(one) })),
+        (one) => ({
+          ...{ server: one.server, tool: one.name, hash: one.hash, since: one.changedAt },
+          approved: parse(one.approvedDefinition),
+          pending: parse(one.definition),
+          difference: differenceOf(one, among).map(([sign, line]) => `${sign} ${line}`),
         }),
       );
-      return { items };
     },
   }),
   decisionEndpoint('approve', 'Approve the definition of a tool as it was reviewed'),

@@ -3,7 +3,6 @@ import { html, type Markup, monogram } from '@portcullis/authorization-server/pa
 import type { GatewayServer } from '@portcullis/gateway/options';
 import type { Administration } from '../../operations/administration.ts';
 import { backendOf, credentialsOf, healthOf } from '../../operations/servers.ts';
-import { listPendingTools } from '../../operations/tools.ts';
 import { links } from '../links.ts';
 import { type ConsoleRoute, definePage } from '../page.ts';
 import { countOf, empty, tag } from '../ui/parts.ts';
@@ -31,8 +30,8 @@ const HEALTH = { down: 0, up: 1 } as const;
 
 export const serverListPage: ConsoleRoute = definePage(links.servers, async (request) => {
   const { admin } = request;
-  const [servers, pending] = [admin.servers(), await listPendingTools(admin)];
-  const waitingAt = (path: string) => pending.filter(({ server }) => server === path).length;
+  const [servers, waiting] = [admin.servers(), await admin.store.countPendingPins()];
+  const waitingAt = (path: string) => waiting.get(path) ?? 0;
   const credentialsAt = (server: GatewayServer) =>
     CREDENTIALS[credentialsOf(server)] ?? credentialsOf(server);
   const backendAt = (server: GatewayServer) => backendOf(server) ?? 'merges other servers';

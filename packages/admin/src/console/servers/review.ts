@@ -1,7 +1,8 @@
 /** The review of a tool that is new or has changed: its difference, and the decision. */
 import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
+import type { PendingDefinitionRecord } from '@portcullis/protocol';
 import { OperationError } from '../../operations/errors.ts';
-import { decideTool, listPendingTools, type PendingTool } from '../../operations/tools.ts';
+import { decideTool, differenceOf, findPendingTool } from '../../operations/tools.ts';
 import { defineAction } from '../action.ts';
 import { doneAt } from '../done.ts';
 import { links, withQuery } from '../links.ts';
@@ -16,10 +17,8 @@ function namedIn({ query }: ConsoleRequest) {
 }
 
 /** @throws OperationError if it does not wait any more */
-async function findPending(request: ConsoleRequest): Promise<PendingTool> {
-  const { server, tool, hash } = namedIn(request);
-  const pending = await listPendingTools(request.admin, server);
-  const found = pending.find((one) => one.name === tool && one.hash === hash);
+async function findPending(request: ConsoleRequest): Promise<PendingDefinitionRecord> {
+  const found = await findPendingTool(request.admin, namedIn(request));
   if (found === undefined)
     throw new OperationError('not_found', 'This definition does not wait for review any more.');
   return found;
@@ -36,7 +35,7 @@ const reviewPage = definePage(PATH, async (request) => {
       : 'The backend changed this tool. Apps do not see it until the change is approved.',
     back: { label: tool.server, href: links.server(tool.server) },
     body: html`<div class="columns"><div>
-${section(isNew ? 'Definition' : 'What changed', differenceOf(tool))}
+${section(isNew ? 'Definition' : 'What changed', showDifference(tool))}
 </div><div>
 ${section(
   'Definition',
@@ -60,8 +59,8 @@ ${
 const SIGNS = { '+': 'added', '-': 'removed', ' ': '' } as const;
 
 /** Lines with their sign as text, so that colour is not the only sign. */
-function differenceOf({ difference }: PendingTool): Markup {
-  return html`<pre class="lines" tabindex="0" aria-label="Definition, line by line">${difference.map(([sign, line]) => html`<span class="${SIGNS[sign]}">${sign} ${escapedText(line)}</span>`)}</pre>`;
+function showDifference(tool: PendingDefinitionRecord): Markup {
+  return html`<pre class="lines" tabindex="0" aria-label="Definition, line by line">${differenceOf(tool).map(([sign, line]) => html`<span class="${SIGNS[sign]}">${sign} ${escapedText(line)}</span>`)}</pre>`;
 }
 
 function decision(name: 'approve' | 'reject', effects: readonly string[]): readonly ConsoleRoute[] {

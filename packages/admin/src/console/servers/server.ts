@@ -1,8 +1,9 @@
 /** The page of a server: health, tools with what waits for review, rules, and how apps are connected to it. */
 import { escapedText, html, type Markup } from '@portcullis/authorization-server/pages';
 import type { GatewayServer } from '@portcullis/gateway/options';
+import type { PendingDefinitionRecord } from '@portcullis/protocol';
 import { type ApprovedTool, backendOf, listApprovedTools, showServer } from '../../operations/servers.ts';
-import { listPendingTools, type PendingTool } from '../../operations/tools.ts';
+import { listPendingTools } from '../../operations/tools.ts';
 import { doneNotice } from '../done.ts';
 import { links, withQuery } from '../links.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
@@ -43,7 +44,7 @@ ${section('Connect an app', connectInstructions(server.name, server.resource))}
   };
 });
 
-function pendingList(pending: readonly PendingTool[]): Markup {
+function pendingList(pending: readonly PendingDefinitionRecord[]): Markup {
   return html`<ul class="attention">${pending.map(
     (one) =>
       html`<li><p><strong><bdi>${escapedText(one.name)}</bdi></strong> ${one.approvedDefinition === null ? 'is new' : 'has changed'}, and stays hidden until it is reviewed.</p><a class="button" href="${reviewLink(one)}">Review<span class="unseen"> ${escapedText(one.name)}</span></a></li>`,
@@ -51,7 +52,11 @@ function pendingList(pending: readonly PendingTool[]): Markup {
 }
 
 /** The page of one definition, named by its hash so that what is reviewed is what is decided. */
-function reviewLink({ server, name, hash }: Pick<PendingTool, 'server' | 'name' | 'hash'>): string {
+function reviewLink({
+  server,
+  name,
+  hash,
+}: Pick<PendingDefinitionRecord, 'server' | 'name' | 'hash'>): string {
   return withQuery('/admin/server/review', { path: server, tool: name, hash });
 }
 
