@@ -4,10 +4,13 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { openCredentialStore } from '@portcullis/client/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { reservePort } from '../../../tests/support/ports.ts';
-import { createWorld } from '../../client/test/support/world.ts';
+import { createWorld, grant } from '../../client/test/support/world.ts';
+import { withClient } from '../src/client/open-client.ts';
 import { type Computer, createComputer } from './support/command.ts';
+import { createContext } from './support/in-process.ts';
 import { mcpResult } from './support/mcp-results.ts';
 
 let computer: Computer;
@@ -262,6 +265,35 @@ it('T149 tools says why it starts a sign-in', async () => {
   const before = world.as.asked('/register').length;
   expect((await computer.run(['login', world.serverUrl, '--new-registration'])).code).toBe(0);
   expect(world.as.asked('/register')).toHaveLength(before + 1);
+});
+
+it('saves the tokens of a refresh that is under way when a command ends', async () => {
+  const world = await createWorld();
+  expect((await computer.run(['login', world.serverUrl])).code).toBe(0);
+  world.tokens.clear();
+  const requested = Promise.withResolvers<void>();
+  const ending = Promise.withResolvers<void>();
+  const refreshed = grant(world, {}, '');
+  world.as.on('POST /token', async () => {
+    requested.resolve();
+    await ending.promise;
+    return refreshed;
+  });
+  const { processContext } = createContext(computer);
+  await withClient(
+    world.serverUrl,
+    { account: 'default', browser: false },
+    processContext,
+    async ({ client }) => {
+      void client.fetch(world.serverUrl).catch(() => undefined);
+      await requested.promise;
+      setImmediate(ending.resolve);
+    },
+  );
+  const store = await openCredentialStore(computer.credentials);
+  const [record] = await store.all();
+  store.close();
+  expect(record?.tokens?.refreshToken).toBe((refreshed.body as { refresh_token: string }).refresh_token);
 });
 
 it('names the origin of the authorization endpoint where a server without resource metadata has it elsewhere', async () => {

@@ -38,6 +38,8 @@ export async function withCredentialStore<T>(
     try {
       return await act(store, terminal);
     } finally {
+      // A refresh that ends later could not save its tokens, and the refresh token that it used may be invalid.
+      await store.settled();
       store.close();
     }
   } finally {

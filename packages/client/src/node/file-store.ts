@@ -1,6 +1,6 @@
 /** A credential store in one file of the user: mode 0600, encrypted where a key is given, shared safely by any number of processes. */
 import { randomInt } from 'node:crypto';
-import { actorOfKey, type CredentialStore } from '../storage/credential-store.ts';
+import { actorOfKey, type CredentialStore, isRecordLock } from '../storage/credential-store.ts';
 import type { CredentialKey, CredentialRecord, PendingAuthorization } from '../storage/credentials.ts';
 import { createCredentialCipher, isEncrypted } from './credential-cipher.ts';
 import { openCredentialDatabase } from './credential-database.ts';
@@ -24,6 +24,8 @@ export interface FileStore extends CredentialStore {
   hasEncrypted(): boolean;
   /** Identifies the file wherever it is moved; created on first use. */
   id(): string;
+  /** Resolves once this process changes no record. Close after it: a refresh under way could not save its tokens. */
+  settled(): Promise<void>;
   close(): void;
 }
 
@@ -38,6 +40,8 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
   const database = openCredentialDatabase(path);
   const { statement } = database;
   const leases = createLockLeases(database, clock);
+  /** The changes of records in this process. */
+  const changes = new Set<Promise<void>>();
 
   return {
     location: `the file ${path}${describeEncryption(options)}`,
@@ -90,7 +94,20 @@ export function openFileStore(path: string, options: FileStoreOptions = {}): Fil
       if (row === undefined) return null;
       return JSON.parse(cipher.decrypt(String(row['body']), state)) as PendingAuthorization;
     },
-    lock: leases.lock,
+    async lock(name) {
+      const unlock = await leases.lock(name);
+      if (!isRecordLock(name)) return unlock;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      changes.add(promise);
+      return async () => {
+        await unlock();
+        changes.delete(promise);
+        resolve();
+      };
+    },
+    async settled() {
+      while (changes.size > 0) await Promise.all(changes);
+    },
     close() {
       leases.releaseAll();
       database.close();

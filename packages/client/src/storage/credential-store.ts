@@ -42,13 +42,21 @@ export function actorOfKey({ kind, clientId = '' }: CredentialKey): readonly str
   return kind === 'user' ? [] : [kind, clientId];
 }
 
+/** The name of the lock of a record begins with it. */
+const RECORD_LOCK = 'refresh ';
+
+/** Whether the holder of a lock changes a record, which takes as long as a refresh. */
+export function isRecordLock(name: string): boolean {
+  return name.startsWith(RECORD_LOCK);
+}
+
 /** Reads a record and holds the lock of its key until the change is done; `null`: there is no record yet. */
 export async function withLockedRecord<T>(
   store: CredentialStore,
   key: CredentialKey,
   change: (record: CredentialRecord | null) => Promise<T>,
 ): Promise<T> {
-  const unlock = await store.lock(`refresh ${keyText(key)}`);
+  const unlock = await store.lock(`${RECORD_LOCK}${keyText(key)}`);
   try {
     return await change(await store.find(key));
   } finally {
