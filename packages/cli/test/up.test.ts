@@ -546,6 +546,7 @@ it('a server with only federated login creates no first account, and names the i
     kind: { issuer: 'https://login.company.example' },
     clientId: 'gate',
     scopes: ['openid'],
+    backChannelLogout: 'sessions',
   };
   writeFileSync(
     join(folder, 'elsewhere.json'),
@@ -553,6 +554,9 @@ it('a server with only federated login creates no first account, and names the i
   );
   const { output } = await tryStart({ app, config: 'elsewhere.json' });
   expect(output).toContain('\nUsers sign in with Our company.\n');
+  expect(output).toMatch(
+    /\n {2}logout URL {4}http:\/\/localhost:\d+\/back-channel-logout\/company {2}\(register it at Our company for back-channel logout\)\n/,
+  );
   expect(output).not.toContain('/setup?token=');
   const both = await tryStart(
     { app, config: 'elsewhere.json' },

@@ -239,6 +239,17 @@ describe('a process that misbehaves', () => {
       part: 'backend',
       reason: expect.stringContaining('does not get the NODE_EXTRA_CA_CERTS of this process'),
     });
+    const passed = [
+      'env',
+      'NODE_EXTRA_CA_CERTS=/nowhere.pem',
+      process.execPath,
+      '-e',
+      'setInterval(() => {}, 1000)',
+    ];
+    expect(await test(passed, 200)).toMatchObject({
+      ok: false,
+      reason: expect.not.stringContaining('does not get'),
+    });
     expect(await test(TINY, 100_000)).toMatchObject({ ok: true });
   });
 

@@ -32,7 +32,11 @@ export function describeStart(
   const { settings, identityProviders } = prepared;
   const { origin } = new URL(issuer);
   const callbacks = identityProviders.map(
-    ({ id, name }): Callback => ({ name, redirectUri: redirectUriOf(issuer, id) }),
+    ({ id, name, backChannelLogout }): Callback => ({
+      name,
+      redirectUri: redirectUriOf(issuer, id),
+      logoutUrl: backChannelLogout === null ? null : `${origin}/back-channel-logout/${id}`,
+    }),
   );
   const processes = processCount(settings);
   const facts = {

@@ -14,11 +14,13 @@ export type FirstAccount =
   /** It existed before, so these settings have no effect. */
   | { readonly state: 'there already'; readonly unused: string };
 
-/** A redirect URI, to be registered at an identity provider. */
+/** URLs to be registered at an identity provider. */
 export interface Callback {
   /** Name of the identity provider. */
   readonly name: string;
   readonly redirectUri: string;
+  /** The back-channel logout URL; `null`: it reports no logouts. */
+  readonly logoutUrl: string | null;
 }
 
 interface StartupFacts {
@@ -58,6 +60,11 @@ export function startupBanner(started: StartupFacts, program: Program): string {
           index === 0 ? 'redirect URI' : '',
           `${redirectUri}  (register it at ${name})`,
         ],
+      ),
+      ...started.callbacks.flatMap(({ name, logoutUrl }): readonly Row[] =>
+        logoutUrl === null
+          ? []
+          : [['logout URL', `${logoutUrl}  (register it at ${name} for back-channel logout)`]],
       ),
       ...(isVerbose ? detailRows(started) : hintRows(started, command)),
     ]),

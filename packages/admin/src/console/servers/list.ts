@@ -54,7 +54,7 @@ export const serverListPage: ConsoleRoute = definePage(links.servers, async (req
       servers.length === 0
         ? empty(
             'No server behind the gateway',
-            'Name the address of an MCP server, choose who may use it, and export the configuration that protects it.',
+            'Name the address of an MCP server, choose who may use it, and export the configuration that protects it. An application of this process, and servers with a guard of their own, are not listed.',
             { label: 'Protect a server', href: links.setup },
           )
         : sortedTable(

@@ -181,9 +181,11 @@ function keyOf(owner: Owner, { capabilities, protocolVersion }: InitializeParams
 }
 
 /** npm is silent while it downloads, and retries for minutes after a certificate error. */
-export function describeSlowStart({ environment }: StdioBackendDefinition): string {
+export function describeSlowStart({ environment, command }: StdioBackendDefinition): string {
   const authorities = 'NODE_EXTRA_CA_CERTS';
-  const isMissing = process.env[authorities] !== undefined && environment[authorities] === undefined;
+  const isPassed =
+    environment[authorities] !== undefined || command.some((word) => word.startsWith(`${authorities}=`));
+  const isMissing = process.env[authorities] !== undefined && !isPassed;
   const hint = `; it does not get the ${authorities} of this process, which \`environment\` or \`env\` can pass on`;
   return `(still starting: npx may be downloading it${isMissing ? hint : ''})`;
 }
