@@ -483,7 +483,9 @@ describe('sessions', () => {
     const t = await setScene();
     const [mine] = await three(t);
     const page = await mine.open('/account');
-    expect(textOf(await mine.submit(page, {}, '/logout'))).toContain('You are signed out');
+    const out = await mine.submit(page, {}, '/logout');
+    expect(textOf(out)).toContain('You are signed out');
+    expect(out.html).toContain('<a class="button" href="/account">Sign in</a>');
     expect((await mine.open('/connections')).path).toBe('/login?to=connections');
   });
 });

@@ -497,7 +497,9 @@ describe('a sign-in link', () => {
     const again = await t.visitor.submit(page, {});
     expect([again.status, textOf(again)]).toEqual([
       403,
-      expect.stringContaining('This link no longer works'),
+      expect.stringContaining(
+        'It works only once, for ten minutes, and only in the browser where you requested it',
+      ),
     ]);
     expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toEqual(session);
   });

@@ -106,6 +106,7 @@ describe('enabling MFA', () => {
       again,
       expect.stringContaining('Sign in again, with your second factor, to administer this installation'),
     ]);
+    expect(page.html).toMatch(new RegExp(`<input[^>]+name="email"[^>]+value="${EMAIL}"`));
     const code = { code: codeOf(secret, t.clock.now) };
     const second = await t.visitor.submit(page, { email: EMAIL, password: PASSWORD });
     expect((await t.visitor.submit(second, code)).path).toBe('/admin');

@@ -100,7 +100,7 @@ it('a user signs in by the link of a mail, in the browser that requested it', as
   expect(await page.textContent('h1')).toBe('Check your mail');
   const mail = await waitForMail('Sign in · Gate');
   const link = /https?:\S+\/login\/link\/open\?token=\S+/.exec(mail?.text ?? '')?.[0] ?? '';
-  expect(await (await open(link)).textContent('h1')).toBe('This link no longer works');
+  expect(await (await open(link)).textContent('h1')).toBe('This link does not work');
   await page.goto(link);
   await page.click('button >> text=Sign in');
   await page.waitForURL('**/account');

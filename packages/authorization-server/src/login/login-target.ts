@@ -32,6 +32,8 @@ export interface LoginTarget {
   readonly isSignedIn: boolean;
   /** Whether the user must log in again despite a session. */
   readonly requiresFreshLogin: boolean;
+  /** The address of the session's user, who must log in again; `null`: any user may log in. */
+  readonly email: string | null;
   /** Starts this login again. */
   readonly restartPath: string;
   /** `Set-Cookie` values that the login page must send. */
@@ -79,6 +81,7 @@ async function findTransactionTarget(
     // With an identity provider, consent comes first and the login after it.
     isSignedIn: (transaction.accountId !== null || transaction.identityProvider !== null) && !again,
     requiresFreshLogin: transaction.record.forceLogin || again,
+    email: null,
     restartPath: pagePath('login', id),
     cookies: [],
     resume: () => continueTransaction(context, transaction),
@@ -135,6 +138,7 @@ async function findAccountPageTarget(
     binding: ['visit', hashSecret(cookie), user?.sessionHash ?? ''],
     isSignedIn: again ? isEnough : user !== null,
     requiresFreshLogin: again,
+    email: again ? (user?.account.email ?? null) : null,
     restartPath: path,
     cookies:
       carried === undefined ? browserCookies.write(request, cookie, options.lifetimes.transaction) : [],

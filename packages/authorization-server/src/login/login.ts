@@ -86,7 +86,11 @@ export function createLoginRoutes(
     loginPageRoute(pages, '/login', (context, loginTarget, parameters) =>
       loginTarget.isSignedIn
         ? loginTarget.resume()
-        : show(context, loginTarget, { isReset: parameters.one('news') === 'reset' }),
+        : show(context, loginTarget, {
+            // Where identity providers are offered, an address selects what the page shows.
+            email: providers.length === 0 ? (loginTarget.email ?? '') : '',
+            isReset: parameters.one('news') === 'reset',
+          }),
     ),
 
     ...createAsideRoutes(pages),

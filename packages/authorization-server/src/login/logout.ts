@@ -16,10 +16,9 @@ export function createLogoutRoutes(pages: PageRouter): readonly Route[] {
   const { options, csrfTokens, sessions } = pages;
   const showSignedOut = ({ layout }: PageContext, options: PageOptions) => {
     const heading = layout.text('signed-out.heading');
-    return respondPage(
-      messagePage(layout, { isDone: true, heading, sentences: [layout.text('signed-out.close')] }),
-      options,
-    );
+    const action = { label: layout.text('sign-in.title'), href: accountPaths.account };
+    const sentences = [layout.text('signed-out.close')];
+    return respondPage(messagePage(layout, { isDone: true, heading, sentences, action }), options);
   };
   return [
     pages.route('GET', PATH, async (context, request) => {

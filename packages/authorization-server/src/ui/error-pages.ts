@@ -24,6 +24,7 @@ const PAGES = {
   'stale-form': [403, 'you'],
   'bad-form': [400, 'you'],
   'used-link': [403, 'administrator'],
+  'used-sign-in-link': [403, 'you'],
   'already-set-up': [403, 'you'],
   'not-found': [404, 'you'],
   'login-not-allowed': [403, 'administrator'],
@@ -33,7 +34,6 @@ const PAGES = {
   failed: [500, 'later'],
   'used-connect-link': [403, 'you', ['error.used-link', 'error.used-link.1', 'error.used-connect-link.2']],
   'used-reset-link': [403, 'you', ['error.used-link', 'error.used-link.1', 'error.used-reset-link.2']],
-  'used-sign-in-link': [403, 'you', ['error.used-link', 'error.used-link.1', 'error.used-sign-in-link.2']],
   'login-declined': [403, 'you', ['sign-in.failed-title', 'sign-in.provider-refused']],
   'response-too-long': [413, 'later', textsOf('provider-error')],
 } as const satisfies Readonly<Record<NamedPage, Page>> & Readonly<Record<string, Page>>;

@@ -84,6 +84,7 @@ p, li { text-wrap: pretty; }
 h2, h3 { font-size: 14px; line-height: 1.5; font-weight: 600; color: var(--quiet); }
 h2:has(code) { color: var(--ink); }
 h2 code { font: inherit; }
+h1 .given { font-size: inherit; font-weight: inherit; }
 .panel > h2, .panel > .beside > h2 { font-size: 16px; color: var(--ink); }
 code { font: 13px/1.5 ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 a { color: var(--accent); text-underline-offset: 3px; }
@@ -246,11 +247,11 @@ input[role=switch]:checked {
 .providers { gap: 8px; }
 .or { display: flex; gap: 16px; align-items: center; margin: -8px 0; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--edge); }
-/* The buttons stay visible, unless they would hide the page; after groups, users reach them past all groups. */
-.foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); }
-.consent:has(.group) .foot { position: static; }
+/* The buttons stay visible, unless they would hide the page; after groups, and what was unfolded, users reach them past all of it. */
+.foot { position: sticky; bottom: 0; padding: 8px 0; margin-bottom: -8px; background: var(--card); border-top: 1px solid var(--edge); }
+.consent:has(.group, details[open]) .foot { position: static; border: 0; }
 @media (max-height: 500px) {
-  .foot { position: static; }
+  .foot { position: static; border: 0; }
 }
 footer { display: flex; flex-wrap: wrap; gap: 4px 16px; justify-content: center; padding-top: 8px; }
 footer a { padding: 4px 0; color: var(--quiet); }
@@ -345,7 +346,7 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
 @media (max-width: 480px) {
   .copyable { flex-direction: column; align-items: stretch; }
   .copyable pre { flex: none; }
-  .copyable .button { align-self: start; }
+  .installs .button { width: 100%; }
   .answers { gap: 8px; }
   .answers.long { grid-template-columns: 1fr; }
 }
