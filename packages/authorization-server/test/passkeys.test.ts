@@ -1,6 +1,6 @@
 /** Passkeys against forgery, with a software authenticator that can lie. */
 import { describe, expect, it } from 'vitest';
-import { inSession } from '../../store/testing/samples.ts';
+import { inSession, newSession } from '../../store/testing/samples.ts';
 import { createServerContext } from '../src/server.ts';
 import { createPasskeys } from '../src/users/passkeys.ts';
 import {
@@ -159,6 +159,21 @@ describe('a passkey', () => {
       ]);
     }
     expect(t.events.filter(({ type }) => type === 'passkey.clone_detected')).toHaveLength(3);
+  });
+
+  it('the sign-in after the two-hundredth session of an account ends the oldest one', async () => {
+    const t = await setScene();
+    const { answer } = await enrol(t);
+    const { passwordHash } = (await t.store.findAccount(ACCOUNT)) ?? { passwordHash: '' };
+    const sessions = Array.from({ length: 200 }, (_, index) =>
+      newSession(ACCOUNT, { createdAt: t.clock.now - 1000 + index, expiresAt: t.clock.now + 1000 }),
+    );
+    for (const session of sessions) await t.store.saveSession(session, passwordHash);
+    const login = await t.visitor.open('/login');
+    await use(t.visitor, login, answer(challengeOf(login)));
+    const left = await t.store.listSessions(ACCOUNT, t.clock.now);
+    expect(left.slice(1)).toEqual(sessions.slice(1).toReversed());
+    expect((await t.visitor.open('/account')).status).toBe(200);
   });
 
   it('T017: a passkey without user verification counts as one factor', async () => {

@@ -170,7 +170,7 @@ async function callEveryMethod(whole: FullStore): Promise<void> {
   await store.listProfileGroups('', 10);
   await store.replacePasswordHash(account.id, account.passwordHash, account.passwordHash);
   await store.changePassword(account.id, account.passwordHash, account.passwordHash, 'session');
-  await store.saveSession(newSession(account.id, { hash: 'session' }), PASSWORD_HASH);
+  await store.saveSession(newSession(account.id, { hash: 'session' }), PASSWORD_HASH, 200);
   await store.findSession('session', NOW);
   const invited = newAccount();
   await store.createAccount(invited, newAccountLink(invited.id));

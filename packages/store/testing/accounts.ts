@@ -249,6 +249,21 @@ export function describeAccounts(store: StoreOfTest): void {
       expect(await store().findSession(old.hash, NOW)).toBeNull();
     });
 
+    it('ends the oldest browser sessions beyond a number, of this account only', async () => {
+      const [account, other] = [newAccount(), newAccount()];
+      for (const one of [account, other]) await store().createAccount(one, newAccountLink(one.id));
+      const theirs = newSession(other.id, { createdAt: NOW - 100 });
+      const [first, second] = [newSession(account.id), newSession(account.id, { createdAt: NOW + 1 })];
+      for (const session of [theirs, first, second]) await store().saveSession(session, PASSWORD_HASH);
+      // A clock that was set back.
+      const third = newSession(account.id, { createdAt: NOW - 1 });
+      expect(await store().saveSession(third, 'another password', 2)).toBe(false);
+      expect(await store().listSessions(account.id, NOW)).toEqual([second, first]);
+      expect(await store().saveSession(third, PASSWORD_HASH, 2)).toBe(true);
+      expect(await store().listSessions(account.id, NOW)).toEqual([second, third]);
+      expect(await store().listSessions(other.id, NOW)).toEqual([theirs]);
+    });
+
     it('ends the sessions that a logout at an identity provider names, unless they began later', async () => {
       const account = newAccount();
       const other = newAccount();

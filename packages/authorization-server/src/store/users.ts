@@ -168,11 +168,12 @@ export interface UserStore {
   ): Promise<boolean>;
 
   /**
-   * Saves the session of a verified sign-in. Atomic.
+   * Saves the session of a verified sign-in. Atomic. Afterwards the oldest of more sessions of the account end.
    * @param passwordHash of the account when the credential was verified: each reset changes it
+   * @param most sessions of the account; without it, none ends
    * @returns `false` when the hash has changed, or the account is disabled or gone
    */
-  saveSession(session: SessionRecord, passwordHash: string): Promise<boolean>;
+  saveSession(session: SessionRecord, passwordHash: string, most?: number): Promise<boolean>;
   /** The session with its account, unless it has expired or the account is disabled or removed. */
   findSession(hash: string, now: number): Promise<FoundSession | null>;
   /** The live sessions of an account, newest first. */

@@ -10,6 +10,9 @@ import { parseBrowserName } from './browser-name.ts';
 /** The methods of a sign-in by password alone. */
 export const PASSWORD_ALONE: readonly string[] = ['pwd'];
 
+/** Sessions of an account. A program that signs in without its cookie each time has lost the older ones. */
+const MAX_SESSIONS = 200;
+
 /** The proof that the request comes from a browser with a session. */
 export interface User {
   readonly account: AccountRecord;
@@ -100,7 +103,7 @@ export function createSessions(context: ServerContext<{ readonly sendsMail: bool
         ...(providerSession !== undefined && { providerSession }),
         ...(sendsMail && { language: languageOf(request) }),
       };
-      if (!(await store.saveSession(session, passwordHash))) return null;
+      if (!(await store.saveSession(session, passwordHash, MAX_SESSIONS))) return null;
       await endCarried(request);
       return { cookie: cookie.write(value, seconds), hash };
     },

@@ -19,6 +19,10 @@ const sessionWithOwner = defineQuery(
     FROM sessions s JOIN accounts a ON a.id = s.account_id
     WHERE s.hash = ? AND s.expires_at > ? AND a.disabled_at IS NULL`,
 );
+/** The newest is given: others may have begun in the same second. Both databases require a limit with an offset. */
+const endOldest =
+  defineQuery(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE account_id = ? AND hash <> ?
+  ORDER BY created_at DESC, hash LIMIT 1000000000 OFFSET ?)`);
 const sessionsOfAccount = defineQuery(
   `SELECT ${columns.select()} FROM sessions WHERE account_id = ? AND expires_at > ? ORDER BY created_at DESC, hash`,
 );
@@ -30,14 +34,13 @@ export type SessionOperations = Pick<
 
 export function createSessionOperations(database: Database): SessionOperations {
   return {
-    saveSession: (session, passwordHash) =>
-      database.changes(
-        {
-          template: insertForOwner,
-          values: [...stored.values(session), session.accountId, passwordHash],
-        },
-        ['accounts', session.accountId],
-      ),
+    async saveSession(session, passwordHash, most) {
+      const { accountId, hash } = session;
+      const values = [...stored.values(session), accountId, passwordHash];
+      const isSaved = await database.changes({ template: insertForOwner, values }, ['accounts', accountId]);
+      if (isSaved && most !== undefined) await database.write(endOldest(accountId, hash, most - 1));
+      return isSaved;
+    },
     async findSession(hash, now) {
       const [row] = await database.read<{ readonly owner_created_at: number }>(sessionWithOwner(hash, now));
       if (row === undefined) return null;
