@@ -70,7 +70,12 @@ import type { CoreStore } from './store/index.ts';
 import { createTokenEndpoint } from './token/endpoint.ts';
 import { createGetProviderToken } from './token/get-provider-token.ts';
 import type { GrantServices } from './token/grant-handler.ts';
-import { createIsLive, requireCurrentGroups, requireLiveProviderTokens } from './token/is-live.ts';
+import {
+  createIsLive,
+  requireCurrentGroups,
+  requireLiveProviderTokens,
+  requirePublishedKey,
+} from './token/is-live.ts';
 import { createIssueAccessToken, limitByProviderTokens } from './token/issue.ts';
 import { createRefreshTokens } from './token/refresh-token-family.ts';
 import { createSignUserAssertion, type SignUserAssertion } from './token/user-assertion.ts';
@@ -90,12 +95,13 @@ export interface AuthorizationServer {
   /** The public signing keys, for a guard in the same process. @see RFC 7517 §5 */
   jwks(): Promise<{ keys: PublicJwk[] }>;
   /**
-   * Whether a verified access token is live: neither it nor its grant has been revoked. For a guard in the same process, instead
-   * of introspection.
+   * Whether a verified access token is live: neither it, nor its grant, nor the key that signed it has been revoked. For a guard in
+   * the same process, instead of introspection.
+   * @param keyId the `kid` of the key that verified the token; without it, the key is not checked
    * @throws OAuthError `temporarily_unavailable` while the store or the grant's identity provider is unavailable
    * @see RFC 7662 §2.2
    */
-  isLive(claims: AccessTokenClaims): Promise<boolean>;
+  isLive(claims: AccessTokenClaims, keyId?: string): Promise<boolean>;
   /**
    * The claims of a live personal access token, for a guard in the same process; `null` for any other text, and if the option
    * `personalAccessTokens` is off. @see `opaqueTokenVerifier` of `@portcullis/resource-server`
@@ -249,7 +255,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
       await keys.refresh();
       return toJwks(keys);
     },
-    isLive,
+    isLive: requirePublishedKey(isLive, keys),
     readPersonalAccessToken: readPersonalAccessToken ?? (async () => null),
     upstreamToken: services.getProviderToken,
     dpopNonceSecret: deriveNonceSecret(context.options.masterKey),

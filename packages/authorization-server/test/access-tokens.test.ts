@@ -14,7 +14,7 @@ it('signs 2,000 access tokens that jose verifies, and reads no token that was al
   const signing = decryptSigningKey(record, encryptor);
   const schedule = rotationSchedule([signing], 0, 600);
   const tokens = createAccessTokenFormat(
-    { now: () => schedule, refresh: async () => {} },
+    { now: () => schedule },
     { masterKey: new Uint8Array(32), previousMasterKeys: [] },
   );
   const key = await importJWK(signing.publicJwk as JWK, 'ES256');

@@ -1,8 +1,10 @@
 /** Key rotation: next, signing, past and removed keys; by schedule and by command, in several processes at once. */
 import { temporarilyUnavailable } from '@portcullis/protocol';
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
+import { createGuard, jwtVerifier } from '../../resource-server/src/index.ts';
+import { createEncryptor } from '../src/encryption/encryptor.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
@@ -11,8 +13,11 @@ import {
   createKeyAdministration,
 } from '../src/index.ts';
 import { rotationSchedule } from '../src/keys/rotation-schedule.ts';
+import { decryptSigningKey } from '../src/keys/signing-key.ts';
+import type { SigningKeyRecord } from '../src/store/index.ts';
 import {
   CLIENTS,
+  claimsOf,
   ISSUER,
   MASTER_KEY,
   NOTES,
@@ -240,6 +245,48 @@ describe('rotation by command', () => {
       expect(kidOf((await t.signIn()).body['access_token'])).toBe(listed[0]?.id);
     },
   );
+
+  it('tokens of a compromised key are refused within half a minute by the guards of all processes, also those that they verified before', async () => {
+    const t = await startServer({ keys: rotation });
+    const { server, store, clock } = t;
+    const options = { issuer: ISSUER, masterKey: MASTER_KEY, resources: RESOURCES, clients: CLIENTS };
+    const other = await createAuthorizationServer({ ...options, store, clock: () => clock.now });
+    onTestFinished(() => other.close());
+    const guards = [server, other].map(({ jwks, isLive }) =>
+      createGuard({
+        ...{ resource: NOTES, clock: () => clock.now, events: () => {} },
+        verifier: jwtVerifier({ issuer: ISSUER, jwks, isLive }),
+      }),
+    );
+    const [key] = await store.listSigningKeys();
+    const stolen = decryptSigningKey(key as SigningKeyRecord, createEncryptor(MASTER_KEY));
+    const tokenOf = async () => String((await t.signIn()).body['access_token']);
+    const [used, unused] = [await tokenOf(), await tokenOf()];
+    // A forged token lasts as long as the thief chooses, and names no key, so that only the one that verifies it is known.
+    const head = Buffer.from(JSON.stringify({ alg: 'ES256', typ: 'at+jwt' })).toString('base64url');
+    const body = Buffer.from(JSON.stringify({ ...claimsOf(used), exp: clock.now + 10 * DAY })).toString(
+      'base64url',
+    );
+    const forged = `${head}.${body}.${stolen.sign(`${head}.${body}`).toString('base64url')}`;
+    const statuses = (token: string) =>
+      Promise.all(
+        guards.map(async (guard) => {
+          const decision = await guard.authorize({
+            method: 'GET',
+            url: '/',
+            authorization: `Bearer ${token}`,
+          });
+          return decision.authorized ? 200 : decision.response.status;
+        }),
+      );
+    for (const token of [used, forged]) expect(await statuses(token)).toEqual([200, 200]);
+
+    clock.now += 1;
+    await administer(t).rotate('compromised');
+    clock.now += 30;
+    for (const token of [used, forged, unused]) expect(await statuses(token)).toEqual([401, 401]);
+    expect(await statuses(await tokenOf())).toEqual([200, 200]);
+  });
 
   it('rotations by command in one second take effect in their order', async () => {
     const t = await startServer({ keys: rotation });

@@ -370,7 +370,7 @@ describe('keys of an issuer', () => {
     const ask = guardWith({ timeout: 600_000 });
     await ask(await token(old));
     server.behave(silent);
-    now += LIMITS.maxAge;
+    now += LIMITS.maxAge / 2;
     expect((await ask(await token(old))).status).toBe(200);
     await expect.poll(() => server.asked).toHaveLength(2);
   });
@@ -380,12 +380,22 @@ describe('keys of an issuer', () => {
     const lasting = await old.token({ exp: NOW + 10_000 });
     expect((await ask(lasting)).status).toBe(200);
     server.behave(answering({ keys: [young.publicJwk] }));
-    now += LIMITS.maxAge;
+    now += LIMITS.maxAge / 2;
     expect((await ask(lasting)).status).toBe(200);
     // Once the new keys have come, one of them is known.
     await expect.poll(async () => (await ask(await token(young))).status).toBe(200);
     now += 60;
     expect((await ask(lasting)).status).toBe(401);
+  });
+
+  it('accepts no token of a withdrawn key after a pause in which the keys grew too old', async () => {
+    const ask = guardWith({ freshness: 60 }, 100);
+    const lasting = await old.token({ exp: NOW + 10_000 });
+    expect((await ask(lasting)).status).toBe(200);
+    server.behave(answering({ keys: [young.publicJwk] }));
+    now += LIMITS.maxAge;
+    expect((await ask(lasting)).status).toBe(401);
+    expect((await ask(await token(young))).status).toBe(200);
   });
 
   it('discovers keys through the metadata of the issuer, which must name that issuer', async () => {

@@ -20,7 +20,7 @@ interface VerifiedToken {
 
 export type AccessTokenFormat = ReturnType<typeof createAccessTokenFormat>;
 
-export function createAccessTokenFormat(keys: KeyRing, options: EncryptionOptions) {
+export function createAccessTokenFormat(keys: Pick<KeyRing, 'now'>, options: EncryptionOptions) {
   const verified = createLruCache<VerifiedToken>(CACHED_TOKENS);
   const opaque = createOpaqueTokens(options);
   const runBatched = createBatch(setImmediate);

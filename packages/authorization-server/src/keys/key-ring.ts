@@ -10,6 +10,8 @@ import { decryptSigningKey, generateSigningKey, type SigningKey } from './signin
 export interface KeyRing {
   /** The keys to use now. */
   now(): RotationSchedule<SigningKey>;
+  /** Whether a key with this id is published now. */
+  publishes(keyId: string): boolean;
   /**
    * Reads the store if the last read is half a minute old: loads keys of other processes, creates the next key when it is due, and
    * removes retired ones. Never rejects: without the store the known keys stay in use. `null`: no read is needed, as for nearly all
@@ -93,11 +95,14 @@ export async function loadKeyRing(context: KeyContext): Promise<KeyRing> {
     schedule = scheduleNow();
   }
 
+  function now(): RotationSchedule<SigningKey> {
+    if (clock() >= schedule.changesAt) schedule = scheduleNow();
+    return schedule;
+  }
+
   return {
-    now() {
-      if (clock() >= schedule.changesAt) schedule = scheduleNow();
-      return schedule;
-    },
+    now,
+    publishes: (keyId) => now().published.some(({ id }) => id === keyId),
     refresh() {
       if (Math.abs(clock() - refreshedAt) < KEY_REFRESH_INTERVAL) return null;
       pending ??= readStore().finally(() => {

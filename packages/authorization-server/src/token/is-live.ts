@@ -2,6 +2,7 @@
 import type { AccessTokenClaims } from '@portcullis/protocol';
 import type { ServerContext } from '../context.ts';
 import type { ProviderTokens } from '../federation/provider-tokens.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
 import { readUserClaims } from '../users/user-claims.ts';
 import { isAhead } from '../wrong-clock.ts';
 import type { TokenContext } from './options.ts';
@@ -10,10 +11,9 @@ import type { TokenContext } from './options.ts';
  * @param claims of a verified token
  * @param isIntrospected whether a protected server requests it, for the audit log
  */
-export type IsLive = (
-  claims: Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id' | 'sub' | 'groups' | 'act'>,
-  isIntrospected?: boolean,
-) => Promise<boolean>;
+export type IsLive = (claims: Claims, isIntrospected?: boolean) => Promise<boolean>;
+
+type Claims = Pick<AccessTokenClaims, 'jti' | 'iat' | 'client_id' | 'grant_id' | 'sub' | 'groups' | 'act'>;
 
 export function createIsLive({
   store,
@@ -74,4 +74,18 @@ export function requireLiveProviderTokens(isLive: IsLive, providerTokens: Provid
   if (!providerTokens.inUse) return isLive;
   return async (claims) =>
     (await isLive(claims)) && (claims.grant_id === undefined || providerTokens.isAlive(claims.grant_id));
+}
+
+/** For guards, which cache what they verified: also requires that the key that verified the token, if they name it, is still published. */
+export function requirePublishedKey(
+  isLive: IsLive,
+  keys: KeyRing,
+): (claims: Claims, keyId?: string) => Promise<boolean> {
+  const check = (claims: Claims, keyId: string) =>
+    keys.publishes(keyId) ? isLive(claims) : Promise.resolve(false);
+  return (claims, keyId) => {
+    if (keyId === undefined) return isLive(claims);
+    const refreshing = keys.refresh();
+    return refreshing === null ? check(claims, keyId) : refreshing.then(() => check(claims, keyId));
+  };
 }

@@ -23,7 +23,7 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
   return {
     issuer: current().issuer,
     jwks: () => current().jwks(),
-    isLive: (claims) => current().isLive(claims),
+    isLive: (claims, keyId) => current().isLive(claims, keyId),
     readPersonalAccessToken: (token) => current().readPersonalAccessToken(token),
     upstreamToken: (claims, want) => current().upstreamToken(claims, want),
     upstreamIdToken: (grantId, clientId) => current().upstreamIdToken(grantId, clientId),

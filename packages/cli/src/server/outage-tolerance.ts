@@ -36,11 +36,11 @@ export function createOutageTolerance(freshness: number, now: () => number = () 
     /** Asks every time, and accepts during an outage what was live a moment before. */
     wrap(isLive: IsLive): IsLive {
       if (freshness === 0) return isLive;
-      return async (claims) => {
+      return async (claims, keyId) => {
         const requestedAt = now();
         const known = results;
         try {
-          const isStillLive = await isLive(claims);
+          const isStillLive = await isLive(claims, keyId);
           known.set(claims.jti, mergeResult(known.get(claims.jti), isStillLive, requestedAt, now()));
           return isStillLive;
         } catch (error) {

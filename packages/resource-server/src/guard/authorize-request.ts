@@ -165,8 +165,7 @@ async function authorizeAsync(
   try {
     const verifiedToken = found instanceof Promise ? await found : found;
     // Neither can be cached.
-    if (!isProven && resource.verifier.isLive !== undefined)
-      await checkNotRevoked(resource, verifiedToken.claims);
+    if (!isProven && resource.verifier.isLive !== undefined) await checkNotRevoked(verifiedToken);
     if (!isProven && verifiedToken.binding !== null)
       await checkPossession(services, resource, verifiedToken, requestInfo);
     if (!readsBody(resource, requestInfo))

@@ -39,13 +39,15 @@ export class VerifiedToken {
   readonly freshUntil: number;
   /** Epoch seconds. */
   readonly verifiedAt: number;
+  /** The `kid` of the key that verified its signature. */
+  readonly keyId: string | undefined;
   /** The key or certificate that the token is bound to, if any. */
   readonly binding: TokenBinding | null;
   /** The decision for the common request, which has no `Origin` and a bearer token. */
   readonly decision: Authorized;
 
   constructor(
-    { claims, freshUntil }: VerificationResult,
+    { claims, freshUntil, keyId }: VerificationResult,
     resource: ProtectedResource,
     scopes: TokenScopes,
     { accessToken, binding, verifiedAt }: Pick<VerifiedToken, 'accessToken' | 'binding' | 'verifiedAt'>,
@@ -58,6 +60,7 @@ export class VerifiedToken {
     this.principal = createPrincipal(claims, scopes.granted, resource.resource, this);
     this.freshUntil = Math.min(freshUntil, claims.exp);
     this.verifiedAt = verifiedAt;
+    this.keyId = keyId;
     this.decision = { authorized: true, principal: this.principal, headers: NO_HEADERS };
   }
 }
@@ -147,13 +150,11 @@ export function createTokenAuthenticator(settings: GuardSettings) {
    * Verifies a token again: epoch seconds until which the result is fresh, `null` if the token is no longer valid.
    * During an outage nothing changes.
    */
-  async function reverify(
-    { resource, accessToken: token, claims }: VerifiedToken,
-    freshUntil: number,
-  ): Promise<number | null> {
+  async function reverify(verifiedToken: VerifiedToken, freshUntil: number): Promise<number | null> {
+    const { resource, accessToken: token } = verifiedToken;
     const now = clock();
     try {
-      if (resource.verifier.isLive !== undefined) await checkNotRevoked(resource, claims);
+      if (resource.verifier.isLive !== undefined) await checkNotRevoked(verifiedToken);
       return now < freshUntil ? freshUntil : (await verify(resource, token, { now })).freshUntil;
     } catch (error) {
       return error instanceof OAuthError && error.code === 'temporarily_unavailable' ? freshUntil : null;
@@ -176,10 +177,10 @@ export function createTokenAuthenticator(settings: GuardSettings) {
 }
 
 /** Checks revocation. @throws OAuthError `invalid_token` if the token has been revoked */
-export async function checkNotRevoked(resource: ProtectedResource, claims: VerifiedClaims): Promise<void> {
+export async function checkNotRevoked({ resource, claims, keyId }: VerifiedToken): Promise<void> {
   let live: boolean | undefined;
   try {
-    live = await resource.verifier.isLive?.(claims);
+    live = await resource.verifier.isLive?.(claims, keyId);
   } catch (error) {
     rethrowUnavailable(error);
   }

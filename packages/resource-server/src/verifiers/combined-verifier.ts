@@ -43,11 +43,11 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
       throw tokenRejected('no verifier accepts such a token');
     },
     ...(verifiers.some((verifier) => verifier.isLive !== undefined) && {
-      isLive(claims: VerifiedClaims) {
+      isLive(claims: VerifiedClaims, keyId?: string) {
         const found = verifiersWithLiveness(claims);
         // Most issuers have one verifier, whose promise is passed on.
-        if (found.length === 1 && found[0]?.isLive !== undefined) return found[0].isLive(claims);
-        return areAllLive(found, claims);
+        if (found.length === 1 && found[0]?.isLive !== undefined) return found[0].isLive(claims, keyId);
+        return areAllLive(found, claims, keyId);
       },
       isLiveNow: (claims: VerifiedClaims) =>
         verifiersWithLiveness(claims).every((verifier) => verifier.isLiveNow?.(claims) === true),
@@ -55,8 +55,12 @@ export function combineVerifiers(verifiers: readonly TokenVerifier[]): TokenVeri
   };
 }
 
-async function areAllLive(verifiers: readonly TokenVerifier[], claims: VerifiedClaims): Promise<boolean> {
-  for (const verifier of verifiers) if ((await verifier.isLive?.(claims)) !== true) return false;
+async function areAllLive(
+  verifiers: readonly TokenVerifier[],
+  claims: VerifiedClaims,
+  keyId: string | undefined,
+): Promise<boolean> {
+  for (const verifier of verifiers) if ((await verifier.isLive?.(claims, keyId)) !== true) return false;
   return true;
 }
 
@@ -88,12 +92,12 @@ export function confirmVerifier(verifier: TokenVerifier, confirming: TokenVerifi
   const { isLive, isLiveNow } = verifier;
   return {
     issuers: verifier.issuers,
-    ...(isLive !== undefined && { isLive: (claims) => isLive(claims) }),
+    ...(isLive !== undefined && { isLive: (claims, keyId) => isLive(claims, keyId) }),
     ...(isLiveNow !== undefined && { isLiveNow: (claims) => isLiveNow(claims) }),
     async verify(token, expectation) {
       const found = await verifier.verify(token, expectation);
       const confirmed = await confirming.verify(token, expectation);
-      return { claims: found.claims, freshUntil: Math.min(found.freshUntil, confirmed.freshUntil) };
+      return { ...found, freshUntil: Math.min(found.freshUntil, confirmed.freshUntil) };
     },
   };
 }

@@ -47,8 +47,11 @@ export interface JwtVerifierOptions extends TokenCompatibilityOptions {
   readonly jwks?: KeySet | (() => Promise<KeySet>);
   /** The URL of its keys. Without this and `jwks`, it is taken from the issuer's metadata. */
   readonly jwksUri?: string;
-  /** Checks revocation at every request, with immediate effect: `isLive` of an authorization server in this process. */
-  readonly isLive?: (claims: VerifiedClaims) => boolean | Promise<boolean>;
+  /**
+   * Checks revocation at every request, with immediate effect: `isLive` of an authorization server in this process. The second
+   * argument is the `kid` of the key that verified the token, which may have been withdrawn since.
+   */
+  readonly isLive?: (claims: VerifiedClaims, keyId?: string) => boolean | Promise<boolean>;
   /** Allowed signature algorithms; ES256, EdDSA, RS256 and PS256 by default. A token cannot extend the list. */
   readonly algorithms?: readonly JwsAlgorithm[];
   /** How long keys are cached. */
@@ -95,14 +98,13 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
     const { alg: algorithm, kid: keyId } = compact.header;
     if (!algorithms.has(algorithm)) throw tokenRejected('alg is not allowed');
     const { claims, checked } = checkClaims(compact.payload, issuers, expectation, options);
-    const verified: VerificationResult = { claims, freshUntil: Math.min(checked.exp, now + freshness) };
     const holder = holderOf(claims);
     const key = keys.find({ algorithm, keyId, issuedUntil: checked.iat + clockTolerance, holder }, now);
     const check = async (found: PublicKey): Promise<VerificationResult> => {
       if (!(await found.verify(token, compact.signingInput, compact.signature)))
         throw tokenRejected('signature is wrong');
       keys.recordVerified?.(holder);
-      return verified;
+      return { claims, freshUntil: Math.min(checked.exp, now + freshness), keyId: found.id };
     };
     return key instanceof Promise ? key.then(check) : check(key);
   }

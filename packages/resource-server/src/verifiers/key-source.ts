@@ -89,8 +89,8 @@ const NEVER_TRIED: State = {
 
 /**
  * Loads keys when they are needed: single-flight, and within the cool-down only once, for a token whose holder has
- * sent a verified one before. A set that is due is refreshed in the background while it still serves requests, so a
- * slow key server delays none.
+ * sent a verified one before. A set is refreshed in the background while it serves requests, from half of its age on, so a slow
+ * key server delays none of many requests; one that is older, because none came meanwhile, is refreshed first.
  */
 export function createKeySource({ load, limits, timeout, isInProcess }: KeySourceOptions): KeySource {
   const state: State = { ...NEVER_TRIED };
@@ -131,6 +131,11 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
 
   function mayRefresh(now: number): boolean {
     return isInFlight(now) || now >= nextRefresh();
+  }
+
+  /** Right after a failure a retry is not awaited. */
+  function hasJustFailed(now: number): boolean {
+    return state.failure !== null && now <= state.triedAt + abandonedAfter + limits.retryAfter;
   }
 
   /** Junk cannot use up the refresh for a key with which a known holder's token may be signed. */
@@ -175,7 +180,10 @@ export function createKeySource({ load, limits, timeout, isInProcess }: KeySourc
       const key = keys?.find(wanted.algorithm, wanted.keyId);
       const isContradicted = key === undefined && keys?.hasId(wanted.keyId) === true;
       if (key === undefined && !isContradicted) return findAfterRefresh(wanted, now);
-      if (now >= state.fetchedAt + limits.maxAge && mayRefresh(now)) void refresh(now);
+      const age = now - state.fetchedAt;
+      // After a pause the set may contain a key that the issuer has withdrawn meanwhile.
+      if (age >= limits.maxAge && !hasJustFailed(now)) return findAfterRefresh(wanted, now);
+      if (age >= limits.maxAge / 2 && mayRefresh(now)) void refresh(now);
       return key ?? throwUnknownKey();
     },
     recordVerified: holders.record,

@@ -11,6 +11,8 @@ export interface KeySet {
 
 /** A public key and the one algorithm that it is used for. */
 export interface PublicKey {
+  /** The `kid` that the issuer published it with, if any. */
+  readonly id: string | undefined;
   /** Verifies the signature of a token. */
   verify(token: string, signingInput: string, signature: string): Promise<boolean>;
 }
@@ -69,16 +71,18 @@ export function readPublicKey(jwk: unknown, algorithm: JwsAlgorithm): PublicKey 
 /** Creates a public key; `null` if its members do not form one. */
 function createPublicKey(jwk: JWK, algorithm: JwsAlgorithm): PublicKey | null {
   const publicJwk = publicMembersOf(jwk);
+  const id = typeof jwk.kid === 'string' ? jwk.kid : undefined;
   if (!isKey(publicJwk)) return null;
   if (algorithm === 'ES256') {
     const verify = createEs256Verifier({ x: String(jwk.x), y: String(jwk.y) });
     if (verify !== null)
       return {
+        id,
         verify: (_token, signingInput, signature) => runBatched(() => verify(signingInput, signature)),
       };
   }
   const loaded = loadVerify(publicJwk, algorithm);
-  return { verify: async (token) => (await loaded)(token) };
+  return { id, verify: async (token) => (await loaded)(token) };
 }
 
 /** Whether the members form a key. Without `node:crypto` that shows at first use. */

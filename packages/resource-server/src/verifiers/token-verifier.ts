@@ -20,6 +20,8 @@ export interface VerificationResult {
   readonly claims: VerifiedClaims;
   /** Epoch seconds until which the result may be cached; never later than the token's expiry. */
   readonly freshUntil: number;
+  /** The `kid` of the key that verified its signature, if that is known. */
+  readonly keyId?: string | undefined;
 }
 
 /**
@@ -37,10 +39,11 @@ export interface TokenVerifier {
    */
   verify(token: string, expectation: TokenExpectation): VerificationResult | Promise<VerificationResult>;
   /**
-   * Whether a verified token has not been revoked; called at every request, so that revocation takes effect
-   * immediately.
+   * Whether a verified token has not been revoked, nor the key that signed it; called at every request, so that revocation takes
+   * effect immediately.
+   * @param keyId of the verification result
    */
-  isLive?(claims: VerifiedClaims): boolean | Promise<boolean>;
+  isLive?(claims: VerifiedClaims, keyId?: string): boolean | Promise<boolean>;
   /** Whether that is known synchronously. Otherwise `isLive` is called. */
   isLiveNow?(claims: VerifiedClaims): boolean;
 }
