@@ -176,6 +176,23 @@ describe('a passkey', () => {
     expect((await t.visitor.open('/account')).status).toBe(200);
   });
 
+  it('T075: sign-ins by passkey to one account from one network are limited, and those of others are not', async () => {
+    const t = await setScene({ rateLimits: { signIns: { burst: 2, perMinute: 1 } } });
+    const { answer } = await enrol(t);
+    const signIn = async (address: string) => {
+      const visitor = t.newVisitor(address);
+      const login = await visitor.open('/login');
+      return use(visitor, login, answer(challengeOf(login)));
+    };
+    for (let count = 0; count < 2; count++) expect((await signIn('192.0.2.9')).path).toBe('/connections');
+    const refused = await signIn('192.0.2.9');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(await t.store.listSessions(ACCOUNT, t.clock.now)).toHaveLength(2);
+    expect((await signIn('192.0.2.10')).path).toBe('/connections');
+    t.clock.now += 60;
+    expect((await signIn('192.0.2.9')).path).toBe('/connections');
+  });
+
   it('T017: a passkey without user verification counts as one factor', async () => {
     const t = await setScene();
     const { answer } = await enrol(t);

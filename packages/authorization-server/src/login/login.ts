@@ -2,6 +2,7 @@
 import type { HttpResponse } from '@portcullis/http';
 import type { PageContext, PageRouter } from '../authorization/page-context.ts';
 import type { Route } from '../http/router.ts';
+import { createLoginThrottle } from '../rate-limit/login-throttle.ts';
 import { siteOf } from '../rate-limit/policies.ts';
 import { type FormError, formErrorOptions, tooManyAttempts } from '../ui/form-error.ts';
 import type { Layout } from '../ui/layout.ts';
@@ -79,8 +80,8 @@ export function createLoginRoutes(
     });
   };
 
-  const showError: ShowLogin = ({ context, loginTarget }, message) =>
-    show(context, loginTarget, { otherError: { message, status: 400 } });
+  const showError: ShowLogin = ({ context, loginTarget }, otherError) =>
+    show(context, loginTarget, { otherError });
 
   return [
     loginPageRoute(pages, '/login', (context, loginTarget, parameters) =>
@@ -121,7 +122,7 @@ export function createLoginRoutes(
 
     ...(passkeys === null || !options.localAccounts
       ? []
-      : [createPasskeyLoginRoute(pages, passkeys, completeLogin, showError)]),
+      : [createPasskeyLoginRoute(pages, { passkeys, deviceCookies }, completeLogin, showError)]),
   ];
 }
 
@@ -136,24 +137,30 @@ function describeLoginError(
 }
 
 /** Shows the login page with an error. */
-type ShowLogin = (visit: LoginVisit, formError: string) => Promise<HttpResponse>;
+type ShowLogin = (visit: LoginVisit, formError: FormError) => Promise<HttpResponse>;
 
 function createPasskeyLoginRoute(
   pages: PageRouter,
-  passkeys: Passkeys,
+  { passkeys, deviceCookies }: Pick<LocalLogin, 'deviceCookies'> & { readonly passkeys: Passkeys },
   completeLogin: CompleteLogin,
   show: ShowLogin,
 ): Route {
+  const throttle = pages.limits.keep('sign-in by passkey', () => createLoginThrottle(pages, 'passkey'));
   return loginFormRoute(pages, '/login/passkey', async (visit) => {
-    const { context, form, loginTarget } = visit;
+    const { context, request, connection, form, loginTarget } = visit;
+    const { layout } = context;
     const signedIn = await passkeys.verifyLogin(form.one('credential') ?? '', loginTarget.binding);
     if (signedIn === null) {
       context.events({ type: 'login.failed' });
-      return show(visit, context.layout.text('passkey.refused'));
+      return show(visit, { message: layout.text('passkey.refused'), status: 400 });
     }
+    const { account } = signedIn;
+    const device = deviceCookies.findDevice(request, account);
+    const attempt = await throttle({ account: account.id, connection, device }, async () => true);
+    if (attempt.kind === 'throttled') return show(visit, tooManyAttempts(layout, attempt.retryAfter));
     // The authenticator checked the user, by a PIN or a fingerprint: possession and one more.
     const methods = signedIn.isVerified ? ['hwk', 'user', 'mfa'] : ['hwk'];
-    return completeLogin(visit, signedIn.account, methods);
+    return completeLogin(visit, account, methods);
   });
 }
 

@@ -35,10 +35,10 @@ export type LoginThrottle = <T>(
   verify: (isKnown: boolean) => Promise<T>,
 ) => Promise<ThrottledLogin<T>>;
 
-/** @param factor what is verified: failures of the two do not count together */
+/** @param factor what is verified: failures of two do not count together. A passkey is counted once it is verified, so none fails */
 export function createLoginThrottle(
   context: Pick<LimitContext, 'options' | 'store' | 'clock'>,
-  factor: 'password' | 'code',
+  factor: 'password' | 'code' | 'passkey',
 ): LoginThrottle {
   const { clock } = context;
   const { rateLimits } = context.options;
