@@ -3,17 +3,21 @@ import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import * as two from '@modelcontextprotocol/client';
 import { StdioClientTransport as TransportTwo } from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ClientError } from '@portcullis/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { owner } from '../../../tests/support/portcullis.ts';
 import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
 import { sourceFlags } from '../../../tests/support/source-flags.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld } from '../../client/test/support/world.ts';
+import { bridge } from '../src/client/bridge.ts';
 import { type Computer, createComputer, followRedirects, main } from './support/command.ts';
 import { bridgeTransport, startBridge } from './support/in-process-bridge.ts';
 
@@ -336,6 +340,50 @@ describe('with a scripted server', () => {
     // The stream of the server's own messages may be asked for later than the one that broke.
     await expect.poll(() => all.filter(({ method }) => method === 'GET').length).toBe(2);
     await client.close();
+  });
+
+  it('passes requests on after a notification that the server does not respond to', async () => {
+    const { url, all } = await script((seen, response) => {
+      const { message } = seen;
+      if (message['method'] === 'initialize') return begin(seen, response, 's1');
+      return message['method'] === 'notifications/cancelled' ? undefined : response.writeHead(202).end();
+    });
+    const { input, stop, ended } = startBridge(url);
+    const say = (message: object) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    say({ id: 1, method: 'initialize', params: {} });
+    say({ method: 'notifications/cancelled', params: { requestId: 7 } });
+    say({ id: 2, method: 'ping' });
+    await expect
+      .poll(() => all.map(({ message }) => message['method']), { timeout: 20_000 })
+      .toEqual(['initialize', 'notifications/cancelled', 'ping']);
+    stop();
+    await ended;
+  });
+
+  it('does not sign in again for the messages of the server until the host sends something', async () => {
+    let streams = 0;
+    const { url } = await script((seen, response) => begin(seen, response, 's1'));
+    const input = new PassThrough();
+    const output = new PassThrough();
+    const ended = bridge({
+      ...{ url, input, output, tell: () => undefined, signal: new AbortController().signal },
+      fetch(target, init) {
+        if (init?.method !== 'GET') return fetch(target, init);
+        streams += 1;
+        return Promise.reject(new ClientError('authorization_denied', 'Access was denied.'));
+      },
+    });
+    const responses = createInterface({ input: output })[Symbol.asyncIterator]();
+    const say = (message: object) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    say({ id: 1, method: 'initialize', params: {} });
+    await responses.next();
+    say({ method: 'notifications/initialized' });
+    await expect.poll(() => streams).toBe(1);
+    say({ id: 2, method: 'ping' });
+    await responses.next();
+    expect(streams).toBe(2);
+    input.end();
+    await ended;
   });
 
   it('starts a new session, unnoticed by the client, when the server has lost the old one', async () => {

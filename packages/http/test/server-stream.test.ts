@@ -1,7 +1,7 @@
 /** The stream for messages of an MCP server: when the client opens it again. */
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createStreamableHttp } from '../src/mcp/streamable-http.ts';
 import type { McpTransport } from '../src/mcp/transport.ts';
 
@@ -26,22 +26,29 @@ afterEach(async () => {
   syncBuiltinESMExports();
 });
 
+/** What no test here looks at. */
+const rest = {
+  url: new URL('https://mcp.example/mcp'),
+  limit: 1000,
+  receiver: { accept: () => undefined, fail: () => undefined },
+  readError: async ({ status }: Response) => new Error(String(status)),
+};
+const { signal } = new AbortController();
+const eventStream = (event: string) =>
+  new Response(event, { headers: { 'content-type': 'text/event-stream' } });
+
 /** Opens a session whose server ends every stream after `event`. Returns the number of streams so far. */
 async function openSession(event: string): Promise<() => number> {
   let streams = 0;
   transport = createStreamableHttp({
-    url: new URL('https://mcp.example/mcp'),
+    ...rest,
     fetch: async (_url, { method }) => {
       if (method !== 'GET') return new Response(null, { status: 202 });
       streams += 1;
-      return new Response(event, { headers: { 'content-type': 'text/event-stream' } });
+      return eventStream(event);
     },
-    limit: 1000,
-    receiver: { accept: () => undefined, fail: () => undefined },
-    readError: async ({ status }) => new Error(String(status)),
   });
-  const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const;
-  await transport.send(initialized, new AbortController().signal);
+  await transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' }, signal);
   return () => streams;
 }
 
@@ -55,4 +62,63 @@ it.each([
   sleeps[0]?.wake();
   await expect.poll(() => sleeps.length).toBe(2);
   expect([streams(), sleeps.map((sleep) => sleep.delay)]).toEqual([2, [delay, delay]]);
+});
+
+it('opens a stream again only with the next message after an error that no retry cures', async () => {
+  const errors: unknown[] = [];
+  let streams = 0;
+  transport = createStreamableHttp({
+    ...rest,
+    fetch: async (_url, { method }) => {
+      if (method !== 'GET') return new Response(null, { status: 202 });
+      streams += 1;
+      throw new Error('denied');
+    },
+    onStreamError: (error) => {
+      errors.push(error);
+      return false;
+    },
+  });
+  await transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' }, signal);
+  await expect.poll(() => errors.length).toBe(1);
+  expect([streams, sleeps]).toEqual([1, []]);
+  await transport.send({ jsonrpc: '2.0', method: 'notifications/progress' }, signal);
+  await expect.poll(() => errors.length).toBe(2);
+  expect([streams, sleeps]).toEqual([2, []]);
+});
+
+describe('a response whose stream the server ends so that the client polls', () => {
+  /** Sends a call whose stream ends with an event; each GET continues it with the next of `events`. */
+  function call(events: readonly string[]) {
+    const left = [...events];
+    transport = createStreamableHttp({
+      ...rest,
+      fetch: async (_url, { method }) =>
+        eventStream(method === 'POST' ? 'id: 0\nretry: 200\ndata: \n\n' : (left.shift() ?? '')),
+    });
+    return transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call' }, signal);
+  }
+
+  async function wake(count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1) {
+      await expect.poll(() => sleeps.length).toBe(index + 1);
+      sleeps[index]?.wake();
+    }
+  }
+
+  it('is resumed as often as it brings events, after five times a second apart', async () => {
+    const progress = Array.from({ length: 7 }, (_, index) => `id: ${index + 1}\ndata: \n\n`);
+    const sent = call([...progress, 'data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n']);
+    await wake(8);
+    await sent;
+    expect(sleeps.map(({ delay }) => delay)).toEqual([200, 200, 200, 200, 200, 1000, 1000, 1000]);
+  });
+
+  it('fails after five attempts in a row that bring no event', async () => {
+    const sent = call(['', '', 'id: 1\ndata: \n\n']);
+    const failed = expect(sent).rejects.toThrow('the response ended before it was complete');
+    await wake(8);
+    await failed;
+    expect(sleeps).toHaveLength(8);
+  });
 });

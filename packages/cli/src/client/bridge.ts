@@ -9,6 +9,7 @@ import {
   parseExactly,
   readMessage,
 } from '@portcullis/http';
+import { beforeAbort } from '@portcullis/protocol';
 import { createReconnectingTransport } from './transport/reconnecting-transport.ts';
 
 export interface BridgeOptions {
@@ -61,11 +62,14 @@ export async function bridge(options: BridgeOptions): Promise<void> {
     const sent = transport.send(message).catch((error: unknown) => {
       tell(error instanceof Error ? error.message : 'A message did not reach the server.');
     });
-    // Nothing may overtake the initialization of a session, or a notification.
-    if (!isRequest(message) || message.method === 'initialize') return sent;
+    // Nothing may overtake the initialization of a session.
+    if (message.method === 'initialize' || message.method === 'notifications/initialized') return sent;
     pending.add(sent);
     void sent.finally(() => pending.delete(sent));
-    return undefined;
+    if (isRequest(message)) return undefined;
+    // Nor another notification, unless the server does not respond to it.
+    const patience = AbortSignal.timeout(NOTIFICATION_PATIENCE);
+    return beforeAbort(sent, patience).catch(() => undefined);
   }
 
   /** The request that the line may have been gets no other response. */
@@ -81,6 +85,8 @@ export async function bridge(options: BridgeOptions): Promise<void> {
   }
 }
 
+/** Milliseconds that later messages wait for the response to a notification. */
+const NOTIFICATION_PATIENCE = 2000;
 /** Milliseconds to wait for responses after the input has ended. */
 const RESPONSE_GRACE = 10_000;
 

@@ -23,11 +23,11 @@ import {
 export interface StreamableHttpOptions extends HttpTransportOptions {
   /** Headers of stateless messages, which have no session; without it, all messages belong to the session. */
   readonly statelessHeaders?: StandardHeaders;
-  /** Receives errors of the server's own stream, which is then reopened. */
-  readonly onStreamError?: (error: unknown) => void;
+  /** Receives errors of the server's own stream, which is then reopened; after `false` only with the next message that is sent. */
+  readonly onStreamError?: (error: unknown) => boolean | undefined;
 }
 
-/** Maximum attempts to resume a response. */
+/** Maximum attempts in a row to resume a response that bring no event. A server may end its stream as often as it likes. */
 const MAX_RESUMPTIONS = 5;
 /** Milliseconds before a broken stream is reopened; doubled with each attempt. */
 const FIRST_DELAY = 1000;
@@ -44,7 +44,9 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
   const requests = createRequests(options);
   const { openStream } = requests;
   const closing = new AbortController();
+  const serverMessages: StreamPosition = { lastId: null, retry: null };
   let isLost = false;
+  let isStopped = false;
 
   return {
     async send(message, signal) {
@@ -52,6 +54,7 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
       const response = await requests.post(message, either);
       if (!response.ok) return reject(response, message);
       if (message.method === 'initialize') requests.begin(response);
+      if (isStopped) void followServerMessages();
       if (isRequest(message)) return followResponse(response, message, either);
       await response.body?.cancel();
       if (message.method === 'notifications/initialized') void followServerMessages();
@@ -84,15 +87,20 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
     const position: StreamPosition = { lastId: null, retry: null };
     let response: Response | null = first;
     let cause: unknown;
+    let fruitless = 0;
     for (let resumptions = 0; response !== null; resumptions += 1) {
+      const { lastId } = position;
       try {
         if (await readResponse(response, request, position)) return;
       } catch (error) {
         if (signal.aborted) throw error;
         cause = error;
       }
-      if (position.lastId === null || resumptions === MAX_RESUMPTIONS) break;
-      await sleep(position.retry ?? FIRST_DELAY, signal);
+      fruitless = position.lastId === lastId ? fruitless + 1 : 0;
+      if (position.lastId === null || fruitless === MAX_RESUMPTIONS) break;
+      // Not in a busy loop, as long as the server likes.
+      const least = resumptions < MAX_RESUMPTIONS ? 0 : FIRST_DELAY;
+      await sleep(Math.max(position.retry ?? FIRST_DELAY, least), signal);
       response = await openStream(position.lastId, signal);
     }
     throw new IncompleteResponse(first, 'the response ended before it was complete', { cause });
@@ -115,7 +123,8 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
 
   async function followServerMessages(): Promise<void> {
     const { signal } = closing;
-    const position: StreamPosition = { lastId: null, retry: null };
+    const position = serverMessages;
+    isStopped = false;
     for (let delay = FIRST_DELAY; !signal.aborted && !isLost; delay = Math.min(delay * 2, LAST_DELAY)) {
       try {
         const response = await openStream(position.lastId, signal);
@@ -124,7 +133,8 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
         for await (const message of readBodyMessages(response, limit, position))
           receiver.accept(message, null);
       } catch (error) {
-        if (!signal.aborted) onStreamError?.(error);
+        isStopped = !signal.aborted && onStreamError?.(error) === false;
+        if (isStopped) return;
       }
       // A server that ends its streams at once and sends `retry: 0` would be called in a busy loop.
       await sleep(Math.max(position.retry ?? delay, FIRST_DELAY), signal).catch(() => undefined);

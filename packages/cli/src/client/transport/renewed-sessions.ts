@@ -1,6 +1,6 @@
 /** Sessions at a server: opens a new one when the server has lost the old one, and uses HTTP+SSE for a server that supports nothing newer. */
 import { randomUUID } from 'node:crypto';
-import type { Fetch } from '@portcullis/client';
+import { ClientError, type Fetch } from '@portcullis/client';
 import {
   connectLegacySse,
   createStandardHeaders,
@@ -117,7 +117,12 @@ function createOpeners(options: SessionOptions) {
       hasEnded = true;
     };
     const receiver = { accept, fail };
-    const transport = createStreamableHttp({ ...own, receiver, statelessHeaders, onStreamError: complain });
+    const onStreamError = (error: unknown): boolean => {
+      complain(error);
+      // A sign-in that the user denies or ignores, with the browser opened by no message of the host, is not repeated.
+      return !(error instanceof ClientError) || error.temporary;
+    };
+    const transport = createStreamableHttp({ ...own, receiver, statelessHeaders, onStreamError });
     return { isSse: false, transport, hasEnded: () => hasEnded };
   }
 
