@@ -66,6 +66,16 @@ describe('`portcullis approvals`', () => {
     ]);
   });
 
+  it('names the app', async () => {
+    const clients = [
+      { client_id: 'app', client_name: 'Writing Desk', redirect_uris: ['https://app.example/'] },
+    ];
+    const named = { ...environment, PORTCULLIS_CLIENTS: JSON.stringify(clients) };
+    const { output } = await runHere(['approvals', 'show', ONCE], { environment: named, folder });
+    expect(output).toContain(', by Writing Desk (app); waits for leads');
+    expect(output).toContain('  client  Writing Desk (app)\n');
+  });
+
   it('shows all arguments, with their digits and with what a terminal would hide', async () => {
     const { output } = await run('show', ONCE);
     expect(output).toContain('    path: "/a<U+001B>[31m<U+202E>txt"\n');

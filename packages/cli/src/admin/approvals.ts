@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { cleanLine, cleanText } from '../terminal/clean.ts';
 import { timeOf, withTimes } from '../terminal/times.ts';
+import { findClientName } from './connections.ts';
 import { type Output, type StoreTask, storeCommands } from './store-commands.ts';
 import { jsonLine, watchList } from './watch-list.ts';
 
@@ -42,14 +43,19 @@ export function defineApprovals(program: Command, processContext: ProcessContext
 /** Milliseconds. */
 const POLL_INTERVAL = 1000;
 
-async function list({ approvals, flags, processContext }: Task): Promise<Output> {
-  const pending = await approvals.list();
+type NamedApproval = ListedApproval & { readonly clientName: string | null };
+
+async function withName(approval: ListedApproval, task: Task): Promise<NamedApproval> {
+  return { ...approval, clientName: await findClientName(approval.clientId, task) };
+}
+
+async function list(task: Task): Promise<Output> {
+  const { approvals, flags, processContext } = task;
+  const load = async () => Promise.all((await approvals.list()).map((one) => withName(one, task)));
+  const pending = await load();
   if (flags.watch)
-    return watchList(
-      pending,
-      () => approvals.list(),
-      POLL_INTERVAL,
-      (one) => processContext.write(flags.json ? jsonLine(shown(one)) : summarize(one)),
+    return watchList(pending, load, POLL_INTERVAL, (one) =>
+      processContext.write(flags.json ? jsonLine(shown(one)) : summarize(one)),
     );
   const text = pending.length === 0 ? 'No call waits for approval.\n' : pending.map(summarize).join('');
   return { json: pending.map(shown), text };
@@ -58,23 +64,27 @@ async function list({ approvals, flags, processContext }: Task): Promise<Output>
 /** Characters of an ID that name it. */
 const SHORT_ID = 8;
 
-function summarize(one: ListedApproval): string {
-  const { id, tool, server, account, clientId, createdAt, approverGroups } = one;
+function summarize(one: NamedApproval): string {
+  const { id, tool, server, account, createdAt, approverGroups } = one;
   const by = approverGroups === null ? 'the user' : approverGroups.join(', ');
   const user = account === null ? '' : ` for ${cleanLine(account)}`;
-  return `${id.slice(0, SHORT_ID)}  ${timeOf(createdAt)}  ${cleanLine(tool)} at ${server}${user}, by ${cleanLine(clientId)}; waits for ${cleanLine(by)}\n`;
+  return `${id.slice(0, SHORT_ID)}  ${timeOf(createdAt)}  ${cleanLine(tool)} at ${server}${user}, by ${cleanLine(nameOfClient(one))}; waits for ${cleanLine(by)}\n`;
+}
+
+function nameOfClient({ clientId, clientName }: NamedApproval): string {
+  return clientName === null ? clientId : `${clientName} (${clientId})`;
 }
 
 async function show(task: Task): Promise<Output> {
-  const found = await findNamed(task);
+  const found = await withName(await findNamed(task), task);
   return { json: shown(found), text: describe(found) };
 }
 
-function describe(one: ListedApproval): string {
-  const { account, clientId, rule, expiresAt, reusableFor, description, shownArguments } = one;
+function describe(one: NamedApproval): string {
+  const { account, rule, expiresAt, reusableFor, description, shownArguments } = one;
   const facts: readonly (readonly [string, string])[] = [
     ['user', account ?? 'none'],
-    ['client', clientId],
+    ['client', nameOfClient(one)],
     ['rule', rule],
     ['until', timeOf(expiresAt)],
     ['offers', reusableFor === null ? 'this call' : `this call, or the same for ${reusableFor} seconds`],

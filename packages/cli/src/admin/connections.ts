@@ -85,14 +85,20 @@ async function list(task: Task): Promise<Output> {
   return { json: named.map(shown), text };
 }
 
-/** `clientName`: the client's own name; `null` if it has none or is identified by a metadata document alone. */
 type NamedConnection = ListedConnection & { readonly clientName: string | null };
 
-async function withName(connection: ListedConnection, { store, settings }: Task): Promise<NamedConnection> {
-  const { clientId } = connection;
+async function withName(connection: ListedConnection, task: Task): Promise<NamedConnection> {
+  return { ...connection, clientName: await findClientName(connection.clientId, task) };
+}
+
+/** A client's own name; `null` if it has none or is identified by a metadata document alone. */
+export async function findClientName(
+  clientId: string,
+  { store, settings }: Pick<Task, 'store' | 'settings'>,
+): Promise<string | null> {
   const configured = settings.clients.find(({ client_id: id }) => id === clientId);
   const name = (configured ?? (await store.findClient(clientId))?.metadata)?.['client_name'];
-  return { ...connection, clientName: typeof name === 'string' ? name : null };
+  return typeof name === 'string' ? name : null;
 }
 
 /** Lists the connections of every account. */
