@@ -1,7 +1,11 @@
 /** Clients that disappear before their request is sent: nothing is sent for them, and they leave no slot taken. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ConnectionRequired, noCredential } from '../src/credentials/credential-source.ts';
 import { startBackend } from './support/backend.ts';
+import { sendStateless, textOf } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
 import { startUpload, startUploadBackend } from './support/uploads.ts';
@@ -87,4 +91,43 @@ it('in the middle of a long body, whose error needs the rest of it: no memory is
   second.end('"},"name":"read_file"},"method":"tools/call"}');
   expect((await second.response)?.status).toBe(200);
   expect(backend.arriving).toHaveLength(1);
+});
+
+/** A server on standard input and output that initializes once a file exists, and counts calls of `pay`. */
+const SLOW = `
+let paid = 0;
+const { existsSync } = require('node:fs');
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const initialize = () => {
+    if (!existsSync(process.argv[1])) return setTimeout(initialize, 20);
+    send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } });
+  };
+  if (method === 'initialize') return initialize();
+  if (params.name === 'pay') paid += 1;
+  send({ id, result: { content: [{ type: 'text', text: String(paid) }] } });
+}).on('close', () => process.exit());
+`;
+
+it('while their process starts: a call in the stateless revision', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-slow-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'initialize');
+  const command = [process.execPath, '-e', SLOW, file] as const;
+  const gateway = await startGateway([{ path: '/mcp', name: 'Slow', backend: { command } }]);
+  onTestFinished(() => gateway.close());
+  const client = new AbortController();
+  const call = (name: string, signal?: AbortSignal) =>
+    sendStateless(gateway, 'alice', 'tools/call', { name }, '/mcp', signal);
+  const first = call('pay', client.signal).catch(() => null);
+  await expect.poll(() => gateway.countConnections()).toBe(1);
+  client.abort();
+  await first;
+  await expect.poll(() => gateway.countConnections()).toBe(0);
+  await writeFile(file, '');
+  expect(await textOf(await call('paid'))).toBe('0');
+  expect(gateway.calls).toMatchObject([{ target: 'pay', outcome: 'cancelled' }, { target: 'paid' }]);
+  expect(await textOf(await call('pay'))).toBe('1');
 });

@@ -1,5 +1,8 @@
 /** Requests in a session: their ids, and errors on their streams. */
+import type { Message } from '@portcullis/http';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Call } from '../src/backends/backend.ts';
+import { type SessionPost, servePost } from '../src/backends/clients/session-requests.ts';
 import { noCredential } from '../src/credentials/credential-source.ts';
 import { callOf, lastMessage, startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
@@ -33,6 +36,37 @@ it('of two batches with the same id that wait for the start of their process, on
   const responses = await Promise.all([post(batch), post(batch)]);
   expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 400]);
 });
+
+it.each([true, false])(
+  'a batch whose client has disappeared (%s) while its session was opened is cancelled',
+  async (isGone) => {
+    const signals: boolean[] = [];
+    const connection = {
+      initialized: { protocolVersion: '2025-03-26' },
+      async request({ id }: Message, { signal }: Call): Promise<Message> {
+        signals.push(signal.aborted);
+        return { jsonrpc: '2.0', id: id ?? 0, result: {} };
+      },
+    };
+    const nothing = () => undefined;
+    const post = {
+      request: {
+        outgoing: { closed: isGone, once: nothing, removeListener: nothing, setMaxListeners: nothing },
+        incoming: { headers: {} },
+      },
+      session: {
+        connect: async () => connection,
+        requests: new Map(),
+        responding: new Set(),
+        resumed: new Map(),
+      },
+      reply: { send: nothing, end: nothing, open: nothing, cancel: nothing, isStream: () => false },
+      edit: (response: Message) => response,
+    } as unknown as SessionPost;
+    await servePost(post, [callOf('pay'), callOf('pay')] as unknown as readonly Message[], true);
+    expect(signals).toEqual([isGone, isGone]);
+  },
+);
 
 it('a stream whose request fails here for an internal reason does not name it', async () => {
   const state = { isFailing: false, lookUps: 0 };

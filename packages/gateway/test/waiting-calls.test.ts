@@ -1,81 +1,79 @@
-/** A call that waits for input from a client of revision 2026-07-28, whose server cancels what it asked for. */
-import type { Message } from '@portcullis/http';
+/** Calls that wait for input of a stateless client, and the requests that carry them. */
+import type { Message, RequestMessage } from '@portcullis/http';
+import type { Principal } from '@portcullis/resource-server';
 import { expect, it } from 'vitest';
 import type { BackendSession, Call } from '../src/backends/backend.ts';
 import { createWaitingCalls } from '../src/backends/clients/waiting-calls.ts';
-import { notPending } from '../src/backends/exchange/server-requests.ts';
 
-const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'order' } } as const;
-const OWNER = { issuer: 'i', subject: 'alice', clientId: 'c', resource: 'r', backend: 'b' };
-const elicitationOf = (id: string): Message => ({
-  jsonrpc: '2.0',
-  id,
-  method: 'elicitation/create',
-  params: { message: `Which ${id}?`, requestedSchema: {} },
-});
+const owner = { issuer: 'i', clientId: 'c', subject: 'alice', resource: 'r', backend: 'b' };
 
-/** A call whose server has asked for `first`. */
-async function setScene() {
-  const pending = new Set<unknown>();
-  const notified: Message[] = [];
-  let receive: NonNullable<Call['receive']> = () => undefined;
-  const response = Promise.withResolvers<Message>();
+/** A backend that has one call, for which it asks its user. */
+function setUp() {
+  const sent: Message[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<Message>();
+  let receive: Call['receive'];
   const session = {
-    initialized: { protocolVersion: '2025-11-25', capabilities: {} },
-    request(_message: Message, call: Call) {
-      receive = call.receive ?? receive;
-      return response.promise;
+    request(message: RequestMessage, call: Call) {
+      sent.push(message);
+      receive = call.receive;
+      call.signal.addEventListener('abort', () => reject(new Error('cancelled')));
+      receive?.({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: { message: 'Name?' } });
+      return promise;
     },
-    async notify(one: Message) {
-      if (!pending.delete(one.id)) throw notPending();
-      notified.push(one);
-    },
+    notify: async (message: Message) => void sent.push(message),
   } as unknown as BackendSession;
-  const ask = (id: string) => {
-    pending.add(id);
-    receive(elicitationOf(id));
-  };
   const calls = createWaitingCalls();
-  const exchange = async (more: object = {}) =>
-    (await calls.exchange({
-      owner: OWNER as never,
-      network: '192.0.2.1',
-      principal: {} as never,
-      session,
-      message: { ...message, params: { ...message.params, ...more } },
-      capabilities: { elicitation: { form: {} } },
-      signal: new AbortController().signal,
-      send: (one) => expect.unreachable(JSON.stringify(one)),
-    })) as { readonly result: { readonly requestState: string; readonly inputRequests: object } };
-  const exchanged = exchange();
-  ask('first');
-  const { requestState } = (await exchanged).result;
-  const answer = (key: string) =>
-    exchange({ requestState, inputResponses: { [key]: { action: 'accept', content: {} } } });
-  const cancel = (id: string) => {
-    pending.delete(id);
-    receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
-  };
-  return { ask, answer, cancel, pending, notified, finish: response.resolve };
+  const exchange = (more: object, client = new AbortController()) =>
+    calls.exchange({
+      ...{ owner, network: '', principal: {} as Principal, session, signal: client.signal },
+      message: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask', ...more } },
+      capabilities: { elicitation: {} },
+      send: () => undefined,
+    });
+  const result: Message = { jsonrpc: '2.0', id: 1, result: { content: [] } };
+  async function ask(): Promise<object> {
+    const asked = await exchange({});
+    const { requestState } = Object(asked?.result) as { readonly requestState: string };
+    return { requestState, inputResponses: { q: { action: 'accept', content: {} } } };
+  }
+  return { sent, exchange, ask, respond: () => resolve(result), result };
 }
 
-it('carries the next server request to a client that answers one that was cancelled', async () => {
-  const { ask, answer, cancel, notified, finish } = await setScene();
-  cancel('first');
-  ask('second');
-  const { result } = await answer('first');
-  expect([Object.keys(result.inputRequests), notified]).toEqual([['second'], []]);
-  const answered = answer('second');
-  await expect.poll(() => notified).toMatchObject([{ id: 'second', result: { action: 'accept' } }]);
-  finish({ jsonrpc: '2.0', id: 1, result: { content: [] } });
-  expect(await answered).toMatchObject({ id: 1, result: { content: [] } });
+it('a call whose retry is repeated is continued by the newest request: the one before ends', async () => {
+  const { sent, exchange, ask, respond, result } = setUp();
+  const retry = await ask();
+  const client = new AbortController();
+  const first = exchange(retry, client);
+  const second = exchange(retry);
+  expect(await first).toMatchObject({ error: { code: -32_602 } });
+  // Its connection is closed only now.
+  client.abort();
+  respond();
+  expect(await second).toEqual(result);
+  expect(sent.map(({ method, id }) => method ?? id)).toEqual(['tools/call', 'q']);
 });
 
-it('goes on when a server request was cancelled while its answer was on its way', async () => {
-  const { answer, pending, notified, finish } = await setScene();
-  pending.delete('first');
-  const answered = answer('first');
-  finish({ jsonrpc: '2.0', id: 1, result: { content: [] } });
-  expect(await answered).toMatchObject({ id: 1, result: { content: [] } });
-  expect(notified).toEqual([]);
+it('a call whose retry is repeated is cancelled with the newest request', async () => {
+  const { exchange, ask } = setUp();
+  const retry = await ask();
+  const client = new AbortController();
+  const requests = [exchange(retry), exchange(retry, client)];
+  await requests[0];
+  client.abort();
+  expect(await requests[1]).toBeNull();
+  expect(await exchange(retry)).toMatchObject({ error: { code: -32_602 } });
+});
+
+it('a request whose client has disappeared starts no call, and continues none', async () => {
+  const { sent, exchange, ask, respond, result } = setUp();
+  const gone = new AbortController();
+  gone.abort();
+  expect(await exchange({}, gone)).toBeNull();
+  expect(sent).toEqual([]);
+  const retry = await ask();
+  expect(await exchange(retry, gone)).toBeNull();
+  expect(sent).toHaveLength(1);
+  const continued = exchange(retry);
+  respond();
+  expect(await continued).toEqual(result);
 });

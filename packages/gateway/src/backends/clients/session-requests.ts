@@ -140,7 +140,9 @@ function onDisappeared({ outgoing }: GatewayRequest, reply: Reply, callback: () 
     if (reply.isStream()) timer = setTimeout(callback, RESUME_GRACE).unref();
     else callback();
   };
-  outgoing.once('close', listener);
+  // It may have disappeared while the session was opened.
+  if (outgoing.closed) listener();
+  else outgoing.once('close', listener);
   return () => {
     clearTimeout(timer);
     outgoing.removeListener('close', listener);

@@ -167,6 +167,8 @@ async function exchange(
 ): Promise<void> {
   const controller = new AbortController();
   const { outgoing, owner, network, principal } = request;
+  // It may have disappeared while the session was opened.
+  if (outgoing.closed) return reply.cancel();
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) controller.abort();
   });

@@ -53,8 +53,8 @@ interface WaitingCall {
   /** Server requests without a response, by their keys. */
   readonly serverRequests: Map<string, RequestMessage>;
   outcome: Message | Error | null;
-  /** Destination of its messages; `null` while no request of the client carries it. */
-  send: ((message: Message) => void) | null;
+  /** The request of the client that carries it, the newest one; `null`: none does. */
+  carrier: WaitingExchange | null;
   wake: () => void;
   timer: NodeJS.Timeout | undefined;
   /** Bytes that it takes while it waits; 0 before. */
@@ -70,14 +70,15 @@ export function createWaitingCalls() {
     /** The response, or a result that asks for input; `null` if the client has disappeared. @throws BackendError */
     async exchange(exchange: WaitingExchange): Promise<Message | null> {
       const { message } = exchange;
+      if (exchange.signal.aborted) return null;
       const state = parameter(message, 'requestState');
       const found = state === undefined ? ([randomUUID(), start(exchange)] as const) : find(exchange, state);
       if (typeof found === 'string') return errorResponse(message.id, errorCodes.invalidParams, found);
       const [id, call] = found;
-      if (state !== undefined) await respond(call, message);
       const isOver = await follow(call, exchange);
       if (isOver) calls.delete(id);
       if (exchange.signal.aborted) return null;
+      if (isOver === null) return errorResponse(message.id, errorCodes.invalidParams, CONTINUED);
       if (call.outcome instanceof Error) throw call.outcome;
       if (call.outcome !== null) return { ...call.outcome, jsonrpc: '2.0', id: message.id };
       retain(call, id);
@@ -153,7 +154,7 @@ function start({ owner, network, principal, session, message, capabilities }: Wa
     controller,
     serverRequests: new Map(),
     outcome: null,
-    send: null,
+    carrier: null,
     wake: () => undefined,
     timer: undefined,
     memory: 0,
@@ -169,7 +170,7 @@ function start({ owner, network, principal, session, message, capabilities }: Wa
     // The server cancels one of its requests, which the client has not received, or answers for nothing.
     if (received.method === 'notifications/cancelled')
       return void call.serverRequests.delete(String(parameter(received, 'requestId')));
-    if (!isRequest(received)) return void call.send?.(received);
+    if (!isRequest(received)) return void call.carrier?.send(received);
     if (!MAY_ASK.has(message.method) || !mayBeAsked(capabilities, received))
       return void refuseServerRequest(session, received.id);
     call.serverRequests.set(String(received.id), received);
@@ -194,22 +195,37 @@ function givenOf({ params }: Message): JsonFields {
   return given;
 }
 
-/** Waits for the response or for server requests. @returns whether the call is over */
-async function follow(call: WaitingCall, { signal, send }: WaitingExchange): Promise<boolean> {
-  clearTimeout(call.timer);
-  call.send = send;
-  const abort = (): void => call.controller.abort();
+const CONTINUED = 'Another request with the same requestState continues the call.';
+
+/**
+ * Waits for the response or for server requests. A client that repeats a request on another connection continues there.
+ * @returns whether the call is over; `null`: a newer request carries it
+ */
+async function follow(call: WaitingCall, exchange: WaitingExchange): Promise<boolean | null> {
+  const { signal, message } = exchange;
+  const isCarrier = (): boolean => call.carrier === exchange;
+  const abort = (): void => {
+    if (isCarrier()) call.controller.abort();
+  };
+  call.carrier = exchange;
+  // The request before stops waiting.
+  call.wake();
   signal.addEventListener('abort', abort, { once: true });
-  while (call.outcome === null && call.serverRequests.size === 0) {
-    await new Promise<void>((resolve) => {
-      call.wake = resolve;
-    });
-    // Related server requests are delivered together, though a process writes them one by one.
-    if (call.outcome === null) await new Promise((resolve) => setTimeout(resolve, SERVER_REQUEST_DELAY));
+  try {
+    if (call.message !== message) await respond(call, message);
+    if (isCarrier()) clearTimeout(call.timer);
+    while (isCarrier() && call.outcome === null && call.serverRequests.size === 0) {
+      await new Promise<void>((resolve) => {
+        call.wake = resolve;
+      });
+      // Related server requests are delivered together, though a process writes them one by one.
+      if (call.outcome === null) await new Promise((resolve) => setTimeout(resolve, SERVER_REQUEST_DELAY));
+    }
+    return isCarrier() ? call.outcome !== null || signal.aborted : null;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    if (isCarrier()) call.carrier = null;
   }
-  signal.removeEventListener('abort', abort);
-  call.send = null;
-  return call.outcome !== null || signal.aborted;
 }
 
 async function respond({ serverRequests, session }: WaitingCall, message: Message): Promise<void> {
