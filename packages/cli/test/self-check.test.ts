@@ -121,6 +121,27 @@ describe('the self-check', () => {
     expect(await check()).toEqual([]);
   });
 
+  // biome-ignore format: a table
+  it.each<[string, { open?: number; challenge?: string; isStripped?: true }, RegExp | null]>([
+    ['nothing', {}, null],
+    ['a login of its own', { open: 302 }, /^\/shop responds with 302 instead of 415 to a request without a token$/],
+    ['credentials that are stripped', { isStripped: true }, NO_AUTHORIZATION],
+    ['a challenge that is stripped', { challenge: '' }, /^\/shop responds without WWW-Authenticate/],
+    ['a challenge that was cut', { challenge: 'Bearer error="invalid_token"' }, /lost resource_metadata/],
+  ])('the self-check of a server with public operations reports %s', async (_what, broken, says) => {
+    const { open = 415, challenge = 'Bearer error="invalid_token", resource_metadata="http://a"', isStripped } = broken;
+    const shop = createServer(({ headers }, response) => {
+      const isOpen = headers.authorization === undefined || isStripped;
+      response.writeHead(isOpen ? open : 401, isOpen || challenge === '' ? {} : { 'www-authenticate': challenge }).end();
+    });
+    await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void shop.close());
+    const resource = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/shop`;
+    const found = await checkSelf({ issuer: url, resources: [resource], publicResources: [resource], documents: [`${url}${OIDC}`] });
+    const issues = found.map((issue) => issue.replace(new URL(resource).origin, ''));
+    expect(issues).toEqual(says === null ? [] : [expect.stringMatching(says)]);
+  });
+
   it('the self-check runs at each start and reports its result', async () => {
     await expect.poll(() => server.output()).toContain('self_check.passed');
     expect(server.errors()).not.toContain('self-check');

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { reservePort } from '../../../tests/support/ports.ts';
 import { startCommand } from '../../../tests/support/protect.ts';
 
-it('prints one metadata document for each of several servers, and its self-check finds all of them', async () => {
+it('prints one metadata document for each of several servers, and its self-check finds all of them, also those with public tools', async () => {
   const port = await reservePort();
   const publicUrl = `http://localhost:${port}`;
   const running = await startCommand(['up', '--verbose'], {
@@ -13,6 +13,8 @@ it('prints one metadata document for each of several servers, and its self-check
       { path: '/one', backend: { url: 'http://127.0.0.1:9/mcp' } },
       { path: '/two', backend: { url: 'http://127.0.0.1:9/mcp' } },
       { path: '/both', merges: { one: '/one', two: '/two' } },
+      { path: '/shop', backend: { url: 'http://127.0.0.1:9/mcp' }, tools: { search: { public: true } } },
+      { path: '/all', merges: { one: '/one', shop: '/shop' } },
     ]),
   });
   onTestFinished(async () => void (await running.stop()));
@@ -20,5 +22,5 @@ it('prints one metadata document for each of several servers, and its self-check
   expect(running.output()).toContain('self_check.passed');
   const printed = running.output().match(/\S+oauth-protected-resource\S*/g);
   const root = `${publicUrl}/.well-known/oauth-protected-resource`;
-  expect(printed).toEqual([`${root}/one`, `${root}/two`, `${root}/both`]);
+  expect(printed).toEqual([`${root}/one`, `${root}/two`, `${root}/both`, `${root}/shop`, `${root}/all`]);
 });

@@ -8,6 +8,7 @@ export {
   guardResourcesOf,
   hasApprovals,
   hasConditions,
+  publicPartsOf,
   resourcesOf,
 } from './servers/resources.ts';
 export type { GatewayServer } from './servers/server.ts';

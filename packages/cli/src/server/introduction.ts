@@ -94,10 +94,12 @@ async function reportSelf(
   { complain }: ProcessContext,
   log: Log,
 ): Promise<void> {
-  const resources = servers.filter(({ isOwn }) => isOwn).map(({ url }) => url);
+  const own = servers.filter(({ isOwn }) => isOwn);
+  const resources = own.map(({ url }) => url);
+  const publicResources = own.flatMap(({ url, hasPublicOperations }) => (hasPublicOperations ? [url] : []));
   // Among the lines of a healthy start, the rejected requests would look like errors.
   log({ type: 'self_check.started', expected: 'rejected requests, of this server itself' });
-  const issues = await checkSelf({ issuer, resources, documents });
+  const issues = await checkSelf({ issuer, resources, publicResources, documents });
   log({ type: issues.length === 0 ? 'self_check.passed' : 'self_check.failed', count: issues.length });
   for (const issue of issues) complain(`self-check: ${issue}`);
 }

@@ -9,6 +9,8 @@ export interface AdvertisedUrls {
   readonly issuer: string;
   /** The protected servers in this process. */
   readonly resources: readonly string[];
+  /** Those with operations that need no token. */
+  readonly publicResources?: readonly string[];
   /** URLs of the metadata documents. */
   readonly documents: readonly string[];
 }
@@ -21,7 +23,7 @@ const ORIGIN = 'https://self-check.invalid';
 
 /** Returns one sentence per problem. Never rejects. */
 export async function checkSelf(advertised: AdvertisedUrls): Promise<readonly string[]> {
-  const { issuer, resources, documents } = advertised;
+  const { issuer, resources, publicResources = [], documents } = advertised;
   const namedAt = (url: string) =>
     url.includes('oauth-protected-resource')
       ? (resources.find((resource) => resourceMetadataUrls(resource).includes(url)) ?? null)
@@ -32,10 +34,11 @@ export async function checkSelf(advertised: AdvertisedUrls): Promise<readonly st
   if (documents.length === 0) endpoints.set(`${new URL(issuer).origin}/jwks`, KEYS);
   const found = await Promise.all([
     ...[...endpoints].map(([url, endpoint]) => checkEndpoint(url, endpoint)),
-    ...resources.flatMap((resource) => [
-      checkChallenge(resource, documents.length > 0),
-      checkCredentials(resource),
-    ]),
+    ...resources.flatMap((resource) =>
+      publicResources.includes(resource)
+        ? [checkPublic(resource, documents.length > 0)]
+        : [checkChallenge(resource, documents.length > 0), checkCredentials(resource)],
+    ),
   ]);
   return joinUnreachable(
     [...fetched.map(({ issue }) => issue), ...found].flatMap((issue) => (issue === null ? [] : [issue])),
@@ -149,12 +152,28 @@ function checkResponse(
 async function checkChallenge(resource: string, isDescribed: boolean): Promise<string | null> {
   const response = await send(resource, { method: 'POST' });
   if (typeof response === 'string') return response;
-  if (response.status !== 401) {
-    const advice =
-      response.status === 404 ? ': if the proxy removes a prefix, name it in strippedPrefix' : '';
-    return `${resource} responds with ${response.status} instead of 401 to a request without a token${advice}`;
-  }
-  const challenge = response.headers.get('www-authenticate') ?? '';
+  if (response.status !== 401) return explainStatus(resource, response, 401);
+  return explainChallenge(resource, response, isDescribed);
+}
+
+/** A server with public operations reads a request without a token, and refuses one without a media type. */
+async function checkPublic(resource: string, isDescribed: boolean): Promise<string | null> {
+  const open = await send(resource, { method: 'POST' });
+  if (typeof open === 'string') return open;
+  if (open.status !== 415) return explainStatus(resource, open, 415);
+  const rejected = await send(resource, INVALID_TOKEN);
+  if (typeof rejected === 'string') return rejected;
+  return rejected.status === 401
+    ? explainChallenge(resource, rejected, isDescribed)
+    : noCredentials(resource);
+}
+
+function explainChallenge(
+  resource: string,
+  { headers }: ReceivedResponse,
+  isDescribed: boolean,
+): string | null {
+  const challenge = headers.get('www-authenticate') ?? '';
   if (!/^Bearer\b/i.test(challenge)) {
     return `${resource} responds without WWW-Authenticate: the proxy must not remove it, or clients cannot find where to sign in`;
   }
@@ -163,15 +182,25 @@ async function checkChallenge(resource: string, isDescribed: boolean): Promise<s
     : null;
 }
 
+function explainStatus(resource: string, { status }: ReceivedResponse, expected: number): string {
+  const advice = status === 404 ? ': if the proxy removes a prefix, name it in strippedPrefix' : '';
+  return `${resource} responds with ${status} instead of ${expected} to a request without a token${advice}`;
+}
+
+const INVALID_TOKEN = { method: 'POST', headers: { authorization: 'Bearer self-check' } };
+
 /** Checks that the Authorization header arrives: an invalid token is reported differently from a missing one. */
 async function checkCredentials(resource: string): Promise<string | null> {
-  const response = await send(resource, { method: 'POST', headers: { authorization: 'Bearer self-check' } });
+  const response = await send(resource, INVALID_TOKEN);
   if (typeof response === 'string' || response.status !== 401) return null;
   const challenge = response.headers.get('www-authenticate') ?? '';
   return /^Bearer\b/i.test(challenge) && !challenge.includes('error="invalid_token"')
-    ? `${resource} does not receive the Authorization header: the proxy must forward it, or every request counts as one without a token`
+    ? noCredentials(resource)
     : null;
 }
+
+const noCredentials = (resource: string): string =>
+  `${resource} does not receive the Authorization header: the proxy must forward it, or every request counts as one without a token`;
 
 interface ReceivedResponse {
   readonly status: number;

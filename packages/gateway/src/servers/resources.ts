@@ -55,13 +55,21 @@ export function guardResourcesOf(servers: readonly GatewayServer[]): readonly Re
     defaultScopes: Object.keys(scopes),
     publicOperations: servers
       .slice(index, index + 1)
-      .some((server) => [server, ...partsOf(server, servers)].some(hasPublicOperations)),
+      .some((server) => publicPartsOf(server, servers).length > 0),
   }));
 }
 
 /** Whether an operation of a server is public. */
 export function hasPublicOperations(server: Pick<GatewayServer, 'rules'>): boolean {
   return rulesOf(server).some(({ rule }) => readRule(rule).public === true);
+}
+
+/** The server itself and those that it merges, as far as they have public operations. */
+export function publicPartsOf(
+  server: GatewayServer,
+  all: readonly GatewayServer[],
+): readonly GatewayServer[] {
+  return [server, ...partsOf(server, all)].filter(hasPublicOperations);
 }
 
 /** Whether a rule of the servers has a condition, so that conditions have to be loaded. */
