@@ -5,9 +5,14 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { owner } from '../../../tests/support/portcullis.ts';
-import { type PortcullisHere, startPortcullisHere } from '../../../tests/support/portcullis-here.ts';
+import {
+  type PortcullisHere,
+  startGatewayHere,
+  startPortcullisHere,
+} from '../../../tests/support/portcullis-here.ts';
 import { createUser } from '../../../tests/support/user.ts';
 import { createWorld, type World, type WorldSettings } from '../../client/test/support/world.ts';
+import { TINY } from '../../gateway/test/support/stdio-server.ts';
 import { examine } from '../src/doctor/examine.ts';
 import type { Report } from '../src/doctor/report.ts';
 import { reportText } from '../src/doctor/report-text.ts';
@@ -76,6 +81,28 @@ it('doctor exits with 3 when only the sign-in of the user is missing', async () 
   ]);
   expect(code).toBe(3);
   computer.close();
+});
+
+it('doctor accepts servers with public tools, which respond to some requests without a token', async () => {
+  const at = { backend: { command: TINY }, review: 'auto' };
+  const server = await startGatewayHere(
+    [
+      { path: '/shop', tools: { search: { public: true } }, ...at },
+      { path: '/open', tools: { '*': { public: true } }, ...at },
+      { path: '/all', merges: { shop: '/shop' } },
+    ],
+    false,
+  );
+  const computer = createComputer();
+  for (const path of ['/shop', '/open', '/all']) {
+    const { code, output } = await computer.run(['doctor', server.url + path]);
+    expect(output).toContain(
+      'a request without a token is answered with status 401, except public operations',
+    );
+    expect([code, output]).toEqual([0, expect.stringContaining('No errors.')]);
+  }
+  computer.close();
+  await server.stop();
 });
 
 describe('with our own server', () => {

@@ -402,6 +402,20 @@ it.each([
 }); // biome-ignore format: a table
 
 it.each([
+  [
+    { docs: '/docs', wiki: '/wiki' },
+    '/all merges /docs with public operations: most clients connect to /all without signing in',
+  ],
+  [{ wiki: '/wiki' }, null],
+])('`config check` of a server that merges %j warns of public operations: %s', async (merges, says) => {
+  const backend = { url: 'http://127.0.0.1:9/mcp' };
+  const docs = { path: '/docs', backend, tools: { search: { public: true } } };
+  const servers = [docs, { path: '/wiki', backend }, { path: '/all', merges }];
+  const { code, errors } = await runHere(['config', 'check', file({ servers })], { environment: {}, folder });
+  expect([code, errors]).toEqual([0, says === null ? '' : expect.stringContaining(says)]);
+});
+
+it.each([
   [{ preset: 'google' }, 'Google'],
   [{ preset: 'github', allowedUsers: {} }, 'GitHub'],
   [{ preset: 'google', allowedUsers: { emails: ['ada@example.com'] } }, null],

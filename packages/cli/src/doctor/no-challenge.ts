@@ -29,6 +29,24 @@ export async function findObstacle(context: ExaminationContext, exchange: Exchan
   return { owner: 'you', ...explainAddress(exchange, await suggestAddress(context, resources)) };
 }
 
+/** Neither has an effect: no server has them. A server that merges others says that it has no such tool. */
+const PROTECTED = [
+  { method: 'tools/call', params: { name: 'portcullis-doctor', arguments: {} } },
+  { method: 'tasks/get', params: { taskId: 'portcullis-doctor' } },
+];
+
+/**
+ * The challenge of a server with public operations, which responds to `initialize` without a token.
+ * @returns `null`: nothing requires a token
+ */
+export async function findProtectedOperation(context: ExaminationContext): Promise<Exchange | null> {
+  for (const message of PROTECTED) {
+    const exchange = await sendMcpRequest(context, { message, token: null });
+    if (exchange.status === 401) return exchange;
+  }
+  return null;
+}
+
 const OPEN_SERVER: Problem = {
   owner: 'server',
   message: 'This is an MCP server without authorization: it answers requests without a token.',

@@ -66,22 +66,33 @@ export async function fetchDocument(
 interface McpRequestOptions {
   /** The server's URL by default. */
   readonly url?: string;
-  /** `POST` sends `initialize`; `GET` requests the stream of an HTTP+SSE server. */
+  /** `POST` sends a message; `GET` requests the stream of an HTTP+SSE server. */
   readonly method?: 'POST' | 'GET';
+  /** `initialize` by default. */
+  readonly message?: McpMessage;
   /** `null`: none. */
   readonly token: string | null;
 }
 
-/** Sends one MCP request; stops the examination when there is no response. */
-export async function sendMcpRequest(
-  { fetch, report, recorder, server, version }: ExaminationContext,
-  { url = server, method = 'POST', token }: McpRequestOptions,
-): Promise<Exchange> {
+interface McpMessage {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+function initialize(version: string): McpMessage {
   const params = {
     protocolVersion: '2025-11-25',
     capabilities: {},
     clientInfo: { name: 'portcullis-doctor', version },
   };
+  return { method: 'initialize', params };
+}
+
+/** Sends one MCP request; stops the examination when there is no response. */
+export async function sendMcpRequest(
+  { fetch, report, recorder, server, version }: ExaminationContext,
+  { url = server, method = 'POST', message = initialize(version), token }: McpRequestOptions,
+): Promise<Exchange> {
   const accept = method === 'POST' ? 'application/json, text/event-stream' : 'text/event-stream';
   const sent = await attempt(() =>
     fetch(url, {
@@ -93,7 +104,7 @@ export async function sendMcpRequest(
         ...(token !== null && { authorization: `Bearer ${token}` }),
       },
       ...(method === 'POST' && {
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
       }),
     }),
   );

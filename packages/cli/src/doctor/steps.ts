@@ -18,7 +18,7 @@ import { inferClaims, probeClaims } from './claims.ts';
 import { explainDiscovery, explainRegistration } from './decisions.ts';
 import type { ExaminationContext } from './examination.ts';
 import { probeMcp } from './mcp-probe.ts';
-import { findObstacle, sendOrStream } from './no-challenge.ts';
+import { findObstacle, findProtectedOperation, sendOrStream } from './no-challenge.ts';
 import {
   describeMetadata,
   isServerMetadata,
@@ -44,13 +44,19 @@ export async function examineRequest(context: ExaminationContext): Promise<strin
     report.addFinding(obstacle);
     throw new ExaminationStopped();
   }
-  report.addViolations('request', checkChallenge(exchange));
-  if (exchange.status === 401) {
-    const method = exchange.method === 'GET' ? 'GET' : 'POST';
+  const challenged = (exchange.status === 401 ? null : await findProtectedOperation(context)) ?? exchange;
+  if (challenged !== exchange)
+    report.summarize(
+      'request',
+      'a request without a token is answered with status 401, except public operations',
+    );
+  report.addViolations('request', checkChallenge(challenged));
+  if (challenged.status === 401) {
+    const method = challenged.method === 'GET' ? 'GET' : 'POST';
     const rejected = await sendMcpRequest(context, { method, token: 'portcullis-doctor' });
     report.addViolations('request', checkInvalidToken(rejected));
   }
-  const challenges = parseChallenges(exchange.headers['www-authenticate']);
+  const challenges = parseChallenges(challenged.headers['www-authenticate']);
   return challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean) ?? null;
 }
 

@@ -73,7 +73,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
       report.add([name], 'must not be set while auditRetention is false: it is sent from the audit log');
   const serversAt = (issuer: string, issuesOf = createOptionReport(report.unread)) =>
     defineServers(settings.servers, { publicUrl: issuer, folder }, issuesOf);
-  serversAt(issuerAt(settings.port, settings), report);
+  const servers = serversAt(issuerAt(settings.port, settings), report);
   await checkConditions(settings.servers, report);
   defineDecisionPoint(settings.policy, report);
   const prepared = { settings, application, serversAt, findWorkspaces, nameOf, configFile };
@@ -82,7 +82,7 @@ export async function prepare(sources: Sources): Promise<Prepared> {
   if (all.length > 0) throw new SettingsError([...new Set(all)]);
   const warnings = [
     ...[key, ...(previousKeys ?? [])].flatMap((one) => one?.warning ?? []),
-    ...findWarnings({ settings, identityProviders, hidden: resolved.hidden, nameOf }),
+    ...findWarnings({ settings, identityProviders, servers, hidden: resolved.hidden, nameOf }),
   ];
   return { ...prepared, identityProviders, warnings };
 }

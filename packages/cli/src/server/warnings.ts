@@ -1,5 +1,6 @@
 /** Warnings about settings that are valid but probably not intended. */
 import type { applyRules } from '@portcullis/authorization-server/options';
+import { type GatewayServer, publicPartsOf } from '@portcullis/gateway/options';
 import type { HiddenKey } from '../settings/resolve.ts';
 import type { NameOf, Settings } from '../settings/schema.ts';
 
@@ -9,6 +10,8 @@ interface WarningFacts {
     'lifetimes' | 'localAccounts' | 'personalAccessTokens' | 'publicUrl' | 'tlsCert' | 'trustedProxies'
   >;
   readonly identityProviders: readonly CheckedProvider[];
+  /** Those behind the gateway. */
+  readonly servers?: readonly GatewayServer[];
   /** Variables in place of keys of the configuration file. */
   readonly hidden: readonly HiddenKey[];
   readonly nameOf: NameOf;
@@ -21,7 +24,7 @@ export type CheckedProvider =
 const DAY = 86_400;
 
 export function findWarnings(facts: WarningFacts): readonly string[] {
-  const { settings, identityProviders, hidden, nameOf } = facts;
+  const { settings, identityProviders, servers = [], hidden, nameOf } = facts;
   const { accessToken } = settings.lifetimes;
   const days = Math.round(accessToken / DAY);
   return [
@@ -49,6 +52,7 @@ export function findWarnings(facts: WarningFacts): readonly string[] {
         ({ name }) =>
           `users of ${name} have the groups of scim and those of userClaims.groups in ${nameOf('identityProviders')}: one that SCIM takes away stays until the next sign-in if the claim had it`,
       ),
+    ...servers.flatMap((server) => warnOfPublicParts(server, servers)),
     ...(isBehindUnknownProxy(settings)
       ? [
           `${nameOf('publicUrl')} is https and this server is not, and ${nameOf('trustedProxies')} names no proxy: all clients share the rate limits of one`,
@@ -65,6 +69,17 @@ export function findWarnings(facts: WarningFacts): readonly string[] {
         ]
       : []),
   ];
+}
+
+/** A client that gets a list without a token has no reason to sign in. */
+function warnOfPublicParts(server: GatewayServer, all: readonly GatewayServer[]): readonly string[] {
+  if (server.merges === null) return [];
+  const paths = publicPartsOf(server, all).map(({ path }) => path);
+  return paths.length === 0
+    ? []
+    : [
+        `${server.path} merges ${paths.join(' and ')} with public operations: most clients connect to ${server.path} without signing in, and see only what is public of all that it merges`,
+      ];
 }
 
 /** Whether something in front terminates TLS, and the addresses of clients are those of it. */
