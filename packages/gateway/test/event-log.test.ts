@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEventLog, createEventMemory } from '../src/backends/clients/events.ts';
+import type { Reply } from '../src/backends/clients/reply.ts';
 import { createSessionTable } from '../src/backends/clients/session-table.ts';
 import {
   MAX_EVENT_CHARACTERS,
@@ -27,7 +28,7 @@ describe('the events of a session', () => {
     const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: {} };
     const { events, responding } = table.open(request, 'session', initialize);
     const [over, open, standalone] = [response(), response(), { isStandalone: true }];
-    responding.add(open);
+    responding.set(open, {} as Reply);
     const ids = [over, open, standalone].map((stream) => events.add(stream, messageOf('')));
     vi.advanceTimersByTime(SESSION_SWEEP - RESUME_GRACE + 1);
     ids.push(events.add(response(), messageOf('recent')));

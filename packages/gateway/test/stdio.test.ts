@@ -526,6 +526,22 @@ describe('sessions of the message path', () => {
     expect(await resumed.text()).toContain('Ada');
   });
 
+  it('ends on its first connection once the stream of a call is resumed, and leaves no slot taken', async () => {
+    const to = await start({}, { concurrency: 3 });
+    const { post, session } = await startSession(to, 'alice');
+    for (const name of ['Ada', 'Bob']) {
+      const first = ((await post(callOf('ask'))).body as ReadableStream<Uint8Array>).getReader();
+      const text = await readUntil(first, /^data: .+\n/m);
+      const lastId = [...text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? '';
+      const headers = { 'mcp-session-id': session, 'last-event-id': lastId };
+      const resumed = await to.send('alice', { method: 'GET', headers });
+      expect(await readUntil(first, /never/)).toBe('');
+      const result = { action: 'accept', content: { name } };
+      expect((await post({ jsonrpc: '2.0', id: messageIn(text).id, result })).status).toBe(202);
+      expect(await resumed.text()).toContain(name);
+    }
+  });
+
   it('begin streams with an id and no data, by which a client resumes one before its first message', async () => {
     const to = await start();
     const { post, session } = await startSession(to, 'alice');

@@ -37,8 +37,8 @@ export function createLiveSession(
   const events = createEventLog(identity.user, memory);
   /** Open requests of the client, by its ids. */
   const requests = new Map<MessageId, AbortController>();
-  /** Streams of responses that are not complete. */
-  const responding = new Set<ClientStream>();
+  /** Streams of responses that are not complete, each with the reply on its first connection. */
+  const responding = new Map<ClientStream, Reply>();
   /** Destination of a request's response after its stream was resumed on another connection. */
   const resumed = new Map<ClientStream, Reply>();
   let serverMessages: ServerMessages = { kind: 'buffered', messages: [] };
@@ -57,16 +57,12 @@ export function createLiveSession(
       return connection;
     },
     /**
-     * Continues a stream on another connection: that of a response, or otherwise that of messages without a request, whose previous
-     * stream ends. @returns call it when the connection is closed
+     * Continues a stream on another connection: that of a response, or otherwise that of messages without a request. It ends on the
+     * previous one, whose client may have gone without notice. @returns call it when the connection is closed
      */
     attach(stream: ClientStream, reply: Reply): () => void {
-      if (responding.has(stream)) {
-        resumed.set(stream, reply);
-        return () => {
-          if (resumed.get(stream) === reply) resumed.delete(stream);
-        };
-      }
+      const first = responding.get(stream);
+      if (first !== undefined) return resumeResponse(resumed, stream, first, reply);
       const before = serverMessages;
       const attached: ServerMessages = { kind: 'streamed', reply };
       serverMessages = attached;
@@ -108,4 +104,19 @@ export function createLiveSession(
     if (serverMessages.kind === 'streamed') serverMessages.reply.send(message);
     else if (serverMessages.messages.length < MAX_UNDELIVERED) serverMessages.messages.push(message);
   }
+}
+
+/** @param first its reply on the first connection */
+function resumeResponse(
+  resumed: Map<ClientStream, Reply>,
+  stream: ClientStream,
+  first: Reply,
+  reply: Reply,
+): () => void {
+  const previous = resumed.get(stream) ?? first;
+  resumed.set(stream, reply);
+  previous.end(null);
+  return () => {
+    if (resumed.get(stream) === reply) resumed.delete(stream);
+  };
 }

@@ -60,7 +60,7 @@ export async function servePost(
   }
   const [only] = requests;
   if (only === undefined) return reply.end(null, 202);
-  session.responding.add(post.stream);
+  session.responding.set(post.stream, reply);
   try {
     if (!isBatch) return await exchange(post, only, true);
     // Each request of a batch listens until its response.
