@@ -80,7 +80,7 @@ export function createMessagePath(
 ): ServerPath {
   const { sealer, commonHeaders, slots, edit, mayReport } = options;
   const { open, listSessions } = createBackendSessions(server, backend, options);
-  const own: ClientsOptions = { sealer, edit, mayReport, open };
+  const own: ClientsOptions = { sealer, edit, mayReport, open, takeSlot: slots.takeRequest };
   const sessions = createSessionClients(own);
   const stateless = createStatelessClients(own);
 
@@ -136,7 +136,7 @@ function createDispatch(
   function post(request: GatewayRequest, body: unknown): Promise<void> {
     const messages = readBodyMessages(body);
     const { incoming, outgoing, owner } = request;
-    const isStream = messages.some(({ method }) => method === 'subscriptions/listen');
+    const isStream = !Array.isArray(body) && messages[0]?.method === 'subscriptions/listen';
     const release = isStream ? slots.takeStream(owner) : slots.takeRequest(owner);
     onShutdown(outgoing, () => {
       if (!outgoing.headersSent || outgoing.writableEnded) return;

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Call } from '../src/backends/backend.ts';
 import { type SessionPost, servePost } from '../src/backends/clients/session-requests.ts';
 import { noCredential } from '../src/credentials/credential-source.ts';
+import { json, startBackend } from './support/backend.ts';
 import { callOf, lastMessage, startSession } from './support/client.ts';
 import { startGateway } from './support/gateway.ts';
 import { TINY } from './support/stdio-server.ts';
@@ -88,4 +89,57 @@ it('a stream whose request fails here for an internal reason does not name it', 
   expect(failed).toContain('"progress":2');
   expect(failed).toContain('Something went wrong here. Try again later.');
   expect(failed).not.toContain('secrets.internal');
+});
+
+/** A batch of five requests in front of a backend of revision 2026-07-28 that responds when it is told to. */
+async function startBatch() {
+  const waiting = new Map<string, () => void>();
+  const backend = await startBackend(({ body }, response) => {
+    const { id, method, params } = JSON.parse(body || '{}');
+    const respond = (result: object) =>
+      json(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } });
+    if (method === 'resources/read') waiting.set(params.uri, () => respond({ contents: [] }));
+    else if (method === 'server/discover')
+      respond({ supportedVersions: ['2026-07-28'], capabilities: { resources: {} } });
+    else response.writeHead(400).end();
+  });
+  onTestFinished(() => backend.close());
+  const limits = { concurrency: 4 };
+  const gateway = await startGateway([
+    { path: '/mcp', name: 'Files', backend: { url: backend.url }, limits },
+  ]);
+  onTestFinished(() => gateway.close());
+  const { post, session } = await startSession(gateway, 'alice', '/mcp', { protocolVersion: '2025-03-26' });
+  const uris = ['f:1', 'f:2', 'f:3', 'f:4', 'f:5'];
+  const batch = post(
+    uris.map((uri, id) => ({ jsonrpc: '2.0', id, method: 'resources/read', params: { uri } })),
+  );
+  await expect.poll(() => waiting.size).toBe(2);
+  return { gateway, post, session, batch, waiting };
+}
+
+it('the requests of a batch wait for slots at the backend, and one is left for other messages of the user', async () => {
+  const { post, batch, waiting } = await startBatch();
+  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 3 } };
+  expect((await post(cancelled)).status).toBe(202);
+  const read: string[] = [];
+  for (const count of [2, 2, 2, 1]) {
+    if (read.length > 0) await expect.poll(() => waiting.size).toBe(count);
+    const [[uri, respond] = expect.unreachable()] = waiting;
+    waiting.delete(uri);
+    respond();
+    read.push(uri);
+  }
+  expect(read).toEqual(['f:1', 'f:2', 'f:3', 'f:5']);
+  const text = await (await batch).text();
+  expect([...text.matchAll(/"id":(\d)/g)].map(([, id]) => id).toSorted()).toEqual(['0', '1', '2', '4']);
+});
+
+it('the requests of a batch that wait for slots when their session is deleted are not sent', async () => {
+  const { gateway, session, batch, waiting } = await startBatch();
+  const headers = { 'mcp-session-id': session };
+  expect((await gateway.send('alice', { method: 'DELETE', headers })).status).toBe(200);
+  const text = await (await batch).text();
+  expect(text.match(/The session has ended/g)).toHaveLength(5);
+  expect(waiting.size).toBe(2);
 });

@@ -17,7 +17,7 @@ import { FIRST_WITH_PRIMED_STREAMS, LAST_WITH_SESSIONS, WITH_SESSIONS } from '..
 import { type ClientStream, namesResponse, type StreamEvents } from './events.ts';
 import { isOver, type LiveSession } from './live-session.ts';
 import { createReply, endWithError, filterReply, type Reply } from './reply.ts';
-import { type EditResponse, type MayReport, servePost } from './session-requests.ts';
+import { type EditResponse, type MayReport, type SessionPost, servePost } from './session-requests.ts';
 import { createSessionTable, type OpenBackend, refuse, type SessionTable } from './session-table.ts';
 import { refuseServerRequest } from './waiting-calls.ts';
 
@@ -26,11 +26,12 @@ export interface ClientsOptions {
   readonly open: OpenBackend;
   readonly edit: EditResponse;
   readonly mayReport: MayReport;
+  readonly takeSlot: SessionPost['takeSlot'];
 }
 
 export type SessionClients = ReturnType<typeof createSessionClients>;
 
-export function createSessionClients({ sealer, open, edit, mayReport }: ClientsOptions) {
+export function createSessionClients({ sealer, open, edit, mayReport, takeSlot }: ClientsOptions) {
   const table = createSessionTable(sealer, open);
   return {
     async post(request: GatewayRequest, messages: readonly Message[], isBatch: boolean): Promise<void> {
@@ -41,7 +42,7 @@ export function createSessionClients({ sealer, open, edit, mayReport }: ClientsO
       if (session === null) return;
       const stream: ClientStream = { isStandalone: false };
       const reply = replyOf(request, session, stream, messages);
-      await servePost({ request, session, reply, stream, edit }, messages, isBatch);
+      await servePost({ request, session, reply, stream, edit, takeSlot }, messages, isBatch);
     },
     async get(request: GatewayRequest): Promise<void> {
       const session = table.find(request);

@@ -12,7 +12,8 @@ import {
 } from '@portcullis/http';
 import { ConnectionRequired } from '../../credentials/credential-source.ts';
 import { RESUME_GRACE } from '../../limits.ts';
-import type { GatewayRequest } from '../../servers/request.ts';
+import { GatewayError } from '../../messages/gateway-error.ts';
+import type { GatewayRequest, Owner } from '../../servers/request.ts';
 import { BackendError, orInNewSession } from '../backend.ts';
 import { refuseBatchIn } from '../revisions.ts';
 import type { ClientStream } from './events.ts';
@@ -32,6 +33,8 @@ export interface SessionPost {
   readonly reply: Reply;
   readonly stream: ClientStream;
   readonly edit: EditResponse;
+  /** Acquires a slot at the backend, beyond that of the POST. @throws GatewayError if none is free */
+  readonly takeSlot: (owner: Owner) => () => void;
 }
 
 /**
@@ -66,12 +69,53 @@ export async function servePost(
     // Each request of a batch listens until its response.
     post.request.outgoing.setMaxListeners(0);
     reply.open();
-    await Promise.all(requests.map((message) => exchange(post, message, false)));
+    const inSlot = createBatchSlots(post);
+    await Promise.all(requests.map((message) => exchange(post, message, false, inSlot)));
     currentReply(post).end(null);
   } finally {
     session.responding.delete(post.stream);
     session.resumed.delete(post.stream);
   }
+}
+
+/** Sends a request once there is a slot for it at the backend. */
+type InSlot = <T>(send: () => Promise<T>) => Promise<T>;
+
+/** A request alone has the slot of its POST. */
+const inOwnSlot: InSlot = (send) => send();
+
+/** The requests of a batch share the slot of their POST, and take others while there are some; the rest waits for one of them. */
+function createBatchSlots({ takeSlot, request }: SessionPost): InSlot {
+  const waiting: ((release: () => void) => void)[] = [];
+  let isFirst = true;
+
+  /** @returns `null` if no slot is free for the user but the one by which the client responds to a server request */
+  function take(): (() => void) | null {
+    const slots: (() => void)[] = [];
+    try {
+      while (slots.length < 2) slots.push(takeSlot(request.owner));
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+    }
+    const [first = null, second] = slots;
+    second?.();
+    if (second !== undefined) return first;
+    first?.();
+    return null;
+  }
+
+  return async (send) => {
+    const free = isFirst ? () => undefined : take();
+    isFirst = false;
+    const release = free ?? (await new Promise<() => void>((resolve) => waiting.push(resolve)));
+    try {
+      return await send();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) release();
+      else next(release);
+    }
+  };
 }
 
 /** The reply of a stream, on the connection on which it was resumed last. */
@@ -90,7 +134,12 @@ async function pass({ session, request }: SessionPost, message: Message): Promis
 }
 
 /** @param isLast whether its response ends the stream */
-async function exchange(post: SessionPost, message: RequestMessage, isLast: boolean): Promise<void> {
+async function exchange(
+  post: SessionPost,
+  message: RequestMessage,
+  isLast: boolean,
+  inSlot: InSlot = inOwnSlot,
+): Promise<void> {
   const { request, session, reply, stream, edit } = post;
   const controller = new AbortController();
   const { signal } = controller;
@@ -105,8 +154,12 @@ async function exchange(post: SessionPost, message: RequestMessage, isLast: bool
   try {
     const receive = (received: Message): void => current().send(received);
     const { network, principal } = request;
-    const response = await orInNewSession(async () =>
-      (await session.connect()).request(message, { signal, receive, network, principal }),
+    const response = await inSlot(() =>
+      orInNewSession(async () => {
+        // A batch has waited for its slot: a session that was deleted meanwhile is not opened again.
+        signal.throwIfAborted();
+        return (await session.connect()).request(message, { signal, receive, network, principal });
+      }),
     );
     finish(await edit(response, request));
   } catch (failure) {
