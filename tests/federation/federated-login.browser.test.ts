@@ -110,7 +110,7 @@ describe('a user who declines', () => {
     const user = await openBrowserFor(noLocalUser, browser, { elsewhere: there });
     const program = programOf(portcullis, user);
     await expect(program.fetch(portcullis.resource, { method: 'POST', body: '{}' })).rejects.toThrow(
-      'denied access',
+      'The user declined at the identity provider',
     );
     expect(party.given).toEqual([]);
     await program.close();
