@@ -286,8 +286,13 @@ describe('the written files', () => {
       writeFileSync(join(folder, 'secret'), 's3cret\n');
       const { code, output } = await run(folder, ['.', ...PUBLIC, '--sign-in', provider, ...args]);
       expect([code, output]).toEqual([0, expect.stringContaining('docker compose up')]);
+      const { services } = parse(read(folder, 'compose.yaml'));
+      const { PORTCULLIS_TRUSTED_PROXIES } = services.portcullis.environment;
       expect(
-        await runHere(['config', 'check', 'portcullis.json'], { folder, environment: {} }),
+        await runHere(['config', 'check', 'portcullis.json'], {
+          folder,
+          environment: { PORTCULLIS_TRUSTED_PROXIES },
+        }),
       ).toMatchObject({
         code: 0,
         errors: '',
@@ -300,7 +305,6 @@ describe('the written files', () => {
       if (secrets.length > 0) {
         // Not its owner is the user in the container, into which only the file is mounted.
         expect([modeOf('secrets'), modeOf(`secrets/${secrets[0]}`)]).toEqual([0o700, 0o644]);
-        const { services } = parse(read(folder, 'compose.yaml'));
         expect(services.portcullis.volumes).toContain(
           `./secrets/${secrets[0]}:/app/secrets/${secrets[0]}:ro`,
         );
