@@ -470,6 +470,47 @@ describe('a client that the authorization server has deleted', () => {
     }
   });
 
+  it('reads a registration with the registration access token, and authenticates with the secret, of the response before', async () => {
+    const world = await createWorld({ refresh: false });
+    const uri = `${world.as.origin}/register/mine`;
+    let reads = 0;
+    const describe = () => ({
+      ...{ client_id: 'mine', client_secret: `secret ${reads}`, registration_client_uri: uri },
+      ...{ registration_access_token: `read-${reads}`, token_endpoint_auth_method: 'client_secret_post' },
+    });
+    world.as.on('POST /register', () => ({ status: 201, body: describe() }));
+    world.as.on('GET /register/mine', ({ headers }) => {
+      if (headers.get('authorization') !== `Bearer read-${reads}`) return { status: 401 };
+      reads += 1;
+      return { body: describe() };
+    });
+    const client = world.client();
+    for (let signIn = 0; signIn < 3; signIn += 1) {
+      world.advance(7_200_000);
+      await client.signIn();
+    }
+    expect([reads, world.as.asked('/register').length]).toEqual([2, 1]);
+    expect(world.as.asked('/token').map(({ form }) => form.get('client_secret'))).toEqual([
+      'secret 0',
+      'secret 1',
+      'secret 2',
+    ]);
+  });
+
+  it.each([
+    ['of another client', { client_id: 'yours' }],
+    ['with an endpoint at another origin', { registration_client_uri: 'https://elsewhere.example/mine' }],
+    ['that is no JSON', 'mine'],
+  ])('keeps the registration access token after a response %s', async (_what, more) => {
+    const { world, client } = await forgotten(({ as }) => {
+      const body = { client_id: 'mine', registration_access_token: 'other' };
+      as.on('GET /register/mine', { body: typeof more === 'string' ? more : { ...body, ...more } });
+    }, managed);
+    for (let times = 0; times < 2; times += 1) await client.begin({ redirectUri: URI });
+    const reads = world.as.asked('/register/mine').map(({ headers }) => headers.get('authorization'));
+    expect(reads).toEqual(['Bearer manage-me', 'Bearer manage-me']);
+  });
+
   function managed({ as }: World): void {
     answerRegistration(as, `${as.origin}/register/mine`);
   }

@@ -119,6 +119,24 @@ export function processRegistrationResponse(
   };
 }
 
+/**
+ * The registration as its client configuration endpoint responds with it. Its secret and registration access token MAY differ from
+ * the previous ones, which the client MUST then discard.
+ * @see RFC 7592 §2.1 and §3
+ */
+export function updateRegistration(registration: Registration, response: OAuthResponse): Registration {
+  const document = jsonMembers(parseJsonOrUndefined(response.body));
+  const { management, clientId, clientSecret, secretExpiresAt } = registration;
+  if (management === undefined || document['client_id'] !== clientId) return registration;
+  const newSecret = clientSecret === null ? null : readText(document['client_secret']);
+  return {
+    ...registration,
+    clientSecret: newSecret ?? clientSecret,
+    secretExpiresAt: newSecret === null ? secretExpiresAt : readExpiry(document['client_secret_expires_at']),
+    ...readManagement({ registration_client_uri: management.uri, ...document }, management.uri),
+  };
+}
+
 /** The registration access token is only sent to the origin that issued it. */
 function readManagement(document: JsonObject, endpoint: string): { management?: RegistrationManagement } {
   const uri = readText(document['registration_client_uri']);

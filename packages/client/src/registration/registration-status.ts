@@ -9,9 +9,17 @@ import {
   sendRequest,
   type Transport,
 } from '../transport.ts';
+import { updateRegistration } from './dynamic-registration.ts';
 
 /** `gone`: the issuer does not know the client. `unknown`: its response does not say. */
 type RegistrationStatus = 'registered' | 'gone' | 'unknown';
+
+/** What a probe found. */
+interface ProbedRegistration {
+  readonly status: RegistrationStatus;
+  /** As the issuer describes it now. */
+  readonly registration: Registration;
+}
 
 /** OAuth error codes of an authorization server that does not know the client, or no longer does. */
 const UNKNOWN_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
@@ -32,19 +40,24 @@ const PROBE_TIMEOUT = 5_000;
 export async function probeRegistration(
   transport: Transport,
   input: AuthorizationRequestInput,
-): Promise<RegistrationStatus> {
+): Promise<ProbedRegistration> {
   const quick = { ...transport, timeout: Math.min(transport.timeout, PROBE_TIMEOUT) };
+  const { registration } = input;
   try {
-    const read = readRegistrationRequest(input.registration);
-    const status = read === null ? 'unknown' : readStatus(await sendRequest(quick, read));
+    const request = readRegistrationRequest(registration);
+    const read = request === null ? null : await sendRequest(quick, request);
+    const status = read === null ? 'unknown' : readStatus(read);
+    if (read !== null && status === 'registered')
+      return { status, registration: updateRegistration(registration, read) };
     // An endpoint that requires pushed requests refuses the probe of any client.
     if (status !== 'unknown' || input.discovery.metadata.require_pushed_authorization_requests === true)
-      return status;
+      return { status, registration };
     const { url } = await authorizationRequest(input);
-    return authorizationPageStatus(await sendRequest(quick, getRequest(url, { accept: 'text/html' })));
+    const page = await sendRequest(quick, getRequest(url, { accept: 'text/html' }));
+    return { status: authorizationPageStatus(page), registration };
   } catch (error) {
     // For example, the page may be larger than the size limit for documents.
-    if (error instanceof ClientError) return 'unknown';
+    if (error instanceof ClientError) return { status: 'unknown', registration };
     throw error;
   }
 }

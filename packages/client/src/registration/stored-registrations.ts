@@ -52,7 +52,8 @@ export function createStoredRegistrations(
 
     async register(discovery, redirectUris, scopes = []) {
       const known = await findReusable(discovery, redirectUris);
-      if (known !== null && (await isStillValid(discovery, known, redirectUris, scopes))) return known;
+      const valid = known === null ? null : await validate(discovery, known, redirectUris, scopes);
+      if (valid !== null) return valid;
       const registration = await register({ transport, settings, discovery, redirectUris });
       if (registration.method === 'preregistered')
         await checkIssuerBinding(clientSettings, discovery, registration.clientId);
@@ -100,21 +101,27 @@ export function createStoredRegistrations(
     });
   }
 
-  /** Probes a registration that can be replaced without the user, before the user would see an error page. */
-  async function isStillValid(
+  /**
+   * Probes a registration that can be replaced without the user, before the user would see an error page. Returns it as the issuer
+   * describes it now; `null`: the issuer no longer knows it.
+   */
+  async function validate(
     discovery: DiscoveryResult,
     registration: Registration,
     [redirectUri]: readonly string[],
     scopes: Scopes,
-  ): Promise<boolean> {
-    if (registration.method !== 'dynamic' || redirectUri === undefined) return true;
+  ): Promise<Registration | null> {
+    if (registration.method !== 'dynamic' || redirectUri === undefined) return registration;
     const tokens = (await store.find(keyFor(discovery)))?.tokens ?? null;
-    if (tokens?.clientId === registration.clientId && isRecent(tokens)) return true;
+    if (tokens?.clientId === registration.clientId && isRecent(tokens)) return registration;
     const request = { discovery, registration, redirectUri, scopes };
-    if ((await probeRegistration(transport, request)) !== 'gone') return true;
+    const probed = await probeRegistration(transport, request);
+    if (probed.registration !== registration)
+      await saveRegistration(store, keyFor(discovery), probed.registration);
+    if (probed.status !== 'gone') return probed.registration;
     const reason = 'the authorization server no longer knows it';
     await discard(keyFor(discovery), reason, registration.clientId);
-    return false;
+    return null;
   }
 
   /** Tokens of a clock that was ahead may be old. */
