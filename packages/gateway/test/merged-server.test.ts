@@ -492,6 +492,17 @@ describe('a merged server', () => {
     expect(text).toContain('roots/list');
   });
 
+  it('sets the log level of its client at parts that are opened later, too', async () => {
+    const gateway = await startGateway([
+      { path: '/tiny', backend: OVER_STDIO, review: 'auto' },
+      { path: '/all', merges: { tiny: '/tiny' } },
+    ]);
+    closing.push(gateway.close);
+    const { call, post } = await startSession(gateway, ALICE, '/all');
+    await post({ jsonrpc: '2.0', id: 'level', method: 'logging/setLevel', params: { level: 'debug' } });
+    expect(await call('tiny__level')).toBe('debug');
+  });
+
   it('refuses the oldest of more than 1000 questions without an answer to their part, and passes the new one', async () => {
     const limits = { callsPerMinute: 2000 };
     const part = { backend: OVER_STDIO, review: 'auto', limits } as const;

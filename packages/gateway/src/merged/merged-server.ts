@@ -208,6 +208,8 @@ class MergedSession implements BackendSession {
   readonly #principal: Principal;
   readonly #isShared: boolean | undefined;
   readonly #opened = new Map<string, Promise<BackendSession>>();
+  /** The request for the log level, also for members that are opened later. */
+  #level: Request | null = null;
   readonly #receivers = new Set<(message: Message) => void>();
   /** Server requests of members, by the ids that the gateway assigned. */
   readonly #serverRequests = new Map<MessageId, MemberRequest>();
@@ -243,6 +245,7 @@ class MergedSession implements BackendSession {
     if (method === 'logging/setLevel') {
       const level = parameter(message, 'level');
       if (!LOG_LEVELS.includes(level)) return unknownLogLevel(id, level);
+      this.#level = message;
       const allowed = [...this.#opened.keys()].filter((prefix) => this.#allows(prefix, method, call));
       // A failing one does not affect the others.
       await Promise.allSettled(allowed.map((prefix) => this.#ask(prefix, message, call)));
@@ -383,6 +386,8 @@ class MergedSession implements BackendSession {
       const received = { ...this.#receive(prefix, message), [REPORTER]: part };
       for (const receive of this.#receivers) receive(received);
     });
+    if (this.#level !== null && this.#allows(prefix, this.#level.method, {}))
+      await session.request(this.#level, { signal: AbortSignal.timeout(5000) }).catch(() => undefined);
     // The next request opens another one.
     void session.ended.then(() => this.#opened.delete(prefix));
     return session;
