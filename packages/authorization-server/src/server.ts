@@ -33,7 +33,7 @@ import type { ComponentPages } from './component-pages.ts';
 import type { ConnectedAccounts } from './connected-accounts/connected-accounts.ts';
 import type { ServerContext } from './context.ts';
 import { createDeviceEndpoint } from './device/device-endpoint.ts';
-import { createDpopProofs, deriveNonceSecret } from './dpop/dpop-proofs.ts';
+import { createDpopProofs, deriveNonceSecrets, type NonceSecrets } from './dpop/dpop-proofs.ts';
 import { createEncryptor } from './encryption/encryptor.ts';
 import { createFederation } from './federation/federation.ts';
 import type { ProviderToken, ProviderTokenRequest, ProviderTokens } from './federation/provider-tokens.ts';
@@ -129,10 +129,10 @@ export interface AuthorizationServer {
   /** Approvals of calls, for the gateway in the same process; if the option `approvals` is off, none can be given. */
   readonly approvals: CallApprovals;
   /**
-   * The secret of its DPoP nonces, for a guard at the same origin: clients store one nonce per origin.
+   * The secrets of its DPoP nonces, for a guard at the same origin: clients store one nonce per origin.
    * @see RFC 9449 §8.2
    */
-  readonly dpopNonceSecret: Uint8Array;
+  readonly dpopNonces: NonceSecrets;
   /** Administration of registered and added clients. @see RFC 7591 §2 */
   readonly clients: ClientAdministration;
   /** Initial access tokens for one registration each. @see RFC 7591 §3 */
@@ -258,7 +258,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     isLive: requirePublishedKey(isLive, keys),
     readPersonalAccessToken: readPersonalAccessToken ?? (async () => null),
     upstreamToken: services.getProviderToken,
-    dpopNonceSecret: deriveNonceSecret(context.options.masterKey),
+    dpopNonces: deriveNonceSecrets(context.options),
     signUserAssertion: createSignUserAssertion(context, keys),
     securityEventKeys: createSecurityEventKeys(context, keys),
     upstreamIdToken: providerTokens.idTokenFor,

@@ -9,7 +9,11 @@ function named(name: string) {
   const answer = async () => name;
   const server = {
     ...{ jwks: answer, isLive: answer, readPersonalAccessToken: answer, upstreamToken: answer },
-    ...{ upstreamIdToken: answer, signUserAssertion: answer, dpopNonceSecret: new Uint8Array(1) },
+    ...{
+      upstreamIdToken: answer,
+      signUserAssertion: answer,
+      dpopNonces: { secret: new Uint8Array(1), previousSecrets: [] },
+    },
     componentPages: { findSession: answer, look: {} },
     connectedAccounts: { find: answer, replace: answer, createLink: answer },
     recordOf: (_events: object, event: ComponentEvent) => void recorded.push(event),

@@ -18,7 +18,7 @@ export type {
   PendingDefinitionRecord,
   WholeDefinition,
 } from './definition-pins.ts';
-export { createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
+export { combineDpopNonces, createDpopNonces, type DpopNonces } from './dpop/dpop-nonces.ts';
 export type { ProofKey, ProofPlatform } from './dpop/proof-key.ts';
 export {
   createProofVerifier,

@@ -46,6 +46,7 @@ const DPOP: OptionNames<DpopOptions> = {
 };
 const NONCES: OptionNames<NonNullable<DpopOptions['nonces']>> = {
   secret: true,
+  previousSecrets: true,
   lifetime: true,
   required: true,
 };

@@ -14,6 +14,8 @@ export function validateDpop({ algorithms, window, nonces }: DpopOptions, issues
   if (algorithms?.length === 0) issues.push('dpop.algorithms must name at least one');
   if (nonces !== undefined && nonces.secret.length < 32)
     issues.push('dpop.nonces.secret must be 32 bytes or more');
+  if (nonces?.previousSecrets?.some(({ length }) => length < 32) === true)
+    issues.push('dpop.nonces.previousSecrets must be 32 bytes or more each');
   issues.push(...numberIssues({ 'dpop.window': window, 'dpop.nonces.lifetime': nonces?.lifetime }, 1));
 }
 

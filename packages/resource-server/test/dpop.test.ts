@@ -237,6 +237,12 @@ describe('a token that is bound to a key', () => {
       await elsewhere(token, [await makeProof(token, { nonce: later.headers.get('dpop-nonce') })]),
       'use_dpop_nonce',
     );
+    // While the secret is replaced in one process after the other.
+    const replacing = serve({ nonces: { secret: foreign, previousSecrets: [secret], lifetime: 100 } });
+    const proof = await makeProof(token, { nonce: later.headers.get('dpop-nonce') });
+    const replaced = await replacing(token, [proof]);
+    expect([replaced.status, replaced.headers.get('dpop-nonce')]).toEqual([200, expect.any(String)]);
+    expect(replaced.headers.get('dpop-nonce')).not.toBe(later.headers.get('dpop-nonce'));
   });
 
   it('requires no second proof where a route requires more scopes', async () => {
@@ -358,6 +364,8 @@ describe('a guard with DPoP', () => {
     expect(make({ algorithms: ['HS256'] as never })).toThrow(/HS256 cannot be allowed/);
     expect(make({ algorithms: [] })).toThrow(/at least one/);
     expect(make({ nonces: { secret: new Uint8Array(16) } })).toThrow(/32 bytes/);
+    const nonces = { secret: new Uint8Array(32), previousSecrets: [new Uint8Array(16)] };
+    expect(make({ nonces })).toThrow(/previousSecrets must be 32 bytes/);
     expect(make({ window: 0 })).toThrow(/dpop\.window must be a number, 1 or more/);
   });
 });

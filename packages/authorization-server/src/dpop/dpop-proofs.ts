@@ -2,6 +2,7 @@
 import { createHmac, createSecretKey, hash } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import {
+  combineDpopNonces,
   createDpopNonces,
   createLruCache,
   createProofVerifier,
@@ -11,6 +12,7 @@ import {
   type VerifiedProof,
 } from '@portcullis/protocol';
 import { deriveKey } from '../encryption/encryptor.ts';
+import type { EncryptionOptions } from '../encryption/options.ts';
 import type { DpopContext } from './options.ts';
 import { proofAlgorithms, readProofKey } from './proof-keys.ts';
 
@@ -27,8 +29,13 @@ export function hasProof({ headers }: Pick<HttpRequest, 'headers'>): boolean {
 /** @see RFC 9449 §4.3, §5 and §8 */
 export function createDpopProofs({ store, clock, options }: DpopContext) {
   const { origin } = new URL(options.issuer);
-  const nonceKey = createSecretKey(deriveNonceSecret(options.masterKey));
-  const nonces = createDpopNonces((text) => createHmac('sha256', nonceKey).update(text).digest('base64url'));
+  const { secret, previousSecrets } = deriveNonceSecrets(options);
+  const nonces = combineDpopNonces(
+    [secret, ...previousSecrets].map((one) => {
+      const key = createSecretKey(one);
+      return createDpopNonces((text) => createHmac('sha256', key).update(text).digest('base64url'));
+    }),
+  );
   const verify = createProofVerifier(
     {
       algorithms: proofAlgorithms,
@@ -72,9 +79,17 @@ export function createDpopProofs({ store, clock, options }: DpopContext) {
   }
 }
 
-/** Processes share the master key. While it is replaced, a client receives another nonce. */
-export function deriveNonceSecret(masterKey: Uint8Array): Uint8Array {
-  return deriveKey(masterKey, 'DPoP nonces');
+/** Processes share the master key. While it is replaced, those that know both accept each other's nonces. */
+export function deriveNonceSecrets({ masterKey, previousMasterKeys }: EncryptionOptions): NonceSecrets {
+  const secretFrom = (from: Uint8Array) => deriveKey(from, 'DPoP nonces');
+  return { secret: secretFrom(masterKey), previousSecrets: previousMasterKeys.map(secretFrom) };
+}
+
+/** Secrets of DPoP nonces. */
+export interface NonceSecrets {
+  readonly secret: Uint8Array;
+  /** Accepted besides. */
+  readonly previousSecrets: readonly Uint8Array[];
 }
 
 /**

@@ -1,5 +1,5 @@
 /** CSRF protection: HMAC tokens that bind a form to its page, browser and session, and a check of the sending site. */
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { HttpRequest } from '@portcullis/http';
 import { deriveKey } from '../encryption/encryptor.ts';
 import type { EncryptionOptions } from '../encryption/options.ts';
@@ -10,20 +10,24 @@ type Purpose = 'login' | 'consent' | 'logout' | 'account' | 'second-factor' | 'c
 export type CsrfTokens = ReturnType<typeof createCsrfTokens>;
 
 /** Tokens are HMACs under a key derived for them: nothing is stored, and every process can verify them. */
-export function createCsrfTokens({ masterKey }: EncryptionOptions) {
-  const key = createSecretKey(deriveKey(masterKey, 'form tokens'));
-  const mac = (purpose: Purpose, bound: readonly string[]) =>
-    createHmac('sha256', key)
+export function createCsrfTokens({ masterKey, previousMasterKeys }: EncryptionOptions) {
+  const keyFrom = (from: Uint8Array) => createSecretKey(deriveKey(from, 'form tokens'));
+  const key = keyFrom(masterKey);
+  const keys = [key, ...previousMasterKeys.map(keyFrom)];
+  const mac = (by: KeyObject, purpose: Purpose, bound: readonly string[]) =>
+    createHmac('sha256', by)
       .update(JSON.stringify([purpose, ...bound]))
       .digest();
   return {
     /** The hidden field of a form, bound to everything that must be the same when it is sent. */
     issue: (purpose: Purpose, ...bound: readonly string[]): string =>
-      mac(purpose, bound).toString('base64url'),
+      mac(key, purpose, bound).toString('base64url'),
     matches(token: string | undefined, purpose: Purpose, ...bound: readonly string[]): boolean {
       const received = Buffer.from(token ?? '', 'base64url');
-      const expected = mac(purpose, bound);
-      return received.length === expected.length && timingSafeEqual(received, expected);
+      return keys.some((one) => {
+        const expected = mac(one, purpose, bound);
+        return received.length === expected.length && timingSafeEqual(received, expected);
+      });
     },
   };
 }

@@ -115,7 +115,7 @@ const reencrypt: Task = async (keys, { newKeyFile = '' }, { folder }) => {
   return [
     `Done: re-encrypted ${count === 1 ? 'one key' : `${count} keys`} under the new master key in ${location}.`,
     '',
-    'Running servers keep working, but answer TOTP codes with 503 until they restart with:',
+    'Running servers keep working. Those that do not know the new key answer TOTP codes with 503 until they restart with:',
     `  ${variableOf('keyFile')}=${location}`,
     `  ${variableOf('previousKeyFile')}=<the old file>   for a few minutes: retries of earlier refreshes need it`,
     '',

@@ -260,13 +260,13 @@ function guardOptions(parts: Parts, server: LastingServer): SharedGuardOptions {
  */
 function dpopOptions(
   { prepared: { settings }, storage: { store } }: Parts,
-  { dpopNonceSecret: secret }: LastingServer,
+  { dpopNonces }: LastingServer,
 ): DpopOptions {
   return {
     replays: limitedReplayStore((proof, until) =>
       store.consumeClientAssertion(`guard:${proof}`, Math.ceil(until)),
     ),
-    nonces: { secret, required: settings.requireDpopNonces },
+    nonces: { ...dpopNonces, required: settings.requireDpopNonces },
   };
 }
 

@@ -12,7 +12,7 @@ export type LastingServer = Pick<
   | 'signUserAssertion'
   | 'connectedAccounts'
   | 'approvals'
-  | 'dpopNonceSecret'
+  | 'dpopNonces'
   | 'recordOf'
   | 'securityEventKeys'
   | 'componentPages'
@@ -35,7 +35,7 @@ export function createLastingServer(current: () => AuthorizationServer): Lasting
         current().connectedAccounts.createLink(grantId, backend, scopes),
     },
     approvals: { request: (call) => current().approvals.request(call) },
-    dpopNonceSecret: current().dpopNonceSecret,
+    dpopNonces: current().dpopNonces,
     componentPages: {
       findSession: (request) => current().componentPages.findSession(request),
       csrfToken: (session) => current().componentPages.csrfToken(session),

@@ -243,13 +243,13 @@ const programSettings = {
   }),
   previousKey: option(masterKey, {
     section: 'Storage and encryption',
-    description: 'master key that was replaced, while clients may still retry earlier refreshes',
+    description: 'master key that was replaced, or is going to be used: accepted, and encrypts nothing',
     placeholder: 'key',
     isSecret: true,
   }),
   previousKeyFile: option(file, {
     section: 'Storage and encryption',
-    description: 'file with the master key that was replaced',
+    description: 'file with that master key',
     placeholder: 'file',
   }),
   bootstrapEmail: option(() => text('an email address'), {

@@ -53,3 +53,14 @@ export function createDpopNonces(
     },
   };
 }
+
+/** Issues the nonces of the first, and accepts those of all: while their secret is replaced. */
+export function combineDpopNonces(all: readonly DpopNonces[]): DpopNonces {
+  return {
+    current: (now) => (all[0] as DpopNonces).current(now),
+    async isValid(nonce, now) {
+      for (const nonces of all) if (await nonces.isValid(nonce, now)) return true;
+      return false;
+    },
+  };
+}

@@ -18,6 +18,8 @@ export interface DpopOptions {
    */
   readonly nonces?: {
     readonly secret: Uint8Array;
+    /** Secrets whose nonces are accepted too, while processes are given another secret one by one. */
+    readonly previousSecrets?: readonly Uint8Array[];
     /** Seconds for which a nonce is valid at least; 150 by default. */
     readonly lifetime?: number;
     /** Whether a proof without a nonce is rejected; `true` by default. An outdated nonce always is. */
