@@ -58,14 +58,15 @@ it.each([true, false])(
       session: {
         connect: async () => connection,
         requests: new Map(),
-        responding: new Set(),
+        responding: new Map(),
         resumed: new Map(),
       },
       reply: { send: nothing, end: nothing, open: nothing, cancel: nothing, isStream: () => false },
       edit: (response: Message) => response,
+      takeSlot: () => nothing,
     } as unknown as SessionPost;
     await servePost(post, [callOf('pay'), callOf('pay')] as unknown as readonly Message[], true);
-    expect(signals).toEqual([isGone, isGone]);
+    expect(signals).toEqual(isGone ? [] : [false, false]);
   },
 );
 
