@@ -130,7 +130,11 @@ describe('the scope of a long message', () => {
       ...{ name: 'Files', isStream, limit: 10 },
       edit: { apply: (message) => message, mayPassLong: () => true, mayBeCached },
       expected: () => ({ ids: new Set(['1']), isBatch: false }),
-      listener: { report: (event) => (received += event.kind === 'bytes' ? event.bytes.toString() : '') },
+      listener: {
+        report: (event) => (received += event.kind === 'bytes' ? event.bytes.toString() : ''),
+        pause: () => undefined,
+        resume: () => undefined,
+      },
     });
     const written = isStream ? `id: 7\ndata: ${text}\n\n: end\n\n` : text;
     for (let at = 0; at < written.length; at += size) body.write(Buffer.from(written.slice(at, at + size)));

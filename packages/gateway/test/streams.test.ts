@@ -30,6 +30,8 @@ async function behind(
   return { backend, gateway };
 }
 
+const NO_PAUSES = { pause: () => undefined, resume: () => undefined };
+
 const STREAM = { 'content-type': 'text/event-stream' };
 
 /** Bytes of buffers once all garbage is gone. */
@@ -169,6 +171,7 @@ describe('an event of enormous size', () => {
       },
       expected: () => NO_RESPONSES,
       listener: {
+        ...NO_PAUSES,
         report: (event) => {
           if (event.kind === 'bytes') length += event.bytes.length;
           if (event.kind === 'failed') hasFailed = true;
@@ -187,12 +190,40 @@ describe('an event of enormous size', () => {
 
 function reportTo({ resolve, reject }: PromiseWithResolvers<void>): EditedBodyListener {
   return {
+    ...NO_PAUSES,
     report(event) {
       if (event.kind === 'ended') resolve();
       if (event.kind === 'failed') reject(event.error);
     },
   };
 }
+
+it('a backend waits while an event is edited, and until the last one of its chunk is', async () => {
+  const log: string[] = [];
+  const edits = Array.from({ length: 3 }, () => Promise.withResolvers<object>());
+  const next = edits.values();
+  const body = new EditedBody({
+    ...{ name: 'Files', isStream: true, limit: 1000 },
+    edit: { apply: () => next.next().value?.promise, mayPassLong: () => false, mayBeCached: false },
+    expected: () => NO_RESPONSES,
+    listener: {
+      report: ({ kind }) => void log.push(kind),
+      pause: () => void log.push('pause'),
+      resume: () => void log.push('resume'),
+    },
+  });
+  body.write(Buffer.from(': a comment\n\n'));
+  body.write(Buffer.from('data: {"taskId":1}\n\ndata: {"taskId":2}\n\n'));
+  expect(log).toEqual(['bytes', 'pause']);
+  edits[0]?.resolve({});
+  await expect.poll(() => log).toEqual(['bytes', 'pause', 'bytes']);
+  edits[1]?.resolve({});
+  await expect.poll(() => log.slice(3)).toEqual(['bytes', 'resume']);
+  body.write(Buffer.from('data: {"taskId":3}\n\n'));
+  body.end();
+  edits[2]?.resolve({});
+  await expect.poll(() => log.slice(5)).toEqual(['pause', 'bytes', 'bytes', 'ended', 'resume']);
+});
 
 it('an event is edited wherever its bytes are divided', async () => {
   const text = 'id: 1\r\ndata: {"taskId":1}\r\n\r\n: comment\n\ndata: {"taskId":2}\r\rdata: {"taskId":3}\n\n';
@@ -276,6 +307,7 @@ it.each([
     edit: { apply: (message) => message, mayPassLong: () => true, mayBeCached: false },
     expected: () => ({ ids: new Set(['1']), isBatch: false }),
     listener: {
+      ...NO_PAUSES,
       report: (event) => {
         events.push(event.kind);
         if (event.kind === 'bytes') passed += event.bytes.toString();

@@ -44,6 +44,10 @@ export type EditedEvent =
 /** An interface, not a callback: the exchange is the listener, so no closure is allocated for each stream. */
 export interface EditedBodyListener {
   report(event: EditedEvent): void;
+  /** A message is being edited: what follows it would be buffered. */
+  pause(): void;
+  /** Nothing is being edited any more. */
+  resume(): void;
 }
 
 const ENDED: EditedEvent = { kind: 'ended' };
@@ -81,6 +85,8 @@ export class EditedBody implements ByteSink {
   /** Settles when the previous message has been written; `null`: none is being edited. */
   #editing: Promise<void> | null = null;
   #hasFailed = false;
+  #hasEnded = false;
+  #isPaused = false;
   /** The rest of a message that was too long to edit; `null`: there is none. */
   #long: LongMessage | null = null;
 
@@ -97,6 +103,7 @@ export class EditedBody implements ByteSink {
 
   end(): void {
     const rest = this.#buffered.bytes;
+    this.#hasEnded = true;
     if (this.#options.isStream || this.#long !== null) this.#send(rest);
     else this.#run(() => this.#sendDocument(rest));
     this.#run(() => this.#options.listener.report(ENDED));
@@ -116,10 +123,18 @@ export class EditedBody implements ByteSink {
   }
 
   #wait(done: Promise<void>): void {
+    const { listener } = this.#options;
+    if (this.#editing === null && !this.#hasEnded) {
+      this.#isPaused = true;
+      listener.pause();
+    }
     const settled = done
       .catch((error: unknown) => this.#fail(error))
       .then(() => {
-        if (this.#editing === settled) this.#editing = null;
+        if (this.#editing !== settled) return;
+        this.#editing = null;
+        if (this.#isPaused && !this.#hasFailed) listener.resume();
+        this.#isPaused = false;
       });
     this.#editing = settled;
   }

@@ -104,6 +104,8 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   #sentAt = 0;
   #responseBytes = 0;
   #isBetweenEvents = true;
+  /** What the backend waits for: a client that has to read, and a message that is edited. */
+  #pauses = 0;
 
   constructor(
     services: ExchangeServices,
@@ -315,6 +317,16 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
     return this.#services.sealer.seal('event', this.#request.owner, joinEventId(this.#expected(), id));
   }
 
+  pause(): void {
+    this.#pauses += 1;
+    if (this.#pauses === 1) this.#backendRequest?.pause();
+  }
+
+  resume(): void {
+    this.#pauses -= 1;
+    if (this.#pauses === 0) this.#backendRequest?.resume();
+  }
+
   toolsChanged(): void {
     this.#services.onToolsChanged();
   }
@@ -349,15 +361,14 @@ class Exchange implements BackendRequestListener, EventStreamListener, EditedBod
   /** A client that reads nothing for too long loses its response. */
   #waitForClient(): void {
     const { outgoing } = this.#request;
-    const backendRequest = this.#backendRequest;
-    backendRequest?.pause();
+    this.pause();
     const timer = setTimeout(() => outgoing.destroy(), this.#services.server.limits.idle * 1000);
     const stop = () => clearTimeout(timer);
     outgoing.once('close', stop);
     outgoing.once('drain', () => {
       stop();
       outgoing.off('close', stop);
-      backendRequest?.resume();
+      this.resume();
     });
   }
 
