@@ -342,3 +342,19 @@ it('[X-NEG-1] call --application declares its extension in the capabilities of e
   expect((await computer.run(['tools', world.serverUrl])).code).toBe(0);
   expect(capabilities).toEqual([{}, {}]);
 });
+
+it('call sends numbers as they are written', async () => {
+  const world = await createWorld();
+  const bodies: string[] = [];
+  world.server.on('/mcp', ({ headers, body }) => {
+    if (!world.tokens.has(headers.get('authorization')?.slice(7) ?? '')) return { status: 401 };
+    bodies.push(body);
+    const { id, method } = JSON.parse(body);
+    const result = mcpResult(method, { content: [{ type: 'text', text: 'x' }] });
+    return { body: { jsonrpc: '2.0', id, result } };
+  });
+  const words = ['call', world.serverUrl, 'delete', 'id:=9007199254740993', 'list:=[1e400]', '--input', '-'];
+  const { code } = await computer.run(words, { input: '{"price": 1.10}' });
+  expect(code).toBe(0);
+  expect(bodies.at(-1)).toContain('"arguments":{"price":1.10,"id":9007199254740993,"list":[1e400]}');
+});

@@ -207,6 +207,15 @@ it('connect --no-browser advises no command with a scope that would act on a she
   expect(command).not.toMatch(/touch|--whole-origin/);
 });
 
+it('connect shows a short address for the sign-in, because hosts write it to log files', async () => {
+  const world = await createWorld();
+  const { errors } = await newComputer(followRedirects).run(['connect', world.serverUrl], {
+    input: '{"jsonrpc":"2.0","id":7,"method":"tools/list"}\n',
+  });
+  expect(errors).toMatch(/visit this URL: http:\/\/127\.0\.0\.1:\d+\/[\w-]{12}\n/);
+  expect(errors).not.toContain('state=');
+});
+
 it('connect --no-browser names the scopes that the session lacks, and the sign-in that adds them', async () => {
   const world = await createWorld({ challengeScopes: 'notes:read' });
   const computer = newComputer(followRedirects);

@@ -44,3 +44,11 @@ it('doctor hides the identifier of a session, with which others could join it', 
     'mcp-protocol-version': '2025-11-25',
   });
 });
+
+it.each(['sessionId', 'session_id'])(
+  'doctor hides the %s of a message endpoint of HTTP+SSE',
+  async (name) => {
+    const exchange = await record(`https://mcp.example/messages?${name}=SECRET&tenant=1`, {}, new Response());
+    expect(new URL(exchange?.url ?? '').search).toBe(`?${name}=%28hidden%29&tenant=1`);
+  },
+);

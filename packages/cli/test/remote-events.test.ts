@@ -83,3 +83,20 @@ it('ends a list whose pages have no end', async () => {
   expect(sent).toEqual([null, 'again']);
   await expect(api.send({ method: 'GET', path: '/users' })).rejects.toThrow('more than 10000 pages');
 });
+
+it('T112 refuses a response that does not end', async () => {
+  const chunk = new Uint8Array(1024 * 1024).fill(0x20);
+  let sent = 0;
+  const endless = new ReadableStream({
+    pull(controller) {
+      sent += 1;
+      controller.enqueue(chunk);
+    },
+  });
+  const fetch = async () => new Response(endless);
+  const api = createAdminApi({ fetch } as unknown as Client, 'https://auth.example.com', undefined);
+  await expect(api.send({ method: 'GET', path: '/users' })).rejects.toMatchObject({
+    code: 'response_too_large',
+  });
+  expect(sent).toBeLessThan(70);
+});

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { encode } from 'uqr';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cleanJson, cleanLine, cleanText } from '../src/terminal/clean.ts';
+import { columns } from '../src/terminal/columns.ts';
 import { drawQrCode } from '../src/terminal/qr-code.ts';
 import { createTerminal } from '../src/terminal/terminal.ts';
 
@@ -166,4 +167,9 @@ describe('T147 untrusted text', () => {
     expect(cleanJson(value)).not.toMatch(/[^\n\x20-\x7e☕]/);
     expect(JSON.parse(cleanJson(value))).toEqual(value);
   });
+});
+
+it('a table has as many rows as there are', () => {
+  const rows = Array.from({ length: 200_000 }, () => ['a', 'b']);
+  expect(columns([...rows, ['longest', 'b']])).toMatch(/^a {8}b\n/);
 });

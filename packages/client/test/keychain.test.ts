@@ -132,6 +132,22 @@ it('reports a locked keychain and creates no other key', async () => {
   expect(readdirSync(folder)).toEqual(['credentials.db']);
 });
 
+it('creates no other key in a keychain that lacks the key of an encrypted file', async () => {
+  const path = join(folder, 'credentials.db');
+  const [first, second] = [createKeychain(), createKeychain()];
+  const store = await openCredentialStore(path, 'notes', first.open);
+  await store.save(record);
+  store.close();
+  await expect(openCredentialStore(path, 'notes', second.open)).rejects.toMatchObject({
+    code: 'store_unusable',
+    message: expect.stringContaining('keychain'),
+  });
+  expect(second.held.size).toBe(0);
+  const again = await openCredentialStore(path, 'notes', first.open);
+  expect(await again.all()).toEqual([record]);
+  again.close();
+});
+
 describe('without a keychain', () => {
   const path = () => join(folder, 'credentials.db');
 

@@ -1,4 +1,5 @@
 /** `portcullis call`: calls a tool of a protected server, and prints its result as text or JSON. */
+import { parseExactly } from '@portcullis/http';
 import type { Command } from 'commander';
 import { CommandFailure, exitCodes, mayRecover } from '../client/exit-codes.ts';
 import { readFlagFile } from '../client/flag-file.ts';
@@ -115,7 +116,7 @@ function readWords(words: readonly string[]): Input {
       return [];
     }
     if (sign === '=') return [[name, value]];
-    const json = parseJson(value);
+    const json = parseArgument(value);
     if (json === undefined) issues.push(`${cleanLine(name)}:= must be followed by JSON`);
     return [[name, json]];
   });
@@ -123,9 +124,18 @@ function readWords(words: readonly string[]): Input {
   return Object.fromEntries(pairs);
 }
 
+/** Numbers are sent as they are written: identifiers may have more digits than a double. @returns `undefined` if it is not JSON */
+function parseArgument(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return undefined;
+  }
+}
+
 async function readInput(file: string | undefined, processContext: ProcessContext): Promise<Input> {
   if (file === undefined) return {};
-  const json = parseJson(await readFlagFile('--input', file, processContext));
+  const json = parseArgument(await readFlagFile('--input', file, processContext));
   if (!isObject(json)) throw new SettingsError(['--input must be a JSON object']);
   return json;
 }

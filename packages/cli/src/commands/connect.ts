@@ -64,9 +64,10 @@ async function connect(serverUrl: string, flags: SignInFlags, processContext: Pr
     {
       registration: { clientName: () => nameOfCommand(flags, 'Portcullis connect', host) },
       browser: {
-        async open(url, _redirectUri, _shortUrl, onceUrl = url) {
+        async open(url, _redirectUri, shortUrl = url, onceUrl = url) {
           if (!flags.browser) throw signInElsewhere(serverUrl, flags, processContext, url, added);
-          tell(`Sign in in your browser. If it does not open, visit this URL: ${url}`);
+          // Hosts write it to log files: the short address ends with the sign-in, and does not contain the state.
+          tell(`Sign in in your browser. If it does not open, visit this URL: ${shortUrl}`);
           await openBrowser(onceUrl, processContext.environment);
         },
       },

@@ -12,7 +12,7 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'mcp-session-id',
 ]);
 
-/** Parameters and members with secret values. */
+/** Parameters and members with secret values; session identifiers are in the message endpoints of HTTP+SSE. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'token',
   'access_token',
@@ -27,6 +27,8 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'subject_token',
   'actor_token',
   'device_code',
+  'sessionId',
+  'session_id',
 ]);
 
 const HIDDEN = '(hidden)';

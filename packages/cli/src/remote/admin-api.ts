@@ -1,6 +1,7 @@
 /** Requests to the admin API of a remote server. */
 import type { Client } from '@portcullis/client';
 import { CommandFailure, exitCodes } from '../client/exit-codes.ts';
+import { readBoundedText } from '../client/transport/responses.ts';
 import { SettingsError } from '../errors.ts';
 import { isObject, type Json, parseJson } from '../json.ts';
 import { cleanLine } from '../terminal/clean.ts';
@@ -118,7 +119,7 @@ function isPage(value: unknown): value is Page {
 
 /** @throws CommandFailure with what the problem says */
 async function read(response: Response): Promise<unknown> {
-  const found = parseJson(await response.text());
+  const found = parseJson(await readBoundedText(response));
   if (response.ok) return found;
   const { detail, error_description: description, issues } = isObject(found) ? found : {};
   const sentence = String(detail ?? description ?? `The server responded with ${response.status}.`);

@@ -2,7 +2,8 @@
 
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+    // Not as arguments of one call: their number is limited, and that of rows is not.
+    rows.reduce((width, row) => Math.max(width, (row[column] ?? '').length), 0),
   );
   const line = (row: readonly string[]) =>
     row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ');

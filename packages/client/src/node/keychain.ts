@@ -20,16 +20,19 @@ const SHARED = 'credential store';
  * The key for a credential file, created on first use. `null`: there is no keychain, or access to it is denied.
  * @param service the name of the entry in the keychain
  * @param file the identifier of the file. An entry that files share would be overwritten if two of them were new at once
+ * @param mayCreate `false` for a file that is encrypted with another key already
  */
 export async function findKeychainKey(
   service: string,
   file: string,
   openEntry: OpenKeychainEntry = openSystemEntry,
+  mayCreate: () => boolean = () => true,
 ): Promise<Uint8Array | null> {
   try {
     const entry = await openEntry(service, `${SHARED} ${file}`);
     if (entry.getPassword() === null) {
       const shared = (await openEntry(service, SHARED)).getPassword();
+      if (shared === null && !mayCreate()) return null;
       entry.setPassword(shared ?? randomBytes(32).toString('base64url'));
     }
     // Read back: another process may have been faster.
@@ -74,10 +77,11 @@ async function findKey(
 ): Promise<{ readonly key: Uint8Array; readonly keyLocation: string }> {
   const stored = readPrivateFile(keyFile);
   if (stored !== null) return { key: requireKey(keyFile, stored), keyLocation: locationOf(keyFile) };
-  const key = await findKeychainKey(service, store.id(), openEntry);
+  const key = await findKeychainKey(service, store.id(), openEntry, () => !store.hasEncrypted());
   if (key !== null) return { key, keyLocation: "a key in the system's keychain" };
   if (store.hasEncrypted()) {
-    const why = 'they were encrypted with a key in the keychain, which is not accessible now';
+    const why =
+      'they were encrypted with a key in a keychain, and it is not in that of this system, or not accessible now';
     throw storeUnusable(keyFile.replace(/\.key$/, ''), why);
   }
   const text = randomBytes(32).toString('base64url');
