@@ -1,4 +1,5 @@
 /** Names of clients and servers, as pages show them in place of identifiers. */
+import { resourcesOf } from '@portcullis/gateway/options';
 import type { Administration } from '../operations/administration.ts';
 import { type DescribedClient, describeClient } from '../operations/clients.ts';
 import { OperationError } from '../operations/errors.ts';
@@ -19,13 +20,23 @@ export async function findAppName(admin: Administration, id: string): Promise<st
   }
 }
 
-/** The names of clients by identifier. */
+/** The end of an identifier, which tells apps of the same name apart, as on the consent page. */
+export function distinctiveIdOf(id: string): string {
+  return id.includes('://') ? (URL.parse(id)?.host ?? id) : `…${id.slice(-6)}`;
+}
+
+/** The names of clients by identifier, with the end of it where several have the same name. */
 export async function findAppNames(
   admin: Administration,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const names = [...new Set(ids)].map(async (id) => [id, await findAppName(admin, id)] as const);
-  return new Map(await Promise.all(names));
+  const names = await Promise.all(
+    [...new Set(ids)].map(async (id) => [id, await findAppName(admin, id)] as const),
+  );
+  const counts = Map.groupBy(names, ([, name]) => name);
+  return new Map(
+    names.map(([id, name]) => [id, counts.get(name)?.length === 1 ? name : `${name} ${distinctiveIdOf(id)}`]),
+  );
 }
 
 /** The addresses of accounts by identifier; one that is gone has its identifier. */
@@ -48,14 +59,17 @@ export function serverOf(
   return found === undefined ? { name: resource, path: null } : { name: found.name, path: found.path };
 }
 
-/** What a scope permits in the words of its server, which the consent page has; or the scope itself. */
-export function permissionOf(
-  { servers }: Pick<Administration, 'servers'>,
-  scope: string,
-  resources: readonly string[],
-): string {
-  const own = servers().filter(({ resource }) => resources.includes(resource));
-  return (
-    own.map(({ scopes }) => (Object.hasOwn(scopes, scope) ? scopes[scope] : undefined)).find(Boolean) ?? scope
-  );
+/**
+ * What scopes permit at servers in the words of these, which the consent page has; or the scopes themselves. A server that merges
+ * others has those of its members.
+ */
+export function permissionsOf({
+  servers,
+}: Pick<Administration, 'servers'>): (scope: string, resources: readonly string[]) => string {
+  const all = resourcesOf(servers());
+  return (scope, resources) =>
+    all
+      .filter(({ resource, scopes }) => resources.includes(resource) && Object.hasOwn(scopes, scope))
+      .map(({ scopes }) => scopes[scope])
+      .find(Boolean) ?? scope;
 }

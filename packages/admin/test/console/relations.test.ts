@@ -1,6 +1,11 @@
 /** The drawings and plots of the pages of a user, an app, a connection and a server. */
+
+import { createOptionReport, readOption } from '@portcullis/authorization-server/options';
+import { defineServers, serversSchema } from '@portcullis/gateway/options';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestBackend } from '../../../gateway/test/support/backend.ts';
+import { permissionsOf } from '../../src/console/names.ts';
+import { permissionTags } from '../../src/console/relations/grant-relations.ts';
 import { type Relation, relationsDrawing } from '../../src/console/relations/relations.ts';
 import { type Installation, startInstallation } from '../installation.ts';
 import { FILES, type Furniture, furnish, furnishedConfiguration, startBackends } from './furnished.ts';
@@ -53,6 +58,50 @@ describe('the page of', () => {
   });
 });
 
+it('apps of the same name are told apart by the end of their identifiers', async () => {
+  const other = await furnish(t, backend.url);
+  const { html } = await visitor.open(`/admin/server?path=${FILES}`);
+  for (const { clientId } of [thing, other]) {
+    const name = `Claude …${clientId.slice(-6)}`;
+    expect(drawingIn(html)).toContain(name);
+    expect(html.split('Callers of the last day')[1]).toContain(name);
+  }
+});
+
+it('a viewer is not asked to decide about calls, and an operator is', async () => {
+  const viewed = await visitor.open('/admin/approvals');
+  const operated = await (await visitConsole(t, 'operator')).open('/admin/approvals');
+  expect([viewed.html.includes('>Decide<'), viewed.html.includes('>Show<')]).toEqual([false, true]);
+  expect([operated.html.includes('>Decide<'), operated.html.includes('>Show<')]).toEqual([true, false]);
+});
+
+it('scopes are described at a server that merges others, and a row has at most nine of them', () => {
+  const report = createOptionReport([]);
+  const written = readOption(
+    serversSchema(),
+    [
+      { path: '/wiki', backend: { url: 'http://127.0.0.1:9' }, scopes: { 'wiki:read': 'Read pages' } },
+      { path: '/hr', name: 'HR', backend: { url: 'http://127.0.0.1:9' } },
+      { path: '/all', merges: { wiki: '/wiki', hr: '/hr' } },
+    ],
+    ['servers'],
+    report,
+  );
+  const servers = defineServers(written, { publicUrl: 'https://a.example', folder: '/' }, report);
+  const permission = permissionsOf({ servers: () => servers });
+  const resources = ['https://a.example/all'];
+  expect(['wiki:read', 'hr:read', 'gone'].map((scope) => permission(scope, resources))).toEqual([
+    'Read pages',
+    'Use the tools of HR that only read',
+    'gone',
+  ]);
+  const tagsOf = (count: number) =>
+    String(permissionTags({ scopes: Array.from({ length: count }, String), resources }, permission));
+  expect(tagsOf(9).match(/class="tag"/g)).toHaveLength(9);
+  expect(tagsOf(9)).not.toContain('more');
+  expect(tagsOf(32)).toContain('24 more');
+});
+
 describe('a drawing of relations', () => {
   const node = (id: string) => ({ id, label: id, href: null });
 
@@ -63,7 +112,11 @@ describe('a drawing of relations', () => {
     const markup = String(relationsDrawing('all', [...relations, ...relations]));
     expect(markup.match(/<rect/g)).toHaveLength(14);
     expect(markup).toContain('8 more are not drawn');
-    expect(markup).toContain('user 0 with a very l…');
+    expect(markup).toContain('>user 0 with a ver…<');
+    const named = { ...node('a'), label: 'Visual Studio Code …k3J9xQ' };
+    expect(String(relationsDrawing('one', [{ user: null, app: named, server: node('s') }]))).toContain(
+      '>Visual Stu… …k3J9xQ<',
+    );
   });
 
   it('an app that acts for itself has no user', () => {

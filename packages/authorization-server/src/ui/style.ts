@@ -263,6 +263,7 @@ label { font-size: 14px; font-weight: 600; }
 /* A server with its permissions, on the page that creates an access token. */
 .grants { display: grid; gap: 4px; min-width: 0; padding: 8px 16px; border: 1px solid var(--edge); border-radius: 8px; }
 .grants legend { max-width: 100%; padding: 0 4px; overflow-wrap: anywhere; }
+.grants:has(> legend [type=radio]:not(:checked)) { padding-block: 0; border-color: transparent; > .pick { display: none; } }
 .pick { display: flex; gap: 8px; align-items: baseline; min-height: 32px; font: inherit; cursor: pointer; }
 .hint { font-size: 14px; color: var(--quiet); }
 .wrong { font-size: 14px; font-weight: 600; color: var(--bad); }

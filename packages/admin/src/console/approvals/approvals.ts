@@ -29,7 +29,7 @@ const listPage = definePage(links.approvals, async (request) => {
     html`<bdi>${names.get(one.clientId) ?? one.clientId}</bdi>`,
     time(one.createdAt, admin.clock()),
     time(one.expiresAt, admin.clock()),
-    html`<a class="button" href="${links.approvals}/${one.id}">Decide<span class="unseen"> about ${one.tool}</span></a>`,
+    html`<a class="button" href="${links.approvals}/${one.id}">${request.role === 'operator' ? 'Decide' : 'Show'}<span class="unseen"> about ${one.tool}</span></a>`,
   ];
   return {
     title: 'Approvals',

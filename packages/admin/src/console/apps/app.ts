@@ -4,9 +4,9 @@ import { listClientConnections } from '../../operations/client-grants.ts';
 import { type DescribedClient, describeClient, metadataHashOf } from '../../operations/clients.ts';
 import { doneNotice } from '../done.ts';
 import { appAction, links } from '../links.ts';
-import { appName, permissionOf, serverOf } from '../names.ts';
+import { appName, permissionsOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { relationsOf } from '../relations/grant-relations.ts';
+import { permissionTags, relationsOf } from '../relations/grant-relations.ts';
 import { recentPlots } from '../relations/recent-plots.ts';
 import { relationsDrawing } from '../relations/relations.ts';
 import { columnOf, empty, facts, section, table, tag, time } from '../ui/parts.ts';
@@ -72,10 +72,11 @@ function connections(
       'No user has allowed this app anything',
       'A connection appears here when a user allows it something.',
     );
-  const rows = grants.map(({ id, account, scopes, resources, lastUsedAt }) => [
+  const permission = permissionsOf(admin);
+  const rows = grants.map(({ id, account, lastUsedAt, ...connection }) => [
     html`<a href="${links.user(account.id)}"><bdi>${account.email}</bdi></a>`,
-    resources.map((resource) => serverOf(admin, resource).name).join(', '),
-    html`<span class="tags">${scopes.map((scope) => tag(permissionOf(admin, scope, resources)))}</span>`,
+    connection.resources.map((resource) => serverOf(admin, resource).name).join(', '),
+    permissionTags(connection, permission),
     time(lastUsedAt, admin.clock()),
     html`<a class="button" href="${links.grant(id)}">Open<span class="unseen"> the connection of ${account.email}</span></a>`,
   ]);

@@ -9,7 +9,7 @@ import {
 import { searchList } from '../../operations/search-lists.ts';
 import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
-import { appName } from '../names.ts';
+import { appName, distinctiveIdOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { empty, filterBar, pageLinks, tag, time } from '../ui/parts.ts';
 import { sortedTable } from '../ui/sorted-table.ts';
@@ -64,11 +64,6 @@ export function trustOf(client: DescribedClient): 'trusted' | 'verified' | 'unve
   return isKnownClient(client) ? 'trusted' : 'unverified';
 }
 
-/** Two apps may have the same name: the end of the identifier tells them apart, as on the consent page. */
-function shortIdOf({ id, origin }: DescribedClient): string {
-  return origin === 'metadata-document' ? new URL(id).host : `…${id.slice(-6)}`;
-}
-
 export function trustTag(client: DescribedClient): Markup {
   const trust = trustOf(client);
   if (trust === 'unverified') return tag('Unverified name', 'warn');
@@ -102,12 +97,12 @@ function nothingFound({ query }: ConsoleRequest): Markup {
 
 function appTable(request: ConsoleRequest, all: readonly DescribedClient[], isWhole: boolean): Markup {
   const rowOf = (client: DescribedClient) => [
-    html`<a href="${links.app(client.id)}">${monogram(appName(client), client.id)}<bdi>${appName(client)}</bdi></a>${trustOf(client) === 'unverified' && html` <code class="quiet">${shortIdOf(client)}</code>`}`,
+    html`<a href="${links.app(client.id)}">${monogram(appName(client), client.id)}<bdi>${appName(client)}</bdi></a>${trustOf(client) === 'unverified' && html` <code class="quiet">${distinctiveIdOf(client.id)}</code>`}`,
     trustTag(client),
     ORIGINS[client.origin],
     client.disabledAt === null ? 'Active' : tag('Disabled', 'bad'),
     client.lastUsedAt === null
-      ? html`<span class="quiet">not recorded</span>`
+      ? html`<span class="quiet">${client.origin === 'configured' ? 'not recorded' : 'never'}</span>`
       : time(client.lastUsedAt, request.admin.clock()),
   ];
   const columns = [

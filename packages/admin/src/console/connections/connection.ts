@@ -4,7 +4,7 @@ import { endGrant, listGrantAccounts, showGrant } from '../../operations/grants.
 import { defineAction } from '../action.ts';
 import { doneAt } from '../done.ts';
 import { links } from '../links.ts';
-import { findAppName, permissionOf, serverOf } from '../names.ts';
+import { findAppName, permissionsOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { relationsOf } from '../relations/grant-relations.ts';
 import { recentPlots } from '../relations/recent-plots.ts';
@@ -25,6 +25,7 @@ const connectionPage = definePage(PATH, async (request) => {
   ]);
   const now = admin.clock();
   const servers = grant.resources.map((resource) => serverOf(admin, resource));
+  const permission = permissionsOf(admin);
   return {
     title: `${app} and ${grant.account.email}`,
     lead: 'What one user allowed one app.',
@@ -38,7 +39,7 @@ const connectionPage = definePage(PATH, async (request) => {
     scripts: ['overview'],
     body: html`<div class="columns"><div>
 ${section('Access', relationsDrawing('Who has access to what through the app', relationsOf(admin, [grant], new Map([[grant.clientId, app]]))))}
-${section('Permissions', html`<ul class="permissions">${grant.scopes.map((scope) => html`<li>${permissionOf(admin, scope, grant.resources)} <code>${scope}</code></li>`)}</ul>`)}
+${section('Permissions', html`<ul class="permissions">${grant.scopes.map((scope) => html`<li>${permission(scope, grant.resources)} <code>${scope}</code></li>`)}</ul>`)}
 ${
   accounts.length > 0 &&
   section(

@@ -47,7 +47,7 @@ export function plotMarkup({ title, unit = '', series, points, marks = [] }: Plo
   return html`<figure class="plot" data-plot>
 <figcaption><h3>${title}</h3><ul>${series.map(({ label, look, isBad, values }) => html`<li class="${look}${isBad === true && ' bad'}"><span>${label}</span> <b data-value>${formatValue(summaryOf(look, values), unit)}</b></li>`)}</ul></figcaption>
 <div class="axis"><span>${formatValue(top, unit)}</span></div>
-${marks.length > 0 && html`<svg class="letters" height="13" aria-hidden="true" focusable="false">${marks.map(({ position, letter }) => html`<text x="${String(tenths(position * 100))}%" y="11">${letter}</text>`)}</svg>`}
+${marks.length > 0 && html`<svg class="letters" height="13" aria-hidden="true" focusable="false">${letterGroups(marks).map(({ position, letter }) => html`<text x="${String(tenths(position * 100))}%" y="11">${letter}</text>`)}</svg>`}
 <svg viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" preserveAspectRatio="none" aria-hidden="true" focusable="false">
 <path class="grid" d="M0 0.5H${String(WIDTH)}M0 ${String(HEIGHT / 2)}H${String(WIDTH)}M0 ${String(HEIGHT - 0.5)}H${String(WIDTH)}"/>
 ${barPaths(bars, top, points.length)}
@@ -64,6 +64,20 @@ ${marks.length > 0 && html`<path class="mark" d="${marks.map(({ position }) => `
 `,
   )}</tbody></table></div></details>
 </figure>`;
+}
+
+/** Part of the width within which letters would cover each other. */
+const LETTER = 0.025;
+
+/** Letters of marks that are close to each other stand side by side. */
+function letterGroups(marks: readonly PlotMark[]): readonly Pick<PlotMark, 'position' | 'letter'>[] {
+  const groups: { readonly position: number; letter: string }[] = [];
+  for (const { position, letter } of marks) {
+    const last = groups.at(-1);
+    if (last !== undefined && position - last.position < LETTER * last.letter.length) last.letter += letter;
+    else groups.push({ position, letter });
+  }
+  return groups;
 }
 
 /** What the legend shows: how many there were of what is counted, the latest of what is measured. */

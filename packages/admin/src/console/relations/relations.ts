@@ -20,7 +20,7 @@ export interface Relation {
 const [WIDTH, HEIGHT, GAP] = [168, 34, 10];
 const COLUMNS = [0, 216, 432] as const;
 /** Characters that fit into a box. */
-const MAX_LABEL = 21;
+const MAX_LABEL = 18;
 /** Boxes of a column; more would not be read. */
 const MAX_ROWS = 12;
 
@@ -80,8 +80,14 @@ function curves(
 
 /** The links of a drawing are not in the tab order: the table beside it has them. */
 function box({ label, href, y }: Placed, x: number): Markup {
-  const characters = [...label];
-  const shown = characters.length > MAX_LABEL ? `${characters.slice(0, MAX_LABEL - 1).join('')}…` : label;
-  const content = html`<rect class="node" x="${x + 0.5}" y="${y - HEIGHT / 2 + 0.5}" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="7"/><text x="${x + 12}" y="${y + 4.5}">${escapedText(shown)}</text>`;
+  const content = html`<rect class="node" x="${x + 0.5}" y="${y - HEIGHT / 2 + 0.5}" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="7"/><text x="${x + 12}" y="${y + 4.5}">${escapedText(shortened(label))}</text>`;
   return href === null ? content : html`<a href="${href}" tabindex="-1">${content}</a>`;
+}
+
+/** Cut before the end of an identifier, which tells apps of the same name apart. */
+function shortened(label: string): string {
+  const characters = [...label];
+  if (characters.length <= MAX_LABEL) return label;
+  const [, end = ''] = / (…\S{6})$/.exec(label) ?? [];
+  return `${characters.slice(0, MAX_LABEL - 1 - end.length).join('')}${end === '' ? '…' : `… ${end}`}`;
 }

@@ -107,6 +107,7 @@ td { height: 36px; padding: 6px 12px; border-top: 1px solid var(--line); vertica
 tbody tr:hover, tbody tr:focus-within { background: var(--hover); }
 th a { color: inherit; text-decoration: none; }
 th a:hover { text-decoration: underline; }
+td:not([class]) { min-width: 104px; }
 td.number, th.number { text-align: end; }
 td.time, td.short { white-space: nowrap; }
 td > a:first-child { font-weight: 500; color: var(--ink); text-decoration: none; }
@@ -212,7 +213,7 @@ details.panel[open] > summary { margin-bottom: 12px; }
 .plot .axis, .plot .times { display: flex; justify-content: space-between; color: var(--quiet); font-size: 12px; line-height: 16px; }
 .plot .at { position: absolute; inset: auto 0 auto auto; top: 22px; padding: 0 6px; background: var(--card); font-size: 12px; line-height: 16px; }
 .plot summary { color: var(--quiet); font-size: 13px; }
-.plot td { text-align: end; font-variant-numeric: tabular-nums; }
+.plot td { min-width: 0; text-align: end; font-variant-numeric: tabular-nums; }
 .plot td, .plot tbody th { height: 28px; padding: 2px 12px; font-size: 13px; }
 .plot tbody th { position: static; background: none; font-weight: 400; }
 .plot .scroll { max-height: 240px; overflow-y: auto; margin-top: 8px; }
@@ -259,6 +260,7 @@ dialog .keys { padding: 20px 24px; }
   .fold thead a { visibility: hidden; }
   .fold tr { display: flex; flex-wrap: wrap; gap: 2px 12px; align-items: center; padding: 10px 12px; }
   .fold tr + tr { border-top: 1px solid var(--line); }
+  .fold td, .fold td:not([class]) { min-width: 0; }
   .fold td { height: auto; padding: 0; border: 0; font-size: 13px; text-align: start; }
   .fold td:first-child { flex: 1 0 100%; font-size: 14px; }
   .fold td.number::before { content: attr(data-of) " "; color: var(--quiet); }

@@ -7,9 +7,9 @@ import { listUserGrants } from '../../operations/grants.ts';
 import { listUserSessions, showUser, type UserDetails } from '../../operations/users.ts';
 import { doneNotice } from '../done.ts';
 import { links } from '../links.ts';
-import { findAppNames, permissionOf, serverOf } from '../names.ts';
+import { findAppNames, permissionsOf, serverOf } from '../names.ts';
 import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
-import { relationsOf } from '../relations/grant-relations.ts';
+import { permissionTags, relationsOf } from '../relations/grant-relations.ts';
 import { recentPlots } from '../relations/recent-plots.ts';
 import { relationsDrawing } from '../relations/relations.ts';
 import { columnOf, countOf, empty, facts, section, table, tag, time } from '../ui/parts.ts';
@@ -62,11 +62,12 @@ function access(
 ): Markup {
   if (connections.length === 0)
     return empty('No app has access', 'A connection appears here when the user allows an app something.');
-  const rows = connections.map(({ id, clientId, scopes, resources, lastUsedAt }) => [
-    html`<a href="${links.grant(id)}">${monogram(names.get(clientId) ?? clientId, clientId)}<bdi>${names.get(clientId) ?? clientId}</bdi></a>`,
-    resources.map((resource) => serverOf(admin, resource).name).join(', '),
-    html`<span class="tags">${scopes.map((scope) => tag(permissionOf(admin, scope, resources)))}</span>`,
-    time(lastUsedAt, admin.clock()),
+  const permission = permissionsOf(admin);
+  const rows = connections.map((connection) => [
+    html`<a href="${links.grant(connection.id)}">${monogram(names.get(connection.clientId) ?? connection.clientId, connection.clientId)}<bdi>${names.get(connection.clientId) ?? connection.clientId}</bdi></a>`,
+    connection.resources.map((resource) => serverOf(admin, resource).name).join(', '),
+    permissionTags(connection, permission),
+    time(connection.lastUsedAt, admin.clock()),
   ]);
   const drawing = relationsDrawing(
     'What the user has access to, through which app',

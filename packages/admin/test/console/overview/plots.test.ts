@@ -91,6 +91,16 @@ describe('a plot', () => {
     expect(markup).not.toMatch(/NaN|undefined|style=/);
   });
 
+  it('has the letters of marks at nearly the same time side by side', async () => {
+    const marks = [0.1, 0.5, 0.505, 0.53].map((position, index) => ({
+      ...{ label: 'start', href: '/', position },
+      letter: 'ABCD'[index] ?? '',
+    }));
+    const points = [{ label: '04:00', href: '/' }];
+    const markup = String(await plotMarkup({ title: 'Calls', unit: '', series, points, marks }));
+    expect(markup.match(/y="11">[^<]+/g)).toEqual(['y="11">A', 'y="11">BCD']);
+  });
+
   it('has a gap where nothing is known', async () => {
     const points = [1, 2, 3, 4].map((label) => ({ label: String(label), href: '/' }));
     const line = { label: 'Live', look: 'line', values: [10, null, 20, 20] } as const;
