@@ -105,6 +105,51 @@ describe('the credentials of a server', () => {
   });
 });
 
+describe('a client that is removed from the file', () => {
+  it('gets no token any more, and its tokens end, at the next signal', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'portcullis-removed-client-'));
+    onTestFinished(() => rmSync(own, { recursive: true, force: true }));
+    const backend = await startBackend();
+    const config = join(own, 'portcullis.json');
+    const servers = [
+      { path: '/one', backend: { url: backend.url }, scopes: { 'all:use': 'Use it' }, review: 'auto' },
+    ];
+    const clientOf = (id: string) => ({
+      ...{ client_id: id, client_secret: SECRET, grant_types: ['client_credentials'], scope: 'all:use' },
+    });
+    const writeOwn = (...ids: readonly string[]) =>
+      writeFileSync(config, JSON.stringify({ clients: ids.map(clientOf), servers }));
+    writeOwn('stays', 'leaked');
+    const up = await startCommand(['up'], { PORTCULLIS_CONFIG: config });
+    onTestFinished(async () => void (await up.stop()));
+    const tokenOf = async (id: string) => {
+      const response = await fetch(`${up.url}/token`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${id}:${SECRET}`)}` },
+        body: new URLSearchParams({ grant_type: 'client_credentials', resource: `${up.url}/one` }),
+      });
+      const { access_token: token = '' } = (await response.json()) as { readonly access_token?: string };
+      return { status: response.status, token };
+    };
+    const ping = async (token: string) => {
+      const headers = {
+        ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        accept: 'application/json, text/event-stream',
+      };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+      return (await fetch(`${up.url}/one`, { method: 'POST', headers, body })).status;
+    };
+    const [stays, leaked] = [await tokenOf('stays'), await tokenOf('leaked')];
+    expect([await ping(stays.token), await ping(leaked.token)]).toEqual([200, 200]);
+    writeOwn('stays');
+    up.child.kill('SIGHUP');
+    await expect.poll(() => up.output()).toContain('configuration.reloaded');
+    expect([await ping(stays.token), await ping(leaked.token)]).toEqual([200, 401]);
+    expect([(await tokenOf('stays')).status, (await tokenOf('leaked')).status]).toEqual([200, 401]);
+    expect(up.output()).not.toContain('takes effect at the next start');
+  });
+});
+
 describe('with `admin`, the audit log', () => {
   it('has the start of the server and each reload, which the plots of the console mark', async () => {
     const own = mkdtempSync(join(tmpdir(), 'portcullis-lifecycle-'));

@@ -22,11 +22,11 @@ export class PageError extends Error {
 }
 
 /** The signed-in account administers nothing. */
-export function noRole({ email }: ComponentSession): PageError {
+export function noRole({ accountId, email }: ComponentSession): PageError {
   return new PageError(
     403,
     'This account has no role',
-    `You are signed in as ${email}. An operator can give the account a role: portcullis users role ${email} viewer`,
+    `You are signed in as ${email}. An operator can give the account a role: portcullis users role ${accountId} viewer`,
     { label: 'Your account', href: '/account' },
   );
 }

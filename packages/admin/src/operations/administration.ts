@@ -55,7 +55,7 @@ export interface AdminSources {
   readonly keys: KeyAdministration;
   readonly redirects: RedirectPolicy;
   /** The clients of the configuration. */
-  readonly configuredClients: readonly ConfiguredClient[];
+  readonly configuredClients: () => readonly ConfiguredClient[];
   readonly identityProviders: readonly ConfiguredProvider[];
   /** Seconds after which signing keys are replaced; `null`: only by command. */
   readonly keyRotation: number | null;
@@ -129,12 +129,14 @@ export interface Administration extends AdminSources {
 }
 
 export function createAdministration(sources: AdminSources): Administration {
-  const ids = new Set(sources.configuredClients.map(({ client_id: id }) => id));
+  const clients = {
+    has: (id: string) => sources.configuredClients().some(({ client_id: own }) => own === id),
+  };
   return {
     ...sources,
     accounts: createAccountAdministration(sources),
     connections: createConnectionAdministration(sources),
-    clients: createClientAdministration({ ...sources, clients: ids }),
+    clients: createClientAdministration({ ...sources, clients }),
     initialAccessTokens: createInitialAccessTokenAdministration(sources),
     provisioningTokens: createProvisioningTokenAdministration(sources),
     approvals: createApprovalAdministration(sources),

@@ -18,7 +18,9 @@ export function describeStored(client: ListedClient): DescribedClient {
   return { id, origin, ...times, metadata: { ...metadata } };
 }
 
-function describeConfigured(document: Administration['configuredClients'][number]): DescribedClient {
+function describeConfigured(
+  document: ReturnType<Administration['configuredClients']>[number],
+): DescribedClient {
   const { client_id: id, client_secret: _secret, previous_client_secret: _previous, ...metadata } = document;
   const times = { createdAt: 0, lastUsedAt: null, disabledAt: null, expiresAt: null, verifiedAt: null };
   return { id, origin: 'configured', ...times, metadata };
@@ -26,7 +28,7 @@ function describeConfigured(document: Administration['configuredClients'][number
 
 /** The clients of the configuration, by identifier. */
 export function configuredClients({ configuredClients: all }: Administration): readonly DescribedClient[] {
-  return all.map(describeConfigured);
+  return all().map(describeConfigured);
 }
 
 /** @throws OperationError */
@@ -75,7 +77,7 @@ function checkStored({ origin }: DescribedClient): void {
   if (origin === 'configured')
     throw new OperationError(
       'conflict',
-      'The client is defined in the configuration: change it there and restart the server.',
+      'The client is defined in the configuration: change it there, or remove it; the server reads a changed file again.',
     );
 }
 

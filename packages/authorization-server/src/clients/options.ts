@@ -16,7 +16,7 @@ export const clientPolicyOptions = {
     section: 'Clients',
     description:
       'pre-registered clients: RFC 7591 metadata with client_id and, for confidential clients, client_secret',
-    note: '`portcullis clients add` stores clients in the database instead.',
+    note: '`portcullis clients add` stores clients in the database instead. Read again on SIGHUP and when the configuration file changes.',
   }),
   /** @see RFC 7591, RFC 7592 */
   registration: option(() => z.union([z.boolean(), registrationSchema()]), {

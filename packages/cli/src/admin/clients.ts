@@ -81,10 +81,13 @@ function verification(verb: 'verify' | 'unverify', what: string): Act {
 }
 
 const CONFIGURED_SECRET =
-  ': set client_secret to a new value and previous_client_secret to the one before, restart the server, and remove previous_client_secret later';
+  ': set client_secret to a new value and previous_client_secret to the one before, and remove that later; the server reads a changed file again, and needs a restart for a changed variable';
 
 /** Rejects a client that the configuration defines. @param advice what to do instead */
-function unlessConfigured(run: Act, advice = ': change it there and restart the server'): Act {
+function unlessConfigured(
+  run: Act,
+  advice = ': change it there, or remove it; the server reads a changed file again, and needs a restart for a changed variable',
+): Act {
   return async (task) => {
     if (findConfigured(task) === null) return run(task);
     throw new Error(`The client ${task.id} is defined in the configuration${advice}`);

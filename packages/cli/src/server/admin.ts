@@ -7,6 +7,7 @@ import { createRedirectPolicy } from '@portcullis/authorization-server/options';
 import type { Gateway } from '@portcullis/gateway';
 import type { Guard, ResourceOptions } from '@portcullis/resource-server';
 import { version } from '../manifest.ts';
+import type { Settings } from '../settings/schema.ts';
 import { createDecideScopes } from './decision-point.ts';
 import { NOT_ROUTINE } from './delivery.ts';
 import type { LastingServer } from './lasting-server.ts';
@@ -31,12 +32,12 @@ export interface Admin extends AdminServer {
   recordReload(servers: number): void;
 }
 
-/** @param gateway the current one @returns `null`: it is off */
+/** @param current what is replaced when the configuration file changes @returns `null`: it is off */
 export async function createAdmin(
   parts: Parts,
   server: LastingServer,
   createGuard: (resources: readonly ResourceOptions[]) => Guard,
-  gateway: () => Gateway | null,
+  current: { readonly gateway: () => Gateway | null; readonly clients: () => Settings['clients'] },
 ): Promise<Admin | null> {
   const { prepared, issuer, storage, masterKey, previousMasterKeys, log } = parts;
   const { settings, identityProviders } = prepared;
@@ -67,7 +68,7 @@ export async function createAdmin(
       keys: createKeyAdministration({ store, masterKey, previousMasterKeys, keys, lifetimes, events, clock }),
       keyRotation: keys.rotateEvery,
       redirects: createRedirectPolicy(settings.privateUseSchemes, issuer),
-      configuredClients: settings.clients,
+      configuredClients: current.clients,
       rateLimits: rateLimits === false ? {} : rateLimits,
       sendsMail: settings.mail !== null,
       outbound: settings.outbound,
@@ -81,8 +82,8 @@ export async function createAdmin(
         sendTest: async (to) => (await import('./test-mail.ts')).sendTestMail(settings, issuer, to),
       },
       provisioners: provisionersOf(settings),
-      servers: () => gateway()?.servers ?? [],
-      health: () => gateway()?.health() ?? [],
+      servers: () => current.gateway()?.servers ?? [],
+      health: () => current.gateway()?.health() ?? [],
     },
   });
   recordOnce({ type: 'server.started', version });

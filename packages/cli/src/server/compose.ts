@@ -65,7 +65,11 @@ export async function compose(given: Parts) {
   const exposeMetrics = given.membership?.shareMetrics(metrics.expose) ?? metrics.expose;
   const createGatewayOf = createGatewayFactory(parts, lastingServer, tolerance.wrapPins(parts.storage.store));
   const createOwnGuard = guardFactory(parts, lastingServer);
-  const admin = await createAdmin(parts, lastingServer, createOwnGuard, () => current.gateway);
+  let { clients } = given.prepared.settings;
+  const admin = await createAdmin(parts, lastingServer, createOwnGuard, {
+    gateway: () => current.gateway,
+    clients: () => clients,
+  });
   const transmitter = await loadTransmitter(parts, lastingServer, createOwnGuard);
   /** The components that are recreated when servers are replaced. */
   const composeServers = async (
@@ -101,7 +105,7 @@ export async function compose(given: Parts) {
     transmitter,
     drain: readiness.drain,
     /**
-     * Switches to the servers of these settings; unchanged servers are not interrupted.
+     * Switches to the servers and clients of these settings; unchanged servers are not interrupted.
      * @throws SettingsError without changing anything
      */
     async replaceServers(prepared: Prepared): Promise<void> {
@@ -110,6 +114,7 @@ export async function compose(given: Parts) {
       try {
         current = await composeServers(prepared, server, before.gateway);
         serving = server;
+        clients = prepared.settings.clients;
         replaced.add(before.authorizationServer);
         admin?.recordReload(prepared.settings.servers.length);
       } catch (error) {

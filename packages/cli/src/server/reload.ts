@@ -1,4 +1,4 @@
-/** Reloads the configuration file on SIGHUP and on changes, and applies its servers without a restart. */
+/** Reloads the configuration file on SIGHUP and on changes, and applies its servers and clients without a restart. */
 
 import { stat } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,6 +11,9 @@ import type { Running } from './start.ts';
 
 /** Milliseconds between checks of the file. */
 const POLL_INTERVAL = 2_000;
+
+/** The settings that take effect without a restart. */
+const REPLACED: readonly (typeof settingNames)[number][] = ['servers', 'clients'];
 
 /**
  * Reports the issues of an invalid file without applying it.
@@ -35,9 +38,10 @@ export function watchConfiguration(
       const next = await prepare(sources);
       const others = changedSettings(started, next);
       if (others.length > 0) complain(`${others.join(', ')}: a change takes effect at the next start`);
-      if (isDeepStrictEqual(next.settings.servers, current.settings.servers)) return;
-      const { servers } = next.settings;
-      const merged = { ...current, serversAt: next.serversAt, settings: { ...current.settings, servers } };
+      if (REPLACED.every((name) => isDeepStrictEqual(next.settings[name], current.settings[name]))) return;
+      const { servers, clients } = next.settings;
+      const settings = { ...current.settings, servers, clients };
+      const merged = { ...current, serversAt: next.serversAt, settings };
       await replaceServers(merged);
       current = merged;
       log({ type: 'configuration.reloaded', servers: servers.length });
@@ -59,10 +63,10 @@ export function watchConfiguration(
   };
 }
 
-/** The settings besides `servers` whose values differ. */
+/** The settings whose values differ, and that are not replaced. */
 function changedSettings(one: Prepared, other: Prepared): readonly string[] {
   return settingNames.filter(
-    (name) => name !== 'servers' && !isDeepStrictEqual(one.settings[name], other.settings[name]),
+    (name) => !REPLACED.includes(name) && !isDeepStrictEqual(one.settings[name], other.settings[name]),
   );
 }
 
