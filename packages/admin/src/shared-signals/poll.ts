@@ -60,9 +60,13 @@ interface Unacknowledged {
   readonly isUnfinished: boolean;
 }
 
-/** A poll that waits ends when the same stream is polled again in this process. */
+/**
+ * A poll that waits ends at its next look once the same stream is polled again in this process: at once, two instances of a receiver
+ * would end each other's polls without a pause.
+ */
 export function createPoll({ store, clock, readEvents, findTokens, events }: PollDependencies): Poll {
-  const waiting = new Map<string, AbortController>();
+  /** The latest poll of each stream. */
+  const latest = new Map<string, symbol>();
 
   /** Passes batches without a token of the stream, as many as a look may read. */
   async function readUnacknowledged(given: EventStreamRecord): Promise<Unacknowledged> {
@@ -127,14 +131,15 @@ export function createPoll({ store, clock, readEvents, findTokens, events }: Pol
     const ids = new Set([...ack, ...Object.keys(setErrs)]);
     const acknowledged = await acknowledge(await resume(given), ids, setErrs);
     if (maxEvents === 0 || acknowledged.status !== 'enabled') return { sets: {}, moreAvailable: false };
-    waiting.get(given.id)?.abort();
-    const superseded = new AbortController();
-    waiting.set(given.id, superseded);
+    const own = Symbol();
+    latest.set(given.id, own);
+    const isSuperseded = () => latest.get(given.id) !== own;
     try {
-      const ended = AbortSignal.any([signal, superseded.signal, AbortSignal.timeout(LONGEST_WAIT)]);
-      return await wait(acknowledged, Math.min(maxEvents, MAX_TOKENS), returnImmediately ? null : ended);
+      const ended = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_WAIT)]);
+      const limit = Math.min(maxEvents, MAX_TOKENS);
+      return await wait(acknowledged, limit, returnImmediately ? null : ended, isSuperseded);
     } finally {
-      if (waiting.get(given.id) === superseded) waiting.delete(given.id);
+      if (!isSuperseded()) latest.delete(given.id);
     }
   };
 
@@ -142,16 +147,18 @@ export function createPoll({ store, clock, readEvents, findTokens, events }: Pol
     given: EventStreamRecord,
     limit: number,
     ended: AbortSignal | null,
+    isSuperseded: () => boolean,
   ): Promise<PollResponse> {
-    for (let stream = given; ; ) {
+    for (let stream = given, isOver = false; ; ) {
       const found = await readUnacknowledged(stream);
       const { tokens, isUnfinished } = found;
-      if (tokens.length > 0 || ended === null || ended.aborted) {
+      if (tokens.length > 0 || ended === null || isOver) {
         const sets: Record<string, string> = {};
         for (const token of tokens.slice(0, limit)) sets[token.id] = await token.sign();
         return { sets, moreAvailable: tokens.length > limit || isUnfinished };
       }
       if (!isUnfinished) await sleep(INTERVAL, undefined, { signal: ended, ref: false }).catch(() => {});
+      isOver = ended.aborted || (!isUnfinished && isSuperseded());
       // Paused, changed or removed meanwhile.
       const current = await store.findEventStream(stream.id);
       if (current === null || current.status !== 'enabled') return { sets: {}, moreAvailable: false };

@@ -376,6 +376,18 @@ describe('a stream that is polled', () => {
     expect(Object.keys((await second).sets)).toHaveLength(1);
   });
 
+  it("two instances of its receiver do not end each other's polls without a pause", async () => {
+    const t = await setTransmitterScene();
+    const id = await t.stream();
+    const began = performance.now();
+    const polls = [t.poll(id, {}), t.poll(id, {}), t.poll(id, {})];
+    await Promise.race(polls);
+    expect(performance.now() - began).toBeGreaterThan(900);
+    await t.happen({ accountId: await t.user() });
+    const sent = (await Promise.all(polls)).map(({ sets }) => Object.keys(sets).length);
+    expect(sent.at(-1)).toBe(1);
+  });
+
   it.each<[string, unknown]>([
     ['a text', '"x"'],
     ['a negative number of tokens', { maxEvents: -1 }],
