@@ -101,8 +101,8 @@ export function createConsole(
       return assets.respond(path, request.headers.get('accept-encoding')) ?? respond(404, {});
     const session = await pages.findSession(request as Parameters<typeof pages.findSession>[0]);
     if (session === null) {
-      const isPage = request.method === 'GET' && path !== CONSOLE_PATH;
-      return pages.redirectToLogin(isPage ? path + new URL(request.url).search : null);
+      const returns = isNavigation(request) && path !== CONSOLE_PATH;
+      return pages.redirectToLogin(returns ? path + new URL(request.url).search : null);
     }
     const back = path === CONSOLE_PATH ? pages.takeReturnPath(request) : null;
     if (back !== null) return respondRedirect(back.path, [back.cookie]);
@@ -120,10 +120,21 @@ export function createConsole(
     const route = routes.find(({ pattern }) => pattern.test(path))?.route.path ?? `${CONSOLE_PATH}/*`;
     const span = startEndpointSpan(request, route, false);
     const response = await inHttpSpan(span, 500, () => respondTo(request));
-    if (response instanceof Response) return response;
+    if (response instanceof Response) return request.method === 'HEAD' ? headOf(response) : response;
     const whole = withSecurityHeaders(response, isHttps);
     return toResponse(request.method === 'HEAD' ? { ...whole, body: null } : whole);
   };
+}
+
+/** Whether the browser opens a page: its scripts and images accept no HTML. */
+function isNavigation({ method, headers }: Request): boolean {
+  return method === 'GET' && /\btext\/html\b/i.test(headers.get('accept') ?? '');
+}
+
+/** A stream never ends by itself. @see RFC 9110 §9.3.2 */
+async function headOf(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return new Response(null, response);
 }
 
 /** @throws PageError for a form of another site or session, or with an unknown field */

@@ -58,6 +58,16 @@ describe('signing in to the console', () => {
     expect((await visitor.open('/admin/users')).status).toBe(200);
   });
 
+  it('what a script of a page requests is not what a browser returns to', async () => {
+    for (const [path, accept] of [
+      ['/admin/activity/stream?type=login.*', 'text/event-stream'],
+      ['/admin/find?q=ada', '*/*'],
+    ] as const) {
+      const refused = await fetch(`${t.url}${path}`, { redirect: 'manual', headers: { accept } });
+      expect([refused.status, refused.headers.getSetCookie()]).toEqual([303, []]);
+    }
+  });
+
   it.each(['https://evil.example', '/adminevil', '//evil.example', '/account'])(
     'returns to no other address than a page of the console: %s',
     async (path) => {

@@ -38,7 +38,7 @@ export function visitWith({ url }: Pick<Installation, 'url'>, cookie: string): V
     const response = await fetch(`${url}${path}`, { redirect: 'manual', ...init });
     return { status: response.status, html: await response.text(), headers: response.headers };
   };
-  const open: Visitor['open'] = (path) => request(path, { headers: { cookie } });
+  const open: Visitor['open'] = (path) => request(path, { headers: { cookie, accept: 'text/html' } });
   return {
     cookie,
     open,

@@ -155,4 +155,11 @@ describe('Activity', () => {
     });
     await reader?.cancel();
   });
+
+  it('a HEAD request for the stream gets the headers of GET, and no stream', async () => {
+    const { cookie } = visitor;
+    const response = await fetch(`${t.url}/admin/activity/stream`, { method: 'HEAD', headers: { cookie } });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    expect(await response.text()).toBe('');
+  });
 });
