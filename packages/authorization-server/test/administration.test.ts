@@ -362,8 +362,20 @@ describe('the list of accounts', () => {
       { ...ada, id: ACCOUNT, disabledAt: null, role: null },
       { ...bob, id: expect.stringMatching(/^user_/), disabledAt: now, role: null },
     ]);
-    expect(await t.server.accounts.list(EMAIL, 1)).toEqual([list[1]]);
-    expect(await t.server.accounts.list(BOB)).toEqual([]);
+    expect(await t.server.accounts.list(list[0]?.emailKey, 1)).toEqual([list[1]]);
+    expect(await t.server.accounts.list(list[1]?.emailKey)).toEqual([]);
+  });
+
+  it('the list of accounts continues after an address whose letters compose in lower case only', async () => {
+    const t = await setScene();
+    const emails = ['H\u0331@example.com', 'kim@example.com', 'zed@example.com'];
+    for (const email of emails) await t.server.accounts.add(email);
+    const listed: string[] = [];
+    for (let page = await t.server.accounts.list('', 1); page.length > 0; ) {
+      listed.push(...page.map(({ email }) => email));
+      page = await t.server.accounts.list(page.at(-1)?.emailKey, 1);
+    }
+    expect(listed).toEqual([EMAIL, ...emails]);
   });
 
   it('the list of accounts continues after a user of an identity provider, who has no email address', async () => {

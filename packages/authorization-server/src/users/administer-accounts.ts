@@ -78,7 +78,7 @@ export interface AccountAdministration {
   groups(id: string): Promise<readonly OriginatedGroup[]>;
   /** What access tokens may contain about the user of an account; empty for an unknown one. @param id of the account */
   claims(id: string): Promise<ReleasedClaims>;
-  /** Accounts ordered by key, after the e-mail address or `emailKey` in `after`, at most `limit`. */
+  /** Accounts ordered by `emailKey`, after that in `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<readonly ListedAccount[]>;
   /**
    * Sets name and groups of a local account, for servers that ask for them; what is left out stays. Accounts of identity
@@ -180,9 +180,7 @@ export function createAccountAdministration(context: AccountAdministrationContex
     },
     claims: (id) => readUserClaims(store, id, USER_CLAIMS),
     async list(after = '', limit = 100) {
-      // Users of identity providers have no e-mail key.
-      const accounts = await store.listAccounts(emailKey(after) ?? after, limit);
-      return accounts.map(listed);
+      return (await store.listAccounts(after, limit)).map(listed);
     },
     async describe(named, { name, groups }, endsAccess = false) {
       const issue = findGroupsIssue(groups ?? []);
