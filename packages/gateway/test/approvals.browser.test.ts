@@ -107,4 +107,24 @@ describe('a call that another user approves', () => {
     expect(await result).toContain('greeted');
     expect(executed).toEqual(['greet']);
   });
+
+  it('outlasts a restart of the server: the open pages keep what was typed, and show the decision later', async () => {
+    const { gateway, call } = await setScene();
+    const result = callAgain(call);
+    const queue = await open(`${gateway.origin}/approvals`, 'lead');
+    await queue.getByRole('link', { name: 'Review' }).click();
+    await queue.fill('[name=reason]', 'Because');
+    await queue.route('**/approvals/*', (route) => route.fulfill({ status: 503, body: 'restarting' }));
+    const isRestarting = () => queue.waitForResponse((response) => response.status() === 503);
+    await isRestarting();
+    // The page has looked again after it saw the error.
+    await isRestarting();
+    expect(await queue.inputValue('[name=reason]')).toBe('Because');
+    await queue.unroute('**/approvals/*');
+    const [pending] = await gateway.store.listPendingApprovals({ all: true }, 0, 1);
+    const other = await open(`${gateway.origin}/approvals/${pending?.id}`, 'lead');
+    await other.getByRole('button', { name: 'Allow once' }).click();
+    await queue.getByText('The call is allowed').waitFor();
+    expect(await result).toContain('greeted');
+  });
 });

@@ -43,7 +43,9 @@ export const SCRIPT: string = `'use strict';
   if (watched) {
     const look = async () => {
       try {
-        const page = document.hidden ? '' : await (await fetch(location.href)).text();
+        const response = document.hidden ? null : await fetch(location.href);
+        // An approval that has ended is 404. Other errors pass, and would replace what the user typed.
+        const page = response && (response.ok || response.status === 404) ? await response.text() : '';
         const found = new DOMParser().parseFromString(page, 'text/html').querySelector('[data-watch]');
         if (page && (!found || found.dataset.watch !== watched.dataset.watch)) return location.reload();
       } catch {}
