@@ -8,6 +8,7 @@ import {
   EMAIL,
   type Fields,
   PASSWORD,
+  permissionField,
   type Scene,
   type Sight,
   setScene,
@@ -306,7 +307,7 @@ describe('a session of one factor, for an account with a passkey', () => {
   it('loses what its password confirmed before there was a passkey', async () => {
     const t = await setScene({ personalAccessTokens: true });
     const path = '/connections/new-token';
-    const choice = { name: 'CI', resource: NOTES, days: '30', 'scope-0-notes:read': 'yes' };
+    const choice = { name: 'CI', resource: NOTES, days: '30', [permissionField(NOTES, 'notes:read')]: 'yes' };
     await t.visitor.submit(await t.visitor.open('/login?to=account'), { email: EMAIL, password: PASSWORD });
     const confirmed = async () => t.visitor.submit(await t.visitor.open(path), { password: PASSWORD });
     const [first, second] = [await confirmed(), await confirmed()];

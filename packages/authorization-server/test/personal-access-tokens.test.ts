@@ -2,7 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { createPersonalAccessToken } from '../src/personal-access-tokens/personal-access-tokens.ts';
 import { ACCOUNT, basic, FILES, ISSUER, NOTES, refreshing } from './server-under-test.ts';
-import { EMAIL, type Fields, PASSWORD, type Scene, type Sight, setScene, textOf } from './visitor.ts';
+import {
+  EMAIL,
+  type Fields,
+  PASSWORD,
+  permissionField,
+  type Scene,
+  type Sight,
+  setScene,
+  textOf,
+} from './visitor.ts';
 
 const PAGE = '/connections/new-token';
 const FORM = /portcullis_pat_[\w-]{68}/;
@@ -18,7 +27,8 @@ async function openForm(t: Scene): Promise<Sight> {
 const confirm = async ({ visitor }: Scene): Promise<Sight> =>
   visitor.submit(await visitor.open(PAGE), { password: PASSWORD });
 
-const CHOICE = { name: 'Nightly CI', resource: NOTES, 'scope-0-notes:read': 'yes', days: '30' };
+const NOTES_READ = permissionField(NOTES, 'notes:read');
+const CHOICE = { name: 'Nightly CI', resource: NOTES, [NOTES_READ]: 'yes', days: '30' };
 
 /** Creates a token. @returns it, and the page */
 async function create(t: Scene, fields: Fields = CHOICE): Promise<{ token: string; sight: Sight }> {
@@ -69,7 +79,7 @@ describe('creating a personal access token', () => {
 
   it.each([
     ['no name', { ...CHOICE, name: ' ' }],
-    ['no permission', { ...CHOICE, 'scope-0-notes:read': 'no' }],
+    ['no permission', { ...CHOICE, [NOTES_READ]: 'no' }],
     ['a permission of another server only', { ...CHOICE, resource: FILES }],
     ['an unknown server', { ...CHOICE, resource: 'https://other.example/' }],
     ['more days than the operator allows', { ...CHOICE, days: '365' }],
@@ -80,6 +90,33 @@ describe('creating a personal access token', () => {
     const refused = await t.visitor.submit(form, fields, PAGE);
     expect([refused.status, FORM.test(refused.html)]).toEqual([400, false]);
     expect(t.snapshot()).toBe(before);
+  });
+
+  it('a permission counts for its own server, though the page offers another one no more', async () => {
+    const [first, second] = ['https://mcp.example/first', 'https://mcp.example/second'];
+    const gone = new Set<string>();
+    const t = await setUp({
+      resources: [first, second].map((resource) => ({
+        ...{ resource, name: resource, scopes: { read: 'Read', write: 'Write' } },
+      })),
+      workspaces: async (_accountId: string, resource: string) =>
+        gone.has(resource) ? [{ id: 'team', name: 'Team' }] : [],
+    });
+    const form = await openForm(t);
+    const offered = [...form.html.matchAll(/name="(scope-[^"]+)"/g)].map(([, name = '']) => name);
+    expect(offered).toHaveLength(4);
+    gone.add(first);
+    const [firstRead = '', firstWrite = '', secondRead = ''] = offered;
+    const before = t.snapshot();
+    const chosen = { name: 'CI', resource: second, days: '30', [firstRead]: 'yes', [firstWrite]: 'yes' };
+    const refused = await t.visitor.submit(form, chosen, PAGE);
+    expect([refused.status, FORM.test(refused.html)]).toEqual([400, false]);
+    expect(t.snapshot()).toBe(before);
+    const { html } = await t.visitor.submit(form, { ...chosen, [secondRead]: 'yes' }, PAGE);
+    expect(await t.server.readPersonalAccessToken(FORM.exec(html)?.[0] ?? '')).toMatchObject({
+      aud: second,
+      scope: 'read',
+    });
   });
 
   it('is limited to fifty live tokens of a user', async () => {
@@ -144,7 +181,11 @@ describe('a personal access token', () => {
 
   it('is inactive for the clients of other resources', async () => {
     const t = await setUp();
-    const { token } = await create(t, { ...CHOICE, resource: FILES, 'scope-1-files:read': 'yes' });
+    const { token } = await create(t, {
+      ...CHOICE,
+      resource: FILES,
+      [permissionField(FILES, 'files:read')]: 'yes',
+    });
     expect(await t.server.readPersonalAccessToken(token)).toMatchObject({ aud: FILES, scope: 'files:read' });
     expect(await introspect(t, token)).toEqual({ active: false });
   });

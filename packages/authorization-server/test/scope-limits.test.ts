@@ -18,7 +18,16 @@ import {
   refreshing,
   startServer,
 } from './server-under-test.ts';
-import { EMAIL, PASSWORD, permissionsOf, requestOf, type Scene, setScene, textOf } from './visitor.ts';
+import {
+  EMAIL,
+  PASSWORD,
+  permissionField,
+  permissionsOf,
+  requestOf,
+  type Scene,
+  setScene,
+  textOf,
+} from './visitor.ts';
 
 type Limits = NonNullable<ResourceDefinition['grantableTo']>;
 
@@ -198,7 +207,12 @@ describe('a scope that is limited to groups', () => {
         await t.visitor.submit(login, { email: EMAIL, password: PASSWORD });
       return t.visitor.submit(await t.visitor.open(page), { password: PASSWORD });
     };
-    const wanted = { name: 'CI', resource: NOTES, 'scope-0-notes:write': 'yes', days: '30' };
+    const wanted = {
+      name: 'CI',
+      resource: NOTES,
+      [permissionField(NOTES, 'notes:write')]: 'yes',
+      days: '30',
+    };
     const asked = await form();
     expect(textOf(asked)).not.toContain('Change your notes');
     const before = t.snapshot();

@@ -1,5 +1,6 @@
 /** A user agent without a browser: keeps cookies, follows this server's redirects, fills in forms. */
 import type { AuthorizationServer, AuthorizationServerOptions } from '../src/index.ts';
+import { hashSecret } from '../src/secrets.ts';
 import { createPasswords } from '../src/users/passwords.ts';
 import { ACCOUNT, ISSUER, type ServerUnderTest, startServer } from './server-under-test.ts';
 
@@ -198,6 +199,11 @@ export function requestOf(parameters: Fields = {}): string {
 /** Opens a request, signs in and decides on the consent page; returns the final page. */
 export async function decide(visitor: Visitor, path: string, decision = 'allow'): Promise<Sight> {
   return visitor.submit(await visitor.signIn(path), { decision });
+}
+
+/** The name of a permission in the form for a personal access token. */
+export function permissionField(resource: string, scope: string): string {
+  return `scope-${hashSecret(resource).slice(0, 8)}-${scope}`;
 }
 
 /** What an English consent page offers, and what it says the user cannot allow. */

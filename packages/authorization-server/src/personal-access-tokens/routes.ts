@@ -14,7 +14,7 @@ import { respondPage } from '../ui/respond-page.ts';
 import type { TextName } from '../ui/texts/texts.ts';
 import { findScopeLimit } from '../users/scope-limits.ts';
 import { createPersonalAccessToken, type NewPersonalAccessToken } from './personal-access-tokens.ts';
-import { newTokenPage, tokenPage } from './view.ts';
+import { newTokenPage, scopeField, tokenPage } from './view.ts';
 
 const ADD: ConfirmedChange = {
   action: PERSONAL_ACCESS_TOKEN_PATH,
@@ -119,7 +119,7 @@ function readWanted(
   if (name === '') return 'tokens.name-missing';
   if (resource === undefined || days === undefined) return 'tokens.not-created';
   const defined = Object.keys(resource.scopes);
-  const scopes = defined.filter((scope) => form.one(`scope-${offered.indexOf(resource)}-${scope}`) === 'yes');
+  const scopes = defined.filter((scope) => form.one(scopeField(resource, scope)) === 'yes');
   if (scopes.length === 0 && defined.length > 0) return 'tokens.scope-missing';
   return { name, resource: resource.resource, scopes, lifetime: Math.floor(days * DAY) };
 }

@@ -3,6 +3,7 @@ import type { Parameters } from '@portcullis/protocol';
 import { html } from 'hono/html';
 import { describeResource } from '../consent/describe-consent.ts';
 import type { ResourceDefinition } from '../resources/options.ts';
+import { hashSecret } from '../secrets.ts';
 import { accountPaths, accountTabs, PERSONAL_ACCESS_TOKEN_PATH } from '../ui/account-tabs.ts';
 import { copyable } from '../ui/add-server.ts';
 import { hiddenFields, type Layout, pageScript, renderPage } from '../ui/layout.ts';
@@ -35,7 +36,7 @@ ${error !== null && html`<p class="wrong" role="alert">${error}</p>`}
 ${hiddenFields(page.fields)}
 <div class="field"><label for="name">${layout.text('tokens.name')}</label>
 <input id="name" name="name" type="text" autocomplete="off" maxlength="50" required value="${name}"></div>
-${resources.map((resource, index) => resourceChoice(layout, page, resource, index))}
+${resources.map((resource) => resourceChoice(layout, page, resource))}
 <div class="field"><label for="days">${layout.text('tokens.expires')}</label>
 <select id="days" name="days">${days.map((one) => html`<option value="${one}"${isChosenDay(page, one) && html` selected`}>${describeDuration(one * 86_400, layout.language)}</option>`)}</select></div>
 <button class="button main">${layout.text('tokens.create')}</button>
@@ -50,12 +51,19 @@ function isChosenDay({ chosen, days }: NewTokenPage, day: number): boolean {
   return given === undefined ? day === days[Math.min(1, days.length - 1)] : given === String(day);
 }
 
+/**
+ * The name of a permission's field, short because a form may have a thousand. It names the resource by its address: its place among
+ * those that the page offers may be that of another one when the form is sent.
+ */
+export function scopeField({ resource }: ResourceDefinition, scope: string): string {
+  return `scope-${hashSecret(resource).slice(0, 8)}-${scope}`;
+}
+
 /** One server with its permissions. With a single server there is nothing to choose. */
 function resourceChoice(
   layout: Layout,
   { resources, chosen }: NewTokenPage,
   definition: ResourceDefinition,
-  index: number,
 ): Markup {
   const scopes = Object.keys(definition.scopes);
   const { name, address, permissions } = describeResource(definition, definition.resource, scopes, layout);
@@ -68,7 +76,7 @@ function resourceChoice(
       : html`<label class="pick"><input type="radio" name="resource" value="${definition.resource}"${isChosen && html` checked`}><span>${title}</span></label>`
   }</legend>
 ${scopes.map((scope, position) => {
-  const field = `scope-${index}-${scope}`;
+  const field = scopeField(definition, scope);
   return html`<label class="pick"><input type="checkbox" name="${field}" value="yes"${chosen.one(field) === 'yes' && html` checked`}><span>${permissions[position]}</span></label>`;
 })}
 </fieldset>`;
