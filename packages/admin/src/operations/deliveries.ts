@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
 import { MAIL_PROGRESS } from './component-events.ts';
 import { found, OperationError } from './errors.ts';
-import { idPrefixOf } from './statistics/event-time.ts';
+import { idPrefixOf, timeOfId } from './statistics/event-time.ts';
 import { isoTime, optionalTimeSchema } from './time-schema.ts';
 
 const progressSchema = z
@@ -12,6 +12,9 @@ const progressSchema = z
     lastError: z.string().nullable(),
     nextAttemptAt: optionalTimeSchema('nothing has failed'),
     deliveredAt: isoTime().nullable().describe('ISO 8601, in UTC'),
+    waitingSince: optionalTimeSchema('no event waits').describe(
+      'time of the oldest event that is not handled yet, ISO 8601, in UTC; null: none waits',
+    ),
   })
   .nullable()
   .describe('null: no server has started with it yet')
@@ -30,12 +33,22 @@ export const mailStatusSchema = z
   .object({ server: z.string().nullable().describe('null: no mail is sent'), progress: progressSchema })
   .meta({ id: 'Mail' });
 
+/** Epoch seconds of the oldest event after a cursor; `null`: there is none. */
+export async function waitingSince(
+  store: Pick<Administration['store'], 'listEvents'>,
+  cursor: string,
+): Promise<number | null> {
+  const [oldest] = await store.listEvents(cursor, 1);
+  return oldest === undefined ? null : Math.floor(timeOfId(oldest.id) / 1000);
+}
+
 async function readProgress({ store }: Administration) {
   const all = await store.listWebhooks();
-  return (name: string): z.input<typeof progressSchema> => {
+  return async (name: string): Promise<z.input<typeof progressSchema>> => {
     const progress = all.find((one) => one.name === name);
     if (progress === undefined) return null;
-    return { ...progress, nextAttemptAt: progress.attempts === 0 ? null : progress.nextAttemptAt };
+    const nextAttemptAt = progress.attempts === 0 ? null : progress.nextAttemptAt;
+    return { ...progress, nextAttemptAt, waitingSince: await waitingSince(store, progress.cursor) };
   };
 }
 
@@ -44,10 +57,12 @@ export async function listReceivers(
   admin: Administration,
 ): Promise<readonly z.input<typeof webhookSchema>[]> {
   const progressOf = await readProgress(admin);
-  return admin.receivers.map(({ name, host, types }) => ({
-    ...{ name, host, types: types && [...types] },
-    progress: progressOf(name),
-  }));
+  return Promise.all(
+    admin.receivers.map(async ({ name, host, types }) => ({
+      ...{ name, host, types: types && [...types] },
+      progress: await progressOf(name),
+    })),
+  );
 }
 
 /** Sends a test event. @returns its identifier @throws OperationError with what the receiver responds */
@@ -84,7 +99,7 @@ function notAccepted(what: string, reason: string | null): OperationError {
 /** The mail server, and how far mail is. */
 export async function showMail(admin: Administration): Promise<z.input<typeof mailStatusSchema>> {
   const progressOf = await readProgress(admin);
-  return { server: admin.mail?.server ?? null, progress: progressOf(MAIL_PROGRESS) };
+  return { server: admin.mail?.server ?? null, progress: await progressOf(MAIL_PROGRESS) };
 }
 
 /** Sends a test mail. @throws OperationError with what the mail server responds */

@@ -3,6 +3,7 @@ export { allAccounts, enabledAccounts, findGroups, type Group } from './accounts
 export type { AdminSources } from './administration.ts';
 export { listClientConnections } from './client-grants.ts';
 export { compareLines } from './compare-lines.ts';
+export { waitingSince } from './deliveries.ts';
 export { listAccess, type ServerAccess } from './policy/access.ts';
 export {
   createPolicyFinder,

@@ -98,6 +98,7 @@ describe('signing in to the console', () => {
     const refused = await visitor.open('/admin/users');
     expect(refused.status).toBe(403);
     expect(refused.html).toContain('This account has no role');
+    expect(refused.html).toContain('portcullis users role user_');
     await setRole('viewer');
     expect((await visitor.open('/admin/users')).status).toBe(200);
   });

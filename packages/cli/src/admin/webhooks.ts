@@ -1,5 +1,5 @@
 /** `portcullis webhooks`: shows how far the delivery of events is, tries a receiver, and delivers events again. */
-import { idPrefixOf } from '@portcullis/admin/operations';
+import { idPrefixOf, waitingSince } from '@portcullis/admin/operations';
 import type { Command, Option } from 'commander';
 import type { ProcessContext } from '../process-context.ts';
 import { receiversOf, sendTestEvent } from '../server/receivers.ts';
@@ -43,18 +43,24 @@ export function replayedOption(): Option {
 
 async function list({ store, settings }: Task): Promise<Output> {
   const all = await store.listWebhooks();
-  const found = receiversOf(settings).map(({ open: _, ...receiver }) => ({
-    receiver,
-    progress: all.find(({ name }) => name === receiver.name) ?? null,
-  }));
-  const rows = found.map(({ receiver: { name, url }, progress }) => [
+  const found = await Promise.all(
+    receiversOf(settings).map(async ({ open: _, ...receiver }) => {
+      const progress = all.find(({ name }) => name === receiver.name) ?? null;
+      return { receiver, progress, since: progress && (await waitingSince(store, progress.cursor)) };
+    }),
+  );
+  const rows = found.map(({ receiver: { name, url }, progress, since }) => [
     name,
     cleanLine(url),
     deliveryState(progress, 'nothing delivered yet', 'last delivered'),
+    since === null ? '' : timeOf(since),
   ]);
   return {
-    json: found.map(({ receiver, progress }) => ({ ...progress, ...receiver })),
-    text: rows.length === 0 ? 'No webhooks are configured.\n' : columns([['name', 'url', 'state'], ...rows]),
+    json: found.map(({ receiver, progress, since }) => ({ ...progress, waitingSince: since, ...receiver })),
+    text:
+      rows.length === 0
+        ? 'No webhooks are configured.\n'
+        : columns([['name', 'url', 'state', 'events waiting since'], ...rows]),
   };
 }
 

@@ -39,8 +39,9 @@ function webhooksText(found: unknown): string {
   const all = Array.isArray(found) ? found.filter(isObject) : [];
   if (all.length === 0) return describeResponse([]);
   const rows = all.map(({ name, host, progress }) => {
-    const { attempts = null, lastError = null, deliveredAt = null } = isObject(progress) ? progress : {};
-    return [name, host, attempts, deliveredAt, lastError].map(cellOf);
+    const found = isObject(progress) ? progress : {};
+    const { attempts = null, lastError = null, deliveredAt = null, waitingSince = null } = found;
+    return [name, host, attempts, deliveredAt, waitingSince, lastError].map(cellOf);
   });
-  return columns([['name', 'host', 'failures', 'last delivered', 'last error'], ...rows]);
+  return columns([['name', 'host', 'failures', 'last delivered', 'waiting since', 'last error'], ...rows]);
 }

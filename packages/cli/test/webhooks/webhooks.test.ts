@@ -75,14 +75,16 @@ it('delivers events with a signature that the library verifies', async () => {
 it('says while the receiver fails why, and delivers when a replay ends the wait', async () => {
   status = 503;
   await reject();
-  await expect.poll(list).toMatchObject([{ name: 'siem', lastError: 'status 503' }]);
+  await expect
+    .poll(list)
+    .toMatchObject([{ name: 'siem', lastError: 'status 503', waitingSince: expect.any(Number) }]);
   expect((await webhooks(['list'])).output).toMatch(/attempts? failed \(status 503\), next at 2/);
   await expect.poll(() => portcullis.output()).toContain('webhook.failed');
   expect(received).toHaveLength(1);
   status = 204;
   expect(await webhooks(['replay', 'siem', '--since', '1h'])).toMatchObject({ code: 0 });
   await expect.poll(() => new Set(received.map(({ id }) => id)).size).toBe(2);
-  await expect.poll(list).toMatchObject([{ attempts: 0, lastError: null }]);
+  await expect.poll(list).toMatchObject([{ attempts: 0, lastError: null, waitingSince: null }]);
 });
 
 it('sends a test event where the secret is known, and says what the receiver responds', async () => {

@@ -3,6 +3,7 @@ import { redirectUriOf } from '@portcullis/authorization-server';
 import { rateLimitDescriptions } from '@portcullis/authorization-server/options';
 import { html, type Markup } from '@portcullis/authorization-server/pages';
 import type { Administration } from '../../operations/administration.ts';
+import { listReceivers } from '../../operations/deliveries.ts';
 import { findProviderLogins } from '../../operations/provider-status.ts';
 import { type ListedStream, listEventStreams } from '../../operations/streams.ts';
 import { doneNotice } from '../done.ts';
@@ -39,7 +40,7 @@ ${section('Signing keys', keys, link(`${links.settings}/rotate-key`, 'Rotate key
 ${section('Identity providers', providers, link(links.setupProvider, 'Add a provider'))}
 ${section('Initial access tokens', tokens, link(`${links.settings}/create-token`, 'Create token'))}
 ${section('Provisioning (SCIM)', scimTokens, createScimToken === null ? null : link(createScimToken, 'Create provisioning token'))}
-${section('Webhooks and exports', receiverTable(admin))}
+${section('Webhooks and exports', await receiverTable(admin))}
 ${section('Event streams', streamTable(request, streams))}
 ${section('Rate limits', limitTable(admin))}`,
   };
@@ -131,18 +132,24 @@ async function tokenTable({ admin, role }: ConsoleRequest): Promise<Markup> {
   );
 }
 
-function receiverTable({ receivers }: Administration): Markup {
+async function receiverTable(admin: Administration): Promise<Markup> {
+  const receivers = await listReceivers(admin);
   if (receivers.length === 0)
     return empty(
       'No webhook or export',
       'They send events to other systems, at least once. They are defined in the configuration file.',
     );
-  const rows = receivers.map(({ name, host, types }) => [
+  const at = (seconds: number | null) => (seconds === null ? '' : time(seconds, admin.clock()));
+  const rows = receivers.map(({ name, host, types, progress }) => [
     name,
     html`<code>${host}</code>`,
     types === null ? 'all' : types.join(', '),
+    at(progress?.deliveredAt ?? null),
+    at(progress?.waitingSince ?? null),
+    progress?.lastError ?? '',
   ]);
-  return table('Webhooks and exports', ['Name', 'Host', 'Events'], rows);
+  const times = [columnOf.time('Last delivered'), columnOf.time('Events waiting since')];
+  return table('Webhooks and exports', ['Name', 'Host', 'Events', ...times, 'Last error'], rows);
 }
 
 function streamTable(
