@@ -172,13 +172,22 @@ function nameOf({ metadata: { client_name: name } }: DescribedClient): string {
   return typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 60) : 'An app without a name';
 }
 
+/** An app may register once for each user: how many names there are says how many to look at. */
+function namesOf(apps: readonly DescribedClient[]): string {
+  const { size } = new Set(apps.map(nameOf));
+  return size === apps.length ? '' : ` with ${sayCount(size, 'name')}`;
+}
+
 function sayUnverified(apps: readonly DescribedClient[]): Attention | false {
   const [first] = apps;
   if (first === undefined) return false;
   const [what, target] =
     apps.length === 1
       ? [nameOf(first), first.id]
-      : [apps.length === MAX_APPS ? `${MAX_APPS} or more apps` : sayCount(apps.length, 'app'), ''];
+      : [
+          `${apps.length === MAX_APPS ? `${MAX_APPS} or more apps` : sayCount(apps.length, 'app')}${namesOf(apps)}`,
+          '',
+        ];
   const them = apps.length === 1 ? 'it' : 'them';
   return attention(
     'apps',

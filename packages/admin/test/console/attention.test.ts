@@ -32,6 +32,19 @@ it('the overview says why no mail is sent, until it is sent again or nothing tri
   expect(await read()).not.toContain('No mail is sent');
 });
 
+it('the overview says how many names the apps have that registered and that no operator has verified', async () => {
+  for (const client_name of ['Desk agent', 'Desk agent', 'Other'])
+    await fetch(`${t.url}/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: ['https://x.example/cb'], client_name }),
+    });
+  const visitor = await visitConsole(t);
+  await expect
+    .poll(async () => (await visitor.open('/admin')).html)
+    .toContain('3 apps with 2 names registered in the last day, and no operator has verified them.');
+});
+
 describe('a signing key needs attention', () => {
   const DAY = 86_400;
   const now = Math.floor(Date.now() / 1000);
