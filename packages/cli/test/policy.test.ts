@@ -277,13 +277,15 @@ describe('portcullis access', () => {
   });
 
   it('lists what the members of a group may call, whose other claims are unknown', async () => {
-    const { output } = await run('access', '--group', 'clerks', ...location);
+    const { output, errors } = await run('access', '--group', 'clerks', ...location);
     expect(output).toContain(`Members of clerks:
 /bank
   search         allowed by servers[0].tools["search"].public
   transfer       if the arguments meet servers[0].tools["transfer"].when
   close_account  after the sign-in that servers[0].tools["close_account"].requires demands
 `);
+    const unknown = await run('access', '--group', 'clerk', ...location);
+    expect([errors, unknown.errors]).toEqual(['', expect.stringContaining('No user is in the group clerk ')]);
   });
 
   it('without a user it says that the answer is for calls without a token, and what needs a sign-in', async () => {

@@ -1,6 +1,7 @@
 /** `portcullis access`: what a user, or the members of a group, may call, and by which rules. */
 import {
   createPrincipals,
+  findGroups,
   listAccess,
   type Principals,
   type ServerAccess,
@@ -51,7 +52,12 @@ async function showAccess(flags: AccessFlags, processContext: ProcessContext): P
   const { servers, installation } = configured;
   const issuer = issuerOf(installation.settings);
   const found = await withStore(installation, async (tools) => {
-    const principalAt = await findCaller(flags, createPrincipals(configured, tools, issuer));
+    const principals = createPrincipals(configured, tools, issuer);
+    const principalAt = await findCaller(flags, principals);
+    if (group !== undefined && !(await findGroups(principals.accounts)).some(({ name }) => name === group))
+      processContext.complain(
+        `No user is in the group ${cleanLine(group)} (${processContext.command} groups lists all): this is what its members could call`,
+      );
     const findHints = async (server: GatewayServer) => {
       const { findApprovedHints } = await import('@portcullis/gateway');
       return findApprovedHints(tools.store, server);
