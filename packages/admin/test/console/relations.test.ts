@@ -68,12 +68,17 @@ it('apps of the same name are told apart by the end of their identifiers', async
   }
 });
 
-it('a viewer is not asked to decide about calls, and an operator is', async () => {
-  const viewed = await visitor.open('/admin/approvals');
-  const operated = await (await visitConsole(t, 'operator')).open('/admin/approvals');
-  expect([viewed.html.includes('>Decide<'), viewed.html.includes('>Show<')]).toEqual([false, true]);
-  expect([operated.html.includes('>Decide<'), operated.html.includes('>Show<')]).toEqual([true, false]);
-});
+it.each(['/admin', '/admin/approvals'])(
+  'a viewer is not asked to decide about calls at %s, and an operator is',
+  async (path) => {
+    const labelsFor = async (role: 'viewer' | 'operator') => {
+      const { html } = await (await visitConsole(t, role)).open(path);
+      return [html.includes('>Decide<'), html.includes('>Show<')];
+    };
+    expect(await labelsFor('operator')).toEqual([true, false]);
+    expect(await labelsFor('viewer')).toEqual([false, true]);
+  },
+);
 
 it('scopes are described at a server that merges others, and a row has at most nine of them', () => {
   const report = createOptionReport([]);

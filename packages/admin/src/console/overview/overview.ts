@@ -4,7 +4,7 @@ import { type Attention, findAttention } from '../../operations/attention.ts';
 import { type Counts, sumCounts } from '../../operations/statistics/counts.ts';
 import { addHistograms, type Histogram } from '../../operations/statistics/histogram.ts';
 import { links, sectionOf, withQuery } from '../links.ts';
-import { type ConsoleRoute, definePage } from '../page.ts';
+import { type ConsoleRequest, type ConsoleRoute, definePage } from '../page.ts';
 import { PageError } from '../page-error.ts';
 import { icons } from '../ui/icons.ts';
 import { columnOf, figure, formatCount, section, table } from '../ui/parts.ts';
@@ -26,7 +26,7 @@ import {
 
 export const overviewRoutes: readonly ConsoleRoute[] = [
   definePage(links.overview, async (request) => {
-    const { admin, query } = request;
+    const { admin, query, role } = request;
     const view = readView(query.get('view') ?? 'day');
     const now = Date.now();
     const [attention, overview] = await Promise.all([
@@ -37,7 +37,7 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
     return {
       title: 'Overview',
       scripts: ['overview'],
-      body: html`${section('Needs attention', attentionList(attention))}
+      body: html`${section('Needs attention', attentionList(attention, role))}
 ${section(VIEWS[view].title, figures(overview, view, now), viewLinks(view))}
 ${overview.isComplete ? '' : html`<p class="fact">Older hours are still being counted: figures grow until that is done.</p>`}
 <div class="plots">${plotsOf(overview, view, marks).map(plotMarkup)}</div>
@@ -62,16 +62,20 @@ function viewLinks(current: ViewName): Markup {
   return html`<nav class="filters" aria-label="Time">${Object.entries(VIEWS).map(([name, { label }]) => html`<a class="chip" href="${withQuery(links.overview, { view: name })}"${name === current && html` aria-current="true"`}>${label}</a>`)}</nav>`;
 }
 
-function attentionList(all: readonly Attention[]): Markup {
+function attentionList(all: readonly Attention[], role: ConsoleRequest['role']): Markup {
   if (all.length === 0)
     return html`<ul class="attention"><li class="fine">${icons.done}<p>Everything is fine: no decision waits, and every server is up.</p></li></ul>`;
   return html`<ul class="attention">
 ${all.map(({ about, target, sentence, isUrgent }) => {
-  const [label, href] = SOLUTIONS[about];
+  const [solution, href] = SOLUTIONS[about];
+  const label = role === 'operator' || !DECIDED.has(about) ? solution : 'Show';
   return html`<li${isUrgent && html` class="bad"`}>${icons.warning}<p>${sentence}</p><a class="button" href="${href(target)}">${label}</a></li>`;
 })}
 </ul>`;
 }
+
+/** What only operators solve. */
+const DECIDED: ReadonlySet<Attention['about']> = new Set(['approvals', 'tools', 'apps']);
 
 /** What solves it. */
 const SOLUTIONS: Readonly<
