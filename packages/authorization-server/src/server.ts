@@ -266,7 +266,7 @@ export async function createAuthorizationServer<S extends CoreStore>(
     approvals: approvals?.calls ?? noApprovals,
     clients: createClientAdministration({ ...context, ...context.options }),
     initialAccessTokens: createInitialAccessTokenAdministration(context),
-    accounts: createAccountAdministration({ ...context, issuer }),
+    accounts: createAccountAdministration({ ...context, ...context.options }),
     componentPages: pages.componentPages,
     mailedLinks: mail?.links ?? null,
     setupLink: pages.setupLink,

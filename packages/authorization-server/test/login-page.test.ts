@@ -1,7 +1,7 @@
 /** The login page with identity providers: beside the local form or instead of it, with a form-action of this origin only. */
 import { describe, expect, it, vi } from 'vitest';
 import { inSession } from '../../store/testing/samples.ts';
-import type { AuthorizationServerOptions } from '../src/index.ts';
+import { type AuthorizationServerOptions, createAccountAdministration } from '../src/index.ts';
 import { ACCOUNT } from './server-under-test.ts';
 import { EMAIL, referenceOf, requestOf, setScene, textOf, type Visitor } from './visitor.ts';
 
@@ -236,6 +236,26 @@ describe('the login page', () => {
     expect(page.html).not.toMatch(/name="password"|<script/);
     expect(textOf(page)).toContain('Continue with Hub');
     expect(textOf(page)).not.toContain(' or ');
+  });
+
+  it('creates no account with a password when there are no local accounts, and honours no link to one', async () => {
+    const t = await setScene({ identityProviders: two, localAccounts: false });
+    const { issuer, accounts } = t.server;
+    // As a server with local accounts created it before.
+    const context = { issuer, store: t.store, clock: () => t.clock.now, events: () => {} };
+    const made = await createAccountAdministration(context).add('bob@example.org');
+    const { pathname, search } = new URL('link' in made ? made.link : '');
+    const before = t.snapshot();
+    expect(await accounts.add('eve@example.org')).toEqual({ refused: 'no-local-accounts' });
+    expect(await accounts.reset('bob@example.org')).toEqual({ refused: 'no-local-accounts' });
+    for (const path of [`${pathname}${search}`, `/reset${search}`, `/setup${search}`]) {
+      const page = await t.visitor.open(path);
+      expect(page.status).toBe(404);
+      const password = 'a bridge of stone and lime';
+      const form = { token: new URLSearchParams(search).get('token') ?? '', password };
+      expect((await t.visitor.submit(page, form, path)).status).toBe(404);
+    }
+    expect(t.snapshot()).toBe(before);
   });
 
   it('a federated login starts with a page that redirects, because form-action would block a redirect', async () => {

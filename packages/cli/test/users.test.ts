@@ -314,6 +314,22 @@ describe('portcullis users', () => {
     expect(await users('list')).toEqual(before);
   });
 
+  it('`users add` and `users reset` make no link to a password where there are no local accounts', async () => {
+    const before = await users('list');
+    const environment = {
+      ...{ PORTCULLIS_DATABASE: portcullis.database, PORTCULLIS_PUBLIC_URL: portcullis.url },
+      PORTCULLIS_LOCAL_ACCOUNTS: 'false',
+    };
+    for (const words of [
+      ['add', 'eve@example.com'],
+      ['reset', owner.email],
+    ]) {
+      const { code, output, errors } = await run(words, environment);
+      expect([code, output, errors]).toEqual([1, '', expect.stringContaining('localAccounts is false')]);
+    }
+    expect(await users('list')).toEqual(before);
+  });
+
   it('`users add` creates no database, and requires a public URL when the port is unknown', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-'));
     const environment = { PORTCULLIS_DATABASE: join(folder, 'portcullis.db') };

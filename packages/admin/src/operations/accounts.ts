@@ -14,6 +14,10 @@ export function createAccountReading(
   return createAccountAdministration({ store, issuer: '', clock: () => 0, events: () => {} });
 }
 
+/** Why there are no invitations and reset links. */
+export const NO_LOCAL_ACCOUNTS =
+  'The setting localAccounts is false: users get an account when they first sign in at an identity provider, and have no password here.';
+
 /** All accounts, page by page. */
 export async function* allAccounts(accounts: AccountAdministration): AsyncGenerator<ListedAccount> {
   for (let page = await accounts.list(); page.length > 0; page = await accounts.list(page.at(-1)?.emailKey))

@@ -63,6 +63,8 @@ export interface AdminSources {
   readonly rateLimits: Readonly<Record<string, { readonly burst: number; readonly perMinute: number }>>;
   /** Path of the configuration file; `null`: there is none. */
   readonly configFile: string | null;
+  /** Whether users may have accounts with passwords or passkeys here. */
+  readonly localAccounts: boolean;
   /** Whether invitations are mailed: then their links are shown to their recipients only. */
   readonly sendsMail: boolean;
   /** Receivers of events. */

@@ -1,5 +1,5 @@
 /** Entry point `operations`: what the API, the admin MCP server and the command line have in common. */
-export { allAccounts, enabledAccounts, findGroups, type Group } from './accounts.ts';
+export { allAccounts, enabledAccounts, findGroups, type Group, NO_LOCAL_ACCOUNTS } from './accounts.ts';
 export type { AdminSources } from './administration.ts';
 export { listClientConnections } from './client-grants.ts';
 export { compareLines } from './compare-lines.ts';

@@ -2,6 +2,7 @@
 import { type AccountLink, findGroupsIssue, type ListedAccount } from '@portcullis/authorization-server';
 import type { SessionRecord } from '@portcullis/authorization-server/store';
 import * as z from 'zod';
+import { NO_LOCAL_ACCOUNTS } from './accounts.ts';
 import { type Administration, type AdminRequest, recordChange } from './administration.ts';
 import { found, OperationError } from './errors.ts';
 
@@ -75,12 +76,11 @@ export async function inviteUser(
   const described = profileOf({ name, groups });
   const created = await admin.accounts.add(email, admin.sendsMail);
   if ('refused' in created) {
-    throw created.refused === 'exists'
-      ? new OperationError(
-          'conflict',
-          `There is an account for ${email} already: create a reset link for it.`,
-        )
-      : new OperationError('invalid', 'The email must be an address such as you@example.com.');
+    const { refused } = created;
+    if (refused === 'no-address')
+      throw new OperationError('invalid', 'The email must be an address such as you@example.com.');
+    const exists = `There is an account for ${email} already: create a reset link for it.`;
+    throw new OperationError('conflict', refused === 'exists' ? exists : NO_LOCAL_ACCOUNTS);
   }
   // By its identifier: a user of an identity provider may have the same address.
   const { accountId, ...link } = created;
@@ -160,20 +160,19 @@ function checkOtherUser({ operator }: AdminRequest, id: string): void {
     );
 }
 
+const RESET_REFUSALS = {
+  disabled: 'The account is disabled: enable it first.',
+  unknown: 'The account signs in at an identity provider: nothing is reset here.',
+  'no-local-accounts': NO_LOCAL_ACCOUNTS,
+} as const;
+
 /** Creates a link with which the owner of a local account chooses new credentials. */
 export async function createResetLink(request: AdminRequest, named: string): Promise<AccountLink> {
   const { admin } = request;
   const account = await findUser(admin, named);
   checkOtherUser(request, account.id);
   const created = await admin.accounts.reset(account.id);
-  if ('refused' in created) {
-    throw created.refused === 'disabled'
-      ? new OperationError('conflict', 'The account is disabled: enable it first.')
-      : new OperationError(
-          'conflict',
-          'The account signs in at an identity provider: nothing is reset here.',
-        );
-  }
+  if ('refused' in created) throw new OperationError('conflict', RESET_REFUSALS[created.refused]);
   recordChange(request, 'users.reset', account.id, { after: { expiresAt: created.expiresAt } });
   return created;
 }

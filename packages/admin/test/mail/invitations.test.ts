@@ -1,8 +1,9 @@
-/** Invitations by the admin API and the console of an installation with mail: the link is in the mail alone. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+/** Invitations by the admin API and the console: with mail the link is in the mail alone, without local accounts there is none. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type MailServer, startMailServer } from '../../../../tests/support/mail-server.ts';
+import { newAccount, newAccountLink } from '../../../store/testing/samples.ts';
 import { visitConsole } from '../console/visitor.ts';
-import { call, type Installation, startInstallation } from '../installation.ts';
+import { call, type Installation, startInstallation, stateOf } from '../installation.ts';
 
 let mailServer: MailServer;
 let t: Installation;
@@ -43,5 +44,32 @@ describe('an installation with mail', () => {
     expect((await call(t, token, 'GET /users/console@example.com')).body).toMatchObject({
       ...{ name: 'Grace', groups: ['editors', 'leads'], role: null },
     });
+  });
+});
+
+describe('an installation with identity providers only', () => {
+  it('with no local accounts, invitations and resets are refused: users sign in at an identity provider', async () => {
+    const provider = { id: 'company', name: 'Company', kind: { issuer: 'https://idp.example' } };
+    const secret = 'a secret of the tests, 32 characters';
+    const federated = await startInstallation({
+      localAccounts: false,
+      identityProviders: [{ ...provider, clientId: 'portcullis', clientSecret: secret, scopes: ['openid'] }],
+    });
+    onTestFinished(async () => void (await federated.stop()));
+    const { id } = newAccount();
+    await federated.onStore((store) => store.createAccount(newAccount({ id }), newAccountLink(id)));
+    const token = await federated.machineToken('ops');
+    const before = await stateOf(federated);
+    for (const [line, body] of [
+      ['POST /users', { email: 'eve@example.com' }],
+      [`POST /users/${id}/reset-link`, {}],
+    ] as const) {
+      const refused = await call(federated, token, line, body);
+      expect([refused.status, refused.body]).toMatchObject([
+        409,
+        { detail: expect.stringContaining('when they first sign in at an identity provider') },
+      ]);
+    }
+    expect(await stateOf(federated)).toEqual(before);
   });
 });

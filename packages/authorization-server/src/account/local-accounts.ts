@@ -32,21 +32,24 @@ export function createLocalAccounts(pages: PageRouter) {
   };
   const confirmation = createConfirmation(pages, local);
   const mfa = createMfaStep(pages, local);
+  const credentialRoutes = (): readonly Route[] => [
+    mfa.route,
+    ...createMfaRoutes(pages, factors, confirmation),
+    ...createPasswordRoutes(pages, local),
+    ...(passkeys === null ? [] : createPasskeyRoutes(pages, passkeys, confirmation)),
+    ...createAccountLinkRoutes(pages, local),
+    ...createSetupRoutes(pages, local),
+  ];
   return {
     ...local,
     /** Requires a credential of local users before a change. */
     confirmation,
     /** The last steps of a login, once its first factor is verified. */
     completeLogin: mfa.startMfaOrComplete,
-    /** Login, setup and credential routes. */
+    /** Login routes, and where there are local accounts, setup and credential routes. */
     routes: (): readonly Route[] => [
       ...createLoginRoutes(pages, local, mfa.startMfaOrComplete),
-      mfa.route,
-      ...createMfaRoutes(pages, factors, confirmation),
-      ...createPasswordRoutes(pages, local),
-      ...(passkeys === null ? [] : createPasskeyRoutes(pages, passkeys, confirmation)),
-      ...createAccountLinkRoutes(pages, local),
-      ...createSetupRoutes(pages, local),
+      ...(pages.options.localAccounts ? credentialRoutes() : []),
     ],
   };
 }

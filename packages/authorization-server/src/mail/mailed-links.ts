@@ -61,7 +61,7 @@ export function createMailedLinks(
 ): MailedLinks {
   const { store, options, clock } = context;
   const { origin } = new URL(options.issuer);
-  const accounts = createAccountAdministration({ ...context, issuer: options.issuer });
+  const accounts = createAccountAdministration({ ...context, ...options });
   return {
     async findAddress(accountId) {
       const account = await store.findAccount(accountId);

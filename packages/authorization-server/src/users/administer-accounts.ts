@@ -25,7 +25,7 @@ export interface AccountLink {
 }
 
 /** The link, or why there is none. */
-type CreatedLink = AccountLink | { readonly refused: 'unknown' | 'disabled' };
+type CreatedLink = AccountLink | { readonly refused: 'unknown' | 'disabled' | 'no-local-accounts' };
 
 /** Begins the token of a link that is mailed on a request for the address; no other token has a dot. */
 const MAILED = 'mailed.';
@@ -57,7 +57,11 @@ interface OriginatedGroup {
 }
 
 /** What administration needs: a store, but no running server. */
-export type AccountAdministrationContext = StoreContext & Pick<ServerContext['options'], 'issuer'>;
+export type AccountAdministrationContext = StoreContext &
+  Pick<ServerContext['options'], 'issuer'> & {
+    /** The option: without local accounts, none is created, and no link. Default true. */
+    readonly localAccounts?: boolean;
+  };
 
 /**
  * Administers the accounts of a store. Accounts are named by identifier, or by e-mail address: of a local account, or as an identity
@@ -71,7 +75,10 @@ export interface AccountAdministration {
   add(
     email: string,
     isInvited?: boolean,
-  ): Promise<(AccountLink & { readonly accountId: string }) | { readonly refused: 'no-address' | 'exists' }>;
+  ): Promise<
+    | (AccountLink & { readonly accountId: string })
+    | { readonly refused: 'no-address' | 'exists' | 'no-local-accounts' }
+  >;
   /** The account of a name; `null` for an unknown one. */
   find(account: string): Promise<ListedAccount | null>;
   /** The groups of an account with their origin; empty for an unknown one. @param id of the account */
@@ -114,7 +121,7 @@ export interface AccountAdministration {
 
 /** Administers the accounts of a store, with or without a server beside it. */
 export function createAccountAdministration(context: AccountAdministrationContext): AccountAdministration {
-  const { issuer, store, clock, events } = context;
+  const { issuer, store, clock, events, localAccounts = true } = context;
   const find = (name: string) => findNamedAccount(store, name);
   const makeLink = (accountId: string, purpose: AccountLinkRecord['purpose'], isMailed = false) => {
     const token = isMailed ? `${MAILED}${newSecret()}` : newSecret();
@@ -132,6 +139,7 @@ export function createAccountAdministration(context: AccountAdministrationContex
   ): Promise<CreatedLink> => {
     const account = await findLocalAccount(store, named);
     if (account === null) return { refused: 'unknown' };
+    if (!localAccounts) return { refused: 'no-local-accounts' };
     if (account.disabledAt !== null) return { refused: 'disabled' };
     const { record, created } = makeLink(account.id, purpose, isMailed);
     await store.saveAccountLink(record);
@@ -155,6 +163,7 @@ export function createAccountAdministration(context: AccountAdministrationContex
   };
   return {
     async add(email, isInvited = false) {
+      if (!localAccounts) return { refused: 'no-local-accounts' };
       const key = emailKey(email);
       if (key === null) return { refused: 'no-address' };
       const account = createAccountRecord(email.trim(), key, unusableHash(), clock());

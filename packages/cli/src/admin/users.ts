@@ -1,5 +1,5 @@
 /** `portcullis users`: manages user accounts. */
-import { allAccounts } from '@portcullis/admin/operations';
+import { allAccounts, NO_LOCAL_ACCOUNTS } from '@portcullis/admin/operations';
 import {
   type AccountLink,
   createAccountAdministration,
@@ -26,7 +26,8 @@ interface Flags {
 
 function taskOf({ settings, flags, args, processContext: { command }, ...tools }: StoreTask<Flags>) {
   const [email = '', role = ''] = args;
-  const accounts = createAccountAdministration({ ...tools, issuer: issuerOf(settings) });
+  const { localAccounts } = settings;
+  const accounts = createAccountAdministration({ ...tools, issuer: issuerOf(settings), localAccounts });
   return {
     ...tools,
     accounts,
@@ -115,9 +116,11 @@ async function add(task: Task): Promise<Output> {
   const result = await accounts.add(email, sendsMail);
   if ('refused' in result)
     throw new Error(
-      result.refused === 'no-address'
-        ? 'The email must be an address such as you@example.com'
-        : `There is already an account for ${email}. ${adviceForExisting(email, command, role)}`,
+      {
+        'no-address': 'The email must be an address such as you@example.com',
+        exists: `There is already an account for ${email}. ${adviceForExisting(email, command, role)}`,
+        'no-local-accounts': NO_LOCAL_ACCOUNTS,
+      }[result.refused],
     );
   const { accountId } = result;
   if (role !== null) await accounts.setRole(accountId, role);
@@ -187,6 +190,7 @@ async function reset({ accounts, email }: Task): Promise<Output> {
   if (!('refused' in result))
     return linkOutput(result, 'The owner chooses a new way to sign in with this one-time link');
   if (result.refused === 'unknown') throw noAccount(email);
+  if (result.refused === 'no-local-accounts') throw new Error(NO_LOCAL_ACCOUNTS);
   throw new Error(`The account of ${email} is disabled: enable it first`);
 }
 

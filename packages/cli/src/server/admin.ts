@@ -70,6 +70,7 @@ export async function createAdmin(
       redirects: createRedirectPolicy(settings.privateUseSchemes, issuer),
       configuredClients: current.clients,
       rateLimits: rateLimits === false ? {} : rateLimits,
+      localAccounts: settings.localAccounts,
       sendsMail: settings.mail !== null,
       outbound: settings.outbound,
       configFile: prepared.configFile,
