@@ -133,8 +133,10 @@ export class EditedBody implements ByteSink {
       .then(() => {
         if (this.#editing !== settled) return;
         this.#editing = null;
-        if (this.#isPaused && !this.#hasFailed) listener.resume();
+        const wasPaused = this.#isPaused;
         this.#isPaused = false;
+        // May write the next chunk at once, which is paused again.
+        if (wasPaused && !this.#hasFailed) listener.resume();
       });
     this.#editing = settled;
   }
