@@ -283,6 +283,12 @@ const broken: readonly Broken[] = [
     expect: ['S-401-2, server'],
   },
   {
+    description: 'a server that forbids initialize, and challenges only other requests',
+    change: ({ server }) =>
+      server.on('/mcp', ({ body }) => (body.includes('"initialize"') ? { status: 403 } : { status: 401 })),
+    expect: ['S-401-2, server'],
+  },
+  {
     description: 'a 401 without a challenge',
     change: ({ server }) => server.on('/mcp', { status: 401 }),
     expect: ['S-BEAR-66, server'],

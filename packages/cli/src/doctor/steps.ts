@@ -44,7 +44,7 @@ export async function examineRequest(context: ExaminationContext): Promise<strin
     report.addFinding(obstacle);
     throw new ExaminationStopped();
   }
-  const challenged = (exchange.status === 401 ? null : await findProtectedOperation(context)) ?? exchange;
+  const challenged = (exchange.status === 200 ? await findProtectedOperation(context) : null) ?? exchange;
   if (challenged !== exchange)
     report.summarize(
       'request',
