@@ -1,4 +1,5 @@
 /** Introspection (RFC 7662): protected resources introspect their tokens, clients their own, and no others. */
+import { readScopes } from '@portcullis/protocol';
 import { describe, expect, it } from 'vitest';
 import {
   ACCOUNT,
@@ -37,6 +38,16 @@ describe('an active token', () => {
       client_id: 'desktop',
       scope: 'notes:read notes:write',
     });
+  });
+
+  it('[AS-INTRO-61] introspection knows a token with the longest scope that a request may name', async () => {
+    const scopes = Array.from({ length: 1000 }, (_, index) => `scope-${String(index).padStart(3, '0')}`);
+    const described = Object.fromEntries(scopes.map((scope) => [scope, 'Read']));
+    const notes = { resource: NOTES, name: 'Notes', introspectionClients: ['notes-server'] };
+    const t = await startServer({ resources: [{ ...notes, scopes: described }] });
+    const { body } = await t.signIn({ scopes });
+    const scope = String((await ask(t, body['access_token'])).body['scope']);
+    expect([scope.length, readScopes(scope)]).toEqual([9999, scopes]);
   });
 
   it('[AS-INTRO-61] introspection describes an active token to its client', async () => {

@@ -13,6 +13,8 @@ const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 /** More than the metadata of a server lists, all of which clients may request; limits the cost of a hostile request. */
 const MOST_SCOPES = 1000;
+/** Characters of all together: a token with more would not fit into a request header. */
+const MAX_SCOPE_TEXT = 10_000;
 
 /** Whether the text is a well-formed scope token. @see RFC 6749 §3.3 */
 export function isScope(text: string): boolean {
@@ -21,15 +23,16 @@ export function isScope(text: string): boolean {
 
 /**
  * Parses a space-separated `scope` value.
- * @throws OAuthError `invalid_scope` if a token is malformed or there are more than 1000
+ * @throws OAuthError `invalid_scope` if a token is malformed, or there are more than 1000 or 10,000 characters
  * @see RFC 6749 §3.3
  */
 export function readScopes(text: string): Scopes {
   const known = cache.get(text);
   if (known !== undefined) return known;
   const scopes = Object.freeze(split(text));
-  if (scopes.length > MOST_SCOPES) {
-    throw new OAuthError('invalid_scope', `Ask for at most ${MOST_SCOPES} scopes at once.`);
+  if (scopes.length > MOST_SCOPES || text.length > MAX_SCOPE_TEXT) {
+    const most = `${MOST_SCOPES} scopes and ${MAX_SCOPE_TEXT} characters`;
+    throw new OAuthError('invalid_scope', `Ask for at most ${most} at once.`);
   }
   if (!scopes.every(isScope)) {
     throw new OAuthError('invalid_scope', 'A scope contains a character that is not allowed.');

@@ -58,6 +58,16 @@ describe('readScopes', () => {
       expect: 'invalid_scope',
     },
     {
+      description: 'readScopes accepts ten thousand characters',
+      given: 'a'.repeat(10_000),
+      expect: ['a'.repeat(10_000)],
+    },
+    {
+      description: 'readScopes rejects more than ten thousand characters, which would not fit into a token',
+      given: 'a'.repeat(10_001),
+      expect: 'invalid_scope',
+    },
+    {
       description: 'readScopes rejects ten thousand scopes',
       given: many(10_000).join(' '),
       expect: 'invalid_scope',

@@ -360,6 +360,6 @@ function checkScope(scope: string | undefined): string | null {
     const scopes = readRequestedScopes(scope);
     return scopes === null ? null : formatScopes(scopes);
   } catch {
-    throw invalidMetadata('scope: must be at most 1000 scopes, separated by spaces');
+    throw invalidMetadata('scope: must be at most 1000 scopes and 10000 characters, separated by spaces');
   }
 }
