@@ -855,6 +855,24 @@ describe('revocation jobs', () => {
     expect(t.snapshot()).not.toMatch(/"encrypted_tokens":"/);
   });
 
+  it('[GW-3P-11] revokes tokens for which the identity provider states a lifetime of 2^53 - 1 seconds', async () => {
+    const files = await startFiles();
+    const { t, claims, refreshToken } = await signIn(openId(files));
+    const { grant_id: grantId } = claims;
+    files.tokenLifetime = Number.MAX_SAFE_INTEGER;
+    t.clock.now += 3600;
+    const refreshed = await refresh(t, refreshToken);
+    expect(refreshed.status).toBe(200);
+    expect(await t.store.findProviderTokens(grantId)).toMatchObject({ version: 2, endedAt: null });
+    await t.post('/revoke', {
+      token: String(refreshed.body['refresh_token']),
+      client_id: 'web',
+      client_secret: 'web-secret',
+    });
+    await until(async () => (await active(files)) === 0);
+    await until(() => t.events.some(({ type }) => type === 'provider_token.revocation_finished'));
+  });
+
   it('[GW-3P-11] revokes a single token in GitHub’s own format', async () => {
     const hub = await startHub();
     const { t, refreshToken } = await signIn(plain(hub));

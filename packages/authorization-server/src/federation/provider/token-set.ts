@@ -26,9 +26,12 @@ export interface ProviderTokenResponse {
 /** An access token is refreshed this long before it expires: seconds, and at most this part of its lifetime. */
 const REFRESH_AHEAD = { seconds: 60, part: 0.25 };
 
+/** Seconds that a lifetime counts at most, some thirty years: SQLite returns no integer above 2^53 - 1, which some providers send for "never". */
+const MAX_LIFETIME = 1e9;
+
 /** When the tokens of a response expire and are refreshed. */
 export function providerTokenTimes(
-  { tokens, lifetime }: ProviderTokenResponse,
+  { tokens, lifetime: stated }: ProviderTokenResponse,
   now: number,
 ): {
   readonly expiresAt: number | null;
@@ -36,7 +39,8 @@ export function providerTokenTimes(
   readonly refreshFrom: number | null;
 } {
   const isRefreshable = tokens.refreshToken !== null;
-  if (lifetime === null) return { expiresAt: null, isRefreshable, refreshFrom: null };
+  if (stated === null) return { expiresAt: null, isRefreshable, refreshFrom: null };
+  const lifetime = Math.min(stated, MAX_LIFETIME);
   const expiresAt = now + Math.floor(lifetime);
   const ahead = Math.ceil(Math.min(REFRESH_AHEAD.seconds, lifetime * REFRESH_AHEAD.part));
   return { expiresAt, isRefreshable, refreshFrom: isRefreshable ? expiresAt - ahead : null };
