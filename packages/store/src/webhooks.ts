@@ -5,6 +5,9 @@ import type { Database } from './database.ts';
 import { defineRecordColumns } from './record-columns.ts';
 import { defineQuery, sql } from './sql.ts';
 
+/** Seconds of the longest lease. */
+const LONGEST_LEASE = 300;
+
 const columns = defineRecordColumns<WebhookProgress>(
   'name cursor attempts nextAttemptAt lastError deliveredAt',
 );
@@ -29,7 +32,7 @@ export function createWebhookStore(database: Database): WebhookStore {
   return {
     async leaseWebhook(name, holder, initial, now, until) {
       await database.write(insert(name, initial));
-      const wrong = until + SKEW_TOLERANCE;
+      const wrong = Math.max(until, now + LONGEST_LEASE) + SKEW_TOLERANCE;
       return columns.readFirst(await database.writeRows(lease(holder, until, name, holder, now, wrong)));
     },
     async saveWebhookProgress({ name, cursor, attempts, nextAttemptAt, lastError, deliveredAt }, holder) {

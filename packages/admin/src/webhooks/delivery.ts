@@ -45,7 +45,9 @@ export interface Delivery {
   release(): Promise<void>;
 }
 
-/** Seconds of a lease. It is renewed in a batch that lasts longer: late events may be many. */
+/** Seconds of a lease while there is nothing to send: so long nothing is sent after a crash. */
+const IDLE_LEASE = 10;
+/** Seconds of a lease while events are sent. It is renewed in a batch that lasts longer: late events may be many. */
 const LEASE = 300;
 /** Events of different grants that are sent at once. */
 const CONCURRENCY = 8;
@@ -75,7 +77,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   return {
     async deliver() {
       const now = Math.floor(clock() / 1000);
-      const progress = await store.leaseWebhook(name, holder, idPrefixOf(clock()), now, now + LEASE);
+      const progress = await store.leaseWebhook(name, holder, idPrefixOf(clock()), now, now + IDLE_LEASE);
       if (progress === null) return false;
       const cursor = resumeCursor(progress.cursor, clock());
       if (cursor !== progress.cursor) return store.rewindWebhook(name, cursor);
@@ -84,7 +86,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       if (pause > 0 && pause <= LONGEST_RETRY_AFTER + SKEW_TOLERANCE) return false;
       const { settled, items } = await read(progress.cursor);
       if (settled.length === 0) return false;
-      const sent = await sendAll(items, progress, createRenewal(progress, holder, now, { store, clock }));
+      const sent = await sendAll(items, progress, createRenewal(progress, holder, { store, clock }));
       if (sent === null) return false;
       const next = advance(progress, settled, items, sent, Math.floor(clock() / 1000));
       return (await store.saveWebhookProgress(next, holder)) && next.attempts === 0;
@@ -130,15 +132,17 @@ function ofGrant({ grantId, accountId, id }: AuditEventRecord): string {
   return grantId ?? accountId ?? id;
 }
 
-/** Renews the lease when half of it is over. @returns whether this process may go on: no other leased or rewound the webhook */
+/**
+ * Prolongs the lease before the first event, and renews it when half of it is over.
+ * @returns whether this process may go on: no other leased or rewound the webhook
+ */
 function createRenewal(
   { name, cursor }: WebhookProgress,
   holder: string,
-  leasedAt: number,
   { store, clock }: Pick<DeliveryOptions, 'store' | 'clock'>,
 ): () => Promise<boolean> {
   let renewal = Promise.resolve(true);
-  let renewedAt = leasedAt;
+  let renewedAt = Number.NEGATIVE_INFINITY;
   return () => {
     const now = Math.floor(clock() / 1000);
     if (now - renewedAt < LEASE / 2) return renewal;

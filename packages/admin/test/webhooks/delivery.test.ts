@@ -336,6 +336,31 @@ it('is done by one of two processes, and by the other after a release', async ()
   expect([...one.sent, ...other.sent].toSorted()).toEqual(['a', 'b']);
 });
 
+it('is done by another process ten seconds after one crashed that had nothing to send, and five minutes after one that sent', async () => {
+  const log = await openLog();
+  const [first, second, third] = [log.receiver(), log.receiver(), log.receiver()];
+  await first.deliver();
+  await log.append({ name: 'a' });
+  log.at = SETTLED - 1;
+  await second.deliver();
+  expect(second.sent).toEqual([]);
+  log.at = SETTLED;
+  const crash = Promise.withResolvers<DeliveryAttempt>();
+  second.respond = () => crash.promise;
+  const crashed = second.deliver();
+  await expect.poll(() => second.sent).toEqual(['a']);
+  for (const elapsed of [100_000, 299_000]) {
+    log.at = SETTLED + elapsed;
+    await third.deliver();
+    expect(third.sent).toEqual([]);
+  }
+  log.at = SETTLED + 300_000;
+  await third.deliver();
+  expect(third.sent).toEqual(['a']);
+  crash.resolve(DELIVERED);
+  await crashed;
+});
+
 it('repeats a batch whose progress was not saved', async () => {
   const log = await openLog();
   const receiver = log.receiver();
