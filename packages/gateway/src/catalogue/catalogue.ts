@@ -44,11 +44,14 @@ interface ListedTool extends ListedDefinition {
   readonly hints: ToolAnnotations;
 }
 
+/** What is cached of it: the lists of thousands of owners may be. */
+type CachedTool = Omit<ListedTool, 'definition'>;
+
 /** The gateway's own list. */
 interface Entry {
   /** The lists that it is one of. */
   readonly of: Lists;
-  readonly lists: readonly (readonly ListedTool[])[];
+  readonly lists: readonly (readonly CachedTool[])[];
   readonly at: number;
   view: { readonly version: number; readonly catalogue: ToolCatalogue } | null;
   /** In the background. */
@@ -192,13 +195,15 @@ async function readEntry(options: CatalogueOptions, request: OwnedRequest, of: L
   const { server } = request;
   const at = options.now();
   const pins = await currentPins(options, server);
-  const lists = await options.list(request, pins.isEmpty ? 'every' : 'newest');
-  const entry = { of, lists: lists.map(readList), at, view: null, isRenewed: false };
-  const definitions = new Map(
-    entry.lists.flat().map((tool) => [JSON.stringify([tool.name, tool.hash]), tool]),
-  );
+  const listed = await options.list(request, pins.isEmpty ? 'every' : 'newest');
+  const lists = listed.map(readList);
+  const definitions = new Map(lists.flat().map((tool) => [JSON.stringify([tool.name, tool.hash]), tool]));
   await compare(options, server, [...definitions.values()]);
-  return entry;
+  return { of, lists: lists.map((list) => list.map(toCached)), at, view: null, isRenewed: false };
+}
+
+function toCached({ name, hash, hints }: ListedTool): CachedTool {
+  return { name, hash, hints };
 }
 
 /** @returns whether definitions wait for approval that did not before */
@@ -262,7 +267,7 @@ function viewOf(entry: Entry, pins: Pins): ToolCatalogue {
 }
 
 /** A tool that the backend lists now: in no revision with a definition that is not approved. */
-function cataloguedTool(tools: readonly ListedTool[], pins: Pins): CataloguedTool {
+function cataloguedTool(tools: readonly CachedTool[], pins: Pins): CataloguedTool {
   const states = tools.map(({ name, hash }) => pins.stateOf(name, hash));
   const state = states.find((one) => one !== 'approved') ?? 'approved';
   return { state, hints: commonHints(tools.map(({ hints }) => hints)) };

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { DefinitionPinStore } from '@portcullis/protocol';
 import { openStore } from '@portcullis/store';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -21,6 +23,13 @@ beforeEach(async () => {
   store = await openEmptyStore();
 });
 afterEach(async () => store.close());
+
+/** Bytes once all garbage is gone. */
+function usedHeap(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc()');
+  return process.memoryUsage().heapUsed;
+}
 
 const tool = (name: string, more: object = {}): ToolDefinition => ({
   name,
@@ -348,6 +357,16 @@ describe('the catalogue', () => {
     await Promise.all(Array.from({ length: 8000 }, (_, index) => list(other, `user${index}`)));
     await list(one, 'alice');
     expect(one?.backend.lists).toBe(2);
+  });
+
+  it('caches no definitions of the lists that each owner has', async () => {
+    const long = tool('read', { description: 'x'.repeat(200_000) });
+    const { catalogue, requestOf } = setUp([long], { review: 'auto', process: 'user' });
+    const list = (user: number) => catalogue.tools(requestOf(`user${user}`), '');
+    await list(0);
+    const before = usedHeap();
+    for (let user = 1; user <= 100; user += 1) await list(user);
+    expect(usedHeap() - before).toBeLessThan(5_000_000);
   });
 
   it.each([null, 'shared', 'user'] as const)(
