@@ -51,14 +51,20 @@ async function withName(approval: ListedApproval, task: Task): Promise<NamedAppr
 
 async function list(task: Task): Promise<Output> {
   const { approvals, flags, processContext } = task;
-  const load = async () => Promise.all((await approvals.list()).map((one) => withName(one, task)));
-  const pending = await load();
+  const pending = await approvals.list();
   if (flags.watch)
-    return watchList(pending, load, POLL_INTERVAL, (one) =>
-      processContext.write(flags.json ? jsonLine(shown(one)) : summarize(one)),
+    return watchList(
+      pending,
+      () => approvals.list(),
+      POLL_INTERVAL,
+      async (one) => {
+        const named = await withName(one, task);
+        processContext.write(flags.json ? jsonLine(shown(named)) : summarize(named));
+      },
     );
-  const text = pending.length === 0 ? 'No call waits for approval.\n' : pending.map(summarize).join('');
-  return { json: pending.map(shown), text };
+  const named = await Promise.all(pending.map((one) => withName(one, task)));
+  const text = named.length === 0 ? 'No call waits for approval.\n' : named.map(summarize).join('');
+  return { json: named.map(shown), text };
 }
 
 /** Characters of an ID that name it. */

@@ -7,11 +7,11 @@ export async function watchList<T extends { readonly id?: unknown }>(
   first: readonly T[],
   find: () => Promise<readonly T[]>,
   interval: number,
-  print: (one: T) => void,
+  print: (one: T) => void | Promise<void>,
 ): Promise<never> {
   let seen: ReadonlySet<unknown> = new Set();
   for (let found = first; ; found = await find()) {
-    for (const one of found.filter(({ id }) => !seen.has(id))) print(one);
+    for (const one of found.filter(({ id }) => !seen.has(id))) await print(one);
     seen = new Set(found.map(({ id }) => id));
     await sleep(interval);
   }
