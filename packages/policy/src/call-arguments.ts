@@ -77,13 +77,15 @@ function digitsOf(number: string): string {
   return end === 0 ? '0' : `${sign}${digits.slice(0, end)}e${scale}`;
 }
 
-/** Counts values, and collects names. Nesting is limited. */
+/** Counts values, and collects names. Nesting is limited. @throws SyntaxError */
 function measure(value: unknown, names: Map<string, Set<string>>): number {
   if (typeof value === 'string') return 1 + Math.floor(value.length / TEXT_UNIT);
   if (typeof value !== 'object' || value === null) return 1;
   if (Array.isArray(value)) return value.reduce<number>((sum, one) => sum + measure(one, names), 1);
   let size = 1;
   for (const [name, member] of Object.entries(value)) {
+    // A server may drop it or take it for the prototype, and the engine compares it with the prototypes of other objects.
+    if (name === '__proto__') throw new SyntaxError('the arguments have a member __proto__');
     const folded = foldName(name);
     const written = names.get(folded);
     if (written === undefined) names.set(folded, new Set([name]));

@@ -340,7 +340,19 @@ describe('arguments', () => {
 
   it('of names that every object has are missing unless they are given', () => {
     expect(holds('has(call.arguments.constructor) || has(call.arguments.__proto__)', '{}')).toBe(false);
-    expect(holds('call.arguments.__proto__.a == 1', '{"__proto__":{"a":1}}')).toBe(true);
+    expect(holds('call.arguments.toString.a == 1', '{"toString":{"a":1}}')).toBe(true);
+  });
+
+  it.each([
+    ["call.arguments.f == {'owner': client.id}", '{"f":{"owner":"editor"}}', '{"f":{"__proto__":{}}}'],
+    ["call.arguments == {'owner': client.id}", '{"owner":"editor"}', '{"__proto__":{}}'],
+    ["call.arguments.f in [{'owner': client.id}]", '{"f":{"owner":"editor"}}', '{"f":{"__proto__":{}}}'],
+    ["call.arguments == {'a': {'b': 1}}", '{"a":{"b":1}}', '{"a":{"__proto__":{}}}'],
+    ["call.arguments == {'a': 1, 'b': 2}", '{"a":1,"b":2}', '{"a":1,"__proto__":{}}'],
+    ["call.arguments.l != [{'a': 1}]", '{"l":[]}', '{"l":[{"__proto__":{}}],"big":9007199254740993}'],
+  ])('with a member __proto__ are refused, and equal no object: %s', (source, text, other) => {
+    expect(holds(source, text)).toBe(true);
+    expect(errorOf(() => holds(source, other)).message).toContain('a member __proto__');
   });
 
   it.each([
