@@ -74,7 +74,7 @@ export interface ClientStore {
   disableClient(id: string, at: number): Promise<boolean>;
   /**
    * Enables a disabled client; what was revoked stays revoked. In `enabledAt` it is later than disabled, unless it was disabled more than
-   * a minute after `at`: by a wrong clock. Idempotent.
+   * a minute after `at`: by a wrong clock, whose tokens are invalid until the time that they name as issued. Idempotent.
    * @returns `false` when there is no such client
    */
   enableClient(id: string, at: number): Promise<boolean>;
