@@ -30,8 +30,11 @@ export function createMailer(options: MailOptions, serverName: string): SendMail
   const isLoopback = isLoopbackHost(url.hostname);
   const secure = url.protocol === 'smtps:';
   const { from, user, password: pass } = options;
+  const isLocalhost = url.hostname === 'localhost';
   const transport = createTransport({
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    // Nodemailer asks name servers for `localhost`, too. RFC 6761 §6.3: it is always a loopback address.
+    host: isLocalhost ? '127.0.0.1' : url.hostname.replace(/^\[|\]$/g, ''),
+    ...(isLocalhost && { servername: 'localhost' }),
     port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
     secure,
     requireTLS: !secure && !isLoopback,

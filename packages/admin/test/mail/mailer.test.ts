@@ -1,5 +1,6 @@
 /** One mail to real mail servers: its headers and bodies, refusals, and servers that are slow, full or lie about TLS. */
 import 'reflect-metadata';
+import dns from 'node:dns';
 import { createServer } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
@@ -31,14 +32,14 @@ async function startServer(...given: Parameters<typeof startMailServer>) {
   return server;
 }
 
-async function createCertificate(ip: string) {
+async function createCertificate(host: string, type: 'ip' | 'dns' = 'ip') {
   const keys = await generateKeyPair('ES256', { extractable: true });
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: 'CN=mail',
     notBefore: new Date(Date.now() - 60_000),
     notAfter: new Date(Date.now() + 3_600_000),
     signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
-    extensions: [new SubjectAlternativeNameExtension([{ type: 'ip', value: ip }])],
+    extensions: [new SubjectAlternativeNameExtension([{ type, value: host }])],
     keys,
   });
   return { cert: certificate.toString('pem'), key: await exportPKCS8(keys.privateKey) };
@@ -175,6 +176,32 @@ describe('a mail server', () => {
     expect(await createMailer(optionsFor(`smtp://127.0.0.1:${port}`), 'Gate')(MAIL)).toMatchObject({
       kind: 'failed',
     });
+  });
+
+  it('on localhost is the one on this computer, whatever name servers say', async () => {
+    const own = await startServer({ login: ['gate', 'secret'] });
+    const port = Number(new URL(own.url).port);
+    const other = await startServer({ host: ELSEWHERE, port, login: ['gate', 'secret'] });
+    const lookUp = vi.spyOn(dns.Resolver.prototype, 'resolve4');
+    onTestFinished(() => lookUp.mockRestore());
+    lookUp.mockImplementation((_name: string, ...rest: unknown[]) =>
+      (rest.at(-1) as (error: null, addresses: readonly string[]) => void)(null, [ELSEWHERE]),
+    );
+    const send = createMailer(
+      optionsFor(`smtp://localhost:${port}`, { user: 'gate', password: 'secret' }),
+      'Gate',
+    );
+    expect(await send(MAIL)).toMatchObject({ kind: 'delivered' });
+    expect([own.mails.length, other.mails.length]).toEqual([1, 0]);
+  });
+
+  it('on localhost has to prove that name by TLS', async () => {
+    const named = await createCertificate('localhost', 'dns');
+    const server = await startServer({ secure: true, ...named });
+    const url = server.url.replace('smtp://127.0.0.1', 'smtps://localhost');
+    expect(await createMailer(optionsFor(url), 'Gate')(MAIL)).toMatchObject({ kind: 'failed' });
+    trust(named.cert);
+    expect(await createMailer(optionsFor(url), 'Gate')(MAIL)).toMatchObject({ kind: 'delivered' });
   });
 
   it('that says nothing has failed after ten seconds', async () => {
