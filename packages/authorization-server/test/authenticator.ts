@@ -19,6 +19,7 @@ export interface Lies {
   readonly userHandle?: string | null;
   readonly id?: string;
   readonly damage?: boolean;
+  readonly transports?: unknown;
   /** CBOR of members `fmt` and `attStmt` of a registration; `none` by default. */
   readonly attestation?: Buffer;
 }
@@ -110,7 +111,7 @@ export function createPasskey(): Passkey {
       response: {
         clientDataJSON: clientDataOf('webauthn.create', challenge, lies).toString('base64url'),
         attestationObject: object.toString('base64url'),
-        transports: ['internal'],
+        transports: lies.transports ?? ['internal'],
       },
     });
   };

@@ -101,6 +101,10 @@ describe('a passkey', () => {
     ['of a sign-in', { type: 'webauthn.get' }],
     ['without user presence', { flags: USER_VERIFIED }],
     ['that is not CBOR', { attestation: Buffer.from('fmt') }],
+    ['with a transport that is no list', { transports: 'usb' }],
+    ['with a number of transports', { transports: 5 }],
+    ['with transports that only have a length', { transports: { length: 1 } }],
+    ['with a transport that is no text', { transports: ['usb', null] }],
   ])('a passkey registration %s is rejected, and a valid one still works', async (_what, lies) => {
     const t = await setScene();
     const page = await openRegistration(t.visitor);

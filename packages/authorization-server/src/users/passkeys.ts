@@ -192,7 +192,10 @@ function isPasskeyResponse(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { id, response } = value as Readonly<Record<string, unknown>>;
   if (typeof id !== 'string' || !/^[\w-]{1,1400}$/.test(id)) return false;
-  return typeof response === 'object' && response !== null;
+  if (typeof response !== 'object' || response === null) return false;
+  // The library passes these on as they are.
+  const { transports = [] } = response as { readonly transports?: unknown };
+  return Array.isArray(transports) && transports.every((transport) => typeof transport === 'string');
 }
 
 /** A discoverable credential MUST return the user handle. @see Web Authentication §7.2, step 6 */
