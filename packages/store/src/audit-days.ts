@@ -3,8 +3,8 @@
  * rows have expired. Rows of other versions stay in `audit_events` itself, and are deleted as they expire.
  */
 import type { AuditEventRecord } from '@portcullis/authorization-server/store';
-import type { Database } from './database.ts';
-import { literal, type Query, sql } from './sql.ts';
+import type { Database, Steps } from './database.ts';
+import { defineQuery, literal, type Query, sql } from './sql.ts';
 
 /** Longer retentions use one table per month. Seconds. */
 const LONG = 400 * 86_400;
@@ -13,7 +13,7 @@ const SKEW = 3600;
 
 /** The SQLSTATE of a table that does not exist. @see PostgreSQL, appendix A */
 const UNDEFINED_TABLE = '42P01';
-/** A role that may not change the schema. */
+/** A role that may not change the schema, or not write to the table of another role. */
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 const PARENT = 'audit_events';
@@ -26,7 +26,8 @@ export function createDailyAppend(
   database: Database,
   insertInto: (table: string, events: readonly AuditEventRecord[]) => Query,
 ): (events: readonly AuditEventRecord[]) => Promise<void> {
-  let mayCreate = true;
+  /** Tables that the role may neither create nor write to: their events stay in the parent table. */
+  const refused = new Set<string>();
 
   const append = (table: string, events: readonly AuditEventRecord[]) =>
     database.write(insertInto(table, events), ['audit_events', '']);
@@ -39,25 +40,35 @@ export function createDailyAppend(
         ),
       );
     } catch (error) {
-      if (codeOf(error) === INSUFFICIENT_PRIVILEGE) mayCreate = false;
+      if (codeOf(error) === INSUFFICIENT_PRIVILEGE) throw error;
       // Another process may have created it concurrently; otherwise the next statement fails as well.
     }
   }
 
-  async function appendTo(table: string, events: readonly AuditEventRecord[]): Promise<void> {
+  async function appendToDay(table: string, events: readonly AuditEventRecord[]): Promise<void> {
     try {
       await append(table, events);
     } catch (error) {
-      if (codeOf(error) !== UNDEFINED_TABLE || table === PARENT) throw error;
+      if (codeOf(error) !== UNDEFINED_TABLE) throw error;
       await createDay(table);
-      await append(mayCreate ? table : PARENT, events);
+      await append(table, events);
+    }
+  }
+
+  async function appendTo(table: string, events: readonly AuditEventRecord[]): Promise<void> {
+    if (refused.has(table)) return append(PARENT, events);
+    try {
+      await appendToDay(table, events);
+    } catch (error) {
+      if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+      refused.add(table);
+      await append(PARENT, events);
     }
   }
 
   return async (events) => {
     // Each event has one table, in whatever batch it is retried: identifiers are unique within a table.
-    const days = Map.groupBy(events, (event) => (mayCreate ? tableOf(event) : PARENT));
-    for (const [table, ofDay] of days) await appendTo(table, ofDay);
+    for (const [table, ofDay] of Map.groupBy(events, tableOf)) await appendTo(table, ofDay);
   };
 }
 
@@ -74,24 +85,50 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** Drops the tables of past days whose events have all expired: fast, however many rows they have. @returns how many tables */
-export async function dropExpiredDays(database: Database, now: number): Promise<number> {
+/** Read and changed through the parent table, whose rights suffice for rows of all. */
+const deleteExpiredOfOthers = defineQuery(`DELETE FROM ${PARENT} WHERE (tableoid, id) IN (
+    SELECT e.tableoid, e.id FROM ${PARENT} e WHERE e.expires_at <= ? AND e.tableoid IN (
+      SELECT c.oid FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = to_regclass('${PARENT}') AND NOT pg_catalog.pg_has_role(c.relowner, 'USAGE'))
+    ORDER BY e.expires_at LIMIT ?) RETURNING 1 AS one`);
+
+/**
+ * Drops the tables of past days whose events have all expired: fast, however many rows they have. Only its owner may drop a table:
+ * of those of another role, at most `limit` expired rows are deleted. @returns how many rows
+ */
+export async function sweepDays(database: Database, now: number, limit: number): Promise<number> {
   const today = periodOf((now - SKEW) * 1000);
-  const tables = await database.read<{ readonly name: string }>(
-    sql`SELECT c.relname::text AS name FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+  const tables = await database.read<{ readonly name: string; readonly is_own: boolean }>(
+    sql`SELECT c.relname::text AS name, pg_catalog.pg_has_role(c.relowner, 'USAGE') AS is_own
+      FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
       WHERE i.inhparent = to_regclass('audit_events') ORDER BY 1`,
   );
-  const past = tables.filter(({ name }) => {
+  const own = tables.filter(({ name, is_own: isOwn }) => {
     const period = /^audit_events_(\d{6}(?:\d\d)?)$/.exec(name)?.[1];
-    return period !== undefined && period < today.slice(0, period.length);
+    return isOwn && period !== undefined && period < today.slice(0, period.length);
   });
-  if (past.length === 0) return 0;
+  if (own.length > 0) await dropExpired(database, own, now);
+  if (tables.every(({ is_own: isOwn }) => isOwn)) return 0;
+  return (await database.writeRows(deleteExpiredOfOthers(now, limit))).length;
+}
+
+async function dropExpired(
+  database: Database,
+  tables: readonly { readonly name: string }[],
+  now: number,
+): Promise<void> {
   const ends = await database.read<{ readonly name: string; readonly expires_at: number | null }>(
-    literal(past.map(newestOf).join(' UNION ALL ')),
+    literal(tables.map(newestOf).join(' UNION ALL ')),
   );
-  const expired = ends.filter(({ expires_at: end }) => (end ?? 0) <= now);
-  for (const { name } of expired) await database.write(literal(`DROP TABLE IF EXISTS ${name}`));
-  return expired.length;
+  for (const { name, expires_at: end } of ends) {
+    if ((end ?? 0) <= now) await database.transact(() => drop(name), null);
+  }
+}
+
+function* drop(table: string): Steps<undefined> {
+  // While it waits for a lock, those who read the log wait behind it.
+  yield sql`SET LOCAL lock_timeout = '200ms'`;
+  yield literal(`DROP TABLE IF EXISTS ${table}`);
 }
 
 /** Reads the end of an index, even without statistics; PostgreSQL would otherwise scan all rows to find that none is retained. */

@@ -1,7 +1,7 @@
 /** Deletes obsolete rows in small batches with short locks. */
 import { randomBytes } from 'node:crypto';
 import { SKEW_TOLERANCE } from '@portcullis/protocol';
-import { dropExpiredDays } from './audit-days.ts';
+import { sweepDays } from './audit-days.ts';
 import type { Database } from './database.ts';
 import { defineQuery, sql } from './sql.ts';
 
@@ -78,7 +78,7 @@ const rules: readonly Rule[] = [
   { table: 'used_client_assertions', key: 'hash', column: 'expires_at', retention: REFUSAL_RETENTION },
   { table: 'initial_access_tokens', key: 'id', column: 'expires_at' },
   { table: 'scim_tokens', key: 'id', column: 'expires_at' },
-  // Daily tables are dropped instead.
+  // Daily tables are dropped instead: `sweepDays`.
   { table: 'ONLY audit_events', key: 'id', column: 'expires_at' },
   { table: 'rate_limits', key: 'key', column: 'full_at' },
   { table: 'event_hours', key: 'at', column: 'at', retention: HOUR_RETENTION },
@@ -136,8 +136,6 @@ export function createSweep(database: Database): (now: number, limit: number) =>
   async function holdLease(now: number): Promise<boolean> {
     if (leasedAt !== null && Math.abs(now - leasedAt) < LEASE / 2) return true;
     leasedAt = (await takeLease(database, holder, now)) ? now : null;
-    // Once per sweep, not per batch: there are many daily tables.
-    if (leasedAt !== null && database.partitionsEvents) await dropExpiredDays(database, now);
     return leasedAt !== null;
   }
 
@@ -148,6 +146,8 @@ export function createSweep(database: Database): (now: number, limit: number) =>
     if (counts.every((count) => count < limit)) {
       leasedAt = null;
       await database.write(sql`DELETE FROM sweep_lease WHERE one = 1 AND holder = ${holder}`);
+      // Once per sweep, not per batch, as there are many daily tables; and last, as one of them may be locked, by a backup for example.
+      if (database.partitionsEvents) counts.push(await sweepDays(database, now, limit));
     }
     return counts.reduce((sum, count) => sum + count, 0);
   };

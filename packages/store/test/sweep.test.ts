@@ -1,6 +1,7 @@
 /** Sweeping at scale: one process at a time; on PostgreSQL the events of a day are dropped as one table. */
 
 import type { AuthorizationStore } from '@portcullis/authorization-server/store';
+import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { openTestStore } from '../../../tests/support/test-store.ts';
 import { NOW, newEvent, times } from '../testing/samples.ts';
@@ -122,20 +123,80 @@ describe('audit events on PostgreSQL', () => {
     await store.close();
   });
 
+  /** The location for a new role that may write to the tables that exist, and create none. */
+  async function asWriter(location: string, role: string): Promise<string> {
+    await queryPostgres(
+      location,
+      `CREATE ROLE ${role} LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
+    );
+    const url = new URL(location);
+    url.username = role;
+    return url.href;
+  }
+
   it('share one table where the role may not create any', async () => {
     const location = await create();
     await (await openTestStore(location)).close();
-    await queryPostgres(
-      location,
-      `CREATE ROLE plain_writer LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO plain_writer`,
-    );
-    const url = new URL(location);
-    url.username = 'plain_writer';
-    const store = await openTestStore(url.href);
+    const store = await openTestStore(await asWriter(location, 'plain_writer'));
     await store.appendEvents([eventAt(first, 'a')]);
     await store.appendEvents([eventAt(first, 'b')]);
     expect(await tablesOf(location)).toEqual(['audit_events']);
     expect(await store.sweep(first + RETENTION, 100)).toBe(2);
+    await store.close();
+  });
+
+  it('are stored and deleted by a role that may not write to the table of the day, because another role created it', async () => {
+    const location = await create();
+    const owner = await openTestStore(location);
+    const store = await openTestStore(await asWriter(location, 'late_writer'));
+    await owner.appendEvents([eventAt(first, 'a')]);
+    await store.appendEvents([eventAt(first, 'b'), eventAt(first + DAY, 'c')]);
+    await store.appendEvents([eventAt(first, 'd')]);
+    expect(await tablesOf(location)).toEqual(['audit_events', 'audit_events_20260301']);
+    expect((await store.listEvents('', 100)).map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd']);
+    expect(await store.sweep(first + RETENTION, 100)).toBe(3);
+    expect((await owner.listEvents('', 100)).map(({ id }) => id)).toEqual(['c']);
+    await Promise.all([owner.close(), store.close()]);
+  });
+
+  it('of tables that another role owns are deleted as they expire, and everything else with them', async () => {
+    const location = await create();
+    const owner = await openTestStore(location);
+    await owner.appendEvents([
+      ...times(5, (index) => eventAt(first + index, `a-${index}`)),
+      eventAt(first + DAY, 'b'),
+    ]);
+    await owner.revokeAccessToken('jti', first);
+    const store = await openTestStore(await asWriter(location, 'other_writer'));
+    const later = first + RETENTION + 3;
+    expect(await store.sweep(later, 3)).toBe(4);
+    expect((await store.listEvents('', 100)).map(({ id }) => id)).toEqual(['a-3', 'a-4', 'b']);
+    expect(await store.sweep(later, 3)).toBe(1);
+    expect(await store.sweep(later, 3)).toBe(0);
+    expect((await store.listEvents('', 100)).map(({ id }) => id)).toEqual(['a-4', 'b']);
+
+    // The owner drops the table.
+    expect(await owner.sweep(later + 2, 3)).toBe(0);
+    expect(await tablesOf(location)).toEqual(['audit_events', 'audit_events_20260302']);
+    await Promise.all([owner.close(), store.close()]);
+  });
+
+  it('of a table that is locked hold up no other deletion', async () => {
+    const location = await create();
+    const store = await openTestStore(location);
+    await store.appendEvents([eventAt(first, 'a')]);
+    await Promise.all(times(2, (index) => store.revokeAccessToken(`jti_${index}`, first)));
+    const backup = new Client({ connectionString: location });
+    await backup.connect();
+    await backup.query('BEGIN; LOCK TABLE audit_events_20260301 IN ACCESS SHARE MODE');
+    const later = first + RETENTION;
+    await expect(store.sweep(later, 100)).rejects.toMatchObject({
+      reason: expect.stringContaining('lock timeout'),
+    });
+    expect(await queryPostgres(location, 'SELECT * FROM revoked_access_tokens')).toEqual([]);
+    await backup.end();
+    await store.sweep(later, 100);
+    expect(await tablesOf(location)).toEqual(['audit_events']);
     await store.close();
   });
 });
