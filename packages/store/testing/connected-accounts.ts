@@ -1,5 +1,9 @@
 /** The contract of connected accounts: kept for one grant and backend, replaced as a whole, ended with their grant and never ending it. */
-import type { AuthorizationStore, ConnectedAccountRecord } from '@portcullis/authorization-server/store';
+import type {
+  AuthorizationStore,
+  ConnectedAccountRecord,
+  DataKeyRecord,
+} from '@portcullis/authorization-server/store';
 import { describe, expect, it } from 'vitest';
 import {
   newConnectedAccount,
@@ -12,6 +16,8 @@ import {
   NOW,
   newAccount,
   newAccountLink,
+  newClient,
+  newClientDocument,
   newTransaction,
   RACERS,
   race,
@@ -324,6 +330,38 @@ function describeRegistrations(store: StoreOfTest): void {
       expect(await store().removeUnusedDataKeys(NOW + 10)).toBe(0);
       expect(await store().discardDataKeys([key.id], NOW)).toBe(0);
       expect(await store().listBackendRegistrations(registration.backend, null)).toEqual([]);
+    });
+
+    it('of clients that are gone are deleted with their data key, which those of other clients keep', async () => {
+      const [old, shared, newest] = times(3, (index) => newDataKey({ createdAt: NOW + index })) as [
+        DataKeyRecord,
+        DataKeyRecord,
+        DataKeyRecord,
+      ];
+      await store().addDataKey(old, null);
+      await store().addDataKey(shared, old.id);
+      await store().addDataKey(newest, shared.id);
+      const [client, removed, document] = [newClient(), newClient(), newClientDocument()];
+      for (const one of [client, removed]) await store().saveClient(one);
+      await store().saveClientMetadataDocument(document);
+      const { grant } = await createGrant(store(), { grant: { clientId: 'client_configured' } });
+      const { backend } = registration;
+      const save = (clientId: string | null, { id }: DataKeyRecord) =>
+        store().saveBackendRegistration({ ...registration, clientId, dataKeyId: id });
+      await save(removed.id, old);
+      const rest = [null, client.id, document.url, grant.clientId];
+      for (const clientId of rest) await save(clientId, shared);
+      await save('client_gone', newest);
+      expect(await store().removeUnusedDataKeys(NOW + 10)).toBe(0);
+      expect(await store().listBackendRegistrations(backend, removed.id)).toHaveLength(1);
+
+      await store().removeClient(removed.id, NOW);
+      expect(await store().removeUnusedDataKeys(NOW + 10)).toBe(1);
+      expect(await store().listBackendRegistrations(backend, removed.id)).toEqual([]);
+      for (const clientId of [...rest, 'client_gone']) {
+        expect(await store().listBackendRegistrations(backend, clientId)).toHaveLength(1);
+      }
+      expect((await store().listDataKeys()).map(({ id }) => id)).toEqual([newest.id, shared.id]);
     });
   });
 }

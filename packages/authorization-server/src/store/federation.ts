@@ -205,7 +205,10 @@ export interface DataKeyStore {
   addDataKey(key: DataKeyRecord, after: string | null): Promise<readonly DataKeyRecord[]>;
   /** As `reencryptSigningKeys`: all of them, or nothing and `false` when the stored keys are not exactly these. */
   reencryptDataKeys(encrypted: ReadonlyMap<string, Uint8Array>): Promise<boolean>;
-  /** Removes data keys made before then that encrypt nothing, but never the newest. @returns how many */
+  /**
+   * Removes data keys made before then that encrypt nothing, or only registrations at backends of clients that are gone, but never
+   * the newest. @returns how many
+   */
   removeUnusedDataKeys(before: number): Promise<number>;
   /**
    * Removes data keys that can no longer be decrypted. Atomic: what they encrypt is deleted, and the grants that depend on it

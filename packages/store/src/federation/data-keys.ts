@@ -34,12 +34,20 @@ function* reencrypt(encrypted: ReadonlyMap<string, Uint8Array>): Steps<boolean> 
   return true;
 }
 
-/** Retains the newest key, and every key that a process may still use because it has not read a newer one. */
+/**
+ * Retains the newest key, and every key that a process may still use because it has not read a newer one. Registrations at backends
+ * are deleted with their key when their client is gone: only new connections use them, as the tokens have copies of their own.
+ */
 function* removeUnused(before: number): Steps<number> {
   const [newest, ...older] = columns.readAll(yield allKeys());
   if (newest === undefined || newest.createdAt >= before) return 0;
   let removed = 0;
   for (const { id } of older) {
+    yield sql`DELETE FROM registrations_at_backends WHERE data_key_id = ${id} AND client_id <> ''
+      AND NOT EXISTS (SELECT 1 FROM clients c WHERE c.id = registrations_at_backends.client_id)
+      AND NOT EXISTS (SELECT 1 FROM client_metadata_documents d WHERE d.url = registrations_at_backends.client_id)
+      AND NOT EXISTS (SELECT 1 FROM grants g
+        WHERE g.client_id = registrations_at_backends.client_id AND g.revoked_at IS NULL AND g.id <> '')`;
     const gone = yield sql`DELETE FROM data_keys WHERE id = ${id}
       AND NOT EXISTS (SELECT 1 FROM provider_tokens WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL)
       AND NOT EXISTS (SELECT 1 FROM connected_accounts WHERE data_key_id = ${id} AND encrypted_tokens IS NOT NULL)
