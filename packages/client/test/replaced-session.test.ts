@@ -217,6 +217,19 @@ describe('a sign-in that was cancelled after it replaced the registration', () =
     expect(world.user.opened).toHaveLength(1);
   });
 
+  it('completes another one, begun before it, whose tokens are refreshed with their own client', async () => {
+    const world = await revokingWorld({});
+    const client = world.client();
+    const url = await client.begin({ redirectUri: world.user.redirectUri });
+    await client.begin({ redirectUri });
+    const arrived = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
+    const { clientId } = await client.complete(arrived);
+    world.advance(3_600_000);
+    expect((await client.fetch(world.serverUrl)).status).toBe(200);
+    expect(world.as.asked('/token').map(({ form }) => form.get('client_id'))).toEqual([clientId, clientId]);
+    expect(world.user.opened).toHaveLength(0);
+  });
+
   it('leaves the new registration to the next sign-in when the authorization server no longer knows the old one', async () => {
     const world = await revokingWorld({});
     const store = createMemoryStore();

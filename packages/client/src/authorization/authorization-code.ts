@@ -161,7 +161,8 @@ export function createCodeGrant(
         `The client ${clientId} that began this sign-in is no longer configured for ${sanitizeText(pending.issuer)}.`,
       );
     }
-    return requestTokens(context, codeTokenRequest({ ...pending, registration }, code));
+    const tokens = await requestTokens(context, codeTokenRequest({ ...pending, registration }, code));
+    return { ...tokens, registration: pending.registration };
   }
 }
 

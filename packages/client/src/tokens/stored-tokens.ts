@@ -69,8 +69,12 @@ export function createStoredTokens(settings: ClientSettings) {
   }
 
   /** Saves new tokens. Returns the record they replace; `null`: none. */
-  async function save(key: CredentialKey, tokens: Tokens): Promise<CredentialRecord | null> {
+  async function save(key: CredentialKey, obtained: Tokens): Promise<CredentialRecord | null> {
+    const { registration: own, ...issued } = obtained;
     const replaced = await withRecord(key, async (record) => {
+      // Another sign-in may have replaced the registration since this one began.
+      const isCurrent = record?.registration?.clientId === issued.clientId;
+      const tokens = isCurrent || own === undefined ? issued : { ...issued, registration: own };
       const credentialFingerprint = await fingerprintCredential(tokens, settings, key.issuer);
       const { registration, replacedClients } = record ?? { registration: null };
       await store.save({
@@ -83,7 +87,7 @@ export function createStoredTokens(settings: ClientSettings) {
       return record;
     });
     await removeOtherIssuers(key);
-    const { scopes, scheme } = tokens;
+    const { scopes, scheme } = issued;
     emit({ type: 'tokens.obtained', issuer: key.issuer, scopes, scheme });
     return replaced?.tokens == null ? null : replaced;
   }
