@@ -63,6 +63,7 @@ describe('a condition', () => {
     "call.arguments.tags.all(tag, tag in ['a', 'b']) && size(call.arguments.tags) == 2",
     "!has(call.arguments.note) && has(call.arguments.to.iban) && !('note' in call.arguments)",
     "request.time - request.auth_time <= duration('1m') && request.time.getHours('UTC') == 8",
+    "timestamp(int(call.arguments.amount)) < request.time && request.time < timestamp('2030-01-01T00:00' + ':00Z')",
     "request.acr == '2fa' && request.amr == ['pwd'] && request.sender_constrained",
     "request.network.startsWith('192.0.2.') && type(call.arguments.amount) == double",
     'call.arguments.missing == 1 || call.arguments.amount > 1',
@@ -116,22 +117,44 @@ describe('a condition', () => {
     },
     {
       source: 'user.email.contains(call.arguments.part)',
-      message: 'contains cannot search for a text of the arguments',
+      message: 'contains cannot search for a text of the call',
       line: 1,
       column: 1,
     },
     {
       source: 'call.arguments.parts.exists(part, user.email.contains(part))',
-      message: 'contains cannot search for a text of the arguments',
+      message: 'contains cannot search for a text of the call',
       line: 1,
       column: 35,
     },
     {
       source: 'user.email.contains(call["arguments"].part)',
-      message: 'contains cannot search for a text of the arguments',
+      message: 'contains cannot search for a text of the call',
       line: 1,
       column: 1,
     },
+    {
+      source: 'user.name.contains(call.tool)',
+      message: 'contains cannot search for a text of the call',
+      line: 1,
+      column: 1,
+    },
+    ...(
+      [
+        ["duration(call.arguments.ttl) <= duration('1h')", 'duration', 10],
+        ["call.arguments.times.all(time, duration(time) < duration('1h'))", 'duration', 41],
+        ["duration(user.claims.ttl + 'h') <= duration('1h')", 'duration', 10],
+        ["duration(dyn('1h')) <= duration('1h')", 'duration', 10],
+        ['timestamp(call.arguments.at) < request.time', 'timestamp', 11],
+        ['call.arguments.zones.all(zone, request.time.getHours(zone) < 9)', 'getHours', 54],
+        ['request.time.getDayOfYear(call.arguments.zone) < 9', 'getDayOfYear', 27],
+      ] as const
+    ).map(([source, name, column]) => ({
+      source,
+      message: `${name} reads only a text that the condition writes`,
+      line: 1,
+      column,
+    })),
     {
       source: 'call.arguments[call.tool] == 1',
       message: COMPUTED_NAME,
@@ -232,8 +255,6 @@ describe('the error of an evaluation', () => {
     ["{'a': 1}[call.arguments.text] == 1", 'No such key'],
     ["call.arguments.exists(name, {'a': 1}[call.arguments[name]] == 1)", 'No such key'],
     ['bool(call.arguments.text)', 'bool() conversion error'],
-    ["duration(call.arguments.text) > duration('1s')", 'Invalid duration string'],
-    ['request.time.getHours(call.arguments.text) > 1', 'Invalid time zone specified'],
   ])('quotes no argument: %s', (source, message) => {
     const given = withArguments('{"text":"s3cret"}');
     expect(errorOf(() => compile(source).holds(given)).message).toBe(message);

@@ -31,7 +31,7 @@ export type Refuse = (message: string, at: number) => never;
 /** Macros that evaluate an expression for each element of a list. */
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
-/** Their texts are times and time zones. */
+/** Their texts are times and time zones, which the engine parses in more than linear time and not as others do. */
 const OF_TIME: ReadonlySet<string> = new Set([
   ...['timestamp', 'duration'],
   ...['getFullYear', 'getMonth', 'getDate', 'getDayOfMonth', 'getDayOfWeek', 'getDayOfYear'],
@@ -160,11 +160,25 @@ function visitCall(node: Call, scope: Scope, findings: Findings): void {
     return;
   }
   const operands = node.op === 'call' ? node.args[1] : [node.args[1], ...node.args[2]];
-  if (name === 'contains' && operands.slice(1).some((one) => readsInput(one, scope)))
-    findings.refuse('contains cannot search for a text of the arguments', node.start);
-  for (const operand of operands) {
-    if (OF_TIME.has(name) && constantText(operand) !== null) findings.nodes += 1;
-    else visit(operand, scope, findings);
+  if (name === 'contains' && operands.slice(1).some((one) => readsInput(one, scope) || readsCall(one)))
+    findings.refuse('contains cannot search for a text of the call', node.start);
+  if (OF_TIME.has(name)) {
+    visitTime(node, scope, findings);
+    return;
+  }
+  for (const operand of operands) visit(operand, scope, findings);
+}
+
+/** Texts of times, durations and time zones are those of the condition. */
+function visitTime(node: Call, scope: Scope, findings: Findings): void {
+  const [name] = node.args;
+  if (node.op === 'rcall') visit(node.args[1], scope, findings);
+  for (const operand of node.op === 'call' ? node.args[1] : node.args[2]) {
+    findings.nodes += 1;
+    if (constantText(operand) !== null) continue;
+    if (name !== 'timestamp' || !isNumber(operand))
+      findings.refuse(`${name} reads only a text that the condition writes`, operand.start);
+    visit(operand, scope, findings);
   }
 }
 
@@ -214,6 +228,12 @@ function readPath(path: Path, { bound }: Scope, findings: Findings): void {
   if (Object.hasOwn(VARIABLES, root)) findings.paths.push(path);
   if (root === 'call' && second === 'arguments')
     for (const name of path.slice(2)) findings.argumentNames.add(name);
+}
+
+/** Whether an expression reads what the caller writes, other than by a loop. */
+function readsCall(node: ASTNode): boolean {
+  const path = memberPath(node);
+  return path === null ? childrenOf(node).some(readsCall) : path[0] === 'call';
 }
 
 /** Whether an expression reads arguments, or what may be an element of them. */
