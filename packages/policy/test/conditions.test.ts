@@ -269,11 +269,39 @@ describe('the error of an evaluation', () => {
     ],
     [
       'call.arguments.list == call.arguments.no || call.arguments.list + 1 > call.arguments.no',
-      'no such overload: dyn<list<double>> + int; call.arguments.list is a list; call.arguments.no is null',
+      'no such overload: dyn<list<dyn>> + int; call.arguments.list is a list; call.arguments.no is null',
     ],
   ])('names what the condition names: %s', (source, message) => {
     const given = withArguments('{"text":"s3cret","to":{},"list":[1],"no":null}');
     expect(errorOf(() => compile(source).holds(given)).message).toBe(message);
+  });
+});
+
+describe('the types of values', () => {
+  it('have one level, however arguments are nested: the engine forgets none', () => {
+    const lists = ['[]', '["a"]', '[[1]]', '[{"a":[[]]},1]'];
+    const { holds } = compile('call.arguments.list + 1 > call.arguments.list');
+    const messages = lists.map(
+      (list) => errorOf(() => holds(withArguments(`{"list":${list}}`))).message.split(';')[0],
+    );
+    expect(new Set(messages)).toEqual(new Set(['no such overload: dyn<list<dyn>> + int']));
+    const { holds: isSame } = compile(
+      'call.arguments.a == call.arguments.b && call.arguments.b in call.arguments.c',
+    );
+    const deep = '[{"x":[["y"],1,null]}]';
+    expect(isSame(withArguments(`{"a":${deep},"b":${deep},"c":[1,${deep}]}`))).toBe(true);
+    expect(isSame(withArguments(`{"a":${deep},"b":[{"x":[["z"],1,null]}],"c":[1,${deep}]}`))).toBe(false);
+  });
+
+  it('are none for a member __proto__ of claims, which equals no object', () => {
+    const withClaims = (text: string): AccessRequest => ({
+      ...REQUEST,
+      principal: { subject: 'ada', clientId: 'editor', scopes: [], groups: [], claims: JSON.parse(text) },
+    });
+    const { holds } = compile("user.claims.of == {'site': 'a'}");
+    expect(holds(withClaims('{"of":{"site":"a"}}'))).toBe(true);
+    const error = errorOf(() => holds(withClaims('{"of":{"__proto__":{}}}')));
+    expect(error.message).toBe('an object has a member __proto__');
   });
 });
 

@@ -21,10 +21,38 @@ const MAX_NESTING = 2;
 /** Steps of an evaluation: nodes of the expression times elements of each loop. */
 const MAX_STEPS = 200_000;
 
-const environment = Object.entries(VARIABLES).reduce(
-  (found, [name, schema]) => found.registerVariable({ name, schema }),
-  new Environment({ limits: LIMITS, homogeneousAggregateLiterals: false }),
-);
+const environment = createEnvironment();
+
+/** The part of the engine that names the types of values. */
+interface Evaluator {
+  debugType: (value: unknown) => unknown;
+  /** By default, the type of a list or an object is that of its first element, at each level, and is never forgotten. */
+  debugTypeDeep: (value: unknown) => unknown;
+}
+
+/** Types of values have one level, so that arguments cannot fill the memory with the types of their nesting. */
+function createEnvironment(): Environment {
+  const environment = Object.entries(VARIABLES).reduce(
+    (found, [name, schema]) => found.registerVariable({ name, schema }),
+    new Environment({ limits: LIMITS, homogeneousAggregateLiterals: false }),
+  );
+  environment.registerFunction('flattenTypes(ast): bool', () => ({
+    typeCheck: (checker: { getType(name: string): unknown }) => checker.getType('bool'),
+    evaluate(evaluator: Evaluator) {
+      const { debugType, debugTypeDeep } = evaluator;
+      if (typeof debugTypeDeep !== 'function') throw new TypeError('the CEL engine names types otherwise');
+      evaluator.debugType = (value) => {
+        // Objects are compared by their inherited members, too, of which this one is an object.
+        if (value === Object.prototype) throw new TypeError('an object has a member __proto__');
+        return debugType.call(evaluator, value);
+      };
+      evaluator.debugTypeDeep = evaluator.debugType;
+      return true;
+    },
+  }));
+  environment.evaluate('flattenTypes(true)');
+  return environment;
+}
 
 /** Compiles a condition. @throws ConditionError with the position of what is wrong */
 export function compileCondition(source: string): Condition {
