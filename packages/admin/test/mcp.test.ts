@@ -1,4 +1,5 @@
 /** The admin MCP server, by the official client: its tools, their scopes, and approvals of changes. */
+import { DatabaseSync } from 'node:sqlite';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApproval } from '../../store/testing/approvals.ts';
@@ -175,6 +176,31 @@ describe('the admin MCP server without approvals', () => {
       expect(await open.onStore((store) => store.findApproval(id, now))).toMatchObject({
         outcome: 'approved',
       });
+      await client.close();
+    } finally {
+      await open.stop();
+    }
+  });
+
+  it('a failure of the server is an event, and the model reads nothing of its cause', async () => {
+    const open = await startInstallation({ admin: { viewers: { clients: ['watcher'] } } });
+    try {
+      const url = `${open.url}/admin/mcp`;
+      const client = new Client({ name: 'test', version: '1.0.0' });
+      const token = await open.machineToken('watcher', undefined, url);
+      const requestInit = { headers: { authorization: `Bearer ${token}` } };
+      await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+      expect(await use(client, 'list_pending_approvals')).toMatchObject({ isError: false });
+      const database = new DatabaseSync(open.database);
+      database.exec('ALTER TABLE approvals RENAME TO gone');
+      database.close();
+      const { isError, text } = await use(client, 'list_pending_approvals');
+      const [, reference = ''] = /^The server failed\..* reference ([\w-]+)\.$/.exec(text) ?? [];
+      expect([isError, reference]).toEqual([true, expect.stringMatching(/./)]);
+      const lines = () => open.output().split('\n');
+      await expect
+        .poll(() => lines().find((line) => line.includes(reference)))
+        .toMatch(/request\.failed.*no such table/s);
       await client.close();
     } finally {
       await open.stop();

@@ -7,8 +7,9 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { CallApprovals } from '@portcullis/authorization-server';
+import { newReference } from '@portcullis/authorization-server/pages';
 import type { RequiredApproval } from '@portcullis/policy';
-import { inSpan, readTraceContext, startSpan, type TraceContext } from '@portcullis/protocol';
+import { inSpan, OAuthError, readTraceContext, startSpan, type TraceContext } from '@portcullis/protocol';
 import type { McpOperation } from '@portcullis/resource-server';
 import * as z from 'zod';
 import { ProblemError } from '../api/problem.ts';
@@ -123,9 +124,18 @@ async function call(
     const result = await tool.run(request, given);
     return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: { ...result } };
   } catch (error) {
-    if (error instanceof OperationError || error instanceof ProblemError) return failure(error.message);
-    throw error;
+    return failure(describeError(error, admin));
   }
+}
+
+/** What the model reads of an error. An unknown one is recorded as an event, which its reference finds. */
+function describeError(error: unknown, { events }: Pick<Administration, 'events'>): string {
+  if (error instanceof OperationError || error instanceof ProblemError) return error.message;
+  if (error instanceof OAuthError) return error.description;
+  const reference = newReference();
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  events({ type: 'request.failed', endpoint: MCP_PATH, reason, reference });
+  return `The server failed. Its event log has the cause under the reference ${reference}.`;
 }
 
 /** Who approves a change: its own user, one call at a time. */
