@@ -126,6 +126,15 @@ describe('enabling MFA', () => {
     });
   });
 
+  it.each(['門', '🚪'])(
+    'MFA is enabled at a server with a long name of %s, which fits into no QR code',
+    async (name) => {
+      const t = await setScene({ name: name.repeat(300) });
+      const { secret } = await switchOn(t);
+      expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    },
+  );
+
   it('a set-up form that is sent twice keeps the recovery codes of the first time', async () => {
     const t = await setScene();
     await firstStep(t.visitor);

@@ -25,14 +25,17 @@ const RECOVERY_CODES = 10;
 /** 80 bits of entropy: a plain hash is enough. */
 const RECOVERY_BYTES = 10;
 
+/** Characters of the server's name in the `otpauth:` URI, which with the longest address fits into a QR code. */
+const MAX_NAME = 50;
+
 export function createSecondFactors(context: ServerContext) {
   const { store, clock, encryptor } = context;
-  const { name } = context.options;
+  const issuer = encodeURIComponent([...context.options.name].slice(0, MAX_NAME).join(''));
   const decrypt = (accountId: string, encryptedSecret: string) =>
     encryptor.decryptText(encryptedSecret, totpSecretContext(accountId));
   const setupOf = ({ email }: AccountRecord, secret: Buffer, encryptedSecret: string): TotpSetup => {
-    const label = `${encodeURIComponent(name)}:${encodeURIComponent(email)}`;
-    const query = `secret=${base32(secret)}&issuer=${encodeURIComponent(name)}`;
+    const label = `${issuer}:${encodeURIComponent(email)}`;
+    const query = `secret=${base32(secret)}&issuer=${issuer}`;
     return { secret: base32(secret), link: `otpauth://totp/${label}?${query}`, encryptedSecret };
   };
 
