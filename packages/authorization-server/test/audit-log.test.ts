@@ -253,6 +253,31 @@ describe('writing the audit log', () => {
     },
   );
 
+  it.each([
+    ['behind', 15, 15],
+    ['ahead', -15, -15],
+    ['almost exact', 4, 0],
+  ])(
+    'the time of events is that of the database where the clock is %s, and readers learn of those before',
+    async (_, seconds, expected) => {
+      const store = await openEmptyStore();
+      const readClock = async () => Date.now() / 1000 + seconds;
+      const auditLog = createAuditLog({ ...store, readClock }, 100, () => Math.floor(Date.now() / 1000));
+      auditLog.record(issued('first'));
+      await auditLog.flush();
+      auditLog.record(issued('second'));
+      await auditLog.close();
+      const written = await store.listEvents('', 10);
+      const find = (clientId: string) => written.find((event) => event.clientId === clientId);
+      expect(Math.round(((find('second')?.at ?? 0) - Date.now()) / 1000)).toBe(expected);
+      const delayed = written.find(({ type }) => type === 'audit.delayed');
+      const first = find('first')?.id;
+      expect(delayed?.details).toEqual(expected > 0 ? { first, last: first, count: 1 } : undefined);
+      if (delayed !== undefined) expect(Math.round((delayed.at - Date.now()) / 1000)).toBe(expected);
+      await store.close();
+    },
+  );
+
   it('the audit log writes by itself a moment later', async () => {
     const store = await openEmptyStore();
     const auditLog = createAuditLog(store, 100, now);

@@ -47,8 +47,11 @@ export function createReadEvents(
   isWanted: (event: AuditEventRecord) => boolean,
 ): ReadEvents {
   return async (cursor) => {
-    const age = (await store.readClock()) === null ? SETTLED_AFTER : SHARED_SETTLED_AFTER;
-    const end = idPrefixOf(clock() - age);
+    const shared = await store.readClock();
+    // If the clock of this process is ahead, events of others are still stored.
+    const settledAt =
+      shared === null ? clock() - SETTLED_AFTER : Math.min(clock(), shared * 1000) - SHARED_SETTLED_AFTER;
+    const end = idPrefixOf(settledAt);
     const settled = (await store.listEvents(cursor, BATCH)).filter(({ id }) => id < end);
     return { settled, items: await findItems(settled), isFull: settled.length === BATCH };
   };

@@ -58,9 +58,10 @@ async function setScene(location: string, options: object = {}): Promise<Scene> 
       if (links === null) throw new Error('no mail');
       const reports: DeliveryReport[] = [];
       const clock = () => Date.now() + scene.ahead;
+      const readClock = async () => ((await store.readClock()) === null ? null : clock() / 1000);
       const delivery = createDelivery({
         webhook: { name: MAIL_PROGRESS, types: MAIL_EVENTS },
-        store,
+        store: { ...store, readClock },
         clock,
         send: createMailSend({
           options: settings,

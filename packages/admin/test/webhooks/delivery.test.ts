@@ -26,6 +26,8 @@ interface Log {
   /** Milliseconds since the start. */
   at: number;
   append(...events: readonly (Partial<AuditEventRecord> & { readonly name: string })[]): Promise<void>;
+  /** Milliseconds since the start by the clock of a database that processes share; `null`: there is none. */
+  databaseAt: number | null;
   receiver(types?: readonly string[], isStopped?: () => boolean): Receiver;
 }
 
@@ -37,6 +39,7 @@ async function openLog(): Promise<Log> {
   const log: Log = {
     store,
     at: 0,
+    databaseAt: null,
     append: (...events) =>
       store.appendEvents(
         events.map(({ name, at = log.at, ...event }) => ({
@@ -56,7 +59,10 @@ async function openLog(): Promise<Log> {
         respond: () => DELIVERED,
         ...createDelivery({
           webhook: { name: 'siem', types },
-          store,
+          store: {
+            ...store,
+            readClock: async () => (log.databaseAt === null ? null : (START + log.databaseAt) / 1000),
+          },
           clock: () => START + log.at,
           isStopped,
           send: async (event) => {
@@ -169,6 +175,18 @@ it('begins no request once it is stopped, and the next process continues after t
   await one.release();
   expect(await other.deliver()).toBe(true);
   expect([one.sent, other.sent]).toEqual([['a'], ['b', 'c']]);
+});
+
+it('misses no event of other processes while the clock of its own is ahead', async () => {
+  const log = await openLog();
+  const receiver = log.receiver();
+  await log.append({ name: 'ahead', at: 20_000 }, { name: 'before', at: 1 });
+  [log.at, log.databaseAt] = [30_000, 10_000];
+  expect(await receiver.deliver()).toBe(true);
+  await log.append({ name: 'after', at: 10_000 });
+  [log.at, log.databaseAt] = [50_000, 30_000];
+  expect(await receiver.deliver()).toBe(true);
+  expect(receiver.sent).toEqual(['before', 'after', 'ahead']);
 });
 
 it('sends the types that are wanted, and none about webhooks', async () => {

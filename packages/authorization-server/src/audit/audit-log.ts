@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
 import { fixedRateLimits } from '../rate-limit/policies.ts';
 import { randomText, sortableTime } from '../secrets.ts';
-import type { AuditEventRecord, AuditStore } from '../store/index.ts';
+import type { AuditEventRecord, AuditStore, CoreStore } from '../store/index.ts';
 import type { AuditLevel, AuthorizationEvent, ComponentEvent, ComponentEvents, EventSink } from './events.ts';
 
 /** An audit log that writes events to the store in batches. */
@@ -15,6 +15,10 @@ const DELAY = 200;
 const RETRY = 2_000;
 /** Milliseconds between an event and the end of its write from which on `audit.delayed` reports it, for readers of the log. */
 const LATE = 2_000;
+/** Milliseconds between comparisons with the clock of the database. */
+const COMPARE_EVERY = 10_000;
+/** Milliseconds by which the clock may differ from that of the database: readers of the log allow for it. */
+const TOLERATED_SKEW = 5_000;
 /** Events per batch, which the store writes in a few milliseconds. */
 const BATCH = 500;
 /** Events in the queue. While the store is unavailable, the oldest are dropped first. */
@@ -49,7 +53,7 @@ function isRoutine(event: AuthorizationEvent): boolean {
  * @param report receives `audit.dropped`, once that is stored
  */
 export function createAuditLog(
-  store: AuditStore,
+  store: AuditStore & Pick<CoreStore, 'readClock'>,
   retention: number,
   clock: () => number,
   level: AuditLevel = 'summary',
@@ -58,6 +62,9 @@ export function createAuditLog(
   const untrusted = createTokenBuckets(fixedRateLimits.untrustedEvents, clock);
   let queue: AuditEventRecord[] = [];
   let bulk: AuditEventRecord[] = [];
+  /** Milliseconds to add to the time of events. */
+  let skew = 0;
+  let comparedAt = Number.NEGATIVE_INFINITY;
   let dropped = 0;
   let isScheduled = false;
   let pending: Promise<boolean> | null = null;
@@ -79,7 +86,7 @@ export function createAuditLog(
   }
 
   function enqueue(waiting: AuditEventRecord[], event: ComponentEvent): void {
-    waiting.push(describe(event, clock(), retention));
+    waiting.push(describe(event, clock(), retention, skew));
     if (waiting.length > MAX_QUEUED) {
       waiting.shift();
       dropped += 1;
@@ -115,13 +122,18 @@ export function createAuditLog(
   async function writeBatch(): Promise<boolean> {
     const batch = queue.slice(0, BATCH);
     batch.push(...bulk.slice(0, BATCH - batch.length));
-    if (dropped > 0) batch.push(describe({ type: 'audit.dropped', count: dropped }, clock(), retention));
+    if (dropped > 0)
+      batch.push(describe({ type: 'audit.dropped', count: dropped }, clock(), retention, skew));
     const reported = dropped;
     try {
+      if (performance.now() - comparedAt > COMPARE_EVERY) {
+        skew = await findSkew(store);
+        comparedAt = performance.now();
+      }
       await store.appendEvents(batch);
       dropped -= reported;
       if (reported > 0) report({ type: 'audit.dropped', count: reported });
-      const delayed = delayOf(batch, millisecondsOf(clock()));
+      const delayed = delayOf(batch, millisecondsOf(clock(), skew));
       if (delayed !== null) enqueue(queue, delayed);
       const written = new Set(batch);
       queue = queue.filter((event) => !written.has(event));
@@ -152,6 +164,18 @@ export function createAuditLog(
   };
 }
 
+/**
+ * Finds by how many milliseconds the clock of the database, which all processes share, is ahead of this one, as far as readers of the
+ * log do not allow for it: they would have passed the events of a process whose clock is behind.
+ */
+async function findSkew(store: Pick<CoreStore, 'readClock'>): Promise<number> {
+  const before = Date.now();
+  const shared = await store.readClock();
+  const after = Date.now();
+  const ahead = shared === null ? 0 : shared * 1000 - (before + after) / 2;
+  return Math.abs(ahead) - (after - before) / 2 > TOLERATED_SKEW ? Math.round(ahead) : 0;
+}
+
 /** Readers that follow the log have passed the identifiers of late events. @param now milliseconds */
 function delayOf(written: readonly AuditEventRecord[], now: number): AuthorizationEvent | null {
   const late = written.flatMap(({ id, at }) => (now - at > LATE ? [id] : [])).toSorted();
@@ -167,9 +191,10 @@ function describe<Event extends ComponentEvent>(
   event: Event,
   now: number,
   retention: number,
+  skew: number,
 ): AuditEventRecord {
   const { type, clientId, accountId, grantId, resource, transactionId, ...details } = event;
-  const at = millisecondsOf(now);
+  const at = millisecondsOf(now, skew);
   return {
     id: newId(at),
     at,
@@ -184,10 +209,10 @@ function describe<Event extends ComponentEvent>(
   };
 }
 
-/** Epoch milliseconds, where the clock is that of this computer. @param now epoch seconds */
-function millisecondsOf(now: number): number {
+/** Epoch milliseconds, by the clock of the database where the clock is that of this computer. @param now epoch seconds */
+function millisecondsOf(now: number, skew: number): number {
   const actual = Date.now();
-  return Math.floor(now) === Math.floor(actual / 1000) ? actual : now * 1000;
+  return Math.floor(now) === Math.floor(actual / 1000) ? actual + skew : now * 1000;
 }
 
 /** The event with its texts cut to a readable length. */
