@@ -69,6 +69,7 @@ describe('the commands of the documents', () => {
     const variables: Record<string, string> = {
       PORTCULLIS_METRICS_TOKEN: SECRET,
       TOKEN: 'a token',
+      SCIM_TOKEN: 'a token',
       OKTA_SECRET: SECRET,
       ...environment,
       ...(SERVED.includes(file) && { PORTCULLIS_CONFIG: 'server.json' }),
