@@ -16,6 +16,18 @@ describe('hasLongHost', () => {
     },
     { description: 'a host of 255 characters', given: `https://${'文'.repeat(255)}/`, expect: false },
     { description: 'a long host in ASCII', given: `https://${'xn--4ca.'.repeat(90)}/`, expect: false },
+    { description: 'a long path of a file', given: `file:///${'文'.repeat(256)}`, expect: false },
+    {
+      description: 'a long path behind empty segments',
+      given: `file:////${'文'.repeat(256)}/`,
+      expect: false,
+    },
+    {
+      description: 'a long path of a file without slashes',
+      given: `file:${'文'.repeat(256)}`,
+      expect: false,
+    },
+    { description: 'a long absolute path', given: `/${'文'.repeat(256)}`, expect: false },
     { description: 'a long path', given: `https://a.example/${'文'.repeat(256)}`, expect: false },
     { description: 'another scheme', given: `wiki://${'文'.repeat(256)}/`, expect: false },
   ])('says whether a text has $description', ({ given, expect: expected }) => {

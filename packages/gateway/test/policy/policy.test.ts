@@ -240,7 +240,7 @@ describe('a policy', () => {
       'https://',
       'HTTP:',
       'wss:\\\\',
-      'file:////',
+      'file:\\\\',
       ' \0https://',
       'ht\ntps:/\t/',
       'https%3A//',
@@ -253,6 +253,7 @@ describe('a policy', () => {
       for (const uri of [
         `https://${'文'.repeat(60)}/${host}`,
         `wiki://${host}/a`,
+        `file:///${host}/a`,
         `https://${'a'.repeat(256)}/`,
       ])
         expect(policy.of(resource(uri), caller(scopes), null).kind).toBe('allow');

@@ -3,8 +3,12 @@
 /** No name in DNS is longer, and none in its ASCII form is shorter than what it stands for. @see RFC 1035 §2.3.4 */
 const MAX_HOST = 255;
 
-/** The authority of URLs whose host the parser converts, however it is written; also of a reference to one. @see WHATWG URL, special scheme */
-const AUTHORITY = /^(?:(?:https?|wss?|ftp|file):|(?=[\\/]))[\\/]*([^\\/?#]*)/i;
+/**
+ * The authority of URLs whose host the parser converts, however it is written; also of a reference to one. That of a file begins behind
+ * two slashes, and is empty before a third.
+ * @see WHATWG URL, special scheme, file state
+ */
+const AUTHORITY = /^(?:(?:https?|wss?|ftp):[\\/]*|file:[\\/]{2}|[\\/]{2,})([^\\/?#]*)/i;
 
 /** What the parser does not convert. */
 const PLAIN = /^[!-$&-~]*$/;
