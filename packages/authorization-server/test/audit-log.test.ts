@@ -1,4 +1,5 @@
 /** The audit log: what happened, to whom, in which transaction; written in the background, without secrets. */
+import { temporarilyUnavailable } from '@portcullis/protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openEmptyStore } from '../../../tests/support/migrated-store.ts';
 import { createAuditLog } from '../src/audit/audit-log.ts';
@@ -304,6 +305,34 @@ describe('writing the audit log', () => {
     expect(written.filter(({ type }) => type === 'audit.dropped').map(({ details }) => details)).toEqual([
       { count: 3 },
     ]);
+    await store.close();
+  });
+
+  it.each([
+    {
+      description: 'once what the store refuses',
+      error: new Error('permission denied'),
+      reports: [{ type: 'request.failed', endpoint: 'audit-log', reason: 'Error: permission denied' }],
+    },
+    { description: 'no outage of the store', error: temporarilyUnavailable('away'), reports: [] },
+  ])('the audit log reports $description, and writes the events later', async ({ error, reports }) => {
+    vi.useFakeTimers();
+    const store = await openEmptyStore();
+    let tries = 0;
+    const appendEvents: typeof store.appendEvents = (events) => {
+      tries += 1;
+      return tries <= 3 ? Promise.reject(error) : store.appendEvents(events);
+    };
+    const report = vi.fn();
+    const auditLog = createAuditLog({ ...store, appendEvents }, 100, now, 'summary', report);
+    auditLog.record(issued('c'));
+    await vi.advanceTimersByTimeAsync(5_000);
+    vi.useRealTimers();
+    expect(tries).toBe(3);
+    expect(await store.listEvents('', 10)).toEqual([]);
+    expect(report.mock.calls.flat()).toEqual(reports);
+    await auditLog.close();
+    expect(await store.listEvents('', 10)).toMatchObject([{ clientId: 'c' }]);
     await store.close();
   });
 

@@ -1,5 +1,6 @@
 /** The audit log: writes events to the store in batches, without delaying the requests that emit them. */
 import { randomBytes } from 'node:crypto';
+import { OAuthError } from '@portcullis/protocol';
 import { createTokenBuckets } from '../rate-limit/limiter.ts';
 import { fixedRateLimits } from '../rate-limit/policies.ts';
 import { randomText, sortableTime } from '../secrets.ts';
@@ -50,7 +51,7 @@ function isRoutine(event: AuthorizationEvent): boolean {
  * Creates an audit log that writes to a store; events expire after the retention.
  * @param retention seconds
  * @param clock epoch seconds
- * @param report receives `audit.dropped`, once that is stored
+ * @param report receives `audit.dropped`, once that is stored, and the first of consecutive failures that are no outage
  */
 export function createAuditLog(
   store: AuditStore & Pick<CoreStore, 'readClock'>,
@@ -66,6 +67,7 @@ export function createAuditLog(
   let skew = 0;
   let comparedAt = Number.NEGATIVE_INFINITY;
   let dropped = 0;
+  let isRefused = false;
   let isScheduled = false;
   let pending: Promise<boolean> | null = null;
   let isClosed = false;
@@ -131,6 +133,7 @@ export function createAuditLog(
         comparedAt = performance.now();
       }
       await store.appendEvents(batch);
+      isRefused = false;
       dropped -= reported;
       if (reported > 0) report({ type: 'audit.dropped', count: reported });
       const delayed = delayOf(batch, millisecondsOf(clock(), skew));
@@ -139,9 +142,17 @@ export function createAuditLog(
       queue = queue.filter((event) => !written.has(event));
       bulk = bulk.filter((event) => !written.has(event));
       return true;
-    } catch {
+    } catch (error) {
+      reportRefusal(error);
       return false;
     }
+  }
+
+  /** What the store refuses for another reason than an outage, it refuses in each try. */
+  function reportRefusal(error: unknown): void {
+    if (isRefused || error instanceof OAuthError) return;
+    isRefused = true;
+    report({ type: 'request.failed', endpoint: 'audit-log', reason: String(error) });
   }
 
   return {
