@@ -395,25 +395,32 @@ describe('with a scripted server', () => {
     await ended;
   });
 
-  it('starts a new session, unnoticed by the client, when the server has lost the old one', async () => {
-    let live = 's1';
-    const { url } = await script((seen, response) => {
-      const { message, method, headers } = seen;
-      if (message['method'] === 'initialize') return begin(seen, response, live);
-      if (method !== 'POST') return response.writeHead(405).end();
-      if (headers['mcp-session-id'] !== live) return response.writeHead(404, json).end('{}');
-      if (message['id'] === undefined) return response.writeHead(202).end();
-      return response
-        .writeHead(200, json)
-        .end(JSON.stringify({ jsonrpc: '2.0', id: message['id'], result: { tools: [] } }));
-    });
-    const client = new Client(info);
-    await client.connect(bridgeTransport(url));
-    await client.listTools();
-    live = 's2';
-    expect((await client.listTools()).tools).toEqual([]);
-    await client.close();
-  });
+  it.each([
+    [404, {}],
+    [400, { jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'No valid session ID provided' } }],
+  ])(
+    'starts a new session, unnoticed by the client, when the server has lost the old one: %i',
+    async (status, body) => {
+      let live = 's1';
+      const { url } = await script((seen, response) => {
+        const { message, method, headers } = seen;
+        if (message['method'] === 'initialize') return begin(seen, response, live);
+        if (method !== 'POST') return response.writeHead(405).end();
+        if (headers['mcp-session-id'] !== live)
+          return response.writeHead(status, json).end(JSON.stringify(body));
+        if (message['id'] === undefined) return response.writeHead(202).end();
+        return response
+          .writeHead(200, json)
+          .end(JSON.stringify({ jsonrpc: '2.0', id: message['id'], result: { tools: [] } }));
+      });
+      const client = new Client(info);
+      await client.connect(bridgeTransport(url));
+      await client.listTools();
+      live = 's2';
+      expect((await client.listTools()).tools).toEqual([]);
+      await client.close();
+    },
+  );
 
   it('passes a cancellation on to the server and ends the request', async () => {
     const { url, all } = await script((seen, response) => {

@@ -6,11 +6,13 @@ import { startGateway } from './support/gateway.ts';
 
 const ALICE = 'alice_inspector_one.read_one.write';
 
-/** A backend whose sessions end when the test says so, and a merged server of it. */
-async function setUp() {
+/** A backend whose sessions end when the test says so, and a merged server of it. @param unknown for a session that it no longer has */
+async function setUp(unknown: { readonly status: number; readonly text?: string } = { status: 404 }) {
   let started = 0;
   let generation = 0;
   const calls: string[] = [];
+  /** Methods in sessions that the backend does not have. */
+  const refused: string[] = [];
   const release = Promise.withResolvers<void>();
   const backend = await startBackend(({ body, headers }, response) => {
     const { id, method } = JSON.parse(body || '{}');
@@ -23,8 +25,10 @@ async function setUp() {
       send(result, { 'mcp-session-id': `${generation}-${started}` });
     } else if (method === 'server/discover')
       json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'unknown' } });
-    else if (!session.startsWith(`${generation}-`)) response.writeHead(404).end();
-    else if (method === 'tools/list')
+    else if (!session.startsWith(`${generation}-`) || JSON.parse(body || '{}').params?.name === 'ever') {
+      refused.push(method);
+      response.writeHead(unknown.status).end(unknown.text);
+    } else if (method === 'tools/list')
       send({
         tools: [{ name: 'add', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } }],
       });
@@ -45,8 +49,15 @@ async function setUp() {
   const restart = () => {
     generation += 1;
   };
-  return { gateway, restart, calls, release };
+  return { gateway, restart, calls, refused, release };
 }
+
+/** What servers answer for a session that they no longer have, other than 404. */
+const NO_SESSION = JSON.stringify({
+  jsonrpc: '2.0',
+  error: { code: -32_000, message: 'Bad Request: No valid session ID provided' },
+  id: null,
+});
 
 describe('a session that the backend no longer has', () => {
   it.each(['/one', '/all'])('is renewed for a list of a client of 2026-07-28: %s', async (path) => {
@@ -79,6 +90,42 @@ describe('a session that the backend no longer has', () => {
     const texts = await Promise.all([call('one__add'), call('one__add')]);
     for (const text of texts) expect(text).toMatch(/^1-/);
     expect(calls).toEqual(['add', 'add', 'add']);
+  });
+
+  it.each([
+    ['/one', 'add', NO_SESSION],
+    ['/all', 'one__add', NO_SESSION],
+    ['/one', 'add', 'Invalid or missing session ID'],
+    ['/one', 'add', 'Bad Request: Server not initialized'],
+  ])('is renewed after a 400 that says so: %s %s %s', async (path, name, text) => {
+    const { gateway, restart, calls, refused } = await setUp({ status: 400, text });
+    const call = async () =>
+      textOf(await sendStateless(gateway, ALICE, 'tools/call', { name, arguments: {} }, path));
+    expect(await call()).toMatch(/^0-/);
+    restart();
+    expect(await call()).toMatch(/^1-/);
+    expect(calls).toEqual(['add', 'add']);
+    expect(refused).toEqual(['tools/call']);
+  });
+
+  it('is not renewed after a 400 that says nothing of a session', async () => {
+    const { gateway, restart, calls, refused } = await setUp({ status: 400, text: 'Bad Request' });
+    const call = () => sendStateless(gateway, ALICE, 'tools/call', { name: 'add', arguments: {} }, '/one');
+    expect((await call()).status).toBe(200);
+    restart();
+    const response = await call();
+    expect(response.status).toBe(502);
+    expect(response.headers.get('retry-after')).toBeNull();
+    expect(calls).toEqual(['add']);
+    expect(refused).toEqual(['tools/call']);
+  });
+
+  it('is renewed once for a call that the backend refuses with 400 in each', async () => {
+    const { gateway, calls, refused } = await setUp({ status: 400, text: NO_SESSION });
+    const call = () => sendStateless(gateway, ALICE, 'tools/call', { name: 'ever', arguments: {} }, '/one');
+    expect((await call()).status).toBe(502);
+    expect(calls).toEqual([]);
+    expect(refused).toEqual(['tools/call', 'tools/call']);
   });
 
   it('does not end a call that the backend executes, and that has its own connection', async () => {

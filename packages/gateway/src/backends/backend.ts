@@ -135,7 +135,7 @@ export function toFailure(error: unknown, name: string): Error {
   return new BackendError('lost', `${name} cannot be reached (${reason}).`);
 }
 
-/** Sends a request once more, in a new session, if the backend no longer had the first one. @see MCP Streamable HTTP, session management: 404 */
+/** Sends a request once more, in a new session, if the backend no longer had the first one. @see MCP Streamable HTTP, session management */
 export function orInNewSession<T>(send: () => Promise<T>): Promise<T> {
   return send().catch((error) => {
     if (error instanceof BackendError && error.failure === 'session_unknown') return send();

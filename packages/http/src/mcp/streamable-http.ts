@@ -16,6 +16,7 @@ import {
   type McpTransport,
   mediaType,
   readBodyMessages,
+  readBodyText,
   type StreamPosition,
 } from './transport.ts';
 
@@ -67,7 +68,7 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
 
   /** Ends a session that the server has lost. @see MCP Streamable HTTP, session management: 404 */
   async function reject(response: Response, message: Message): Promise<void> {
-    const endsSession = response.status === 404 && requests.isInSession(message);
+    const endsSession = requests.isInSession(message) && (await isSessionUnknown(response, limit));
     const request = isRequest(message) && !endsSession ? message : null;
     const outcome = await readError(response, request, endsSession);
     if (!(outcome instanceof Error)) return receiver.accept(outcome, message.id ?? null);
@@ -140,6 +141,13 @@ export function createStreamableHttp(options: StreamableHttpOptions): McpTranspo
       await sleep(Math.max(position.retry ?? delay, FIRST_DELAY), signal).catch(() => undefined);
     }
   }
+}
+
+/** Whether a server no longer has the session of a request: some, such as the reference server, answer 400, and say so in words only. */
+async function isSessionUnknown(response: Response, limit: number): Promise<boolean> {
+  if (response.status !== 400) return response.status === 404;
+  const text = await readBodyText(response.clone(), limit).catch(() => '');
+  return /session|not initialized/i.test(text);
 }
 
 /** The HTTP requests of a session, with the headers for its ID, revision and message. */

@@ -33,6 +33,9 @@ interface Session {
   readonly hasEnded: () => boolean;
 }
 
+/** Statuses of a server that no longer has a session, and has not executed the request. */
+const LOST: ReadonlySet<number> = new Set([400, 404]);
+
 type OpenSession = (receiver: TransportReceiver) => Session | Promise<Session | null>;
 
 /** @param onStreamEnd called when the stream of HTTP+SSE has ended: no more responses will arrive */
@@ -54,7 +57,7 @@ export function createRenewedSessions(options: SessionOptions, onStreamEnd: (err
         await used.transport.send(message, signal);
         if (message.method === 'initialize') initialize = message;
       } catch (error) {
-        const isLost = used.hasEnded() && error instanceof HttpResponseError && error.status === 404;
+        const isLost = used.hasEnded() && error instanceof HttpResponseError && LOST.has(error.status);
         if (!belongs || used.isSse || !isLost || initialize === null) throw error;
         await replace(used);
         await session.transport.send(message, signal);
